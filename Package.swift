@@ -1,0 +1,120 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// The import direction is the architecture: executables -> NavNodes, NavLaunch -> the bus column and the pure
+// column. The two columns meet only in NavNodes. `swift build --explicit-target-dependency-import-check error` and
+// the tidy tests keep it so.
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let heaps = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+
+let package = Package(
+    name: "navbus",
+    products: [
+        .executable(name: "navbus", targets: ["navbus"]),
+        .executable(name: "navigation-node", targets: ["navigation-node"]),
+        .executable(name: "gnss-node", targets: ["gnss-node"]),
+        .library(name: "NavBus", targets: ["NavBus", "NavMessages", "NavNodes"]),
+    ],
+    dependencies: [
+        // Command lines: parsing, help, completion.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        // Structured logging in the IO shells.
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        // Deque for bounded queues, Heap for searches.
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        // YAML: launch files and node configuration.
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+    ],
+    targets: [
+        // C in its corner: a modulemap and a shim header each.
+        .systemLibrary(name: "CZeroMQ"),
+        .systemLibrary(name: "CProtobufC"),
+        .systemLibrary(name: "CZlib"),
+        .systemLibrary(name: "CZstd"),
+        .systemLibrary(name: "CLZ4"),
+        .systemLibrary(name: "CCrypto"),
+        .target(name: "CNavProto", dependencies: ["CProtobufC"]),
+
+        // The bus column: bytes and messages, no geography.
+        library("NavMessages", ["CNavProto", "CProtobufC"]),
+        library("NavBus", ["CZeroMQ", collections]),
+        library("NavBag", ["CZlib", "CZstd", "CLZ4"]),
+        library("NavGNSS", ["NavMessages"]),
+
+        // The pure column: no IO, no clock, no Foundation.
+        library("NavGeo"),
+        library("NavMap", ["NavGeo", "CZlib"]),
+        library("NavRouting", ["NavGeo", "NavMap", heaps]),
+        library("NavMatching", ["NavGeo", "NavMap", "NavRouting", heaps]),
+        library("NavGuidance", ["NavGeo", "NavMap", "NavRouting"]),
+        library("NavNavigator", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"]),
+
+        // Reads OpenStreetMap extracts and writes road tiles.
+        library("NavMapBuild", ["NavGeo", "NavMap", "CZlib", "CCrypto"]),
+
+        // IO shells: where the two columns meet.
+        library(
+            "NavNodes",
+            [
+                "NavBus", "NavMessages", "NavBag", "NavGNSS",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+                logging, yams,
+            ]),
+        library("NavLaunch", [logging, yams]),
+
+        executable("navigation-node", ["NavNodes", argumentParser]),
+        executable("gnss-node", ["NavNodes", argumentParser]),
+        executable(
+            "navbus",
+            [
+                "NavNodes", "NavLaunch", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+                argumentParser,
+            ]),
+
+        // Tests. NavTestSupport draws maps and drives.
+        .target(
+            name: "NavTestSupport",
+            dependencies: ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching"],
+            path: "Tests/NavTestSupport", swiftSettings: strict),
+        tests("NavGeoTests", ["NavGeo"]),
+        tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTestSupport"]),
+        tests("NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavTestSupport"]),
+        tests("NavMatchingTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavTestSupport"]),
+        tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
+        tests(
+            "NavNavigatorTests",
+            ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavTestSupport"]),
+        tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC"]),
+        tests("NavBusTests", ["NavBus", "CZeroMQ"]),
+        tests("NavBagTests", ["NavBag"]),
+        tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
+        tests("NavLaunchTests", ["NavLaunch"]),
+        tests("NavNodesTests", ["NavNodes", "NavBus", "NavMessages", "NavGeo", "NavNavigator", "NavTestSupport"]),
+        tests("TidyTests", []),
+        tests("EndToEndTests", []),
+    ],
+    swiftLanguageModes: [.v6]
+)
