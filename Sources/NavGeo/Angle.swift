@@ -1,0 +1,36 @@
+/// Angle arithmetic. Headings and courses are radians clockwise from true north.
+public enum Angle {
+    /// Radians per degree.
+    public static let radiansPerDegree = Double.pi / 180
+
+    /// `degrees` in radians.
+    @inlinable
+    public static func radians(_ degrees: Double) -> Double { degrees * radiansPerDegree }
+
+    /// `radians` in degrees.
+    @inlinable
+    public static func degrees(_ radians: Double) -> Double { radians / radiansPerDegree }
+
+    /// The same direction in 0 ..< 2π; a value that is not finite gives 0.
+    @inlinable
+    public static func normalised(_ radians: Double) -> Double {
+        guard radians.isFinite else { return 0 }
+        let turn = 2 * Double.pi
+        let remainder = radians.truncatingRemainder(dividingBy: turn)
+        let positive = remainder < 0 ? remainder + turn : remainder
+        return positive >= turn ? 0 : positive
+    }
+
+    /// The signed turn from `first` to `second` in −π ... π, clockwise positive.
+    @inlinable
+    public static func difference(from first: Double, to second: Double) -> Double {
+        let turn = normalised(second - first)
+        return turn > Double.pi ? turn - 2 * Double.pi : turn
+    }
+
+    /// The unsigned angle between two directions in 0 ... π.
+    @inlinable
+    public static func separation(_ first: Double, _ second: Double) -> Double {
+        abs(difference(from: first, to: second))
+    }
+}

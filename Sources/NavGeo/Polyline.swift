@@ -1,0 +1,115 @@
+/// A chain of positions with its running length.
+public struct Polyline: Sendable, Equatable {
+    /// The positions, in travel order.
+    public let coordinates: [Coordinate]
+    /// Metres from the start to each position; the same count as ``coordinates``, first 0, never falling.
+    public let cumulativeLengths: [Double]
+
+    /// Makes a polyline; consecutive equal positions are kept (their segment has no length).
+    public init(_ coordinates: [Coordinate]) {
+        self.coordinates = coordinates
+        var lengths: [Double] = []
+        lengths.reserveCapacity(coordinates.count)
+        var total = 0.0
+        for (index, coordinate) in coordinates.enumerated() {
+            if index > 0 { total += Geodesy.distance(coordinates[index - 1], coordinate) }
+            lengths.append(total)
+        }
+        cumulativeLengths = lengths
+    }
+
+    /// Total length in metres; 0 for fewer than two positions.
+    public var length: Double { cumulativeLengths.last ?? 0 }
+
+    /// The segment that holds the point `distance` metres from the start, as the index of its first position.
+    public func segment(at distance: Double) -> Int {
+        guard coordinates.count > 1 else { return 0 }
+        var low = 0
+        var high = coordinates.count - 2
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if cumulativeLengths[middle] <= distance { low = middle } else { high = middle - 1 }
+        }
+        return low
+    }
+
+    /// The position `distance` metres from the start, clamped to the ends; nil for an empty polyline.
+    public func coordinate(at distance: Double) -> Coordinate? {
+        guard coordinates.count > 1 else { return coordinates.first }
+        let index = segment(at: distance)
+        let length = cumulativeLengths[index + 1] - cumulativeLengths[index]
+        let fraction = length > 0 ? min(max((distance - cumulativeLengths[index]) / length, 0), 1) : 0
+        return Polyline.interpolate(coordinates[index], coordinates[index + 1], fraction)
+    }
+
+    /// The direction of travel `distance` metres from the start, radians clockwise from north; nil without a segment of any length.
+    public func bearing(at distance: Double) -> Double? {
+        guard coordinates.count > 1 else { return nil }
+        let index = segment(at: distance)
+        let order = Array(index..<coordinates.count - 1) + (0..<index).reversed()
+        guard let usable = order.first(where: { cumulativeLengths[$0 + 1] > cumulativeLengths[$0] }) else { return nil }
+        return Geodesy.bearing(from: coordinates[usable], to: coordinates[usable + 1])
+    }
+
+    /// A point of a polyline.
+    public struct Projection: Sendable, Equatable {
+        /// Metres from the polyline's start.
+        public var offset: Double
+        /// Metres from the projected position to the polyline.
+        public var distance: Double
+        /// The position on the polyline.
+        public var coordinate: Coordinate
+        /// The index of the segment's first position.
+        public var segment: Int
+    }
+
+    /// The nearest point within `range` metres from the start (the whole polyline by default); the earliest of equals; nil for fewer
+    /// than two positions or an empty range.
+    public func project(_ coordinate: Coordinate, within range: ClosedRange<Double>? = nil) -> Projection? {
+        guard coordinates.count > 1 else { return nil }
+        let first = range.map { segment(at: $0.lowerBound) } ?? 0
+        let last = range.map { segment(at: $0.upperBound) } ?? coordinates.count - 2
+        guard first <= last else { return nil }
+        let frame = LocalFrame(origin: coordinate)
+        var best: Projection?
+        var start = frame.point(coordinates[first])
+        for index in first...last {
+            let end = frame.point(coordinates[index + 1])
+            var hit = SegmentProjection(of: LocalPoint(east: 0, north: 0), start: start, end: end)
+            let length = cumulativeLengths[index + 1] - cumulativeLengths[index]
+            var offset = cumulativeLengths[index] + hit.fraction * length
+            if let range, length > 0, !range.contains(offset) {
+                offset = min(max(offset, range.lowerBound), range.upperBound)
+                hit.fraction = min(max((offset - cumulativeLengths[index]) / length, 0), 1)
+                hit.point = LocalPoint(
+                    east: start.east + (end.east - start.east) * hit.fraction,
+                    north: start.north + (end.north - start.north) * hit.fraction)
+                hit.distance = hit.point.length
+            }
+            if hit.distance < best?.distance ?? .infinity {
+                best = Projection(
+                    offset: offset, distance: hit.distance, coordinate: frame.coordinate(of: hit.point), segment: index)
+            }
+            start = end
+        }
+        return best
+    }
+
+    /// The part between two distances from the start, with interpolated ends; empty when the range lies outside.
+    public func slice(from start: Double, to end: Double) -> [Coordinate] {
+        guard end > start, let first = coordinate(at: start), let last = coordinate(at: end) else { return [] }
+        var result = [first]
+        for index in coordinates.indices where cumulativeLengths[index] > start && cumulativeLengths[index] < end {
+            result.append(coordinates[index])
+        }
+        result.append(last)
+        return result
+    }
+
+    static func interpolate(_ first: Coordinate, _ second: Coordinate, _ fraction: Double) -> Coordinate {
+        let eastward = Geodesy.wrappedLongitude(second.longitude - first.longitude)
+        return Coordinate(
+            latitude: first.latitude + (second.latitude - first.latitude) * fraction,
+            longitude: Geodesy.wrappedLongitude(first.longitude + eastward * fraction))
+    }
+}

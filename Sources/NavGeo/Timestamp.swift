@@ -1,0 +1,61 @@
+/// A moment of wall time: nanoseconds since 1970-01-01T00:00:00 UTC.
+///
+/// Wall time may jump. Intervals that must not be taken in by a jump are measured with ``MonotonicInstant``.
+public struct Timestamp: Sendable, Hashable, Comparable {
+    /// Nanoseconds since the epoch.
+    public var nanoseconds: Int64
+
+    /// A moment from nanoseconds since the epoch.
+    @inlinable
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// A moment from seconds since the epoch; nil when not finite or beyond ±292 years.
+    public init?(seconds: Double) {
+        guard let nanoseconds = nanosecondCount(seconds) else { return nil }
+        self.nanoseconds = nanoseconds
+    }
+
+    /// Seconds since the epoch (about 0.2 µs of resolution at today's dates).
+    @inlinable
+    public var seconds: Double { Double(nanoseconds) * 1e-9 }
+
+    /// Seconds from `earlier` to this moment; negative when it is later. Saturates instead of overflowing.
+    @inlinable
+    public func seconds(since earlier: Timestamp) -> Double {
+        let (difference, overflow) = nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
+        return overflow ? (nanoseconds < earlier.nanoseconds ? -9.3e9 : 9.3e9) : Double(difference) * 1e-9
+    }
+
+    /// This moment moved by `seconds`; saturates at the ends of the range.
+    public func advanced(bySeconds seconds: Double) -> Timestamp {
+        let delta = nanosecondCount(seconds) ?? (seconds < 0 ? .min : .max)
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(delta)
+        return Timestamp(nanoseconds: overflow ? (delta < 0 ? .min : .max) : sum)
+    }
+
+    /// Earlier is less.
+    @inlinable
+    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.nanoseconds < right.nanoseconds }
+}
+
+/// A moment of a machine's monotonic clock: nanoseconds since an arbitrary start, never running backwards.
+public struct MonotonicInstant: Sendable, Hashable, Comparable {
+    /// Nanoseconds since the clock's start.
+    public var nanoseconds: Int64
+
+    /// A moment from nanoseconds since the clock's start.
+    @inlinable
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// Earlier is less.
+    @inlinable
+    public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+}
+
+/// `seconds` as whole nanoseconds, nil when not finite or not representable.
+func nanosecondCount(_ seconds: Double) -> Int64? {
+    let scaled = (seconds * 1e9).rounded()
+    return abs(scaled) < 9.2e18 ? Int64(scaled) : nil
+}

@@ -1,0 +1,206 @@
+internal import NavGeo
+
+/// Joins tiles: gives nodes and edges their dense numbers and resolves what crosses tiles.
+struct GraphAssembly {
+    let tiles: [RoadTile]
+    var nodePositions: ContiguousArray<FixedCoordinate> = []
+    var nodeOSMIDs: ContiguousArray<Int64> = []
+    var nodeFlags: ContiguousArray<NodeFlags> = []
+    var nodeLayers: ContiguousArray<UInt8> = []
+    var edgeTails: ContiguousArray<NodeIndex> = []
+    var edgeHeads: ContiguousArray<NodeIndex> = []
+    var edgeLengths: ContiguousArray<Float> = []
+    var edgeStartBearings: ContiguousArray<Float> = []
+    var edgeEndBearings: ContiguousArray<Float> = []
+    var edgeOpposites: ContiguousArray<EdgeIndex> = []
+    var firstEdgeOfTile: ContiguousArray<UInt32> = []
+    var exitReferences: [NodeIndex: String] = [:]
+    var prohibitedPaths: [[EdgeIndex]] = []
+
+    private var firstNodeOfTile: [Int] = []
+    private var denseNodes: ContiguousArray<NodeIndex> = []
+    private var sharedNodes: [Int64: NodeIndex] = [:]
+
+    init(_ given: [RoadTile]) {
+        var seen: Set<RoadTileID> = []
+        tiles = given.filter { seen.insert($0.id).inserted }.sorted { $0.id < $1.id }
+        numberNodes()
+        numberEdges()
+        pairAcrossTiles()
+        resolveProhibitedPaths()
+    }
+
+    private mutating func addNode(_ osmID: Int64, _ position: FixedCoordinate, _ flags: NodeFlags, _ layers: UInt8)
+        -> NodeIndex
+    {
+        let node = NodeIndex(nodePositions.count)
+        nodePositions.append(position)
+        nodeOSMIDs.append(osmID)
+        nodeFlags.append(flags)
+        nodeLayers.append(layers)
+        return node
+    }
+
+    private mutating func numberNodes() {
+        let total = tiles.reduce(0) { $0 + $1.nodeCount }
+        nodePositions.reserveCapacity(total)
+        nodeOSMIDs.reserveCapacity(total)
+        nodeFlags.reserveCapacity(total)
+        nodeLayers.reserveCapacity(total)
+        denseNodes.reserveCapacity(total)
+        for tile in tiles {
+            firstNodeOfTile.append(denseNodes.count)
+            for record in tile.nodes {
+                let flags = NodeFlags(rawValue: record.flags)
+                let known = flags.contains(.shared) ? sharedNodes[record.osmID] : nil
+                let node: NodeIndex
+                if let known {
+                    node = known
+                    nodeLayers[node.index] |= UInt8(truncatingIfNeeded: record.layers)
+                    nodeFlags[node.index].formUnion(flags)
+                } else {
+                    node = addNode(
+                        record.osmID,
+                        FixedCoordinate(latitudeE7: record.latitudeE7, longitudeE7: record.longitudeE7), flags,
+                        UInt8(truncatingIfNeeded: record.layers))
+                    if flags.contains(.shared) { sharedNodes[record.osmID] = node }
+                }
+                if record.exitReference != 0 { exitReferences[node] = tile.string(record.exitReference) }
+                denseNodes.append(node)
+            }
+        }
+    }
+
+    private mutating func numberEdges() {
+        let total = tiles.reduce(0) { $0 + $1.edgeCount }
+        edgeTails.reserveCapacity(total)
+        edgeHeads.reserveCapacity(total)
+        edgeLengths.reserveCapacity(total)
+        edgeStartBearings.reserveCapacity(total)
+        edgeEndBearings.reserveCapacity(total)
+        edgeOpposites.reserveCapacity(total)
+        for (tileIndex, tile) in tiles.enumerated() {
+            let firstEdge = edgeTails.count
+            let firstNode = firstNodeOfTile[tileIndex]
+            firstEdgeOfTile.append(UInt32(firstEdge))
+            let external = tile.externalNodes.map { record in
+                if let known = sharedNodes[record.osmID] { return known }
+                // The head's tile is not loaded: the node stands for it, with this layer as what is known of it.
+                let node = addNode(
+                    record.osmID, FixedCoordinate(latitudeE7: record.latitudeE7, longitudeE7: record.longitudeE7),
+                    .shared, 1 << tile.id.layer.rawValue)
+                sharedNodes[record.osmID] = node
+                return node
+            }
+            for (local, node) in tile.nodes.enumerated() {
+                for edge in Int(node.firstEdge)..<(Int(node.firstEdge) + Int(node.edgeCount)) {
+                    let record = tile.edges[edge]
+                    let head = Int(record.head & ~TileLayout.externalHead)
+                    edgeTails.append(denseNodes[firstNode + local])
+                    edgeHeads.append(
+                        record.head & TileLayout.externalHead != 0 ? external[head] : denseNodes[firstNode + head])
+                    edgeLengths.append(record.length)
+                    edgeOpposites.append(
+                        record.opposite == TileLayout.noIndex
+                            ? RoadGraph.noEdge : EdgeIndex(firstEdge + Int(record.opposite)))
+                    let (start, end) = endBearings(EdgeShape(tile: tile, record: record))
+                    edgeStartBearings.append(start)
+                    edgeEndBearings.append(end)
+                }
+            }
+        }
+    }
+
+    /// Directions over the first and last metres, so that a stub of a digitised kerb does not decide a turn's angle.
+    private func endBearings(_ shape: EdgeShape) -> (start: Float, end: Float) {
+        let reach = 15.0
+        func point(_ order: (Int) -> Int) -> Coordinate {
+            let origin = shape[order(0)].coordinate
+            var index = 1
+            while index < shape.count - 1, Geodesy.distance(origin, shape[order(index)].coordinate) < reach {
+                index += 1
+            }
+            return shape[order(index)].coordinate
+        }
+        let last = shape.count - 1
+        return (
+            Float(Geodesy.bearing(from: shape[0].coordinate, to: point { $0 })),
+            Float(Geodesy.bearing(from: point { last - $0 }, to: shape[last].coordinate))
+        )
+    }
+
+    /// Finds the opposite direction of edges whose two ends lie in different tiles.
+    private mutating func pairAcrossTiles() {
+        var crossing: [EdgeReference: EdgeIndex] = [:]
+        var candidates: [EdgeIndex] = []
+        for (tileIndex, tile) in tiles.enumerated() {
+            for (local, record) in tile.edges.enumerated() where record.head & TileLayout.externalHead != 0 {
+                let edge = EdgeIndex(Int(firstEdgeOfTile[tileIndex]) + local)
+                crossing[reference(edge, wayID: record.wayID)] = edge
+                candidates.append(edge)
+            }
+        }
+        for edge in candidates {
+            let (tile, local) = place(edge)
+            let own = reference(edge, wayID: tiles[tile].edges[local].wayID)
+            let mirrored = EdgeReference(tailNodeID: own.headNodeID, headNodeID: own.tailNodeID, wayID: own.wayID)
+            if let other = crossing[mirrored] { edgeOpposites[edge.index] = other }
+        }
+    }
+
+    private func reference(_ edge: EdgeIndex, wayID: Int64) -> EdgeReference {
+        EdgeReference(
+            tailNodeID: nodeOSMIDs[edgeTails[edge.index].index], headNodeID: nodeOSMIDs[edgeHeads[edge.index].index],
+            wayID: wayID)
+    }
+
+    private func place(_ edge: EdgeIndex) -> (tile: Int, local: Int) {
+        let tile = (firstEdgeOfTile.firstIndex { $0 > edge.rawValue } ?? firstEdgeOfTile.count) - 1
+        return (tile, edge.index - Int(firstEdgeOfTile[tile]))
+    }
+
+    /// Turns restrictions by OSM ids into paths of edges. One that names an edge of a missing tile cannot be driven and is left out.
+    private mutating func resolveProhibitedPaths() {
+        var wanted: Set<EdgeReference> = []
+        for tile in tiles {
+            for member in tile.restrictionMembers {
+                wanted.insert(
+                    EdgeReference(tailNodeID: member.tailNodeID, headNodeID: member.headNodeID, wayID: member.wayID))
+            }
+        }
+        guard !wanted.isEmpty else { return }
+        var found: [EdgeReference: EdgeIndex] = [:]
+        for (tileIndex, tile) in tiles.enumerated() {
+            for (local, record) in tile.edges.enumerated() {
+                let edge = EdgeIndex(Int(firstEdgeOfTile[tileIndex]) + local)
+                let own = reference(edge, wayID: record.wayID)
+                if wanted.contains(own) { found[own] = edge }
+            }
+        }
+        for tile in tiles {
+            for restriction in tile.restrictions {
+                let members = tile.restrictionMembers[
+                    Int(restriction.firstMember)..<Int(restriction.firstMember) + Int(restriction.memberCount)]
+                let path = members.compactMap {
+                    found[EdgeReference(tailNodeID: $0.tailNodeID, headNodeID: $0.headNodeID, wayID: $0.wayID)]
+                }
+                let connected = zip(path, path.dropFirst()).allSatisfy { edgeHeads[$0.index] == edgeTails[$1.index] }
+                if path.count == members.count, path.count >= 2, connected { prohibitedPaths.append(path) }
+            }
+        }
+    }
+
+    /// Edges grouped by a node, as offsets and edges.
+    func adjacency(by node: ContiguousArray<NodeIndex>) -> (ContiguousArray<UInt32>, ContiguousArray<EdgeIndex>) {
+        var offsets = ContiguousArray<UInt32>(repeating: 0, count: nodePositions.count + 1)
+        for value in node { offsets[value.index + 1] += 1 }
+        for index in 1..<offsets.count { offsets[index] += offsets[index - 1] }
+        var next = offsets
+        var edges = ContiguousArray<EdgeIndex>(repeating: RoadGraph.noEdge, count: node.count)
+        for (edge, value) in node.enumerated() {
+            edges[Int(next[value.index])] = EdgeIndex(edge)
+            next[value.index] += 1
+        }
+        return (offsets, edges)
+    }
+}

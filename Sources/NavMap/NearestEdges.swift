@@ -1,0 +1,172 @@
+public import NavGeo
+
+/// A position on an edge, with the position that was projected onto it.
+public struct EdgeProjection: Sendable, Hashable {
+    /// The edge, in one direction of travel.
+    public var edge: EdgeIndex
+    /// Metres from the edge's start.
+    public var offset: Double
+    /// Metres from the projected position to the edge.
+    public var distance: Double
+    /// The point on the edge.
+    public var coordinate: Coordinate
+    /// Direction of travel there, radians clockwise from north.
+    public var bearing: Double
+    /// The segment of the edge's shape, as the index of its first point.
+    public var segment: Int
+    /// Metres that the projected position lies to the right of the direction of travel; negative to the left.
+    public var sideOffset: Double
+}
+
+extension RoadGraph {
+    /// The nearest point on each edge within `radius` metres, each direction of a road on its own.
+    ///
+    /// By ascending distance; equal distances by edge number. Cost grows with the logarithm of the graph and the number of roads in reach.
+    public func edges(near coordinate: Coordinate, radius: Double) -> [EdgeProjection] {
+        guard coordinate.isValid, radius >= 0, radius.isFinite else { return [] }
+        let frame = LocalFrame(origin: coordinate)
+        let reach = BoxRecord(
+            south: FixedCoordinate.init(
+                Coordinate(latitude: coordinate.latitude - radius / frame.metresPerDegreeLatitude, longitude: 0)
+            ).latitudeE7,
+            west: FixedCoordinate(
+                Coordinate(
+                    latitude: 0, longitude: coordinate.longitude - radius / max(frame.metresPerDegreeLongitude, 1))
+            ).longitudeE7,
+            north: FixedCoordinate(
+                Coordinate(latitude: coordinate.latitude + radius / frame.metresPerDegreeLatitude, longitude: 0)
+            ).latitudeE7,
+            east: FixedCoordinate(
+                Coordinate(
+                    latitude: 0, longitude: coordinate.longitude + radius / max(frame.metresPerDegreeLongitude, 1))
+            ).longitudeE7)
+        var best: [EdgeIndex: EdgeProjection] = [:]
+        for (tileIndex, tile) in tiles.enumerated() where tile.bounds.intersects(reach) {
+            let firstEdge = Int(firstEdgeOfTile[tileIndex])
+            tile.visitIndex(in: reach) { item in
+                let edge = EdgeIndex(firstEdge + Int(item.edge))
+                guard
+                    let hit = project(
+                        frame, onto: edge, shape: EdgeShape(tile: tile, record: tile.edges[Int(item.edge)]),
+                        segments: Int(item.firstSegment)..<(Int(item.firstSegment) + Int(item.segmentCount)),
+                        radius: radius),
+                    hit.distance < best[edge]?.distance ?? .infinity
+                else { return }
+                best[edge] = hit
+            }
+        }
+        var result: [EdgeProjection] = []
+        result.reserveCapacity(best.count * 2)
+        for hit in best.values {
+            var hit = hit
+            let (tile, local) = locate(hit.edge)
+            let shape = EdgeShape(tile: tiles[tile], record: tiles[tile].edges[local])
+            hit.offset += lengthBefore(hit.segment, of: shape)
+            hit.offset = min(hit.offset, Double(edgeLengths[hit.edge.index]))
+            result.append(hit)
+            let opposite = tiles[tile].edges[local].opposite
+            if opposite != TileLayout.noIndex {
+                result.append(
+                    mirrored(hit, edge: EdgeIndex(hit.edge.index - local + Int(opposite)), points: shape.count))
+            }
+        }
+        return result.sorted { ($0.distance, $0.edge) < ($1.distance, $1.edge) }
+    }
+
+    /// The nearest point of one edge.
+    public func project(_ coordinate: Coordinate, onto edge: EdgeIndex) -> EdgeProjection? {
+        let shape = shape(of: edge)
+        guard
+            var hit = project(
+                LocalFrame(origin: coordinate), onto: edge, shape: shape, segments: 0..<(shape.count - 1),
+                radius: .infinity)
+        else { return nil }
+        hit.offset = min(hit.offset + lengthBefore(hit.segment, of: shape), Double(edgeLengths[edge.index]))
+        return hit
+    }
+
+    /// The point `offset` metres along an edge, clamped to its ends.
+    public func position(at offset: Double, of edge: EdgeIndex) -> (
+        coordinate: Coordinate, bearing: Double, segment: Int
+    ) {
+        let shape = shape(of: edge)
+        var travelled = 0.0
+        for segment in 0..<(shape.count - 1) {
+            let start = shape[segment].coordinate
+            let end = shape[segment + 1].coordinate
+            let length = Geodesy.distance(start, end)
+            if travelled + length >= offset || segment == shape.count - 2 {
+                let fraction = length > 0 ? min(max((offset - travelled) / length, 0), 1) : 0
+                let point = Coordinate(
+                    latitude: start.latitude + (end.latitude - start.latitude) * fraction,
+                    longitude: start.longitude + (end.longitude - start.longitude) * fraction)
+                return (point, Geodesy.bearing(from: start, to: end), segment)
+            }
+            travelled += length
+        }
+        return (shape[0].coordinate, Double(edgeStartBearings[edge.index]), 0)
+    }
+
+    private func project(
+        _ frame: LocalFrame, onto edge: EdgeIndex, shape: EdgeShape, segments: Range<Int>, radius: Double
+    ) -> EdgeProjection? {
+        let origin = LocalPoint(east: 0, north: 0)
+        var best: (projection: SegmentProjection, segment: Int, start: LocalPoint, end: LocalPoint)?
+        var start = frame.point(shape[segments.lowerBound].coordinate)
+        for segment in segments {
+            let end = frame.point(shape[segment + 1].coordinate)
+            let projection = SegmentProjection(of: origin, start: start, end: end)
+            if projection.distance <= radius, projection.distance < best?.projection.distance ?? .infinity {
+                best = (projection, segment, start, end)
+            }
+            start = end
+        }
+        guard let best else { return nil }
+        let along = best.end - best.start
+        let first = shape[best.segment].coordinate
+        let last = shape[best.segment + 1].coordinate
+        let cross = along.east * -best.start.north - along.north * -best.start.east
+        return EdgeProjection(
+            edge: edge, offset: best.projection.fraction * Geodesy.distance(first, last),
+            distance: best.projection.distance, coordinate: frame.coordinate(of: best.projection.point),
+            bearing: Geodesy.bearing(from: first, to: last), segment: best.segment,
+            sideOffset: along.length > 0 ? -cross / along.length : 0)
+    }
+
+    private func lengthBefore(_ segment: Int, of shape: EdgeShape) -> Double {
+        var length = 0.0
+        for index in 0..<segment { length += Geodesy.distance(shape[index].coordinate, shape[index + 1].coordinate) }
+        return length
+    }
+
+    private func mirrored(_ hit: EdgeProjection, edge: EdgeIndex, points: Int) -> EdgeProjection {
+        EdgeProjection(
+            edge: edge, offset: max(Double(edgeLengths[edge.index]) - hit.offset, 0), distance: hit.distance,
+            coordinate: hit.coordinate, bearing: Angle.normalised(hit.bearing + .pi), segment: points - 2 - hit.segment,
+            sideOffset: -hit.sideOffset)
+    }
+}
+
+extension RoadTile {
+    /// Calls `body` with every index item whose box meets `reach`.
+    func visitIndex(in reach: BoxRecord, _ body: (IndexItemRecord) -> Void) {
+        guard !indexLevels.isEmpty else { return }
+        var levelStarts: [Int] = []
+        var start = 0
+        for count in indexLevels {
+            levelStarts.append(start)
+            start += count
+        }
+        var stack: [(level: Int, index: Int)] = [(indexLevels.count - 1, 0)]
+        while let (level, index) = stack.popLast() {
+            guard indexBoxes[levelStarts[level] + index].intersects(reach) else { continue }
+            if level == 0 {
+                body(indexItems[index])
+                continue
+            }
+            let first = index * TileLayout.indexNodeSize
+            let end = min(first + TileLayout.indexNodeSize, indexLevels[level - 1])
+            for child in (first..<end).reversed() { stack.append((level - 1, child)) }
+        }
+    }
+}

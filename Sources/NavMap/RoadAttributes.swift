@@ -1,0 +1,201 @@
+/// The rank of a road in the network, after OSM's `highway` values.
+public enum RoadClass: UInt8, Sendable, CaseIterable, Codable {
+    case motorway, trunk, primary, secondary, tertiary, unclassified, residential, livingStreet, service, track, ferry
+
+    /// The tile layer that holds roads of this class.
+    public var layer: RoadLayer {
+        switch self {
+        case .motorway, .trunk, .ferry: .highway
+        case .primary, .secondary, .tertiary: .arterial
+        case .unclassified, .residential, .livingStreet, .service, .track: .local
+        }
+    }
+}
+
+/// The layers of road tiles: each edge is in exactly one, so that a corridor can be held finely and the land around it coarsely.
+public enum RoadLayer: UInt8, Sendable, CaseIterable, Codable {
+    case highway, arterial, local
+
+    /// The zoom level of the layer's tiles.
+    public var zoom: UInt8 {
+        switch self {
+        case .highway: 6
+        case .arterial: 9
+        case .local: 12
+        }
+    }
+}
+
+/// Who may use an edge in its direction.
+public struct VehicleAccess: OptionSet, Sendable, Hashable {
+    /// The bits.
+    public let rawValue: UInt8
+    /// A set from its bits; unknown bits are kept.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Passenger cars.
+    public static let car = VehicleAccess(rawValue: 1 << 0)
+    /// Goods vehicles.
+    public static let truck = VehicleAccess(rawValue: 1 << 1)
+    /// Buses.
+    public static let bus = VehicleAccess(rawValue: 1 << 2)
+    /// Taxis.
+    public static let taxi = VehicleAccess(rawValue: 1 << 3)
+    /// Emergency vehicles.
+    public static let emergency = VehicleAccess(rawValue: 1 << 4)
+}
+
+/// What a road is besides its class.
+public struct RoadFlags: OptionSet, Sendable, Hashable {
+    /// The bits.
+    public let rawValue: UInt32
+    /// A set from its bits; unknown bits are kept.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// A ramp or slip road (`*_link`).
+    public static let link = RoadFlags(rawValue: 1 << 0)
+    /// Part of a roundabout (`junction=roundabout|circular`).
+    public static let roundabout = RoadFlags(rawValue: 1 << 1)
+    /// In a tunnel or covered.
+    public static let tunnel = RoadFlags(rawValue: 1 << 2)
+    /// On a bridge.
+    public static let bridge = RoadFlags(rawValue: 1 << 3)
+    /// A toll is due for cars.
+    public static let toll = RoadFlags(rawValue: 1 << 4)
+    /// A toll is due for goods vehicles.
+    public static let truckToll = RoadFlags(rawValue: 1 << 5)
+    /// Not paved.
+    public static let unpaved = RoadFlags(rawValue: 1 << 6)
+    /// The road may be driven in one direction only.
+    public static let oneway = RoadFlags(rawValue: 1 << 7)
+    /// Only for those whose destination or customer visit lies on it (`access=destination|customers|delivery`).
+    public static let destinationOnly = RoadFlags(rawValue: 1 << 8)
+    /// Private ground (`access=private`): only the first and last metres of a trip.
+    public static let privateAccess = RoadFlags(rawValue: 1 << 9)
+    /// A lane in a car park.
+    public static let parkingAisle = RoadFlags(rawValue: 1 << 10)
+    /// A driveway.
+    public static let driveway = RoadFlags(rawValue: 1 << 11)
+    /// A back alley.
+    public static let alley = RoadFlags(rawValue: 1 << 12)
+    /// For vehicles with several occupants only.
+    public static let highOccupancy = RoadFlags(rawValue: 1 << 13)
+    /// Traffic keeps to the left.
+    public static let leftHandTraffic = RoadFlags(rawValue: 1 << 14)
+    /// The speed limit was read from the road's tags, not implied by its class and country.
+    public static let taggedSpeedLimit = RoadFlags(rawValue: 1 << 15)
+    /// No general speed limit (`maxspeed=none`).
+    public static let unlimitedSpeed = RoadFlags(rawValue: 1 << 16)
+}
+
+/// What is known of an edge, in its direction of travel. Many edges share one value.
+public struct RoadAttributes: Sendable, Hashable {
+    /// Rank in the network.
+    public var roadClass: RoadClass
+    /// Other properties.
+    public var flags: RoadFlags
+    /// Who may drive it.
+    public var access: VehicleAccess
+    /// Expected speed of free traffic, m/s, above 0.
+    public var freeFlowSpeed: Float
+    /// Posted or implied limit, m/s; nil when unknown or unlimited (see ``RoadFlags/unlimitedSpeed``).
+    public var speedLimit: Float?
+    /// Lanes in this direction; nil when unknown.
+    public var lanes: UInt8?
+    /// Greatest height, metres; nil without a limit.
+    public var maximumHeight: Float?
+    /// Greatest width, metres; nil without a limit.
+    public var maximumWidth: Float?
+    /// Greatest length, metres; nil without a limit.
+    public var maximumLength: Float?
+    /// Greatest weight, tonnes; nil without a limit.
+    public var maximumWeight: Float?
+    /// A ferry's crossing time, seconds; nil when unknown or no ferry.
+    public var crossingTime: Float?
+    /// Street name; empty when unnamed.
+    public var name: String
+    /// Road numbers separated by semicolons, such as `A 1;E 35`; empty when unnumbered.
+    public var reference: String
+    /// Where signs say that it leads, separated by semicolons; empty when unknown.
+    public var destination: String
+    /// Road numbers on the signs, separated by semicolons; empty when unknown.
+    public var destinationReference: String
+    /// OSM's `turn:lanes` of this direction, from left to right; empty when unknown.
+    public var turnLanes: String
+
+    /// Attributes of a road; what is not given is unknown.
+    public init(
+        roadClass: RoadClass, flags: RoadFlags = [], access: VehicleAccess = [.car, .truck, .bus, .taxi, .emergency],
+        freeFlowSpeed: Float, speedLimit: Float? = nil, lanes: UInt8? = nil, maximumHeight: Float? = nil,
+        maximumWidth: Float? = nil, maximumLength: Float? = nil, maximumWeight: Float? = nil,
+        crossingTime: Float? = nil, name: String = "", reference: String = "", destination: String = "",
+        destinationReference: String = "", turnLanes: String = ""
+    ) {
+        self.roadClass = roadClass
+        self.flags = flags
+        self.access = access
+        self.freeFlowSpeed = freeFlowSpeed
+        self.speedLimit = speedLimit
+        self.lanes = lanes
+        self.maximumHeight = maximumHeight
+        self.maximumWidth = maximumWidth
+        self.maximumLength = maximumLength
+        self.maximumWeight = maximumWeight
+        self.crossingTime = crossingTime
+        self.name = name
+        self.reference = reference
+        self.destination = destination
+        self.destinationReference = destinationReference
+        self.turnLanes = turnLanes
+    }
+}
+
+/// What stands at a node.
+public struct NodeFlags: OptionSet, Sendable, Hashable {
+    /// The bits.
+    public let rawValue: UInt16
+    /// A set from its bits; unknown bits are kept.
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// The node has edges in other tiles, so that tiles are joined there.
+    public static let shared = NodeFlags(rawValue: 1 << 0)
+    /// Traffic signals.
+    public static let trafficSignals = NodeFlags(rawValue: 1 << 1)
+    /// A stop sign.
+    public static let stop = NodeFlags(rawValue: 1 << 2)
+    /// A give-way sign.
+    public static let giveWay = NodeFlags(rawValue: 1 << 3)
+    /// A pedestrian crossing.
+    public static let crossing = NodeFlags(rawValue: 1 << 4)
+    /// A mini-roundabout.
+    public static let miniRoundabout = NodeFlags(rawValue: 1 << 5)
+    /// A turning circle or loop.
+    public static let turningCircle = NodeFlags(rawValue: 1 << 6)
+    /// A motorway junction.
+    public static let motorwayJunction = NodeFlags(rawValue: 1 << 7)
+    /// A toll booth.
+    public static let tollBooth = NodeFlags(rawValue: 1 << 8)
+    /// A gate or lift gate that opens.
+    public static let gate = NodeFlags(rawValue: 1 << 9)
+    /// A barrier that no car passes.
+    public static let impassable = NodeFlags(rawValue: 1 << 10)
+}
+
+/// A thing on an edge between its ends.
+public struct PointFeature: Sendable, Hashable {
+    /// The kind of thing.
+    public enum Kind: UInt8, Sendable, CaseIterable {
+        case trafficSignals, stop, giveWay, crossing, tollBooth, gate, trafficCalming
+    }
+
+    /// What it is.
+    public var kind: Kind
+    /// The index in the edge's shape, in travel order.
+    public var shapeIndex: UInt16
+
+    /// A thing at a position of an edge's shape.
+    public init(kind: Kind, shapeIndex: UInt16) {
+        self.kind = kind
+        self.shapeIndex = shapeIndex
+    }
+}

@@ -1,0 +1,165 @@
+/// A validated, immutable view of a road tile in memory. Reading never copies a section.
+public final class RoadTile: @unchecked Sendable {
+    // Safe to share: all pointers lead into `storage`, which is immutable and lives as long as the tile.
+    private let storage: TileStorage
+    /// Which tile it is.
+    public let id: RoadTileID
+    /// The bounds of its roads' lines; these may reach beyond the tile.
+    let bounds: BoxRecord
+
+    let nodes: UnsafeBufferPointer<NodeRecord>
+    let edges: UnsafeBufferPointer<EdgeRecord>
+    let externalNodes: UnsafeBufferPointer<ExternalNodeRecord>
+    let shapeCoordinates: UnsafeBufferPointer<CoordinateRecord>
+    let shapeNodeIDs: UnsafeBufferPointer<Int64>
+    let attributeRecords: UnsafeBufferPointer<AttributeRecord>
+    private let strings: UnsafeBufferPointer<UInt8>
+    let features: UnsafeBufferPointer<FeatureRecord>
+    let restrictions: UnsafeBufferPointer<RestrictionRecord>
+    let restrictionMembers: UnsafeBufferPointer<RestrictionMemberRecord>
+    let indexItems: UnsafeBufferPointer<IndexItemRecord>
+    let indexBoxes: UnsafeBufferPointer<BoxRecord>
+    let indexLevels: [Int]
+
+    /// A view of a tile's bytes, after every offset in them has been checked.
+    ///
+    /// - Parameter expected: the tile that these bytes should be; nil accepts any.
+    public init(_ storage: TileStorage, expected: RoadTileID? = nil) throws(TileError) {
+        let header = try TileHeader(storage.bytes)
+        if let expected, expected != header.id { throw .corrupt("it is tile \(header.id), expected \(expected)") }
+        self.storage = storage
+        id = header.id
+        bounds = header.bounds
+        nodes = try header.section(.nodes)
+        edges = try header.section(.edges)
+        externalNodes = try header.section(.externalNodes)
+        shapeCoordinates = try header.section(.shapeCoordinates)
+        shapeNodeIDs = try header.section(.shapeNodeIDs)
+        attributeRecords = try header.section(.attributes)
+        strings = try header.section(.strings)
+        features = try header.section(.features)
+        restrictions = try header.section(.restrictions)
+        restrictionMembers = try header.section(.restrictionMembers)
+        indexItems = try header.section(.indexItems)
+        indexBoxes = try header.section(.indexBoxes)
+        indexLevels = TileLayout.indexLevels(indexItems.count)
+        try validate()
+    }
+
+    /// Nodes in the tile.
+    public var nodeCount: Int { nodes.count }
+    /// Directed edges in the tile.
+    public var edgeCount: Int { edges.count }
+    /// Size in bytes.
+    public var byteCount: Int { storage.bytes.count }
+    /// Paths that may not be driven.
+    public var prohibitedPathCount: Int { restrictions.count }
+
+    /// The string at an offset of the string section; empty for an offset outside.
+    func string(_ offset: UInt32) -> String {
+        let start = Int(offset)
+        guard start > 0, start + 2 <= strings.count else { return "" }
+        let length = Int(strings[start]) | Int(strings[start + 1]) << 8
+        guard start + 2 + length <= strings.count else { return "" }
+        return String(decoding: strings[(start + 2)..<(start + 2 + length)], as: UTF8.self)
+    }
+
+    /// The attributes `index`, with their strings.
+    func attributes(_ index: Int) -> RoadAttributes {
+        let record = attributeRecords[index]
+        func limit(_ value: Float) -> Float? { value > 0 ? value : nil }
+        return RoadAttributes(
+            roadClass: RoadClass(rawValue: record.roadClass) ?? .service, flags: RoadFlags(rawValue: record.flags),
+            access: VehicleAccess(rawValue: record.access), freeFlowSpeed: record.freeFlowSpeed,
+            speedLimit: limit(record.speedLimit), lanes: record.lanes > 0 ? record.lanes : nil,
+            maximumHeight: limit(record.maximumHeight), maximumWidth: limit(record.maximumWidth),
+            maximumLength: limit(record.maximumLength), maximumWeight: limit(record.maximumWeight),
+            crossingTime: limit(record.crossingTime), name: string(record.name), reference: string(record.reference),
+            destination: string(record.destination), destinationReference: string(record.destinationReference),
+            turnLanes: string(record.turnLanes))
+    }
+
+    private func validate() throws(TileError) {
+        guard shapeCoordinates.count == shapeNodeIDs.count else {
+            throw .corrupt("shapes and their node ids differ in number")
+        }
+        guard indexBoxes.count == indexLevels.reduce(0, +) else { throw .corrupt("the spatial index is incomplete") }
+        var nextEdge = 0
+        for node in nodes {
+            guard Int(node.firstEdge) == nextEdge else { throw .corrupt("a node's edges are out of order") }
+            nextEdge += Int(node.edgeCount)
+        }
+        guard nextEdge == edges.count else { throw .corrupt("edges without a node") }
+        for edge in edges {
+            let head = Int(edge.head & ~TileLayout.externalHead)
+            let heads = edge.head & TileLayout.externalHead != 0 ? externalNodes.count : nodes.count
+            guard head < heads, edge.shapeCount >= 2,
+                Int(edge.shapeStart) + Int(edge.shapeCount) <= shapeCoordinates.count,
+                Int(edge.attributes) < attributeRecords.count,
+                edge.opposite == TileLayout.noIndex || Int(edge.opposite) < edges.count,
+                edge.length >= 0, edge.length.isFinite
+            else { throw .corrupt("an edge points outside the tile") }
+        }
+        for record in attributeRecords {
+            guard RoadClass(rawValue: record.roadClass) != nil, record.freeFlowSpeed > 0, record.freeFlowSpeed.isFinite
+            else { throw .corrupt("road attributes out of range") }
+        }
+        var previousEdge: UInt32 = 0
+        for feature in features {
+            guard feature.edge >= previousEdge, Int(feature.edge) < edges.count,
+                feature.shapeIndex < edges[Int(feature.edge)].shapeCount
+            else { throw .corrupt("a feature lies outside its edge") }
+            previousEdge = feature.edge
+        }
+        for restriction in restrictions
+        where Int(restriction.firstMember) + Int(restriction.memberCount) > restrictionMembers.count {
+            throw .corrupt("a restriction points outside the tile")
+        }
+        for item in indexItems {
+            guard Int(item.edge) < edges.count,
+                Int(item.firstSegment) + Int(item.segmentCount) < Int(edges[Int(item.edge)].shapeCount)
+            else { throw .corrupt("the spatial index points outside the tile") }
+        }
+    }
+}
+
+/// The checked header of a tile.
+private struct TileHeader {
+    let bytes: UnsafeRawBufferPointer
+    let id: RoadTileID
+    let bounds: BoxRecord
+
+    init(_ bytes: UnsafeRawBufferPointer) throws(TileError) {
+        guard bytes.count >= TileLayout.magic.count,
+            bytes.prefix(TileLayout.magic.count).elementsEqual(TileLayout.magic)
+        else { throw .notATile }
+        guard bytes.count >= TileLayout.firstSectionOffset else {
+            throw .truncated(expected: UInt64(TileLayout.firstSectionOffset), found: bytes.count)
+        }
+        let version = bytes.loadUnaligned(fromByteOffset: TileLayout.HeaderOffset.version, as: UInt32.self)
+        guard version == TileLayout.version else { throw .version(found: version) }
+        let length = bytes.loadUnaligned(fromByteOffset: TileLayout.HeaderOffset.fileLength, as: UInt64.self)
+        guard length == UInt64(bytes.count) else { throw .truncated(expected: length, found: bytes.count) }
+        let checksum = bytes.loadUnaligned(fromByteOffset: TileLayout.HeaderOffset.checksum, as: UInt32.self)
+        guard checksum == TileLayout.checksum(bytes) else { throw .checksum }
+        let raw = bytes.loadUnaligned(fromByteOffset: TileLayout.HeaderOffset.tile, as: UInt32.self)
+        guard let id = RoadTileID(rawValue: raw) else { throw .corrupt("tile number \(raw) does not exist") }
+        guard UInt(bitPattern: bytes.baseAddress) % UInt(TileLayout.sectionAlignment) == 0 else {
+            throw .corrupt("its bytes are not aligned in memory")
+        }
+        self.bytes = bytes
+        self.id = id
+        bounds = bytes.loadUnaligned(fromByteOffset: TileLayout.HeaderOffset.bounds, as: BoxRecord.self)
+    }
+
+    func section<Record>(_ section: TileLayout.Section) throws(TileError) -> UnsafeBufferPointer<Record> {
+        let entry = TileLayout.headerBytes + section.rawValue * 8
+        let offset = Int(bytes.loadUnaligned(fromByteOffset: entry, as: UInt32.self))
+        let count = Int(bytes.loadUnaligned(fromByteOffset: entry + 4, as: UInt32.self))
+        guard offset % TileLayout.sectionAlignment == 0, offset >= TileLayout.firstSectionOffset,
+            count * section.recordBytes <= bytes.count - offset
+        else { throw .corrupt("section '\(section)' lies outside the file") }
+        let part = UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count * section.recordBytes)])
+        return part.assumingMemoryBound(to: Record.self)
+    }
+}

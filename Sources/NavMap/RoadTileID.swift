@@ -1,0 +1,60 @@
+public import NavGeo
+
+/// A road tile: a layer and its place in the pyramid at the layer's zoom level.
+public struct RoadTileID: Sendable, Hashable, Comparable {
+    /// The packed form: layer in bits 24–25, column in 12–23, row in 0–11.
+    public let rawValue: UInt32
+
+    /// The tile of `layer` that holds a position.
+    public init(layer: RoadLayer, containing coordinate: Coordinate) {
+        let tile = TileID(containing: coordinate, zoom: layer.zoom)
+        rawValue = UInt32(layer.rawValue) << 24 | tile.x << 12 | tile.y
+    }
+
+    /// A tile from its packed form; nil when it names no tile.
+    public init?(rawValue: UInt32) {
+        guard let layer = RoadLayer(rawValue: UInt8(truncatingIfNeeded: rawValue >> 24)), rawValue >> 26 == 0,
+            TileID(zoom: layer.zoom, x: rawValue >> 12 & 0xfff, y: rawValue & 0xfff) != nil
+        else { return nil }
+        self.rawValue = rawValue
+    }
+
+    /// The layer.
+    public var layer: RoadLayer { RoadLayer(rawValue: UInt8(truncatingIfNeeded: rawValue >> 24)) ?? .local }
+
+    /// The place in the pyramid.
+    public var tile: TileID {
+        TileID(zoom: layer.zoom, x: rawValue >> 12 & 0xfff, y: rawValue & 0xfff)
+            ?? TileID(containing: Coordinate(latitude: 0, longitude: 0), zoom: layer.zoom)
+    }
+
+    /// The file of the tile below a tileset's directory, such as `12/2331/1185.road`.
+    public var path: String { "\(tile.zoom)/\(tile.x)/\(tile.y).road" }
+
+    /// By layer, column, row.
+    public static func < (left: RoadTileID, right: RoadTileID) -> Bool { left.rawValue < right.rawValue }
+}
+
+extension RoadTileID: CustomStringConvertible {
+    /// Zoom, column and row.
+    public var description: String { "\(tile.zoom)/\(tile.x)/\(tile.y)" }
+}
+
+/// An edge by its tile and its index there: stable as long as the tile's content is.
+public struct EdgeKey: RawRepresentable, Sendable, Hashable {
+    /// Tile in the upper 32 bits, index in the lower.
+    public let rawValue: UInt64
+
+    /// A key from its packed form.
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// The edge `index` of `tile`.
+    public init(tile: RoadTileID, index: Int) {
+        rawValue = UInt64(tile.rawValue) << 32 | UInt64(UInt32(truncatingIfNeeded: index))
+    }
+
+    /// The packed tile.
+    public var tile: RoadTileID? { RoadTileID(rawValue: UInt32(rawValue >> 32)) }
+    /// The index in the tile.
+    public var index: Int { Int(rawValue & 0xffff_ffff) }
+}

@@ -1,0 +1,72 @@
+internal import NavGeo
+
+/// Builds a tile's packed R-tree over pieces of road lines, one per road and not per direction.
+struct SpatialIndexBuilder {
+    private let content: TileContent
+
+    init(_ content: TileContent) { self.content = content }
+
+    /// Leaf items in Hilbert order, and the boxes of all levels, leaves first.
+    func build() -> (items: [IndexItemRecord], boxes: [BoxRecord]) {
+        var pieces: [(item: IndexItemRecord, box: BoxRecord, key: UInt64)] = []
+        for (index, edge) in content.edges.enumerated() {
+            if let opposite = edge.opposite, opposite < index { continue }
+            let segments = edge.shape.count - 1
+            var first = 0
+            while first < segments {
+                let count = min(TileLayout.segmentsPerIndexItem, segments - first)
+                var box = BoxRecord.empty
+                for step in first...(first + count) {
+                    let position = edge.reversed ? edge.shape.upperBound - 1 - step : edge.shape.lowerBound + step
+                    let point = content.shapePoints[position].position
+                    box.extend(point.latitudeE7, point.longitudeE7)
+                }
+                let key = hilbertKey(
+                    x: UInt32(bitPattern: box.west / 2 + box.east / 2) ^ 0x8000_0000,
+                    y: UInt32(bitPattern: box.south / 2 + box.north / 2) ^ 0x8000_0000)
+                pieces.append(
+                    (
+                        IndexItemRecord(
+                            edge: UInt32(index), firstSegment: UInt16(first), segmentCount: UInt16(count)), box, key
+                    ))
+                first += count
+            }
+        }
+        pieces.sort { ($0.key, $0.item.edge, $0.item.firstSegment) < ($1.key, $1.item.edge, $1.item.firstSegment) }
+        var boxes = pieces.map(\.box)
+        var start = 0
+        for count in TileLayout.indexLevels(pieces.count).dropLast() {
+            var child = start
+            while child < start + count {
+                var box = BoxRecord.empty
+                for member in child..<min(child + TileLayout.indexNodeSize, start + count) { box.extend(boxes[member]) }
+                boxes.append(box)
+                child += TileLayout.indexNodeSize
+            }
+            start += count
+        }
+        return (pieces.map(\.item), boxes)
+    }
+}
+
+/// The position of a point along the 32-bit Hilbert curve (Hamilton's bitwise form of Hilbert's construction).
+package func hilbertKey(x: UInt32, y: UInt32) -> UInt64 {
+    var x = x
+    var y = y
+    var key: UInt64 = 0
+    var side: UInt32 = 1 << 31
+    while side > 0 {
+        let right: UInt32 = x & side != 0 ? 1 : 0
+        let upper: UInt32 = y & side != 0 ? 1 : 0
+        key = key << 2 | UInt64((3 &* right) ^ upper)
+        if upper == 0 {
+            if right == 1 {
+                x = ~x
+                y = ~y
+            }
+            swap(&x, &y)
+        }
+        side >>= 1
+    }
+    return key
+}

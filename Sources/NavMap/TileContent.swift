@@ -1,0 +1,139 @@
+public import NavGeo
+
+/// What goes into one road tile, before it is encoded.
+///
+/// Nodes lie in the tile; edges are sorted by tail and start at one of its nodes. The order of nodes is the builder's choice and is
+/// best made along a space-filling curve, so that neighbours share cache lines.
+public struct TileContent: Sendable {
+    /// A node of the road graph.
+    public struct Node: Sendable {
+        /// OSM node id.
+        public var osmID: Int64
+        /// Position.
+        public var position: FixedCoordinate
+        /// What stands there.
+        public var flags: NodeFlags
+        /// The layers in which the node has edges, in or out.
+        public var layers: Set<RoadLayer>
+        /// Exit number of a motorway junction; empty without.
+        public var exitReference: String
+
+        /// A node.
+        public init(
+            osmID: Int64, position: FixedCoordinate, flags: NodeFlags, layers: Set<RoadLayer>,
+            exitReference: String = ""
+        ) {
+            self.osmID = osmID
+            self.position = position
+            self.flags = flags
+            self.layers = layers
+            self.exitReference = exitReference
+        }
+    }
+
+    /// Where an edge ends.
+    public enum Head: Sendable, Hashable {
+        /// At a node of this tile, by its index in ``TileContent/nodes``.
+        case local(Int)
+        /// At a node of another tile, by its index in ``TileContent/externalNodes``.
+        case external(Int)
+    }
+
+    /// A node in another tile of the same layer.
+    public struct ExternalNode: Sendable {
+        /// OSM node id.
+        public var osmID: Int64
+        /// Position.
+        public var position: FixedCoordinate
+
+        /// A node elsewhere.
+        public init(osmID: Int64, position: FixedCoordinate) {
+            self.osmID = osmID
+            self.position = position
+        }
+    }
+
+    /// A point of a road's line: an OSM node.
+    public struct ShapePoint: Sendable {
+        /// OSM node id.
+        public var osmID: Int64
+        /// Position.
+        public var position: FixedCoordinate
+
+        /// A point.
+        public init(osmID: Int64, position: FixedCoordinate) {
+            self.osmID = osmID
+            self.position = position
+        }
+    }
+
+    /// A directed edge.
+    public struct Edge: Sendable {
+        /// Index of the node that it starts at.
+        public var tail: Int
+        /// Where it ends.
+        public var head: Head
+        /// OSM way id.
+        public var wayID: Int64
+        /// Its line in ``TileContent/shapePoints``, both ends included: at least 2, at most 65,535 points.
+        public var shape: Range<Int>
+        /// Whether the edge runs against the order of its shape.
+        public var reversed: Bool
+        /// The edge of the same road in the other direction, when it starts in this tile too.
+        public var opposite: Int?
+        /// Index in ``TileContent/attributes``.
+        public var attributes: Int
+        /// Things along it, by ascending shape index in travel order.
+        public var features: [PointFeature]
+
+        /// An edge.
+        public init(
+            tail: Int, head: Head, wayID: Int64, shape: Range<Int>, reversed: Bool, opposite: Int?, attributes: Int,
+            features: [PointFeature] = []
+        ) {
+            self.tail = tail
+            self.head = head
+            self.wayID = wayID
+            self.shape = shape
+            self.reversed = reversed
+            self.opposite = opposite
+            self.attributes = attributes
+            self.features = features
+        }
+    }
+
+    /// The tile.
+    public var id: RoadTileID
+    /// The nodes in the tile.
+    public var nodes: [Node] = []
+    /// Heads of edges that leave the tile.
+    public var externalNodes: [ExternalNode] = []
+    /// The edges, sorted by tail.
+    public var edges: [Edge] = []
+    /// Points of all lines.
+    public var shapePoints: [ShapePoint] = []
+    /// Distinct attributes.
+    public var attributes: [RoadAttributes] = []
+    /// Paths that may not be driven, kept in the tile of their first edge.
+    public var prohibitedPaths: [[EdgeReference]] = []
+
+    /// A tile without content.
+    public init(id: RoadTileID) { self.id = id }
+}
+
+/// An edge by its OSM ids: holds across tiles, also after one of them was rebuilt.
+public struct EdgeReference: Sendable, Hashable {
+    /// OSM id of the node at its start.
+    public var tailNodeID: Int64
+    /// OSM id of the node at its end.
+    public var headNodeID: Int64
+    /// OSM way id.
+    public var wayID: Int64
+
+    /// A reference.
+    public init(tailNodeID: Int64, headNodeID: Int64, wayID: Int64) {
+        self.tailNodeID = tailNodeID
+        self.headNodeID = headNodeID
+        self.wayID = wayID
+    }
+}

@@ -1,0 +1,180 @@
+internal import NavGeo
+
+/// Why a tile's content cannot be encoded: a mistake of the builder that made it.
+public enum TileEncodingError: Error, Sendable, Equatable {
+    /// An edge names a node, shape, opposite or attribute that is not there, or edges are not sorted by tail.
+    case inconsistentEdge(index: Int)
+    /// More records than the format's 32-bit offsets can address.
+    case tooLarge
+}
+
+/// Writes ``TileContent`` as the bytes of a road tile. Equal content gives equal bytes.
+public struct TileEncoder {
+    private var strings: [UInt8] = [0, 0]
+    private var stringOffsets: [String: UInt32] = ["": 0]
+
+    private init() {}
+
+    /// The bytes of a tile.
+    public static func encode(_ content: TileContent) throws(TileEncodingError) -> [UInt8] {
+        var encoder = TileEncoder()
+        return try encoder.bytes(of: content)
+    }
+
+    private mutating func bytes(of content: TileContent) throws(TileEncodingError) -> [UInt8] {
+        let edges = try edgeRecords(content)
+        let nodes = nodeRecords(content)
+        let index = SpatialIndexBuilder(content).build()
+        let attributes = content.attributes.map { attributeRecord($0) }
+        var features: [FeatureRecord] = []
+        for (edge, value) in content.edges.enumerated() {
+            for feature in value.features {
+                features.append(
+                    FeatureRecord(
+                        edge: UInt32(edge), shapeIndex: feature.shapeIndex, kind: feature.kind.rawValue, reserved: 0))
+            }
+        }
+        var restrictions: [RestrictionRecord] = []
+        var members: [RestrictionMemberRecord] = []
+        for path in content.prohibitedPaths {
+            restrictions.append(RestrictionRecord(firstMember: UInt32(members.count), memberCount: UInt32(path.count)))
+            members += path.map {
+                RestrictionMemberRecord(tailNodeID: $0.tailNodeID, headNodeID: $0.headNodeID, wayID: $0.wayID)
+            }
+        }
+        var bounds = BoxRecord.empty
+        for point in content.shapePoints { bounds.extend(point.position.latitudeE7, point.position.longitudeE7) }
+        for node in content.nodes { bounds.extend(node.position.latitudeE7, node.position.longitudeE7) }
+        if content.nodes.isEmpty { bounds = BoxRecord(south: 0, west: 0, north: 0, east: 0) }
+
+        var writer = TileWriter(id: content.id, bounds: bounds)
+        writer.append(nodes, as: .nodes)
+        writer.append(edges, as: .edges)
+        writer.append(
+            content.externalNodes.map {
+                ExternalNodeRecord(
+                    osmID: $0.osmID, latitudeE7: $0.position.latitudeE7, longitudeE7: $0.position.longitudeE7)
+            }, as: .externalNodes)
+        writer.append(
+            content.shapePoints.map {
+                CoordinateRecord(latitudeE7: $0.position.latitudeE7, longitudeE7: $0.position.longitudeE7)
+            }, as: .shapeCoordinates)
+        writer.append(content.shapePoints.map(\.osmID), as: .shapeNodeIDs)
+        writer.append(attributes, as: .attributes)
+        writer.append(strings, as: .strings)
+        writer.append(features, as: .features)
+        writer.append(restrictions, as: .restrictions)
+        writer.append(members, as: .restrictionMembers)
+        writer.append(index.items, as: .indexItems)
+        writer.append(index.boxes, as: .indexBoxes)
+        guard writer.bytes.count <= Int(UInt32.max) else { throw .tooLarge }
+        return writer.finish()
+    }
+
+    private mutating func offset(of string: String) -> UInt32 {
+        if let known = stringOffsets[string] { return known }
+        var utf8 = Array(string.utf8.prefix(Int(UInt16.max)))
+        while !utf8.isEmpty, String(validating: utf8, as: UTF8.self) == nil { utf8.removeLast() }
+        let offset = UInt32(truncatingIfNeeded: strings.count)
+        strings.append(UInt8(utf8.count & 0xff))
+        strings.append(UInt8(utf8.count >> 8))
+        strings += utf8
+        stringOffsets[string] = offset
+        return offset
+    }
+
+    private func edgeRecords(_ content: TileContent) throws(TileEncodingError) -> [EdgeRecord] {
+        var records: [EdgeRecord] = []
+        records.reserveCapacity(content.edges.count)
+        var previousTail = 0
+        for (index, edge) in content.edges.enumerated() {
+            let head: UInt32
+            switch edge.head {
+            case .local(let node) where content.nodes.indices.contains(node): head = UInt32(node)
+            case .external(let node) where content.externalNodes.indices.contains(node):
+                head = UInt32(node) | TileLayout.externalHead
+            default: throw .inconsistentEdge(index: index)
+            }
+            guard edge.tail >= previousTail, content.nodes.indices.contains(edge.tail),
+                edge.shape.count >= 2, edge.shape.count <= Int(UInt16.max),
+                edge.shape.lowerBound >= 0, edge.shape.upperBound <= content.shapePoints.count,
+                content.attributes.indices.contains(edge.attributes),
+                edge.opposite.map({ content.edges.indices.contains($0) }) ?? true
+            else { throw .inconsistentEdge(index: index) }
+            previousTail = edge.tail
+            var length = 0.0
+            for point in edge.shape.dropFirst() {
+                length += Geodesy.distance(
+                    content.shapePoints[point - 1].position.coordinate, content.shapePoints[point].position.coordinate)
+            }
+            records.append(
+                EdgeRecord(
+                    wayID: edge.wayID, head: head, shapeStart: UInt32(edge.shape.lowerBound), length: Float(length),
+                    attributes: UInt32(edge.attributes),
+                    opposite: edge.opposite.map { UInt32($0) } ?? TileLayout.noIndex,
+                    shapeCount: UInt16(edge.shape.count), flags: edge.reversed ? EdgeRecord.reversedShape : 0))
+        }
+        return records
+    }
+
+    private mutating func nodeRecords(_ content: TileContent) -> [NodeRecord] {
+        var records: [NodeRecord] = []
+        records.reserveCapacity(content.nodes.count)
+        var edge = 0
+        for (index, node) in content.nodes.enumerated() {
+            let first = edge
+            while edge < content.edges.count, content.edges[edge].tail == index { edge += 1 }
+            var layers: UInt32 = 0
+            for layer in RoadLayer.allCases where node.layers.contains(layer) { layers |= 1 << UInt32(layer.rawValue) }
+            records.append(
+                NodeRecord(
+                    osmID: node.osmID, latitudeE7: node.position.latitudeE7, longitudeE7: node.position.longitudeE7,
+                    firstEdge: UInt32(first), edgeCount: UInt16(min(edge - first, Int(UInt16.max))),
+                    flags: node.flags.rawValue, exitReference: offset(of: node.exitReference), layers: layers))
+        }
+        return records
+    }
+
+    private mutating func attributeRecord(_ value: RoadAttributes) -> AttributeRecord {
+        AttributeRecord(
+            roadClass: value.roadClass.rawValue, access: value.access.rawValue, lanes: value.lanes ?? 0, reserved: 0,
+            flags: value.flags.rawValue, freeFlowSpeed: value.freeFlowSpeed, speedLimit: value.speedLimit ?? 0,
+            maximumHeight: value.maximumHeight ?? 0, maximumWidth: value.maximumWidth ?? 0,
+            maximumLength: value.maximumLength ?? 0, maximumWeight: value.maximumWeight ?? 0,
+            crossingTime: value.crossingTime ?? 0, name: offset(of: value.name), reference: offset(of: value.reference),
+            destination: offset(of: value.destination), destinationReference: offset(of: value.destinationReference),
+            turnLanes: offset(of: value.turnLanes))
+    }
+}
+
+/// Lays sections out behind a header and its table.
+private struct TileWriter {
+    var bytes: [UInt8]
+
+    init(id: RoadTileID, bounds: BoxRecord) {
+        bytes = [UInt8](repeating: 0, count: TileLayout.firstSectionOffset)
+        for (index, byte) in TileLayout.magic.enumerated() { bytes[index] = byte }
+        put(TileLayout.version, at: TileLayout.HeaderOffset.version)
+        put(id.rawValue, at: TileLayout.HeaderOffset.tile)
+        put(bounds, at: TileLayout.HeaderOffset.bounds)
+    }
+
+    mutating func append<Record>(_ records: [Record], as section: TileLayout.Section) {
+        while bytes.count % TileLayout.sectionAlignment != 0 { bytes.append(0) }
+        let entry = TileLayout.headerBytes + section.rawValue * 8
+        put(UInt32(truncatingIfNeeded: bytes.count), at: entry)
+        put(UInt32(truncatingIfNeeded: records.count), at: entry + 4)
+        records.withUnsafeBytes { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func finish() -> [UInt8] {
+        put(UInt64(bytes.count), at: TileLayout.HeaderOffset.fileLength)
+        let checksum = bytes.withUnsafeBytes { TileLayout.checksum($0) }
+        put(checksum, at: TileLayout.HeaderOffset.checksum)
+        return bytes
+    }
+
+    private mutating func put<Value>(_ value: Value, at offset: Int) {
+        bytes.withUnsafeMutableBytes { $0.storeBytes(of: value, toByteOffset: offset, as: Value.self) }
+    }
+}

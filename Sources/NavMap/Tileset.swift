@@ -1,0 +1,56 @@
+public import NavGeo
+
+/// The `tileset.json` of a directory of road tiles.
+public struct Tileset: Sendable, Codable, Equatable {
+    /// The tile format that this module reads and writes.
+    public static let formatVersion = 1
+
+    /// A tile of the set.
+    public struct Entry: Sendable, Codable, Equatable {
+        /// The packed ``RoadTileID``.
+        public var id: UInt32
+        /// The file, relative to the tileset's directory.
+        public var file: String
+        /// Size in bytes.
+        public var bytes: Int
+        /// SHA-256 of the file, lower-case hexadecimal.
+        public var sha256: String
+
+        /// An entry.
+        public init(id: UInt32, file: String, bytes: Int, sha256: String) {
+            self.id = id
+            self.file = file
+            self.bytes = bytes
+            self.sha256 = sha256
+        }
+    }
+
+    /// The version of the tile format, ``formatVersion`` when this module wrote it.
+    public var formatVersion: Int
+    /// The version of the map: a hash over the tiles' hashes, so that equal versions mean equal content.
+    public var mapVersion: String
+    /// The extract that it was built from.
+    public var source: String
+    /// The extract's time stamp (UTC, ISO 8601), when it says one.
+    public var sourceTimestamp: String?
+    /// The bounds of the roads.
+    public var bounds: BoundingBox
+    /// Whom to name, as the data's licence asks.
+    public var attribution: String
+    /// The tiles, by ascending id.
+    public var tiles: [Entry]
+
+    /// A tileset.
+    public init(
+        formatVersion: Int = Tileset.formatVersion, mapVersion: String, source: String, sourceTimestamp: String?,
+        bounds: BoundingBox, attribution: String, tiles: [Entry]
+    ) {
+        self.formatVersion = formatVersion
+        self.mapVersion = mapVersion
+        self.source = source
+        self.sourceTimestamp = sourceTimestamp
+        self.bounds = bounds
+        self.attribution = attribution
+        self.tiles = tiles
+    }
+}
