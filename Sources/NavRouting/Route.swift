@@ -1,0 +1,142 @@
+public import NavGeo
+public import NavMap
+
+/// A place that a route starts at, passes or ends at.
+public struct Waypoint: Sendable, Hashable {
+    /// Where it is.
+    public var coordinate: Coordinate
+    /// Direction of travel there, radians clockwise from north; nil allows any.
+    public var bearing: Double?
+    /// How far the road's direction may differ from ``bearing``, radians.
+    public var bearingTolerance: Double
+    /// What to call it; empty when it has no name.
+    public var name: String
+    /// Whether the vehicle stops there, so that a leg ends; a pass-through point only shapes the route.
+    public var isStop: Bool
+
+    /// A place on or beside a road.
+    public init(
+        _ coordinate: Coordinate, bearing: Double? = nil, bearingTolerance: Double = .pi / 4, name: String = "",
+        isStop: Bool = true
+    ) {
+        self.coordinate = coordinate
+        self.bearing = bearing
+        self.bearingTolerance = bearingTolerance
+        self.name = name
+        self.isStop = isStop
+    }
+}
+
+/// A piece of a route on one edge of the road graph.
+public struct RouteEdge: Sendable, Equatable {
+    /// The edge, by its tile.
+    public var key: EdgeKey
+    /// OSM way id.
+    public var wayID: Int64
+    /// Metres from the edge's start at which the route enters it: 0 except where a leg starts.
+    public var startOffset: Double
+    /// Metres from the edge's start at which the route leaves it: its length except where a leg ends.
+    public var endOffset: Double
+    /// Metres from the route's start.
+    public var routeOffset: Double
+    /// Seconds that driving the piece takes.
+    public var duration: Double
+    /// Seconds that the turn onto it takes; 0 at the start of a leg.
+    public var turnDuration: Double
+    /// The piece's points in ``Route/coordinates``; both ends included, so neighbours share one.
+    public var coordinates: ClosedRange<Int>
+    /// Class, names and limits.
+    public var attributes: RoadAttributes
+
+    /// Metres driven on the edge.
+    public var length: Double { endOffset - startOffset }
+}
+
+/// The way from one stop to the next.
+public struct RouteLeg: Sendable, Equatable {
+    /// The leg's pieces in ``Route/edges``.
+    public var edges: Range<Int>
+    /// Metres from the route's start.
+    public var routeOffset: Double
+    /// Metres.
+    public var length: Double
+    /// Seconds, turns included.
+    public var duration: Double
+    /// The index of the stop at its end in ``Route/waypoints``.
+    public var destination: Int
+}
+
+/// A waypoint and where on the road it was put.
+public struct RouteWaypoint: Sendable, Equatable {
+    /// What was asked for.
+    public var waypoint: Waypoint
+    /// The point on the road.
+    public var snapped: Coordinate
+    /// Metres between the two.
+    public var snapDistance: Double
+    /// Metres from the route's start.
+    public var routeOffset: Double
+}
+
+/// A piece of a route between two consecutive OSM nodes.
+public struct RouteSegment: Sendable, Equatable {
+    /// OSM node at its start (of the whole segment, also where the route starts inside it).
+    public var fromNodeID: Int64
+    /// OSM node at its end (of the whole segment, also where the route ends inside it).
+    public var toNodeID: Int64
+    /// The index in ``Route/edges``.
+    public var edge: Int
+}
+
+/// A route: a drivable path with its line, times and road attributes. It names edges by tile, so it outlives the graph it was found in.
+public struct Route: Sendable, Equatable {
+    /// The content version of the map.
+    public var mapVersion: String
+    /// The stops and pass-through points, at least two.
+    public var waypoints: [RouteWaypoint]
+    /// One per stop after the start.
+    public var legs: [RouteLeg]
+    /// The pieces in travel order.
+    public var edges: [RouteEdge]
+    /// One per pair of consecutive ``coordinates``.
+    public var segments: [RouteSegment]
+    /// The line.
+    public var line: Polyline
+    /// What the search minimised, milliseconds: the duration and the penalties of the profile.
+    public var cost: UInt64
+
+    /// The line's points.
+    public var coordinates: [Coordinate] { line.coordinates }
+    /// Metres.
+    public var length: Double { line.length }
+    /// Seconds in free traffic, turns included.
+    public var duration: Double { legs.reduce(0) { $0 + $1.duration } }
+}
+
+/// What a route is asked to be.
+public struct RouteRequest: Sendable, Hashable {
+    /// Start, points on the way and destination, at least two.
+    public var waypoints: [Waypoint]
+    /// How far from a road a waypoint may lie, metres.
+    public var snapRadius: Double
+
+    /// A request for a shortest-time route.
+    public init(waypoints: [Waypoint], snapRadius: Double = 1_000) {
+        self.waypoints = waypoints
+        self.snapRadius = snapRadius
+    }
+}
+
+/// The answer to a ``RouteRequest``.
+public enum RouteOutcome: Sendable, Equatable {
+    /// The fastest route, exact on the loaded tiles and not beaten by any road outside them.
+    case found(Route)
+    /// The waypoints are not connected for this vehicle; `waypoint` is the first that cannot be reached from the one before.
+    case unreachable(waypoint: Int)
+    /// No road that this vehicle may use, in the wanted direction, lies near the waypoint.
+    case offRoad(waypoint: Int)
+    /// The loaded tiles cannot settle the question: these are needed, by ascending id.
+    case tilesNeeded([RoadTileID])
+    /// The request itself makes no sense.
+    case invalid(String)
+}

@@ -1,0 +1,82 @@
+public import NavMap
+
+/// Roads that a driver would rather not use; used only when nothing else leads there.
+public struct Avoidance: OptionSet, Sendable, Hashable {
+    /// The bits.
+    public let rawValue: UInt8
+    /// A set from its bits.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Roads with a toll for this vehicle.
+    public static let tolls = Avoidance(rawValue: 1 << 0)
+    /// Motorways.
+    public static let motorways = Avoidance(rawValue: 1 << 1)
+    /// Ferries.
+    public static let ferries = Avoidance(rawValue: 1 << 2)
+    /// Unpaved roads.
+    public static let unpaved = Avoidance(rawValue: 1 << 3)
+    /// Tunnels.
+    public static let tunnels = Avoidance(rawValue: 1 << 4)
+}
+
+/// The vehicle that a route is for.
+public struct VehicleProfile: Sendable, Hashable {
+    /// The kind of vehicle.
+    public enum Kind: String, Sendable, CaseIterable {
+        case car, truck
+    }
+
+    /// The kind.
+    public var kind: Kind
+    /// What to avoid.
+    public var avoid: Avoidance
+    /// Metres; nil when limits of height do not matter.
+    public var height: Float?
+    /// Metres; nil when limits of width do not matter.
+    public var width: Float?
+    /// Metres; nil when limits of length do not matter.
+    public var length: Float?
+    /// Tonnes; nil when limits of weight do not matter.
+    public var weight: Float?
+    /// Greatest speed of the vehicle, m/s.
+    public var maximumSpeed: Float
+
+    /// A vehicle. A truck is a 40 t articulated lorry (4 m high, 2.55 m wide, 16.5 m long: the limits of directive 96/53/EC) unless told otherwise.
+    public init(
+        kind: Kind = .car, avoid: Avoidance = [], height: Float? = nil, width: Float? = nil, length: Float? = nil,
+        weight: Float? = nil, maximumSpeed: Float? = nil
+    ) {
+        let isTruck = kind == .truck
+        self.kind = kind
+        self.avoid = avoid
+        self.height = height ?? (isTruck ? 4 : nil)
+        self.width = width ?? (isTruck ? 2.55 : nil)
+        self.length = length ?? (isTruck ? 16.5 : nil)
+        self.weight = weight ?? (isTruck ? 40 : nil)
+        self.maximumSpeed = maximumSpeed ?? (isTruck ? 80 / 3.6 : 200 / 3.6)
+    }
+
+    /// What the vehicle counts as.
+    public var access: VehicleAccess { kind == .car ? .car : .truck }
+
+    /// Whether an edge with such attributes may be driven at all.
+    public func mayUse(_ attributes: RoadAttributes) -> Bool {
+        func fits(_ own: Float?, _ limit: Float?) -> Bool {
+            guard let own, let limit else { return true }
+            return own <= limit
+        }
+        return attributes.access.contains(access) && fits(height, attributes.maximumHeight)
+            && fits(width, attributes.maximumWidth) && fits(length, attributes.maximumLength)
+            && fits(weight, attributes.maximumWeight)
+    }
+
+    /// Whether an edge is one that the driver would rather not use.
+    public func avoids(_ roadClass: RoadClass, _ flags: RoadFlags) -> Bool {
+        guard !avoid.isEmpty else { return false }
+        return avoid.contains(.tolls) && flags.contains(kind == .truck ? .truckToll : .toll)
+            || avoid.contains(.motorways) && roadClass == .motorway
+            || avoid.contains(.ferries) && roadClass == .ferry
+            || avoid.contains(.unpaved) && flags.contains(.unpaved)
+            || avoid.contains(.tunnels) && flags.contains(.tunnel)
+    }
+}
