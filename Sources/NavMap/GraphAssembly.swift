@@ -190,6 +190,30 @@ struct GraphAssembly {
         }
     }
 
+    /// The tiles loaded.
+    var loadedTiles: Set<RoadTileID> { Set(tiles.map(\.id)) }
+
+    /// The tiles that hold a node's edges, by its layers and position, but are not loaded; by ascending id.
+    static func missingTiles(layers: UInt8, position: FixedCoordinate, loaded: Set<RoadTileID>) -> [RoadTileID] {
+        RoadLayer.allCases.compactMap { layer in
+            guard layers & 1 << layer.rawValue != 0 else { return nil }
+            let id = RoadTileID(layer: layer, containing: position.coordinate)
+            return loaded.contains(id) ? nil : id
+        }.sorted()
+    }
+
+    /// For each node, whether edges of it lie in tiles that are not loaded.
+    func incompleteNodes() -> ContiguousArray<Bool> {
+        let loaded = loadedTiles
+        return ContiguousArray(
+            nodePositions.indices.map { node in
+                nodeFlags[node].contains(.shared)
+                    && !GraphAssembly.missingTiles(
+                        layers: nodeLayers[node], position: nodePositions[node], loaded: loaded
+                    ).isEmpty
+            })
+    }
+
     /// Edges grouped by a node, as offsets and edges.
     func adjacency(by node: ContiguousArray<NodeIndex>) -> (ContiguousArray<UInt32>, ContiguousArray<EdgeIndex>) {
         var offsets = ContiguousArray<UInt32>(repeating: 0, count: nodePositions.count + 1)

@@ -76,6 +76,7 @@ public final class RoadGraph: Sendable {
     let nodeLayers: ContiguousArray<UInt8>
     let exitReferences: [NodeIndex: String]
     let loadedTiles: Set<RoadTileID>
+    let incompleteNodes: ContiguousArray<Bool>
 
     /// Stands for "no edge" in ``edgeOpposites``.
     public static let noEdge = EdgeIndex(rawValue: .max)
@@ -102,7 +103,8 @@ public final class RoadGraph: Sendable {
         (incomingOffsets, incomingEdges) = assembly.adjacency(by: assembly.edgeHeads)
         firstEdgeOfTile = assembly.firstEdgeOfTile
         exitReferences = assembly.exitReferences
-        loadedTiles = Set(assembly.tiles.map(\.id))
+        loadedTiles = assembly.loadedTiles
+        incompleteNodes = assembly.incompleteNodes()
     }
 
     /// Directed edges.
@@ -136,8 +138,9 @@ public final class RoadGraph: Sendable {
 
     /// The edge with a tile-bound name; nil when its tile is not loaded or has no such edge.
     public func edge(_ key: EdgeKey) -> EdgeIndex? {
-        guard let id = key.tile, let tile = tiles.firstIndex(where: { $0.id == id }), key.index < tiles[tile].edgeCount
-        else { return nil }
+        guard let id = key.tile else { return nil }
+        let tile = tiles.partitioningIndex { $0.id >= id }
+        guard tile < tiles.count, tiles[tile].id == id, key.index < tiles[tile].edgeCount else { return nil }
         return EdgeIndex(Int(firstEdgeOfTile[tile]) + key.index)
     }
 
@@ -182,19 +185,13 @@ public final class RoadGraph: Sendable {
 
     /// The tiles that hold further edges at a node but are not loaded, by ascending id.
     public func missingTiles(at node: NodeIndex) -> [RoadTileID] {
-        let mask = nodeLayers[node.index]
-        let position = nodePositions[node.index].coordinate
-        return RoadLayer.allCases.compactMap { layer in
-            guard mask & 1 << layer.rawValue != 0 else { return nil }
-            let id = RoadTileID(layer: layer, containing: position)
-            return loadedTiles.contains(id) ? nil : id
-        }.sorted()
+        GraphAssembly.missingTiles(
+            layers: nodeLayers[node.index], position: nodePositions[node.index], loaded: loadedTiles)
     }
 
     /// Whether edges at the node are missing because their tile is not loaded.
-    public func isIncomplete(_ node: NodeIndex) -> Bool {
-        nodeFlags[node.index].contains(.shared) && !missingTiles(at: node).isEmpty
-    }
+    @inline(__always)
+    public func isIncomplete(_ node: NodeIndex) -> Bool { incompleteNodes[node.index] }
 
     @inline(__always)
     func locate(_ edge: EdgeIndex) -> (tile: Int, local: Int) {
@@ -284,13 +281,13 @@ extension ContiguousArray {
     }
 }
 
-extension UnsafeBufferPointer {
+extension RandomAccessCollection where Index == Int {
     /// The first index whose element satisfies a predicate that is false before some point and true after it.
     func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
-        var low = 0
-        var high = count
+        var low = startIndex
+        var high = endIndex
         while low < high {
-            let middle = (low + high) / 2
+            let middle = low + (high - low) / 2
             if predicate(self[middle]) { high = middle } else { low = middle + 1 }
         }
         return low

@@ -1,0 +1,114 @@
+import NavGeo
+public import NavMap
+
+/// Finds fastest routes with one metric. The router itself is shared; the workspace belongs to the caller.
+public struct Router: Sendable {
+    /// The costs in force.
+    public let metric: Metric
+
+    /// A router over a metric.
+    public init(_ metric: Metric) { self.metric = metric }
+
+    /// A router for a vehicle over a graph; expands and prices the graph.
+    public init(graph: RoadGraph, model: CostModel = CostModel()) {
+        metric = Metric(TurnGraph(graph), model: model)
+    }
+
+    /// The fastest route through all waypoints.
+    ///
+    /// Exact for the given snapping: both directions of each stop's road are weighed, and a vehicle leaves a stop as it came, or turns
+    /// round there for ``CostModel/uTurnDuration``; at a pass-through point it never turns round. When a waypoint's nearest road is not
+    /// connected with the others, further roads around it are tried.
+    public func route(_ request: RouteRequest, workspace: SearchWorkspace) -> RouteOutcome {
+        guard request.waypoints.count >= 2 else { return .invalid("a route needs a start and a destination") }
+        for (index, waypoint) in request.waypoints.enumerated() where !waypoint.coordinate.isValid {
+            return .invalid("waypoint \(index) is not a position on Earth")
+        }
+        let snapper = Snapper(metric: metric)
+        var nearest: [[EdgeProjection]] = []
+        for (index, waypoint) in request.waypoints.enumerated() {
+            let candidates = snapper.nearest(waypoint, radius: request.snapRadius)
+            if candidates.isEmpty { return .offRoad(waypoint: index) }
+            nearest.append(candidates)
+        }
+        let outcome = route(request, candidates: nearest, detour: false, workspace)
+        guard case .unreachable = outcome else { return outcome }
+        let wider = request.waypoints.map { snapper.around($0, radius: request.snapRadius) }
+        return route(request, candidates: wider, detour: true, workspace)
+    }
+
+    private func route(
+        _ request: RouteRequest, candidates: [[EdgeProjection]], detour: Bool, _ workspace: SearchWorkspace
+    ) -> RouteOutcome {
+        let snapper = Snapper(metric: metric)
+        let search = BidirectionalSearch(metric, workspace)
+        let places = candidates.map { $0.map { snapper.place($0, detour: detour) } }
+        if places.count == 2 {
+            switch search.run(from: places[0], to: places[1]) {
+            case .unreachable: return .unreachable(waypoint: 1)
+            case .tilesNeeded(let tiles): return .tilesNeeded(tiles)
+            case .path(let edges, let cost, let origin, let destination):
+                let leg = LegPath(edges: edges, start: origin, end: destination, cost: cost)
+                return .found(RouteBuilder(metric).route(request.waypoints, legs: [leg]))
+            }
+        }
+        return throughWaypoints(request, places: places, search)
+    }
+
+    /// Dynamic programming over the candidates of each waypoint.
+    private func throughWaypoints(
+        _ request: RouteRequest, places: [[EdgePosition]], _ search: BidirectionalSearch
+    ) -> RouteOutcome {
+        struct Arrival {
+            var cost: UInt64
+            var legs: [LegPath]
+        }
+        var arrivals: [Arrival?] = places[0].map { Arrival(cost: UInt64($0.penalty), legs: []) }
+        for index in 1..<places.count {
+            var next: [Arrival?] = Array(repeating: nil, count: places[index].count)
+            var missing: Set<RoadTileID> = []
+            for (from, place) in places[index - 1].enumerated() {
+                guard let (arrival, turned) = departure(from, at: index - 1) else { continue }
+                for (to, destination) in places[index].enumerated() {
+                    switch search.run(from: [place], to: [destination]) {
+                    case .unreachable: continue
+                    case .tilesNeeded(let tiles): missing.formUnion(tiles)
+                    case .path(let edges, let cost, let origin, let end):
+                        let total = arrival.cost + cost + (turned ? UInt64(CostModel.uTurnDuration * 1_000) : 0)
+                        guard total < next[to]?.cost ?? .max else { continue }
+                        let leg = LegPath(edges: edges, start: origin, end: end, cost: cost, turnsRound: turned)
+                        next[to] = Arrival(cost: total, legs: arrival.legs + [leg])
+                    }
+                }
+            }
+            if !missing.isEmpty { return .tilesNeeded(missing.sorted()) }
+            guard next.contains(where: { $0 != nil }) else { return .unreachable(waypoint: index) }
+            arrivals = next
+        }
+        guard let best = arrivals.compactMap({ $0 }).min(by: { $0.cost < $1.cost }) else {
+            return .unreachable(waypoint: places.count - 1)
+        }
+        return .found(RouteBuilder(metric).route(request.waypoints, legs: best.legs))
+
+        /// The best way to stand at a candidate ready to leave along it: having arrived on it, or having turned round at a stop.
+        func departure(_ candidate: Int, at waypoint: Int) -> (Arrival, turned: Bool)? {
+            let straight = arrivals[candidate]
+            guard waypoint > 0, request.waypoints[waypoint].isStop,
+                let opposite = metric.turns.graph.opposite(places[waypoint][candidate].edge),
+                let other = places[waypoint].firstIndex(where: { $0.edge == opposite }), let back = arrivals[other],
+                back.cost + UInt64(CostModel.uTurnDuration * 1_000) < straight?.cost ?? .max
+            else { return straight.map { ($0, false) } }
+            return (back, true)
+        }
+    }
+}
+
+/// A found way between two waypoints.
+struct LegPath {
+    var edges: [EdgeIndex]
+    var start: EdgePosition
+    var end: EdgePosition
+    var cost: UInt64
+    /// Whether the vehicle turns round before it sets out.
+    var turnsRound = false
+}

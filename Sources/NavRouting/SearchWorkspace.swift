@@ -1,0 +1,55 @@
+/// Scratch memory of one searcher at a time: labels that are valid only in the current query, so that starting one costs nothing.
+public final class SearchWorkspace {
+    /// Labels of one direction of a search.
+    struct Labels {
+        private(set) var costs: ContiguousArray<UInt32> = []
+        private var parents: ContiguousArray<TurnState> = []
+        private var queries: ContiguousArray<UInt32> = []
+        private var query: UInt32 = 0
+        var heap = QuaternaryHeap()
+
+        mutating func begin(_ stateCount: Int) {
+            heap.removeAll()
+            if queries.count < stateCount || query == .max {
+                costs = ContiguousArray(repeating: .max, count: stateCount)
+                parents = ContiguousArray(repeating: 0, count: stateCount)
+                queries = ContiguousArray(repeating: 0, count: stateCount)
+                query = 0
+            }
+            query += 1
+        }
+
+        /// Cost of a state, `UInt32.max` when it has none in this query.
+        @inline(__always)
+        func cost(_ state: TurnState) -> UInt32 { queries[Int(state)] == query ? costs[Int(state)] : .max }
+
+        @inline(__always)
+        func parent(_ state: TurnState) -> TurnState { parents[Int(state)] }
+
+        @inline(__always)
+        mutating func improve(_ state: TurnState, cost: UInt32, parent: TurnState) {
+            guard cost < self.cost(state) else { return }
+            queries[Int(state)] = query
+            costs[Int(state)] = cost
+            parents[Int(state)] = parent
+            heap.push(cost, state)
+        }
+
+        /// The next state to settle; entries that were improved since are passed over.
+        mutating func settle() -> QuaternaryHeap.Entry? {
+            while let entry = heap.popFirst() {
+                if entry.cost == cost(entry.state) { return entry }
+            }
+            return nil
+        }
+
+        /// The least cost in the queue, `UInt32.max` when it is empty.
+        var frontier: UInt32 { heap.first?.cost ?? .max }
+    }
+
+    var forward = Labels()
+    var backward = Labels()
+
+    /// Empty scratch memory; it grows with the first query.
+    public init() {}
+}

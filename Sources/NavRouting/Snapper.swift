@@ -1,0 +1,46 @@
+import NavGeo
+import NavMap
+
+/// Finds the places on roads that a waypoint may stand for.
+struct Snapper {
+    /// How many roads are tried when the nearest one leads nowhere.
+    static let alternativeRoads = 12
+    /// Cost of a metre between waypoint and road when another than the nearest road is taken, ms: a walk at 1.4 m/s.
+    static let approachCost = 714.0
+
+    let metric: Metric
+
+    /// The nearest road's permitted directions.
+    func nearest(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
+        let usable = candidates(waypoint, radius: radius)
+        guard let first = usable.first else { return [] }
+        // Both directions of a road are equally near; a second road that happens to be as near is not meant.
+        let opposite = metric.turns.graph.opposite(first.edge)
+        return usable.filter { $0.edge == first.edge || $0.edge == opposite }
+    }
+
+    /// Permitted edges around a waypoint, the nearest first, each road in up to two directions.
+    func around(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
+        Array(candidates(waypoint, radius: radius).prefix(Snapper.alternativeRoads * 2))
+    }
+
+    /// A candidate as a place for a search; `detour` adds what being away from it costs.
+    func place(_ candidate: EdgeProjection, detour: Bool) -> EdgePosition {
+        EdgePosition(
+            edge: candidate.edge, offset: candidate.offset,
+            penalty: detour ? UInt32(min(candidate.distance * Snapper.approachCost, 1e9)) : 0)
+    }
+
+    private func candidates(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
+        // Most waypoints lie on a road: look close first, so that the wide search is the exception.
+        var reach = 40.0
+        while true {
+            let hits = metric.turns.graph.edges(near: waypoint.coordinate, radius: min(reach, radius)).filter { hit in
+                metric.allows(hit.edge)
+                    && (waypoint.bearing.map { Angle.separation($0, hit.bearing) <= waypoint.bearingTolerance } ?? true)
+            }
+            if !hits.isEmpty || reach >= radius { return hits }
+            reach *= 4
+        }
+    }
+}
