@@ -26,5 +26,5 @@ public struct BusStatistics: Sendable, Hashable {
     public var unattributedRejections: UInt64
 
     /// The figures of one topic.
-    public subscript(topic: String) -> TopicStatistics? { topics.first { $0.topic == topic } }
+    public subscript(topic topic: String) -> TopicStatistics? { topics.first { $0.topic == topic } }
 }
