@@ -101,6 +101,9 @@ let package = Package(
             name: "NavTestSupport",
             dependencies: ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching"],
             path: "Tests/NavTestSupport", swiftSettings: strict),
+        // NavLaunchProbe is a launcher that tests can kill.
+        .executableTarget(
+            name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTestSupport"]),
         tests("NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavTestSupport"]),
@@ -113,7 +116,7 @@ let package = Package(
         tests("NavBusTests", ["NavBus", "CZeroMQ"]),
         tests("NavBagTests", ["NavBag"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
-        tests("NavLaunchTests", ["NavLaunch", "CSpawn"]),
+        tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe"]),
         tests("NavNodesTests", ["NavNodes", "NavBus", "NavMessages", "NavGeo", "NavNavigator", "NavTestSupport"]),
         tests("TidyTests", []),
         tests("EndToEndTests", []),

@@ -52,11 +52,19 @@ static int lifted(int descriptor, int report) {
     return copy;
 }
 
+/// Tells the guardian of a new group (above 0) or of one that has ended (below 0).
+static void tell(int guardian, int32_t group) {
+    if (guardian < 0) return;
+    while (send(guardian, &group, sizeof group, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    }
+}
+
 // Runs in the child between fork and exec: async-signal-safe calls only.
 static void become(const struct cspawn_request *request, pid_t parent, int report) {
     if (setpgid(0, 0) != 0) fail(report, STEP_GROUP);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail(report, STEP_DEATH_SIGNAL);
     if (getppid() != parent) _exit(127);  // the parent ended before the line above
+    tell(request->guardian, getpid());
 
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0) fail(report, STEP_NULL);
@@ -108,6 +116,7 @@ int cspawn_start(const struct cspawn_request *request, pid_t *pid, const char **
     } while (count < 0 && errno == EINTR);
     close(report[0]);
     if (count == (ssize_t)sizeof failure) {
+        tell(request->guardian, -child);
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
         }
         *step = step_names[failure.step];
@@ -181,11 +190,8 @@ int cspawn_guardian_start(pid_t *pid) {
     return tells[1];
 }
 
-int cspawn_guardian_tell(int guardian, int32_t group) {
-    while (send(guardian, &group, sizeof group, MSG_NOSIGNAL) < 0) {
-        if (errno != EINTR) return errno;
-    }
-    return 0;
+void cspawn_guardian_forget(int guardian, pid_t group) {
+    tell(guardian, -group);
 }
 
 int cspawn_pipe(int ends[2]) {
@@ -201,6 +207,7 @@ static volatile sig_atomic_t signal_descriptor = -1;
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { WATCHED = sizeof watched / sizeof watched[0] };
 static struct sigaction previous[WATCHED];
+static sigset_t previous_mask;
 
 static void pass_on(int number) {
     int error = errno;
@@ -212,17 +219,25 @@ static void pass_on(int number) {
 
 void cspawn_watch_signals(int descriptor) {
     signal_descriptor = descriptor;
+    sigset_t wanted;
+    sigemptyset(&wanted);
     for (int index = 0; index < WATCHED; index++) {
+        sigaddset(&wanted, watched[index]);
         struct sigaction action = {.sa_flags = SA_RESTART};
         action.sa_handler = watched[index] == SIGPIPE ? SIG_IGN : pass_on;
         sigfillset(&action.sa_mask);
         sigaction(watched[index], &action, &previous[index]);
+        if (watched[index] == SIGHUP && previous[index].sa_handler == SIG_IGN) {
+            sigaction(SIGHUP, &previous[index], NULL);
+        }
     }
+    pthread_sigmask(SIG_UNBLOCK, &wanted, &previous_mask);
 }
 
 void cspawn_unwatch_signals(void) {
     for (int index = 0; index < WATCHED; index++) {
         sigaction(watched[index], &previous[index], NULL);
     }
+    pthread_sigmask(SIG_SETMASK, &previous_mask, NULL);
     signal_descriptor = -1;
 }

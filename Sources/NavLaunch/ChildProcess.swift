@@ -21,7 +21,7 @@ struct ChildProcess {
     private var splitters = [LineSplitter(), LineSplitter()]
 
     /// Starts the process, in the launcher's working directory.
-    init(_ node: LaunchNode, environment: [String: String]) throws(Failure) {
+    init(_ node: LaunchNode, environment: [String: String], guardian: Int32) throws(Failure) {
         var output = Pipe()
         var error = Pipe()
         let opened = output.open()
@@ -41,7 +41,9 @@ struct ChildProcess {
             withCStrings(words) { envp in
                 node.executable.withCString { path in
                     var request = cspawn_request(
-                        path: path, argv: argv, envp: envp, directory: nil, output: output.writeEnd, error: error.writeEnd)
+                        path: path, argv: argv, envp: envp, directory: nil, output: output.writeEnd,
+                        error: error.writeEnd,
+                        guardian: guardian)
                     return cspawn_start(&request, &started, &step)
                 }
             }

@@ -65,7 +65,8 @@ func folder(of path: String) -> String {
 }
 
 func resolved(_ path: String, relativeTo base: String) -> String {
-    path.hasPrefix("/") || base == "." ? path : base + "/" + path
+    let path = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
+    return path.hasPrefix("/") || base == "." ? path : base + "/" + path
 }
 
 func absolute(_ path: String) -> String {

@@ -22,7 +22,8 @@ public struct RestartPolicy: Sendable, Equatable {
 
     /// Defaults: 0.5 s, doubling up to 30 s, ten times.
     public init(
-        mode: Mode = .never, delay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30), limit: Int = 10
+        mode: Mode = .never, delay: Duration = .milliseconds(500), maximumDelay: Duration = .seconds(30),
+        limit: Int = 10
     ) {
         self.mode = mode
         self.delay = delay

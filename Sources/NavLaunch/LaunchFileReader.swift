@@ -91,7 +91,8 @@ struct LaunchFileReader {
             if count == 0 { break }
             bytes += buffer[..<count]
             guard bytes.count <= Self.maximumFileSize else {
-                problems.add("\(path) is larger than \(Self.maximumFileSize) bytes, too large for a launch file", at: place)
+                problems.add(
+                    "\(path) is larger than \(Self.maximumFileSize) bytes, too large for a launch file", at: place)
                 return nil
             }
         }
@@ -142,11 +143,13 @@ struct LaunchFileReader {
                 let name = key.scalar?.string ?? ""
                 guard isWord(name), name != "launch_dir" else {
                     problems.add(
-                        "\"\(name)\" cannot be an argument's name: use letters, digits and \"_\"", at: key.place(in: path))
+                        "\"\(name)\" cannot be an argument's name: use letters, digits and \"_\"",
+                        at: key.place(in: path))
                     continue
                 }
                 declared.append(name)
-                let value = given.first { $0.key == name }?.value
+                let value =
+                    given.first { $0.key == name }?.value
                     ?? defaultValue(of: name, value, place: key.place(in: path), substitution)
                 substitution.define(name, as: value)
             }
@@ -316,7 +319,9 @@ struct LaunchFileReader {
             }
         }
         if let delay = policy.number("delay_s", in: 0...3_600, substitution) { restart.delay = .seconds(delay) }
-        if let delay = policy.number("max_delay_s", in: 0...3_600, substitution) { restart.maximumDelay = .seconds(delay) }
+        if let delay = policy.number("max_delay_s", in: 0...3_600, substitution) {
+            restart.maximumDelay = .seconds(delay)
+        }
         if let limit = policy.number("limit", in: 0...1_000_000, substitution) { restart.limit = Int(limit) }
         return restart
     }

@@ -29,7 +29,8 @@ public final class Launcher: Sendable {
 
     /// A launcher that has started nothing yet. `environment` is what the processes inherit.
     public init(
-        _ file: LaunchFile, options: Options = Options(), environment: [String: String] = LaunchContext.current().environment
+        _ file: LaunchFile, options: Options = Options(),
+        environment: [String: String] = LaunchContext.current().environment
     ) {
         self.file = file
         self.options = options
@@ -134,12 +135,11 @@ private struct SupervisorLoop {
 
     private mutating func spawn(_ node: Int) -> SupervisorStateMachine.Event {
         do {
-            let child = try ChildProcess(nodes[node], environment: environment)
-            children[node] = child
-            tellGuardian(child.pid)
+            children[node] = try ChildProcess(nodes[node], environment: environment, guardian: guardian)
             return .spawned(node: node)
         } catch {
-            return .spawnFailed(node: node, reason: "\(error.step) \(nodes[node].executable): \(errorText(error.error))")
+            return .spawnFailed(
+                node: node, reason: "\(error.step) \(nodes[node].executable): \(errorText(error.error))")
         }
     }
 
@@ -193,7 +193,7 @@ private struct SupervisorLoop {
     private mutating func collectEnds() {
         for node in children.indices {
             guard var child = children[node], let end = child.end() else { continue }
-            tellGuardian(-child.pid)
+            cspawn_guardian_forget(guardian, child.pid)
             for line in child.reap() { writer.line(line, of: node) }
             children[node] = nil
             feed(.ended(node: node, end))
@@ -224,11 +224,6 @@ private struct SupervisorLoop {
     }
 
     // MARK: The guardian
-
-    private func tellGuardian(_ group: pid_t) {
-        guard guardian >= 0 else { return }
-        _ = cspawn_guardian_tell(guardian, group)
-    }
 
     private func endGuardian() {
         guard guardian >= 0 else { return }

@@ -13,6 +13,7 @@ struct cspawn_request {
     const char *directory;      ///< working directory, or NULL to inherit it
     int output;                 ///< becomes stdout
     int error;                  ///< becomes stderr
+    int guardian;               ///< of `cspawn_guardian_start`, which is told of the new group before exec; or -1
 };
 
 /// Starts a process in its own process group, with stdin from /dev/null, no inherited descriptor above 2, default signal
@@ -32,8 +33,8 @@ int cspawn_peek(pid_t pid, int *status);
 /// as well, which the parent-death signal alone does not do. Returns the caller's end and the guardian's pid, or -1 with errno.
 int cspawn_guardian_start(pid_t *pid);
 
-/// Registers (`group > 0`) a process group with the guardian, or removes it (`group < 0`). Returns 0, or errno.
-int cspawn_guardian_tell(int guardian, int32_t group);
+/// Removes a process group from the guardian's list: call it before its leader is reaped, while its id is still its own.
+void cspawn_guardian_forget(int guardian, pid_t group);
 
 /// A pipe with a close-on-exec flag on both ends and a read end that does not block. Returns 0, or errno.
 int cspawn_pipe(int ends[2]);
@@ -41,10 +42,11 @@ int cspawn_pipe(int ends[2]);
 /// The process's environment, ended by NULL.
 char *const *cspawn_environment(void);
 
-/// From now on SIGINT, SIGTERM and SIGHUP write their number as one byte to `descriptor`, and SIGPIPE is ignored.
+/// From now on SIGINT, SIGTERM and SIGHUP (unless it was ignored: nohup) write their number as one byte to `descriptor`, and
+/// SIGPIPE is ignored. Unblocks them in the calling thread, which may have inherited a mask.
 void cspawn_watch_signals(int descriptor);
 
-/// Gives SIGINT, SIGTERM, SIGHUP and SIGPIPE back the dispositions they had before `cspawn_watch_signals`.
+/// Gives SIGINT, SIGTERM, SIGHUP and SIGPIPE back the dispositions they had before `cspawn_watch_signals`, and the calling thread its mask.
 void cspawn_unwatch_signals(void);
 
 #endif
