@@ -56,6 +56,8 @@ let package = Package(
         .systemLibrary(name: "CLZ4"),
         .systemLibrary(name: "CCrypto"),
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
+        // What must happen between fork and exec.
+        .target(name: "CSpawn"),
 
         // The bus column: bytes and messages, no geography.
         library("NavMessages", ["CNavProto", "CProtobufC"]),
@@ -82,7 +84,7 @@ let package = Package(
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
                 logging, yams,
             ]),
-        library("NavLaunch", [logging, yams]),
+        library("NavLaunch", ["CSpawn", yams]),
 
         executable("navigation-node", ["NavNodes", argumentParser]),
         executable("gnss-node", ["NavNodes", argumentParser]),
@@ -99,6 +101,9 @@ let package = Package(
             name: "NavTestSupport",
             dependencies: ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching"],
             path: "Tests/NavTestSupport", swiftSettings: strict),
+        // NavLaunchProbe is a launcher that tests can kill.
+        .executableTarget(
+            name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTestSupport"]),
         tests("NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavTestSupport"]),
@@ -111,7 +116,7 @@ let package = Package(
         tests("NavBusTests", ["NavBus", "CZeroMQ"]),
         tests("NavBagTests", ["NavBag"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
-        tests("NavLaunchTests", ["NavLaunch"]),
+        tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe"]),
         tests("NavNodesTests", ["NavNodes", "NavBus", "NavMessages", "NavGeo", "NavNavigator", "NavTestSupport"]),
         tests("TidyTests", []),
         tests("EndToEndTests", []),
