@@ -73,6 +73,8 @@ let package = Package(
         library("NavGuidance", ["NavGeo", "NavMap", "NavRouting"]),
         library("NavNavigator", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"]),
 
+        library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
+
         // Reads OpenStreetMap extracts and writes road tiles.
         library("NavMapBuild", ["NavGeo", "NavMap", "CZlib", "CCrypto"]),
 
@@ -81,7 +83,7 @@ let package = Package(
             "NavNodes",
             [
                 "NavBus", "NavMessages", "NavBag", "NavGNSS",
-                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 logging, yams,
             ]),
         library("NavLaunch", ["CSpawn", yams]),
@@ -92,14 +94,14 @@ let package = Package(
             "navbus",
             [
                 "NavNodes", "NavLaunch", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
-                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 argumentParser,
             ]),
 
         // Tests. NavTestSupport draws maps and drives.
         .target(
             name: "NavTestSupport",
-            dependencies: ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching"],
+            dependencies: ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavSimulation"],
             path: "Tests/NavTestSupport", swiftSettings: strict),
         // NavLaunchProbe is a launcher that tests can kill.
         .executableTarget(
@@ -108,6 +110,7 @@ let package = Package(
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTestSupport"]),
         tests("NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavTestSupport"]),
         tests("NavMatchingTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavTestSupport"]),
+        tests("NavSimulationTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
         tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
         tests(
             "NavNavigatorTests",
