@@ -87,8 +87,8 @@ extension MCAPReader {
     private func channelTimes() -> [UInt16: ClosedRange<UInt64>] {
         var times: [UInt16: ClosedRange<UInt64>] = [:]
         var damaged: Set<UInt16> = []
-        // Indexes that overlap each other could ask for more than the file again and again.
-        var budget = source.count
+        // Indexes that overlap each other could ask for the whole file again and again; honest ones are read twice.
+        var budget = Int(clamping: UInt64(source.count) * 2)
         func widen(_ spans: [BagSpan], _ mayWiden: (BagSpan, ClosedRange<UInt64>) -> Bool) {
             for span in spans {
                 for place in span.messageIndexes where !damaged.contains(place.channel) {

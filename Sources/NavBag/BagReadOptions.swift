@@ -47,6 +47,9 @@ public struct BagDamage: Hashable, Sendable {
 
     static let kept = 100
 
+    /// No damage.
+    public init() {}
+
     mutating func note(_ error: BagError) {
         count += 1
         if errors.count < Self.kept { errors.append(error) }

@@ -43,6 +43,12 @@ public struct BagHeader: Hashable, Sendable {
     public var profile: String
     /// The writing library, free text.
     public var library: String
+
+    /// A header with both fields.
+    public init(profile: String, library: String) {
+        self.profile = profile
+        self.library = library
+    }
 }
 
 /// The definition that decodes the messages of a channel.

@@ -93,6 +93,18 @@ private struct Summary {
         while map.remaining > 0 { counts[try map.u16()] = try map.u64() }
     }
 
+    /// The union of what the statistics and the chunks with messages say: older versions of the format's C++ writer
+    /// leave messages at time 0 out of the statistics.
+    private var timeRange: ClosedRange<UInt64>? {
+        guard messageCount != 0 else { return nil }
+        var ranges = spans.filter { $0.startTime <= $0.endTime && !$0.messageIndexes.isEmpty }.map {
+            $0.startTime...$0.endTime
+        }
+        if let times, times.start <= times.end { ranges.append(times.start...times.end) }
+        guard let first = ranges.map(\.lowerBound).min(), let last = ranges.map(\.upperBound).max() else { return nil }
+        return first...last
+    }
+
     /// The index, or nil when it does not account for the messages: chunks that overlap in the file, lie outside the
     /// data section, are fewer than the statistics say, or hold channels that are not defined here.
     func index(dataStart: Int, dataEnd: Int) -> BagIndex? {
@@ -114,10 +126,7 @@ private struct Summary {
         index.attachments = attachments
         index.metadata = metadata
         index.messageCount = messageCount
-        if let times, times.start <= times.end, messageCount != 0 { index.timeRange = times.start...times.end }
-        if times == nil, let first = index.spans.map(\.startTime).min(), let last = index.spans.map(\.endTime).max() {
-            index.timeRange = first...last
-        }
+        index.timeRange = timeRange
         for channel in index.channels where !counts.isEmpty || messageCount == 0 {
             index.tallies[channel.id] = BagIndex.Tally(count: counts[channel.id] ?? 0)
         }
