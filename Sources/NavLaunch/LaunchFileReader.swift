@@ -173,7 +173,9 @@ struct LaunchFileReader {
                 problems: problems)
         else { return "" }
         if section.node("default") == nil {
-            problems.add("the argument \"\(name)\" has no default: give it as \(name):=VALUE", at: place)
+            let description = section.string("description", substitution).map { " (\($0))" } ?? ""
+            problems.add(
+                "the argument \"\(name)\"\(description) has no default: give it as \(name):=VALUE", at: place)
         }
         return section.string("default", substitution) ?? ""
     }

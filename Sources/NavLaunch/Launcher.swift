@@ -58,7 +58,8 @@ public final class Launcher: Sendable {
     /// - Returns: 0 when a required process ended with 0, all ended with 0, or a stop was asked for, and every process that
     ///   was then asked to stop did so cleanly; 1 otherwise.
     public func run() -> Int32 {
-        let isTerminal = isatty(options.output) == 1 && environment["NO_COLOR", default: ""].isEmpty
+        let isTerminal =
+            isatty(options.output) == 1 && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
         var loop = SupervisorLoop(
             nodes: file.nodes, environment: environment, grace: options.grace, control: control.readEnd,
             writer: OutputWriter(

@@ -97,6 +97,10 @@ import Testing
             "launch.yaml:1:13: \"a b\" cannot be an argument's name: use letters, digits and \"_\""
         ),
         ("arguments: {a: ~}", "launch.yaml:1:13: the argument \"a\" has no default: give it as a:=VALUE"),
+        (
+            "arguments: {a: {description: a number}}",
+            "launch.yaml:1:13: the argument \"a\" (a number) has no default: give it as a:=VALUE"
+        ),
         ("arguments: {a: [1]}", "launch.yaml:1:16: \"default\" in argument \"a\" must be a word or a number"),
     ])
     func aMistakeIsReportedOnceWithItsPlace(text: String, expected: String) {

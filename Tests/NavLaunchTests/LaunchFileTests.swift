@@ -85,6 +85,16 @@ import Testing
         #expect(throws: LaunchFileError.self) { try scratch.load("a.yaml", ["extra": "true"]) }
     }
 
+    @Test func theDemosLaunchFileIsRight() throws {
+        for name in ["navbus", "navigation-node"] { scratch.write(name, "", executable: true) }
+        let demo = #filePath.replacing("Tests/NavLaunchTests/LaunchFileTests.swift", with: "launch/demo.yaml")
+        let file = try LaunchFile.load(
+            path: demo, arguments: ["work": "/data", "destination": "60.1,24.9"], context: scratch.context)
+        #expect(file.nodes.map(\.name) == ["recorder", "navigation-node", "player"])
+        #expect(file.nodes.map(\.required) == [false, false, true])
+        #expect(file.nodes[2].arguments.starts(with: ["bag", "play", "/data/drive.mcap", "--rate", "10"]))
+    }
+
     @Test func commandLineArgumentsAreNameAndValue() throws {
         #expect(try LaunchFile.parseArguments(["a:=1", "b:=x:=y", "c:="]) == ["a": "1", "b": "x:=y", "c": ""])
         let error = #expect(throws: LaunchFileError.self) {

@@ -178,7 +178,7 @@ import Testing
 
     /// The process ids that a script wrote into a file, once they are all there.
     func readPIDs(_ name: String, count: Int) throws -> [pid_t] {
-        for _ in 0..<10_000 {
+        for _ in 0..<60_000 {
             if let text = scratch.read(name), text.hasSuffix("\n") {
                 let pids = text.split(whereSeparator: \.isWhitespace).compactMap { pid_t($0) }
                 if pids.count == count { return pids }
@@ -190,7 +190,7 @@ import Testing
 
     /// Gone, or a zombie that its new parent has not collected yet.
     func waitUntilGone(_ pid: pid_t) throws {
-        for _ in 0..<10_000 {
+        for _ in 0..<60_000 {
             guard let status = readAll(open("/proc/\(pid)/stat", O_RDONLY | O_CLOEXEC)),
                 let state = status.split(separator: ")").last?.split(separator: " ").first, state != "Z"
             else { return }
