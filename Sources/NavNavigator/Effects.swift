@@ -159,9 +159,9 @@ public struct RouteProgress: Sendable, Equatable {
     /// The maneuver ahead.
     public var nextManeuver: Maneuver?
     /// The instruction on the screen.
-    public var visualInstruction: UInt32?
+    public var visualInstruction: InstructionID?
     /// The last spoken instruction.
-    public var spokenInstruction: UInt32?
+    public var spokenInstruction: InstructionID?
     /// Where the vehicle is.
     public var position: Sighting
     /// The point on the route.

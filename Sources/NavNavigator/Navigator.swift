@@ -51,6 +51,7 @@ public struct Navigator {
         case .mapChanged(let snapshot):
             map = snapshot
             matcher.adopt(graph: snapshot.graph, turns: snapshot.turns, metric: snapshot.metric)
+            trip?.resolve(in: snapshot.graph)
         }
         publishStateIfChanged(event)
         return effects
@@ -97,13 +98,10 @@ public struct Navigator {
         for happening in happenings {
             switch happening {
             case .progress(let progress): publish(.progress(progress), event)
-            case .instructions(let update):
-                if let visual = update.visual {
-                    publish(.visual(visual, distance: update.distance, duration: update.duration), event)
-                }
-                if let spoken = update.spoken {
-                    publish(.spoken(spoken, distance: update.distance, duration: update.duration), event)
-                }
+            case .instruction(.visual(let visual), let distance, let duration):
+                publish(.visual(visual, distance: distance, duration: duration), event)
+            case .instruction(.spoken(let spoken), let distance, let duration):
+                publish(.spoken(spoken, distance: distance, duration: duration), event)
             case .arrival(let arrival): publish(.arrival(arrival), event)
             }
         }
@@ -300,7 +298,9 @@ public struct Navigator {
 
     private mutating func apply(_ plan: RoutePlan, _ event: NavigatorEvent) {
         session.routes += 1
-        trip = Trip(plan, routeID: session.routes, config: config, at: event.stamp)
+        var trip = Trip(plan, routeID: session.routes, config: config, at: event.stamp)
+        trip.resolve(in: map.graph)
+        self.trip = trip
     }
 
     // MARK: Publishing

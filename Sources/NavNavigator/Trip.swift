@@ -14,8 +14,11 @@ struct Trip {
     private(set) var isComplete = false
     private(set) var wasSeenOnRoute = false
     private(set) var deviation: Deviation
-    private(set) var visualID: UInt32?
-    private(set) var spokenID: UInt32?
+    private(set) var visualID: InstructionID?
+    private(set) var spokenID: InstructionID?
+
+    /// The route as a hint to the matcher; nil when the graph does not hold it.
+    private(set) var prior: RoutePrior?
 
     private let config: NavigatorConfig
     private var cursor: RouteCursor
@@ -26,7 +29,7 @@ struct Trip {
     /// What happened on the way of one position along the route.
     enum Happening {
         case progress(RouteProgress)
-        case instructions(InstructionUpdate)
+        case instruction(Instruction, distance: Double, duration: Double)
         case arrival(ArrivalEvent)
     }
 
@@ -38,6 +41,11 @@ struct Trip {
         monitor = DeviationMonitor(config, at: stamp)
         trigger = InstructionTrigger(plan.guidance)
         deviation = Deviation(state: .onRoute, distance: 0, courseDifference: nil, since: stamp)
+    }
+
+    /// Finds the route's edges in a graph: at the start, and whenever tiles came or went.
+    mutating func resolve(in graph: RoadGraph) {
+        prior = RoutePrior(edges: plan.route.edges.compactMap { graph.edge($0.key) })
     }
 
     private var route: Route { plan.route }
@@ -74,14 +82,21 @@ struct Trip {
         case .uncertain, .offRoute, .wrongWay: cursor.stay(at: position.stamp)
         }
         if placement.isOnEdge { wasSeenOnRoute = true }
-        var happenings: [Happening] = []
-        if deviation.state == .onRoute || deviation.state == .offStep {
-            let update = trigger.update(offset: cursor.offset, speed: position.speed ?? 0)
-            if let visual = update.visual { visualID = visual.id }
-            if let spoken = update.spoken { spokenID = spoken.id }
-            happenings.append(.instructions(update))
+        // Off the route nothing is announced: what was right for the route is wrong for the driver.
+        let due =
+            deviation.state == .onRoute || deviation.state == .offStep
+            ? trigger.update(offset: cursor.offset, speed: position.speed, leg: leg) : []
+        for instruction in due {
+            switch instruction {
+            case .visual(let visual): visualID = visual.id
+            case .spoken(let spoken): spokenID = spoken.id
+            }
         }
-        happenings.insert(.progress(progress(placement, position)), at: 0)
+        let progress = progress(placement, position)
+        var happenings: [Happening] = [.progress(progress)]
+        happenings += due.map {
+            .instruction($0, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
+        }
         happenings += arrivals(placement)
         return happenings
     }
@@ -133,16 +148,19 @@ struct Trip {
     private func progress(_ placement: RoutePlacement, _ position: Sighting) -> RouteProgress {
         let offset = cursor.offset
         let legEnd = currentLeg.routeOffset + currentLeg.length
-        let step = plan.guidance.step(at: offset, leg: leg)
-        let stepEnd = min(step.endOffset, legEnd)
+        let guidance = plan.guidance
+        let step = guidance.step(at: offset, leg: leg) ?? 0
+        let steps = guidance.legs[leg]
+        let next = step + 1 < steps.upperBound ? guidance.steps[step + 1] : nil
+        let stepEnd = min(next?.routeOffset ?? legEnd, legEnd)
         let edge = route.edges[edgeIndex(at: offset)]
         return RouteProgress(
-            offset: offset, leg: leg, legCount: route.legs.count, step: step.index, stepCount: step.count,
+            offset: offset, leg: leg, legCount: route.legs.count, step: step - steps.lowerBound, stepCount: steps.count,
             point: route.line.segment(at: offset), distanceRemaining: max(route.length - offset, 0),
             durationRemaining: duration(from: offset, to: route.length), legDistanceRemaining: max(legEnd - offset, 0),
             legDurationRemaining: duration(from: offset, to: legEnd), stepDistanceRemaining: max(stepEnd - offset, 0),
             stepDurationRemaining: duration(from: offset, to: stepEnd), deviation: deviation,
-            attributes: edge.attributes, nextManeuver: step.nextManeuver, visualInstruction: visualID,
+            attributes: edge.attributes, nextManeuver: next?.maneuver, visualInstruction: visualID,
             spokenInstruction: spokenID, position: position, snapped: route.line.coordinate(at: offset) ?? placement.snapped,
             snappedBearing: route.line.bearing(at: offset) ?? placement.bearing,
             waypointsRemaining: route.waypoints.indices.dropFirst()
