@@ -41,7 +41,9 @@ struct TextAndConvenienceTests {
 
     @Test("a line keeps its points to 1e-7 degrees, over the antimeridian too")
     func polyline() {
-        let points = [(latitude: 60.1, longitude: 179.9999999), (latitude: -90, longitude: -180), (0, 180), (0, 0)]
+        let points: [(latitude: Double, longitude: Double)] = [
+            (60.1, 179.9999999), (-90, -180), (0, 180), (0, 0),
+        ]
         let back = Polyline(points).coordinates()
         #expect(back.count == points.count)
         for (a, b) in zip(points, back) {
