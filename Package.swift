@@ -56,6 +56,8 @@ let package = Package(
         .systemLibrary(name: "CLZ4"),
         .systemLibrary(name: "CCrypto"),
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
+        // What must happen between fork and exec.
+        .target(name: "CSpawn"),
 
         // The bus column: bytes and messages, no geography.
         library("NavMessages", ["CNavProto", "CProtobufC"]),
@@ -71,6 +73,8 @@ let package = Package(
         library("NavGuidance", ["NavGeo", "NavMap", "NavRouting"]),
         library("NavNavigator", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"]),
 
+        library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
+
         // Reads OpenStreetMap extracts and writes road tiles.
         library("NavMapBuild", ["NavGeo", "NavMap", "CZlib", "CCrypto"]),
 
@@ -79,10 +83,10 @@ let package = Package(
             "NavNodes",
             [
                 "NavBus", "NavMessages", "NavBag", "NavGNSS",
-                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 logging, yams,
             ]),
-        library("NavLaunch", [logging, yams]),
+        library("NavLaunch", ["CSpawn", yams]),
 
         executable("navigation-node", ["NavNodes", argumentParser]),
         executable("gnss-node", ["NavNodes", argumentParser]),
@@ -90,19 +94,23 @@ let package = Package(
             "navbus",
             [
                 "NavNodes", "NavLaunch", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
-                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 argumentParser,
             ]),
 
         // Tests. NavTestSupport draws maps and drives.
         .target(
             name: "NavTestSupport",
-            dependencies: ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching"],
+            dependencies: ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavSimulation"],
             path: "Tests/NavTestSupport", swiftSettings: strict),
+        // NavLaunchProbe is a launcher that tests can kill.
+        .executableTarget(
+            name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTestSupport"]),
         tests("NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavTestSupport"]),
         tests("NavMatchingTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavTestSupport"]),
+        tests("NavSimulationTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
         tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
         tests(
             "NavNavigatorTests",
@@ -111,7 +119,7 @@ let package = Package(
         tests("NavBusTests", ["NavBus", "CZeroMQ"]),
         tests("NavBagTests", ["NavBag"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
-        tests("NavLaunchTests", ["NavLaunch"]),
+        tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe"]),
         tests("NavNodesTests", ["NavNodes", "NavBus", "NavMessages", "NavGeo", "NavNavigator", "NavTestSupport"]),
         tests("TidyTests", []),
         tests("EndToEndTests", []),
