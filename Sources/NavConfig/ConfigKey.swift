@@ -1,12 +1,3 @@
-/// A value of a configuration file, as text with what it may be.
-public struct ConfigValue: Sendable, Equatable {
-    /// The value as it is written; lists are separated by commas.
-    public var text: String
-
-    /// A value from its text.
-    public init(_ text: String) { self.text = text }
-}
-
 /// One key of a node's configuration: its name, unit, default, range, meaning, and where it goes.
 public struct ConfigKey<Root: Sendable>: Sendable {
     /// The dotted name, such as `reroute.cooldown_s`.
