@@ -6,7 +6,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     public let range: String
     /// What it means, one line.
     public let documentation: String
-    let get: @Sendable (Root) -> String
+    private let get: @Sendable (Root) -> String
     let set: @Sendable (inout Root, String) -> Bool
 
     private init(
@@ -19,6 +19,9 @@ public struct ConfigKey<Root: Sendable>: Sendable {
         self.get = get
         self.set = set
     }
+
+    /// The value of a configuration as text.
+    public func text(of configuration: Root) -> String { get(configuration) }
 
     /// A number in a range, in the unit that ends the name.
     public static func number(

@@ -34,7 +34,7 @@ public enum ConfigLoader {
     /// The configuration as YAML with the meaning, range and unit of each key, in a form that ``load(_:file:environment:overrides:)`` reads.
     public static func describe<Configuration: NodeConfiguration>(_ configuration: Configuration) -> String {
         Configuration.keys.map { key in
-            "# \(key.documentation) [\(key.range)]\n\(key.name): \(quoted(key.get(configuration)))\n"
+            "# \(key.documentation) [\(key.range)]\n\(key.name): \(quoted(key.text(of: configuration)))\n"
         }.joined(separator: "\n")
     }
 
