@@ -42,39 +42,37 @@ public final class NavigationSession {
     private var newest: NavGeo.Timestamp?
     private var outcome = Outcome()
     private let nodeName: String
-    private let configurationText: String
+    private let configuration: NavigationConfiguration
 
     /// A session on a map.
     public init(map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String) {
         self.map = map
         self.nodeName = nodeName
-        configurationText = configuration.journalText
+        self.configuration = configuration
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
     }
 
-    /// Starts the journal and sets out for the configured destination.
-    public func start(_ trip: [NavRouting.Waypoint], at stamp: NavGeo.Timestamp) -> Outcome {
-        outcome = Outcome()
+    /// Starts the journal and sets out for the configured destination, at the time of the first fix.
+    private func start(at stamp: NavGeo.Timestamp) {
         journal(
             .start(
                 CoreStart(
-                    version: NavbusVersion.text, mapVersion: map.graph.mapVersion, configuration: configurationText,
-                    node: nodeName)), stamp, cause: 0)
-        if !trip.isEmpty {
-            let request = CalculateRouteRequest(waypoints: trip.map { NavMessages.Waypoint($0) })
-            journal(
-                .command(
-                    NavigationCommand(caller: "configuration", request: .setRoute(SetRouteRequest(target: .calculate(request))))),
-                stamp, cause: 0)
-            run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(trip))))
-        }
-        return outcome
+                    version: NavbusVersion.text, mapVersion: map.graph.mapVersion,
+                    configuration: configuration.journalText, node: nodeName)), stamp, cause: 0)
+        let trip = configuration.trip
+        guard !trip.isEmpty else { return }
+        let request = CalculateRouteRequest(waypoints: trip.map { NavMessages.Waypoint($0) })
+        let command = NavigationCommand(
+            caller: "configuration", request: .setRoute(SetRouteRequest(target: .calculate(request))))
+        journal(.command(command), stamp, cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(trip))))
     }
 
     /// Takes a fix in. A message without a time cannot be placed among the events and is left out.
     public func handle(_ message: NavMessages.GnssFix, sequence: UInt64) -> Outcome {
         outcome = Outcome()
         guard let fix = Fix(message, sequence: sequence) else { return outcome }
+        if newest == nil { start(at: fix.stamp) }
         rejectedSource = message
         journal(.fix(message), fix.stamp, cause: sequence)
         newest = max(newest ?? fix.stamp, fix.stamp)
