@@ -1,6 +1,7 @@
 import NavGeo
 import NavGuidance
 import NavMap
+import NavMatching
 import NavMessages
 import NavNavigator
 import NavRouting

@@ -1,5 +1,5 @@
 public import NavConfig
-import NavGeo
+public import NavGeo
 public import NavMatching
 public import NavNavigator
 public import NavRouting

@@ -1,8 +1,10 @@
-import NavGeo
+import NavConfig
+public import NavGeo
 import NavGuidance
+import NavMap
 import NavMatching
-import NavMessages
-import NavNavigator
+public import NavMessages
+public import NavNavigator
 import NavRouting
 
 /// A message to be published.
@@ -169,9 +171,7 @@ extension NavMessages.RouteAnswer {
         self.init(requestId: query.requestID, provider: .onBoard)
         switch answer {
         case .found(let plan):
-            let context = EventContext(
-                stamp: query.deadline, sessionID: 0, routeID: 0, causeSequence: 0, eventSequence: 0)
-            routes = [NavMessages.Route(plan, context: context, reason: .unspecified)]
+            routes = [NavMessages.Route(plan)]
         case .failed(let failure): error = ErrorInfo(failure)
         }
     }
