@@ -1,0 +1,50 @@
+public import NavGeo
+
+/// What was odd in the input, each harmless.
+public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
+    /// Nodes of roads that the extract lacks: the road is cut there.
+    case missingNodes
+    /// Roads with fewer than two nodes: left out.
+    case shortWays
+    /// Nodes that follow themselves in a road: taken once.
+    case repeatedNodes
+    /// Objects that come twice: the last one counts.
+    case duplicateIDs
+    /// Nodes outside of the world: taken as missing.
+    case invalidCoordinates
+}
+
+/// What a build made of an extract.
+public struct BuildReport: Sendable, Codable, Equatable {
+    /// Nodes in the extract.
+    public var nodes = 0
+    /// Ways in the extract.
+    public var ways = 0
+    /// Relations in the extract.
+    public var relations = 0
+    /// Ways that are roads.
+    public var roads = 0
+    /// Nodes of the road graph.
+    public var graphNodes = 0
+    /// Directed edges of the road graph.
+    public var edges = 0
+    /// Their length, metres, each direction counted.
+    public var edgeLength = 0.0
+    /// Tiles.
+    public var tiles = 0
+    /// Bytes of all tiles.
+    public var bytes = 0
+    /// Turn restrictions that have an effect.
+    public var restrictions = 0
+    /// Turn restrictions without an effect, by reason.
+    public var restrictionProblems: [RestrictionProblem: Int] = [:]
+    /// Oddities of the input, by kind.
+    public var warnings: [BuildWarning: Int] = [:]
+    /// The bounds of the roads.
+    public var bounds = BoundingBox(south: 0, west: 0, north: 0, east: 0)
+    /// The map's version: a hash over its tiles.
+    public var mapVersion = ""
+
+    /// A report of nothing.
+    public init() {}
+}

@@ -1,0 +1,215 @@
+internal import NavMap
+
+/// Why a turn restriction has no effect.
+public enum RestrictionProblem: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
+    /// `from`, `via` or `to` is missing, or there are too many of them.
+    case incompleteMembers
+    /// A member is outside of the extract, or no road for vehicles.
+    case memberIsNoRoad
+    /// The members do not meet, or meet against the direction of traffic.
+    case notConnected
+    /// A way runs through the `via` node, so that two of its parts could be meant.
+    case ambiguous
+    /// The kind is none of the `no_` and `only_` kinds.
+    case unknownKind
+    /// It holds at certain times only.
+    case conditional
+    /// It exempts cars, or is meant for other vehicles only.
+    case otherVehicles
+}
+
+/// Turn restrictions in terms of edges: paths that must not be driven.
+struct Restrictions: Sendable {
+    /// Forbidden sequences of edges, two or more each.
+    private(set) var paths: [[DirectedEdge]] = []
+    /// How many relations have an effect.
+    private(set) var applied = 0
+    /// How many have none, by reason.
+    private(set) var problems: [RestrictionProblem: Int] = [:]
+
+    private enum Kind {
+        case no, only
+    }
+
+    fileprivate struct Members {
+        var from: [Int64] = []
+        var to: [Int64] = []
+        var viaNodes: [Int64] = []
+        var viaWays: [Int64] = []
+    }
+
+    /// Resolves the restriction relations of `data`: the wiki's "Relation:restriction".
+    init(_ data: OSMData, _ network: RoadNetwork) {
+        guard !data.relations.ids.isEmpty else { return }
+        var roadOfWay = ContiguousArray<UInt32>(repeating: .max, count: data.ways.ids.count)
+        for (road, way) in network.roads.ways.enumerated() { roadOfWay[Int(way)] = UInt32(road) }
+        let resolver = Resolver(data: data, network: network, roadOfWay: roadOfWay)
+        for relation in data.relations.ids.indices {
+            do throws(RestrictionProblem) {
+                let kind = try Restrictions.kind(data, relation)
+                paths += try resolver.paths(Restrictions.members(data, relation), isOnly: kind == .only)
+                applied += 1
+            } catch {
+                problems[error, default: 0] += 1
+            }
+        }
+    }
+
+    private static func kind(_ data: OSMData, _ relation: Int) throws(RestrictionProblem) -> Kind {
+        let tags = data.relations.tags
+        for vehicle in data.strings[tags.value(.except, of: relation)].split(separator: ";") {
+            let vehicle = vehicle.drop { $0 == " " }
+            if vehicle == "motorcar" || vehicle == "motor_vehicle" || vehicle == "vehicle" { throw .otherVehicles }
+        }
+        for key in [TagKey.restriction__motorcar, .restriction__motor_vehicle, .restriction] {
+            let value = data.strings[tags.value(key, of: relation)]
+            if value.hasPrefix("no_") { return .no }
+            if value.hasPrefix("only_") { return .only }
+            if !value.isEmpty { throw .unknownKind }
+        }
+        throw tags.value(.restriction__conditional, of: relation) != 0 ? .conditional : .otherVehicles
+    }
+
+    private static func members(_ data: OSMData, _ relation: Int) -> Members {
+        var members = Members()
+        for at in data.relations.partRange(relation) {
+            let member = data.relations.parts[at]
+            switch (Word(rawValue: member.role), member.kind) {
+            case (.from?, .way): members.from.append(member.id)
+            case (.to?, .way): members.to.append(member.id)
+            case (.via?, .node): members.viaNodes.append(member.id)
+            case (.via?, .way): members.viaWays.append(member.id)
+            default: break
+            }
+        }
+        return members
+    }
+}
+
+extension RestrictionProblem: Error {}
+
+/// Finds the edges that a restriction's members stand for.
+private struct Resolver {
+    let data: OSMData
+    let network: RoadNetwork
+    let roadOfWay: ContiguousArray<UInt32>
+
+    /// The paths that a restriction forbids. `no_entry` may have several `from`, `no_exit` several `to`.
+    func paths(_ members: Restrictions.Members, isOnly: Bool) throws(RestrictionProblem) -> [[DirectedEdge]] {
+        guard !members.from.isEmpty, !members.to.isEmpty, members.from.count == 1 || members.to.count == 1,
+            !isOnly || (members.from.count == 1 && members.to.count == 1),
+            members.viaNodes.count == (members.viaWays.isEmpty ? 1 : 0)
+        else { throw .incompleteMembers }
+        let via = try roads(members.viaWays)
+        var result: [[DirectedEdge]] = []
+        for from in try roads(members.from) {
+            for to in try roads(members.to) {
+                if let node = members.viaNodes.first {
+                    result += try paths(from, to, viaNode: node, isOnly)
+                } else {
+                    result += try paths(from, to, via: via, isOnly)
+                }
+            }
+        }
+        return result
+    }
+
+    private func roads(_ ways: [Int64]) throws(RestrictionProblem) -> [Int] {
+        var roads: [Int] = []
+        for way in ways {
+            guard let index = data.ways.index(of: way), roadOfWay[index] != .max else { throw .memberIsNoRoad }
+            roads.append(Int(roadOfWay[index]))
+        }
+        return roads
+    }
+
+    private func paths(
+        _ from: Int, _ to: Int, viaNode: Int64, _ isOnly: Bool
+    ) throws(RestrictionProblem) -> [[DirectedEdge]] {
+        guard let index = data.index(ofNode: viaNode), network.nodeNumbers[Int(index)] != RoadNetwork.noNode else {
+            throw .notConnected
+        }
+        let node = network.nodeNumbers[Int(index)]
+        let arrivals = edges(of: from).filter { network.head($0) == node }
+        let departures = edges(of: to).filter { network.tail($0) == node }
+        guard !arrivals.isEmpty, !departures.isEmpty else { throw .notConnected }
+        if from == to && !isOnly {
+            // A turn from a road into itself is the U-turn.
+            let turns = arrivals.compactMap { arrival in
+                departures.first { $0.segment == arrival.segment }.map { [arrival, $0] }
+            }
+            if turns.isEmpty { throw .notConnected }
+            return turns
+        }
+        guard arrivals.count == 1, departures.count == 1 else { throw .ambiguous }
+        return forbidden([arrivals[0]], departures[0], isOnly)
+    }
+
+    private func paths(
+        _ from: Int, _ to: Int, via: [Int], _ isOnly: Bool
+    ) throws(RestrictionProblem) -> [[DirectedEdge]] {
+        var found: [(path: [DirectedEdge], departure: DirectedEdge)] = []
+        for order in via.count == 1 ? [via] : [via, via.reversed()] {
+            for arrival in edges(of: from) {
+                var path = [arrival]
+                guard follow(order + [to], &path), let last = path.last else { continue }
+                for departure in edges(of: to) where network.tail(departure) == network.head(last) {
+                    found.append((path, departure))
+                }
+            }
+            if !found.isEmpty { break }
+        }
+        guard let first = found.first else { throw .notConnected }
+        guard found.count == 1 else { throw .ambiguous }
+        return forbidden(first.path, first.departure, isOnly)
+    }
+
+    private func forbidden(_ path: [DirectedEdge], _ departure: DirectedEdge, _ isOnly: Bool) -> [[DirectedEdge]] {
+        guard isOnly, let last = path.last else { return [path + [departure]] }
+        return network.departures(network.head(last)).filter { $0 != departure }.map { path + [$0] }
+    }
+
+    /// Extends a path along each of `roads` but the last, from where it is to where the next road begins.
+    private func follow(_ roads: [Int], _ path: inout [DirectedEdge]) -> Bool {
+        for (road, next) in zip(roads, roads.dropFirst()) {
+            guard let last = path.last else { return false }
+            let start = network.head(last)
+            let goals = ends(of: next)
+            guard
+                let walk = [false, true].lazy.compactMap({ self.walk(road, from: start, to: goals, isBackward: $0) })
+                    .first
+            else { return false }
+            path += walk
+        }
+        return true
+    }
+
+    /// The edges of a road from one node, in one direction, to the first node of `goals`; nil when none is reached.
+    private func walk(_ road: Int, from start: UInt32, to goals: [UInt32], isBackward: Bool) -> [DirectedEdge]? {
+        let segments = network.segments(ofRoad: road)
+        var node = start
+        var walk: [DirectedEdge] = []
+        let order = isBackward ? Array(segments.reversed()) : Array(segments)
+        for segment in order {
+            let edge = DirectedEdge(segment, isBackward: isBackward)
+            guard network.exists(edge), network.tail(edge) == node else {
+                if walk.isEmpty { continue }
+                return nil
+            }
+            walk.append(edge)
+            node = network.head(edge)
+            if goals.contains(node) { return walk }
+        }
+        return nil
+    }
+
+    private func edges(of road: Int) -> [DirectedEdge] {
+        network.segments(ofRoad: road).flatMap { segment in
+            [false, true].map { DirectedEdge(segment, isBackward: $0) }.filter(network.exists)
+        }
+    }
+
+    private func ends(of road: Int) -> [UInt32] {
+        edges(of: road).map(network.tail)
+    }
+}

@@ -1,0 +1,246 @@
+internal import NavGeo
+internal import NavMap
+
+/// An edge of the road network in one direction: twice its segment's index, plus one against the way's nodes.
+struct DirectedEdge: Sendable, Hashable {
+    let number: UInt32
+
+    init(_ segment: Int, isBackward: Bool) { number = UInt32(segment) << 1 | (isBackward ? 1 : 0) }
+
+    var segment: Int { Int(number >> 1) }
+    var isBackward: Bool { number & 1 == 1 }
+}
+
+/// Roads split into segments that meet only at their ends.
+///
+/// A node becomes an end where two or more roads (or one road twice) meet, where a road ends, and where a barrier bars
+/// the way. Signals, crossings and the like lie within segments.
+struct RoadNetwork: Sendable {
+    /// What was odd about the ways.
+    struct Oddities: Sendable {
+        var missingNodes = 0
+        var shortWays = 0
+        var repeatedNodes = 0
+    }
+
+    var roads: RoadTable
+    /// Nodes of all roads in order, indexes in the data, without absent ones and immediate repeats.
+    private(set) var lineNodes: ContiguousArray<UInt32> = []
+    /// For each segment: its road, and the places of its first and last node in ``lineNodes``.
+    private(set) var segmentRoads: ContiguousArray<UInt32> = []
+    private(set) var segmentStarts: ContiguousArray<Int> = []
+    private(set) var segmentEnds: ContiguousArray<Int> = []
+    /// For each road, its first segment; one more entry than roads.
+    private(set) var firstSegments: ContiguousArray<Int> = []
+    /// Ends of segments: their indexes in the data, ascending.
+    private(set) var nodes: ContiguousArray<UInt32> = []
+    /// For each node of the data, its place in ``nodes``, or ``noNode``.
+    private(set) var nodeNumbers: ContiguousArray<UInt32> = []
+    /// What the tags of each node of ``OSMData/taggedNodes`` mean.
+    private(set) var meanings: ContiguousArray<NodeTags.Meaning> = []
+    /// For each node of the data, its place in ``meanings``, or ``noNode``.
+    private(set) var meaningNumbers: ContiguousArray<UInt32> = []
+    private(set) var oddities = Oddities()
+    /// Edges that leave each node of ``nodes``: offsets and edges.
+    private(set) var firstDepartures: ContiguousArray<UInt32> = []
+    private(set) var departures: ContiguousArray<DirectedEdge> = []
+
+    static let noNode = UInt32.max
+    /// No more points than this on one segment; the tile format ends at 65,535.
+    private static let longestSegment = 60_000
+
+    init(_ data: OSMData, roads: RoadTable) {
+        self.roads = roads
+        interpretNodes(data)
+        let lines = cutLines(data)
+        split(lines, data)
+        numberNodes(data)
+        listDepartures()
+    }
+
+    private mutating func interpretNodes(_ data: OSMData) {
+        meaningNumbers = ContiguousArray(repeating: RoadNetwork.noNode, count: data.nodeIDs.count)
+        var tags = TagSet()
+        meanings.reserveCapacity(data.taggedNodes.count)
+        for (number, node) in data.taggedNodes.enumerated() {
+            tags.load(data.nodeTags, number)
+            meanings.append(NodeTags.interpret(tags, data.strings))
+            meaningNumbers[Int(node)] = UInt32(number)
+        }
+    }
+
+    /// What a node of the data is tagged as; nil without tags.
+    func meaning(_ node: UInt32) -> NodeTags.Meaning? {
+        let number = meaningNumbers[Int(node)]
+        return number == RoadNetwork.noNode ? nil : meanings[Int(number)]
+    }
+
+    /// A stretch of a road without a gap.
+    private struct Line {
+        var road: UInt32
+        var range: Range<Int>
+    }
+
+    /// Copies the nodes of roads, ending a line where a node is absent.
+    private mutating func cutLines(_ data: OSMData) -> ContiguousArray<Line> {
+        var lines = ContiguousArray<Line>()
+        lines.reserveCapacity(roads.ways.count)
+        for (road, way) in roads.ways.enumerated() {
+            var start = lineNodes.count
+            func end(_ network: inout RoadNetwork) {
+                if network.lineNodes.count - start >= 2 {
+                    lines.append(Line(road: UInt32(road), range: start..<network.lineNodes.count))
+                } else {
+                    network.lineNodes.removeLast(network.lineNodes.count - start)
+                }
+                start = network.lineNodes.count
+            }
+            let before = lines.count
+            for at in data.ways.partRange(Int(way)) {
+                let node = data.ways.parts[at]
+                if !data.isPresent(node) {
+                    oddities.missingNodes += 1
+                    end(&self)
+                } else if lineNodes.count > start, lineNodes.last == node {
+                    oddities.repeatedNodes += 1
+                } else {
+                    lineNodes.append(node)
+                }
+            }
+            end(&self)
+            if lines.count == before { oddities.shortWays += 1 }
+        }
+        return lines
+    }
+
+    private mutating func split(_ lines: ContiguousArray<Line>, _ data: OSMData) {
+        // Two uses make an end; a line's own ends count twice.
+        var uses = ContiguousArray<UInt8>(repeating: 0, count: data.nodeIDs.count)
+        for line in lines {
+            for at in line.range {
+                let node = Int(lineNodes[at])
+                let isEnd = at == line.range.lowerBound || at == line.range.upperBound - 1
+                uses[node] = min(uses[node] + (isEnd ? 2 : 1), 2)
+            }
+        }
+        for (number, node) in data.taggedNodes.enumerated() where meanings[number].flags.contains(.impassable) {
+            uses[Int(node)] = 2
+        }
+        segmentRoads.reserveCapacity(lines.count * 2)
+        firstSegments.reserveCapacity(roads.ways.count + 1)
+        var cuts: [Int] = []
+        for line in lines {
+            while firstSegments.count <= Int(line.road) { firstSegments.append(segmentRoads.count) }
+            cuts.removeAll(keepingCapacity: true)
+            for at in line.range
+            where uses[Int(lineNodes[at])] >= 2 || at - (cuts.last ?? at) >= RoadNetwork.longestSegment {
+                cuts.append(at)
+            }
+            separateTwins(&cuts)
+            for (start, end) in zip(cuts, cuts.dropFirst()) {
+                segmentRoads.append(line.road)
+                segmentStarts.append(start)
+                segmentEnds.append(end)
+            }
+        }
+        while firstSegments.count <= roads.ways.count { firstSegments.append(segmentRoads.count) }
+    }
+
+    /// Adds cuts where a road comes back to its own start, or joins the same two nodes twice, so that no segment is a
+    /// loop and the two nodes and the way name one segment only.
+    private func separateTwins(_ cuts: inout [Int]) {
+        if cuts.count == 2 && lineNodes[cuts[0]] != lineNodes[cuts[1]] { return }
+        var pairs: [(low: UInt32, high: UInt32, segment: Int)] = []
+        for segment in 0..<max(cuts.count - 1, 0) {
+            let (start, end) = (lineNodes[cuts[segment]], lineNodes[cuts[segment + 1]])
+            pairs.append((min(start, end), max(start, end), segment))
+        }
+        pairs.sort { ($0.low, $0.high, $0.segment) < ($1.low, $1.high, $1.segment) }
+        var added: [Int] = []
+        for (rank, pair) in pairs.enumerated() {
+            let start = cuts[pair.segment]
+            let length = cuts[pair.segment + 1] - start
+            if pair.low == pair.high {
+                added += length >= 3 ? [start + length / 3, start + length * 2 / 3] : length == 2 ? [start + 1] : []
+            } else if rank > 0, pairs[rank - 1].low == pair.low, pairs[rank - 1].high == pair.high, length >= 2 {
+                added.append(start + length / 2)
+            }
+        }
+        if added.isEmpty { return }
+        cuts += added
+        cuts.sort()
+    }
+
+    private mutating func numberNodes(_ data: OSMData) {
+        nodeNumbers = ContiguousArray(repeating: RoadNetwork.noNode, count: data.nodeIDs.count)
+        for segment in segmentRoads.indices {
+            nodeNumbers[Int(lineNodes[segmentStarts[segment]])] = 0
+            nodeNumbers[Int(lineNodes[segmentEnds[segment]])] = 0
+        }
+        for node in nodeNumbers.indices where nodeNumbers[node] == 0 {
+            nodeNumbers[node] = UInt32(nodes.count)
+            nodes.append(UInt32(node))
+        }
+    }
+
+    private mutating func listDepartures() {
+        var counts = ContiguousArray<UInt32>(repeating: 0, count: nodes.count + 1)
+        forEachEdge { counts[Int(tail($0)) + 1] += 1 }
+        for node in 0..<nodes.count { counts[node + 1] += counts[node] }
+        firstDepartures = counts
+        departures = ContiguousArray(repeating: DirectedEdge(0, isBackward: false), count: Int(counts.last ?? 0))
+        var places = departures
+        forEachEdge { edge in
+            let node = Int(tail(edge))
+            places[Int(counts[node])] = edge
+            counts[node] += 1
+        }
+        departures = places
+    }
+
+    /// All edges that may be driven, by segment, forward first.
+    func forEachEdge(_ body: (DirectedEdge) -> Void) {
+        for segment in segmentRoads.indices {
+            let road = Int(segmentRoads[segment])
+            if roads.forward[road] != RoadTable.none { body(DirectedEdge(segment, isBackward: false)) }
+            if roads.backward[road] != RoadTable.none { body(DirectedEdge(segment, isBackward: true)) }
+        }
+    }
+
+    /// The node that an edge starts at, a place in ``nodes``.
+    func tail(_ edge: DirectedEdge) -> UInt32 {
+        nodeNumbers[Int(lineNodes[edge.isBackward ? segmentEnds[edge.segment] : segmentStarts[edge.segment]])]
+    }
+
+    /// The node that an edge ends at, a place in ``nodes``.
+    func head(_ edge: DirectedEdge) -> UInt32 {
+        nodeNumbers[Int(lineNodes[edge.isBackward ? segmentStarts[edge.segment] : segmentEnds[edge.segment]])]
+    }
+
+    /// Whether an edge may be driven.
+    func exists(_ edge: DirectedEdge) -> Bool { attributes(edge) != RoadTable.none }
+
+    /// An edge's attributes, a place in the road table's.
+    func attributes(_ edge: DirectedEdge) -> UInt32 {
+        let road = Int(segmentRoads[edge.segment])
+        return edge.isBackward ? roads.backward[road] : roads.forward[road]
+    }
+
+    /// The edges that leave a node.
+    func departures(_ node: UInt32) -> ArraySlice<DirectedEdge> {
+        ArraySlice(departures[Int(firstDepartures[Int(node)])..<Int(firstDepartures[Int(node) + 1])])
+    }
+
+    /// The segments of a road.
+    func segments(ofRoad road: Int) -> Range<Int> { firstSegments[road]..<firstSegments[road + 1] }
+
+    /// The length of a segment, metres.
+    func length(_ segment: Int, _ data: OSMData) -> Double {
+        var length = 0.0
+        for at in segmentStarts[segment]..<segmentEnds[segment] {
+            length += Geodesy.distance(
+                data.position(lineNodes[at]).coordinate, data.position(lineNodes[at + 1]).coordinate)
+        }
+        return length
+    }
+}

@@ -1,0 +1,52 @@
+/// Why a map could not be built: what went wrong, where, and what to do about it.
+public struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of failure.
+    public enum Code: Sendable, Equatable {
+        /// The input cannot be opened or read.
+        case unreadable
+        /// The input is not an OSM PBF file.
+        case notOSM
+        /// The input ends in the middle of a block.
+        case truncated
+        /// The input needs a feature that this reader lacks.
+        case unsupported
+        /// A block is larger than the format allows.
+        case blobTooLarge
+        /// A block's bytes are not what the format says.
+        case malformed
+        /// The output directory holds something that is not a tileset.
+        case outputExists
+        /// The output cannot be written.
+        case unwritable
+        /// There is no road in the input.
+        case noRoads
+        /// The map does not fit the tile format.
+        case tooLarge
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// The file or directory.
+    public let path: String
+    /// Where in the file, in bytes from its start; nil where no place is to blame.
+    public let offset: Int?
+    /// What is wrong.
+    public let reason: String
+    /// What to do.
+    public let advice: String
+
+    /// An error.
+    public init(_ code: Code, path: String, offset: Int? = nil, reason: String, advice: String) {
+        self.code = code
+        self.path = path
+        self.offset = offset
+        self.reason = reason
+        self.advice = advice
+    }
+
+    /// One line: file, place, reason, advice.
+    public var description: String {
+        let place = offset.map { " at byte \($0)" } ?? ""
+        return "\(path): \(reason)\(place). \(advice)."
+    }
+}

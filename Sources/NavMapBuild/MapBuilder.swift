@@ -1,0 +1,169 @@
+internal import Foundation
+internal import NavGeo
+public import NavMap
+
+/// Builds road tiles from OpenStreetMap data.
+///
+/// The tiles depend on the data alone: two builds of the same input are byte-identical, whatever the number of jobs.
+public struct MapBuilder: Sendable {
+    /// How to build.
+    public struct Options: Sendable, Equatable {
+        /// Threads that work at once, at least 1.
+        public var jobs: Int
+        /// Whether traffic keeps to the left everywhere in the input; `driving_side` tags set it for single roads.
+        public var leftHandTraffic: Bool
+
+        /// Options; without `jobs` as many as the machine has processors.
+        public init(jobs: Int? = nil, leftHandTraffic: Bool = false) {
+            self.jobs = max(1, jobs ?? ProcessInfo.processInfo.activeProcessorCount)
+            self.leftHandTraffic = leftHandTraffic
+        }
+    }
+
+    /// A tile with its bytes.
+    public struct BuiltTile: Sendable, Equatable {
+        /// The tile.
+        public let id: RoadTileID
+        /// Its file's bytes.
+        public let bytes: [UInt8]
+    }
+
+    /// Whom to name wherever the map is shown: OpenStreetMap's licence, ODbL 4.3.
+    public static let attribution = "© OpenStreetMap contributors"
+
+    /// The options.
+    public let options: Options
+
+    /// A builder.
+    public init(_ options: Options = Options()) { self.options = options }
+
+    /// Builds the tiles of an .osm.pbf file into a directory, with its `tileset.json`.
+    ///
+    /// - Parameters:
+    ///   - input: The .osm.pbf file.
+    ///   - output: The directory to make. An empty directory or another tileset there is replaced, all at once and
+    ///     only after the new one is complete; anything else is left alone and refused.
+    ///   - progress: Hears of all phases, from the working threads.
+    /// - Throws: What is wrong with the input or the output, where, and what to do.
+    public func build(
+        input: String, output: String, progress: @escaping BuildProgress = { _, _ in }
+    ) throws(MapBuildError) -> BuildReport {
+        let directory = try OutputDirectory(output)
+        let data = try OSMPBFReader.read(path: input, jobs: options.jobs, progress: progress)
+        return try directory.replace { staging throws(MapBuildError) in
+            var report = BuildReport()
+            let entries = try assemble(data, source: input, progress: progress, &report) { id, bytes throws(MapBuildError) in
+                try staging.write(bytes, to: id.path)
+                return Tileset.Entry(
+                    id: id.rawValue, file: id.path, bytes: bytes.count, sha256: bytes.withUnsafeBytes(Digest.sha256))
+            }
+            report.bytes = entries.reduce(0) { $0 + $1.bytes }
+            report.mapVersion = MapBuilder.version(entries)
+            let tileset = Tileset(
+                mapVersion: report.mapVersion, source: URL(fileURLWithPath: input).lastPathComponent,
+                sourceTimestamp: MapBuilder.timeStamp(data.timestamp), bounds: report.bounds,
+                attribution: MapBuilder.attribution, tiles: entries)
+            try staging.write(tileset)
+            return report
+        }
+    }
+
+    /// Builds the tiles of data in memory, by ascending id.
+    public func build(_ data: OSMData) throws(MapBuildError) -> (tiles: [BuiltTile], report: BuildReport) {
+        var report = BuildReport()
+        let tiles = try assemble(data, source: "data", progress: { _, _ in }, &report) { id, bytes throws(MapBuildError) in
+            BuiltTile(id: id, bytes: bytes)
+        }
+        report.bytes = tiles.reduce(0) { $0 + $1.bytes.count }
+        report.mapVersion = MapBuilder.version(
+            tiles.map {
+                Tileset.Entry(
+                    id: $0.id.rawValue, file: $0.id.path, bytes: $0.bytes.count,
+                    sha256: $0.bytes.withUnsafeBytes(Digest.sha256))
+            })
+        return (tiles, report)
+    }
+
+    /// Makes all tiles and hands each to `consume`, several at once; the results are in the order of the tiles.
+    private func assemble<T: Sendable>(
+        _ data: OSMData, source: String, progress: @escaping BuildProgress, _ report: inout BuildReport,
+        _ consume: @Sendable (RoadTileID, [UInt8]) throws(MapBuildError) -> T
+    ) throws(MapBuildError) -> [T] {
+        let counter = ProgressCounter(progress)
+        let roads = RoadTable(
+            data, jobs: options.jobs, leftHandTraffic: options.leftHandTraffic, counter: counter)
+        var network = RoadNetwork(data, roads: roads)
+        network.shareCrossingTimes(data)
+        guard !network.nodes.isEmpty else {
+            throw MapBuildError(
+                .noRoads, path: source, reason: "contains no road",
+                advice: "Take an extract of an area with roads, with ways and their nodes")
+        }
+        let restrictions = Restrictions(data, network)
+        let assembly = TileAssembly(data, network, restrictions)
+        fill(&report, data, network, restrictions, tiles: assembly.tiles.count)
+        return try Parallel.map(assembly.tiles.count, jobs: options.jobs) { number throws(MapBuildError) in
+            let id = assembly.tiles[number]
+            let bytes: [UInt8]
+            do throws(TileEncodingError) {
+                bytes = try TileEncoder.encode(assembly.content(number))
+            } catch {
+                throw MapBuildError(
+                    .tooLarge, path: source, reason: "the tile \(id) cannot be encoded (\(error))",
+                    advice: "Build a smaller extract and report the area")
+            }
+            let result = try consume(id, bytes)
+            counter.advance(.writingTiles, of: assembly.tiles.count)
+            return result
+        }
+    }
+
+    private func fill(
+        _ report: inout BuildReport, _ data: OSMData, _ network: RoadNetwork, _ restrictions: Restrictions, tiles: Int
+    ) {
+        report.nodes = data.statistics.nodes
+        report.ways = data.statistics.ways
+        report.relations = data.statistics.relations
+        report.roads = network.roads.ways.count
+        report.graphNodes = network.nodes.count
+        report.edges = network.departures.count
+        report.tiles = tiles
+        report.restrictions = restrictions.applied
+        report.restrictionProblems = restrictions.problems
+        report.warnings = [
+            .missingNodes: network.oddities.missingNodes, .shortWays: network.oddities.shortWays,
+            .repeatedNodes: network.oddities.repeatedNodes, .duplicateIDs: data.statistics.duplicateIDs,
+            .invalidCoordinates: data.statistics.invalidCoordinates,
+        ].filter { $0.value > 0 }
+        for segment in network.segmentRoads.indices {
+            let length = network.length(segment, data)
+            for isBackward in [false, true] where network.exists(DirectedEdge(segment, isBackward: isBackward)) {
+                report.edgeLength += length
+            }
+        }
+        var (south, west, north, east) = (Int32.max, Int32.max, Int32.min, Int32.min)
+        for node in network.lineNodes {
+            let position = data.position(node)
+            south = min(south, position.latitudeE7)
+            north = max(north, position.latitudeE7)
+            west = min(west, position.longitudeE7)
+            east = max(east, position.longitudeE7)
+        }
+        let low = FixedCoordinate(latitudeE7: south, longitudeE7: west).coordinate
+        let high = FixedCoordinate(latitudeE7: north, longitudeE7: east).coordinate
+        report.bounds = BoundingBox(
+            south: low.latitude, west: low.longitude, north: high.latitude, east: high.longitude)
+    }
+
+    /// The hash over the hashes of all tiles, 32 hexadecimal digits.
+    private static func version(_ entries: [Tileset.Entry]) -> String {
+        let text = entries.map { "\($0.id) \($0.sha256)\n" }.joined()
+        return String(Array(text.utf8).withUnsafeBytes(Digest.sha256).prefix(32))
+    }
+
+    /// Seconds since 1970 as ISO 8601; nil without a stamp or for one that no calendar has.
+    private static func timeStamp(_ seconds: Int64?) -> String? {
+        guard let seconds, seconds > 0, seconds < 253_402_300_800 else { return nil }
+        return ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: Double(seconds)))
+    }
+}

@@ -1,0 +1,159 @@
+package import NavGeo
+
+/// The part of an OSM extract that roads are made of, in flat arrays.
+///
+/// Nodes are those that ways or restrictions name, ascending by id, also the ones that the extract lacks. Ways and
+/// relations ascend by id. Tags are (key, text number) pairs of the keys in ``TagKey``.
+public struct OSMData: Sendable {
+    /// A member of a relation.
+    public struct Member: Sendable, Equatable {
+        /// What kind of object a relation's member is.
+        public enum Kind: UInt8, Sendable {
+            case node, way, relation
+        }
+
+        /// The kind of object.
+        public var kind: Kind
+        /// Its OSM id.
+        public var id: Int64
+        /// Its role, a text of ``OSMData/strings``.
+        public var role: UInt32
+    }
+
+    /// What was read and what was left out.
+    public struct Statistics: Sendable, Equatable {
+        /// Nodes, ways and relations in the extract.
+        public var nodes = 0, ways = 0, relations = 0
+        /// Ids that came twice; the last object counts.
+        public var duplicateIDs = 0
+        /// Nodes outside of the world.
+        public var invalidCoordinates = 0
+    }
+
+    /// The extract's time stamp, seconds since 1970 UTC, when its header says one.
+    public internal(set) var timestamp: Int64?
+    /// Counts of the reading.
+    public internal(set) var statistics = Statistics()
+
+    package var strings = StringTable()
+    package var nodeIDs: ContiguousArray<Int64> = []
+    package var latitudes: ContiguousArray<Int32> = []
+    package var longitudes: ContiguousArray<Int32> = []
+    package var taggedNodes: ContiguousArray<UInt32> = []
+    package var nodeTags = TagLists()
+    package var ways = ElementList<UInt32>()
+    package var relations = ElementList<Member>()
+
+    /// The latitude of a node that the extract does not contain.
+    package static let absent = Int32.min
+
+    package init() {}
+
+    /// Whether the extract contains the node with an index.
+    package func isPresent(_ node: UInt32) -> Bool { latitudes[Int(node)] != OSMData.absent }
+
+    /// The position of the node with an index.
+    package func position(_ node: UInt32) -> FixedCoordinate {
+        FixedCoordinate(latitudeE7: latitudes[Int(node)], longitudeE7: longitudes[Int(node)])
+    }
+
+    /// The index of a node id, nil when nothing names the node.
+    package func index(ofNode id: Int64) -> UInt32? {
+        nodeIDs.withUnsafeBufferPointer { IDSearch.find(id, in: $0, from: 0) }.map { UInt32($0) }
+    }
+}
+
+/// Tags of many objects, one after another.
+package struct TagLists: Sendable {
+    /// Where the tags of object i begin; one more entry than objects.
+    package var starts: ContiguousArray<Int> = [0]
+    /// Keys of all tags.
+    package var keys: ContiguousArray<TagKey> = []
+    /// Text numbers of all values.
+    package var values: ContiguousArray<UInt32> = []
+
+    /// No objects.
+    package init() {}
+
+    /// Adds a tag to the object that ``close()`` will end.
+    package mutating func add(_ key: TagKey, _ value: UInt32) {
+        keys.append(key)
+        values.append(value)
+    }
+
+    /// Ends the current object.
+    package mutating func close() { starts.append(keys.count) }
+
+    /// The value's text number of a key of object `index`, 0 without; the last one where a key is repeated.
+    package func value(_ key: TagKey, of index: Int) -> UInt32 {
+        for at in (starts[index]..<starts[index + 1]).reversed() where keys[at] == key { return values[at] }
+        return 0
+    }
+}
+
+/// Objects with an id, tags and a list of parts (a way's nodes, a relation's members).
+package struct ElementList<Part: Sendable>: Sendable {
+    /// OSM ids.
+    package var ids: ContiguousArray<Int64> = []
+    /// Where the parts of object i begin; one more entry than objects.
+    package var partStarts: ContiguousArray<Int> = [0]
+    /// Parts of all objects.
+    package var parts: ContiguousArray<Part> = []
+    /// Tags of all objects.
+    package var tags = TagLists()
+
+    /// No objects.
+    package init() {}
+
+    /// Ends the current object, whose parts and tags were appended.
+    package mutating func close(id: Int64) {
+        ids.append(id)
+        partStarts.append(parts.count)
+        tags.close()
+    }
+
+    /// The places of an object's parts.
+    package func partRange(_ index: Int) -> Range<Int> { partStarts[index]..<partStarts[index + 1] }
+
+    /// The index of an id in a list that ascends.
+    package func index(of id: Int64) -> Int? {
+        ids.withUnsafeBufferPointer { IDSearch.find(id, in: $0, from: 0) }
+    }
+
+    /// Orders objects by id and keeps the last of those with the same id; returns how many were dropped.
+    mutating func sortByID() -> Int {
+        var isAscending = true
+        for index in ids.indices.dropFirst() where ids[index] <= ids[index - 1] {
+            isAscending = false
+            break
+        }
+        if isAscending { return 0 }
+        let order = ids.indices.sorted { (ids[$0], $0) < (ids[$1], $1) }
+        var sorted = ElementList<Part>()
+        for (rank, index) in order.enumerated() {
+            if rank + 1 < order.count && ids[order[rank + 1]] == ids[index] { continue }
+            sorted.parts.append(contentsOf: parts[partRange(index)])
+            for at in tags.starts[index]..<tags.starts[index + 1] { sorted.tags.add(tags.keys[at], tags.values[at]) }
+            sorted.close(id: ids[index])
+        }
+        let dropped = ids.count - sorted.ids.count
+        self = sorted
+        return dropped
+    }
+}
+
+/// Search in ascending ids.
+package enum IDSearch {
+    /// The place of `id`, looking first just behind `hint`, as ids of neighbouring objects often follow each other.
+    @inline(__always)
+    package static func find(_ id: Int64, in ids: UnsafeBufferPointer<Int64>, from hint: Int) -> Int? {
+        if hint < ids.count && ids[hint] == id { return hint }
+        var low = 0
+        var high = ids.count
+        while low < high {
+            let middle = (low + high) >> 1
+            if ids[middle] < id { low = middle + 1 } else { high = middle }
+        }
+        return low < ids.count && ids[low] == id ? low : nil
+    }
+}

@@ -1,0 +1,181 @@
+internal import Synchronization
+
+/// What a long piece of work is doing.
+public enum BuildPhase: String, Sendable, CaseIterable {
+    /// Reading ways and relations.
+    case readingWays = "reading ways"
+    /// Reading nodes.
+    case readingNodes = "reading nodes"
+    /// Interpreting tags and splitting ways at intersections.
+    case splittingWays = "splitting ways"
+    /// Encoding tiles and writing them.
+    case writingTiles = "writing tiles"
+}
+
+/// Hears of progress: the phase and the part of it that is done, 0 to 1, never falling within a phase.
+///
+/// Called from any of the working threads, one call at a time.
+public typealias BuildProgress = @Sendable (BuildPhase, Double) -> Void
+
+/// Reads OpenStreetMap's .osm.pbf files, two passes over them: first ways and relations, then only the nodes that
+/// those need, so that memory follows the roads and not the extract.
+public enum OSMPBFReader {
+    /// Features that the reader has, of those that a file's header may demand.
+    private static let features: Set<String> = ["OsmSchema-V0.6", "DenseNodes", "HistoricalInformation"]
+
+    /// The road data of a file.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - jobs: How many threads read at once; the result does not depend on it.
+    ///   - progress: Hears of the two reading phases.
+    /// - Throws: When the file cannot be read, is cut short, damaged, or no OSM PBF; the error names the place.
+    public static func read(
+        path: String, jobs: Int = 1, progress: @escaping BuildProgress = { _, _ in }
+    ) throws(MapBuildError) -> OSMData {
+        let file = try PBFFile(path: path)
+        let (header, blobs) = try file.scan()
+        if let missing = header.required.first(where: { !features.contains($0) }) {
+            throw MapBuildError(
+                .unsupported, path: path, offset: 0, reason: "needs the feature \(missing), which is not supported",
+                advice: "Convert it with: osmium cat -o OUT.osm.pbf \(path)")
+        }
+        let keepsHistory = header.required.contains("HistoricalInformation")
+        let counter = ProgressCounter(progress)
+
+        let chunks = try Parallel.map(blobs.count, jobs: jobs) { index throws(MapBuildError) in
+            let chunk = try decode(file, blobs[index]) { bytes throws(WireError) in
+                try PBFWays.read(bytes, keepsHistory: keepsHistory)
+            }
+            counter.advance(.readingWays, of: blobs.count)
+            return chunk
+        }
+        var data = OSMData()
+        data.timestamp = header.timestamp
+        let nodeBlobs = zip(blobs, chunks).filter(\.1.hasNodes).map(\.0)
+        data.takeWays(chunks, jobs: jobs)
+
+        let ids = data.nodeIDs
+        let nodes = try Parallel.map(nodeBlobs.count, jobs: jobs) { index throws(MapBuildError) in
+            let chunk = try decode(file, nodeBlobs[index]) { bytes throws(WireError) in
+                try ids.withUnsafeBufferPointer { ids throws(WireError) in
+                    try PBFNodes.read(bytes, ids: ids, keepsHistory: keepsHistory)
+                }
+            }
+            counter.advance(.readingNodes, of: nodeBlobs.count)
+            return chunk
+        }
+        data.takeNodes(nodes)
+        return data
+    }
+
+    private static func decode<T>(
+        _ file: PBFFile, _ blob: PBFFile.Blob, _ body: (UnsafeRawBufferPointer) throws(WireError) -> T
+    ) throws(MapBuildError) -> T {
+        let bytes = try file.contents(blob)
+        do throws(WireError) {
+            return try bytes.withBytes(body)
+        } catch {
+            throw file.malformed("in the block \(error.text)", at: blob.offset)
+        }
+    }
+}
+
+/// Counts finished pieces of work and tells of them one at a time.
+final class ProgressCounter: Sendable {
+    private let progress: BuildProgress
+    private let state = Mutex<(phase: BuildPhase?, done: Int)>((nil, 0))
+
+    init(_ progress: @escaping BuildProgress) { self.progress = progress }
+
+    /// One more piece of `total` in `phase` is done.
+    func advance(_ phase: BuildPhase, of total: Int) {
+        state.withLock { state in
+            if state.phase != phase { state = (phase, 0) }
+            state.done += 1
+            progress(phase, Double(state.done) / Double(max(total, 1)))
+        }
+    }
+}
+
+extension OSMData {
+    /// Joins the ways and relations of all blocks in file order.
+    fileprivate mutating func takeWays(_ chunks: [PBFWays], jobs: Int) {
+        var raw = ElementList<Int64>()
+        raw.parts.reserveCapacity(chunks.reduce(0) { $0 + $1.ways.parts.count })
+        for chunk in chunks {
+            statistics.ways += chunk.wayCount
+            statistics.relations += chunk.relationCount
+            let numbers = chunk.texts.intern(in: &strings)
+            raw.append(chunk.ways, numbers) { $0 }
+            relations.append(chunk.relations, numbers) { member in
+                var member = member
+                member.role = numbers[Int(member.role)]
+                return member
+            }
+        }
+        setWays(raw, jobs: jobs)
+    }
+
+    /// Joins the nodes of all blocks in file order; of a repeated node the last one counts.
+    fileprivate mutating func takeNodes(_ chunks: [PBFNodes]) {
+        var order: [(node: UInt32, chunk: Int, entry: Int)] = []
+        var seen = ContiguousArray<Bool>(repeating: false, count: nodeIDs.count)
+        var hasRepeats = false
+        for (number, chunk) in chunks.enumerated() {
+            statistics.nodes += chunk.nodeCount
+            statistics.invalidCoordinates += chunk.invalidCoordinates
+            for (place, node) in chunk.indexes.enumerated() {
+                if seen[Int(node)] {
+                    statistics.duplicateIDs += 1
+                    hasRepeats = true
+                }
+                seen[Int(node)] = true
+                latitudes[Int(node)] = chunk.latitudes[place]
+                longitudes[Int(node)] = chunk.longitudes[place]
+            }
+            for (entry, place) in chunk.tagged.enumerated() {
+                order.append((chunk.indexes[place], number, entry))
+            }
+        }
+        if hasRepeats { keepLastVersions(&order, chunks) }
+        let numbers = chunks.map { $0.texts.intern(in: &strings) }
+        order.sort { ($0.node, $0.chunk, $0.entry) < ($1.node, $1.chunk, $1.entry) }
+        for (node, number, entry) in order {
+            let tags = chunks[number].tags
+            taggedNodes.append(node)
+            for at in tags.starts[entry]..<tags.starts[entry + 1] {
+                nodeTags.add(tags.keys[at], numbers[number][Int(tags.values[at])])
+            }
+            nodeTags.close()
+        }
+    }
+
+    private func keepLastVersions(
+        _ order: inout [(node: UInt32, chunk: Int, entry: Int)], _ chunks: [PBFNodes]
+    ) {
+        var last: [UInt32: (chunk: Int, place: Int)] = [:]
+        for (number, chunk) in chunks.enumerated() {
+            for (place, node) in chunk.indexes.enumerated() { last[node] = (number, place) }
+        }
+        order.removeAll { entry in
+            guard let version = last[entry.node] else { return true }
+            return version.chunk != entry.chunk || version.place != chunks[entry.chunk].tagged[entry.entry]
+        }
+    }
+}
+
+extension ElementList {
+    /// Adds the objects of a block, whose text numbers `numbers` translates.
+    fileprivate mutating func append(
+        _ other: ElementList<Part>, _ numbers: ContiguousArray<UInt32>, _ translate: (Part) -> Part
+    ) {
+        for index in other.ids.indices {
+            for at in other.partRange(index) { parts.append(translate(other.parts[at])) }
+            for at in other.tags.starts[index]..<other.tags.starts[index + 1] {
+                tags.add(other.tags.keys[at], numbers[Int(other.tags.values[at])])
+            }
+            close(id: other.ids[index])
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/// An inflated block: its string table, units and groups of objects.
+///
+/// Refers to the block's memory, which must outlive it.
+struct PBFBlock {
+    private let strings: ContiguousArray<UnsafeRawBufferPointer>
+    /// For each string: the key it is, ``noKey`` or ``unknown`` while nobody asked.
+    private var keys: ContiguousArray<UInt8>
+    /// For each string: its number among the texts that are kept, `UInt32.max` while it has none.
+    private var keptNumbers: ContiguousArray<UInt32>
+    let groups: [UnsafeRawBufferPointer]
+    let granularity: Int64
+    let latitudeOffset: Int64
+    let longitudeOffset: Int64
+
+    private static let unknown: UInt8 = 254
+    private static let noKey: UInt8 = 255
+
+    init(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
+        var strings = ContiguousArray<UnsafeRawBufferPointer>()
+        var groups: [UnsafeRawBufferPointer] = []
+        var granularity: Int64 = 100
+        var latitudeOffset: Int64 = 0
+        var longitudeOffset: Int64 = 0
+        var reader = WireReader(bytes)
+        while let field = try reader.field() {
+            switch (field.number, field.type) {
+            case (1, 2):
+                var table = try reader.message(field)
+                while let entry = try table.field() {
+                    if entry.number == 1 && entry.type == 2 {
+                        strings.append(try table.delimited())
+                    } else {
+                        try table.skip(entry)
+                    }
+                }
+            case (2, 2): groups.append(try reader.delimited())
+            case (17, 0): granularity = Int64(Int32(truncatingIfNeeded: try reader.number()))
+            case (19, 0): latitudeOffset = Int64(bitPattern: try reader.number())
+            case (20, 0): longitudeOffset = Int64(bitPattern: try reader.number())
+            default: try reader.skip(field)
+            }
+        }
+        keys = ContiguousArray(repeating: PBFBlock.unknown, count: strings.count)
+        keptNumbers = ContiguousArray(repeating: .max, count: strings.count)
+        self.strings = strings
+        self.groups = groups
+        self.granularity = granularity
+        self.latitudeOffset = latitudeOffset
+        self.longitudeOffset = longitudeOffset
+    }
+
+    /// The bytes of a string.
+    func text(_ index: UInt64) throws(WireError) -> UnsafeRawBufferPointer {
+        guard index < UInt64(strings.count) else { throw .badIndex }
+        return strings[Int(index)]
+    }
+
+    /// The key that a string is, nil for one that the importer does not read.
+    @inline(__always)
+    mutating func key(_ index: UInt64) throws(WireError) -> TagKey? {
+        guard index < UInt64(keys.count) else { throw .badIndex }
+        let known = keys[Int(index)]
+        if known == PBFBlock.noKey { return nil }
+        if known != PBFBlock.unknown { return TagKey(rawValue: known) }
+        let key = Vocabulary.shared.key(strings[Int(index)])
+        keys[Int(index)] = key?.rawValue ?? PBFBlock.noKey
+        return key
+    }
+
+    /// The number of a string among the kept texts, which it joins if it is new there.
+    mutating func keep(_ index: UInt64, in texts: inout KeptTexts) throws(WireError) -> UInt32 {
+        guard index < UInt64(keptNumbers.count) else { throw .badIndex }
+        if keptNumbers[Int(index)] == .max { keptNumbers[Int(index)] = texts.append(strings[Int(index)]) }
+        return keptNumbers[Int(index)]
+    }
+
+    /// A latitude in 1e-7 degrees, nil outside of the world.
+    @inline(__always)
+    func latitude(_ raw: Int64) -> Int32? { fixed(latitudeOffset &+ granularity &* raw, limit: 90_000_000_000) }
+
+    /// A longitude in 1e-7 degrees, nil outside of the world.
+    @inline(__always)
+    func longitude(_ raw: Int64) -> Int32? { fixed(longitudeOffset &+ granularity &* raw, limit: 180_000_000_000) }
+
+    /// Rounds nanodegrees to 1e-7 degrees, halves away from zero.
+    @inline(__always)
+    private func fixed(_ nanodegrees: Int64, limit: Int64) -> Int32? {
+        guard nanodegrees >= -limit && nanodegrees <= limit else { return nil }
+        return Int32((nanodegrees + (nanodegrees < 0 ? -50 : 50)) / 100)
+    }
+}
+
+/// Texts of one block that outlive its memory.
+struct KeptTexts: Sendable {
+    private var bytes: ContiguousArray<UInt8> = []
+    private var ends: ContiguousArray<Int> = []
+
+    mutating func append(_ text: UnsafeRawBufferPointer) -> UInt32 {
+        bytes.append(contentsOf: text)
+        ends.append(bytes.count)
+        return UInt32(truncatingIfNeeded: ends.count - 1)
+    }
+
+    /// The numbers of these texts in a table that takes them over.
+    func intern(in table: inout StringTable) -> ContiguousArray<UInt32> {
+        bytes.withUnsafeBytes { bytes in
+            var start = 0
+            var numbers = ContiguousArray<UInt32>()
+            for end in ends {
+                numbers.append(table.intern(UnsafeRawBufferPointer(rebasing: bytes[start..<end])))
+                start = end
+            }
+            return numbers
+        }
+    }
+}

@@ -1,0 +1,146 @@
+/// Why a run of protobuf bytes could not be read.
+package enum WireError: Error, Equatable {
+    /// A length or a number runs past the end of its message.
+    case truncated
+    /// A number has more than ten bytes.
+    case numberTooLong
+    /// A field number of zero, or a wire type that protobuf does not define.
+    case badField
+    /// An index (of a string, a key, a role) lies outside its table.
+    case badIndex
+    /// Two lists that belong together differ in length.
+    case unevenLists
+
+    /// The error in words, for a message that already names file and place.
+    package var text: String {
+        switch self {
+        case .truncated: "a length runs past the end of its message"
+        case .numberTooLong: "a number is longer than ten bytes"
+        case .badField: "a field has no valid number or wire type"
+        case .badIndex: "an index points outside its string table"
+        case .unevenLists: "two lists that belong together differ in length"
+        }
+    }
+}
+
+/// Reads protobuf's wire format from a stretch of memory, never outside of it.
+///
+/// The memory must outlive the reader. Reading past the end, an overlong number or an unknown wire type throws;
+/// nothing here traps, whatever the bytes are.
+package struct WireReader {
+    /// What a field's key says: its number and how its value is laid out.
+    package struct Field {
+        /// The field number, 1 and up.
+        package let number: UInt32
+        /// The wire type: 0 number, 1 eight bytes, 2 length-delimited, 5 four bytes.
+        package let type: UInt8
+    }
+
+    private let bytes: UnsafeRawBufferPointer
+    private var position: Int
+
+    /// A reader over all of `bytes`.
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        position = 0
+    }
+
+    /// Whether all bytes are consumed.
+    package var isAtEnd: Bool { position >= bytes.count }
+
+    /// The bytes not yet consumed.
+    package var remaining: Int { bytes.count - position }
+
+    /// The next number in base-128 form.
+    @inline(__always)
+    package mutating func number() throws(WireError) -> UInt64 {
+        if position < bytes.count {
+            let byte = bytes[position]
+            if byte < 0x80 {
+                position += 1
+                return UInt64(byte)
+            }
+        }
+        return try longNumber()
+    }
+
+    private mutating func longNumber() throws(WireError) -> UInt64 {
+        var result: UInt64 = 0
+        var shift: UInt64 = 0
+        var at = position
+        while at < bytes.count {
+            let byte = bytes[at]
+            at += 1
+            result |= UInt64(byte & 0x7F) &<< shift
+            if byte < 0x80 {
+                position = at
+                return result
+            }
+            shift += 7
+            if shift > 63 { throw .numberTooLong }
+        }
+        throw .truncated
+    }
+
+    /// The next zigzag-coded signed number.
+    @inline(__always)
+    package mutating func signed() throws(WireError) -> Int64 {
+        let raw = try number()
+        return Int64(bitPattern: raw >> 1) ^ -Int64(bitPattern: raw & 1)
+    }
+
+    /// The next field's key, nil at the end.
+    package mutating func field() throws(WireError) -> Field? {
+        if isAtEnd { return nil }
+        let key = try number()
+        let number = key >> 3
+        guard number > 0, number < 1 << 29 else { throw .badField }
+        return Field(number: UInt32(number), type: UInt8(key & 7))
+    }
+
+    /// The bytes of a length-delimited value.
+    package mutating func delimited() throws(WireError) -> UnsafeRawBufferPointer {
+        let length = try number()
+        guard length <= UInt64(remaining) else { throw .truncated }
+        let start = position
+        position += Int(length)
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<position])
+    }
+
+    /// A reader over a length-delimited value; throws `badField` where the field is laid out otherwise.
+    package mutating func message(_ field: Field) throws(WireError) -> WireReader {
+        guard field.type == 2 else { throw .badField }
+        return WireReader(try delimited())
+    }
+
+    /// The value of a number field; throws `badField` where the field is laid out otherwise.
+    package mutating func number(_ field: Field) throws(WireError) -> UInt64 {
+        guard field.type == 0 else { throw .badField }
+        return try number()
+    }
+
+    /// Passes over a value of the given wire type.
+    package mutating func skip(_ field: Field) throws(WireError) {
+        switch field.type {
+        case 0: _ = try number()
+        case 1: try advance(8)
+        case 2: _ = try delimited()
+        case 5: try advance(4)
+        default: throw .badField
+        }
+    }
+
+    private mutating func advance(_ count: Int) throws(WireError) {
+        guard remaining >= count else { throw .truncated }
+        position += count
+    }
+}
+
+extension ContiguousArray<UInt8> {
+    /// Calls `body` with the bytes, passing on its type of error.
+    func withBytes<R, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
+    ) throws(Failure) -> R {
+        try withUnsafeBufferPointer { (buffer) throws(Failure) in try body(UnsafeRawBufferPointer(buffer)) }
+    }
+}

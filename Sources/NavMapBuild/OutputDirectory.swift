@@ -1,0 +1,101 @@
+internal import Foundation
+internal import Glibc
+internal import NavMap
+
+/// Replaces a directory by a new one all at once.
+struct OutputDirectory {
+    private let path: String
+
+    /// Checks that the directory may be made or replaced: it is absent, empty, or holds a tileset.
+    init(_ path: String) throws(MapBuildError) {
+        var trimmed = path
+        while trimmed.count > 1 && trimmed.hasSuffix("/") { trimmed.removeLast() }
+        self.path = trimmed
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: trimmed, isDirectory: &isDirectory) else { return }
+        guard isDirectory.boolValue else {
+            throw MapBuildError(
+                .outputExists, path: path, reason: "is a file, not a directory", advice: "Name another directory")
+        }
+        let entries = (try? FileManager.default.contentsOfDirectory(atPath: trimmed)) ?? []
+        guard entries.isEmpty || OutputDirectory.isTileset(trimmed) else {
+            throw MapBuildError(
+                .outputExists, path: path, reason: "holds something else than a tileset",
+                advice: "Name a new directory, or remove this one first")
+        }
+    }
+
+    private static func isTileset(_ path: String) -> Bool {
+        guard let json = FileManager.default.contents(atPath: path + "/tileset.json"),
+            let object = try? JSONSerialization.jsonObject(with: json) as? [String: Any]
+        else { return false }
+        return object["formatVersion"] != nil && object["tiles"] != nil
+    }
+
+    /// Lets `fill` write into a new directory beside the old one, then puts it in the old one's place.
+    func replace<T>(_ fill: (Staging) throws(MapBuildError) -> T) throws(MapBuildError) -> T {
+        let staging = Staging(path: "\(path).partial-\(getpid())")
+        defer { try? FileManager.default.removeItem(atPath: staging.path) }
+        do {
+            try? FileManager.default.removeItem(atPath: staging.path)
+            try FileManager.default.createDirectory(atPath: staging.path, withIntermediateDirectories: true)
+        } catch {
+            throw staging.failure(error)
+        }
+        let result = try fill(staging)
+        // Where nothing stands yet, or an empty directory, one rename does. Otherwise the old tileset steps aside
+        // first; should the process die in between, it is still whole under its other name.
+        if rename(staging.path, path) == 0 { return result }
+        let aside = "\(path).replaced-\(getpid())"
+        guard rename(path, aside) == 0 else { throw refused() }
+        guard rename(staging.path, path) == 0 else {
+            let error = refused()
+            _ = rename(aside, path)
+            throw error
+        }
+        try? FileManager.default.removeItem(atPath: aside)
+        return result
+    }
+
+    private func refused() -> MapBuildError {
+        MapBuildError(
+            .unwritable, path: path, reason: "cannot be replaced: \(String(cString: strerror(errno)))",
+            advice: "Check its permissions, or name another directory")
+    }
+
+    /// The new directory while it is filled; several threads may write different files.
+    struct Staging: Sendable {
+        fileprivate let path: String
+
+        /// Writes a file below the directory.
+        func write(_ bytes: [UInt8], to file: String) throws(MapBuildError) {
+            do {
+                let url = URL(fileURLWithPath: path + "/" + file)
+                try FileManager.default.createDirectory(
+                    at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(bytes).write(to: url)
+            } catch {
+                throw failure(error)
+            }
+        }
+
+        /// Writes the `tileset.json`.
+        func write(_ tileset: Tileset) throws(MapBuildError) {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            do {
+                try write([UInt8](try encoder.encode(tileset)) + [0x0A], to: "tileset.json")
+            } catch let error as MapBuildError {
+                throw error
+            } catch {
+                throw failure(error)
+            }
+        }
+
+        func failure(_ error: any Error) -> MapBuildError {
+            MapBuildError(
+                .unwritable, path: path, reason: "cannot be written: \(error.localizedDescription)",
+                advice: "Check the directory's permissions and the free space")
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package import NavMap
+
+/// Who may drive, from OSM's access tags: the wiki's "Key:access", hierarchy of land-based transport.
+package enum AccessTags {
+    /// How far a permission goes, from least to most.
+    package enum Level: UInt8, Comparable, Sendable {
+        case no, `private`, destination, yes
+
+        package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// A direction of a way, along its nodes or against.
+    package enum Direction: Sendable {
+        case forward, backward
+    }
+
+    private typealias Keys = (any: TagKey, forward: TagKey?, backward: TagKey?)
+    private static let access: Keys = (.access, .access__forward, .access__backward)
+    private static let vehicle: Keys = (.vehicle, .vehicle__forward, .vehicle__backward)
+    private static let motorVehicle: Keys = (.motor_vehicle, .motor_vehicle__forward, .motor_vehicle__backward)
+    private static let motorcar: Keys = (.motorcar, .motorcar__forward, .motorcar__backward)
+
+    /// What a value permits; the most that one of a list separated by semicolons permits; nil for a value without
+    /// meaning for access, which is then taken as not tagged.
+    package static func level(_ value: UInt32, _ strings: StringTable) -> Level? {
+        if value == 0 { return nil }
+        if let word = Word(rawValue: value) { return level(word) }
+        return strings.withBytes(value) { bytes in
+            var best: Level?
+            for part in bytes.split(separator: UInt8(ascii: ";")) {
+                var part = part
+                while part.first == 32 { part.removeFirst() }
+                guard let word = Vocabulary.shared.word(UnsafeRawBufferPointer(rebasing: part)),
+                    let level = level(word)
+                else { continue }
+                best = max(best ?? level, level)
+            }
+            return best
+        }
+    }
+
+    private static func level(_ word: Word) -> Level? {
+        switch word {
+        case .yes, .permissive, .designated, .official, .public, .designated_hov: .yes
+        case .destination, .customers, .delivery: .destination
+        case .private, .permit, .residents, .employees: .private
+        case .no, .agricultural, .forestry, .emergency, .psv, .bus, .military, .use_sidepath: .no
+        default: nil
+        }
+    }
+
+    /// The permission of the most specific tag that a way or node has for passenger cars in a direction; nil where
+    /// none of `motorcar`, `motor_vehicle`, `vehicle` (and, with `general`, `access`) says anything.
+    package static func car(
+        _ tags: TagSet, _ strings: StringTable, _ direction: Direction, general: Bool = true
+    ) -> Level? {
+        for keys in general ? [motorcar, motorVehicle, vehicle, access] : [motorcar, motorVehicle, vehicle] {
+            if let level = level(keys, tags, strings, direction) { return level }
+        }
+        return nil
+    }
+
+    /// Like ``car(_:_:_:general:)`` for another kind of vehicle, by the keys that are special to it.
+    package static func vehicle(
+        _ special: [TagKey], _ tags: TagSet, _ strings: StringTable, _ direction: Direction
+    ) -> Level? {
+        for key in special {
+            if let level = level(tags[key], strings) { return level }
+        }
+        for keys in [motorVehicle, vehicle, access] {
+            // On `access=psv`, `bus` and the like the general tag admits just these vehicles.
+            if special.contains(.bus) || special.contains(.taxi), tags.word(keys.any) == .psv { return .yes }
+            if special.contains(.bus), tags.word(keys.any) == .bus { return .yes }
+            if let level = level(keys, tags, strings, direction) { return level }
+        }
+        return nil
+    }
+
+    private static func level(
+        _ keys: Keys, _ tags: TagSet, _ strings: StringTable, _ direction: Direction
+    ) -> Level? {
+        let directed = direction == .forward ? keys.forward : keys.backward
+        return directed.flatMap { level(tags[$0], strings) } ?? level(tags[keys.any], strings)
+    }
+
+    /// The directions in which a way may be driven at all: the wiki's "Key:oneway".
+    ///
+    /// `yes`, `true`, `1` along its nodes; `-1`, `reverse` against; `no`, `false`, `0` and `alternating` both;
+    /// `reversible` neither, as nothing says when which holds. Motorways and roundabouts are one-way without a tag.
+    package static func directions(_ tags: TagSet, roadClass: RoadClass, isLink: Bool) -> (forward: Bool, backward: Bool) {
+        let oneway = tags.word(.oneway__motorcar) ?? tags.word(.oneway__motor_vehicle) ?? tags.word(.oneway)
+        switch oneway {
+        case .yes, .isTrue, .one: return (true, false)
+        case .minusOne, .reverse: return (false, true)
+        case .reversible: return (false, false)
+        case .no, .isFalse, .zero, .alternating: return (true, true)
+        default:
+            let isRound = tags.word(.junction) == .roundabout || tags.word(.junction) == .circular
+            return (true, !(isRound || (roadClass == .motorway && !isLink)))
+        }
+    }
+}

@@ -1,0 +1,89 @@
+public import NavMap
+
+/// Interprets the tags of nodes on roads.
+public enum NodeTags {
+    /// The direction of travel that a sign or signal is meant for.
+    package enum Facing: Sendable {
+        case forward, backward, both
+        /// Not tagged: both for signals, towards the nearer junction for stop and give-way signs.
+        case unsaid
+    }
+
+    /// What stands at a node.
+    package struct Meaning: Sendable, Equatable {
+        package var flags: NodeFlags = []
+        /// What it becomes when it lies between the ends of an edge; nil for nothing.
+        package var feature: PointFeature.Kind?
+        package var facing = Facing.unsaid
+    }
+
+    /// The flags of a node with these tags.
+    public static func flags(of tags: [String: String]) -> NodeFlags {
+        var builder = OSMDataBuilder()
+        builder.addWay(id: 1, nodes: [], tags: tags)
+        let data = builder.build()
+        var set = TagSet()
+        set.load(data.ways.tags, 0)
+        return interpret(set, data.strings).flags
+    }
+
+    /// The meaning of a node's tags.
+    package static func interpret(_ tags: TagSet, _ strings: StringTable) -> Meaning {
+        var result = Meaning()
+        switch tags.word(.highway) {
+        case .traffic_signals?:
+            result.flags.insert(.trafficSignals)
+            result.feature = .trafficSignals
+        case .stop?:
+            result.flags.insert(.stop)
+            result.feature = .stop
+        case .give_way?:
+            result.flags.insert(.giveWay)
+            result.feature = .giveWay
+        case .crossing?:
+            result.flags.insert(.crossing)
+            result.feature = .crossing
+        case .mini_roundabout?: result.flags.insert(.miniRoundabout)
+        case .turning_circle?, .turning_loop?: result.flags.insert(.turningCircle)
+        case .motorway_junction?: result.flags.insert(.motorwayJunction)
+        default:
+            if let calming = tags.word(.traffic_calming) ?? (tags.has(.traffic_calming) ? .yes : nil), calming != .no {
+                result.feature = .trafficCalming
+            }
+        }
+        switch tags.word(.traffic_signals__direction) ?? tags.word(.direction) {
+        case .forward?: result.facing = .forward
+        case .backward?: result.facing = .backward
+        case .both?: result.facing = .both
+        default: break
+        }
+        if tags.has(.barrier) { interpretBarrier(tags, strings, &result) }
+        return result
+    }
+
+    /// Which barriers a car passes: the wiki's "Key:barrier", as OSRM's and Valhalla's car profiles read it.
+    ///
+    /// Access tags on the node decide first (`private` means a gate that opens for residents). Without them gates,
+    /// booths, grids, kerbs and entrances are passed; bollards, blocks, chains, walls and unknown kinds are not.
+    private static func interpretBarrier(_ tags: TagSet, _ strings: StringTable, _ result: inout Meaning) {
+        let tagged = AccessTags.car(tags, strings, .forward)
+        switch tags.word(.barrier) {
+        case .no?, .entrance?, .kerb?, .height_restrictor?, .arch?, .cattle_grid?, .bump_gate?, .border_control?,
+            .sally_port?:
+            break
+        case .toll_booth?:
+            result.flags.insert(.tollBooth)
+            result.feature = .tollBooth
+        case .gate?, .lift_gate?, .swing_gate?, .sliding_gate?:
+            result.flags.insert(.gate)
+            result.feature = .gate
+        default:
+            if tagged == nil { result.flags.insert(.impassable) }
+        }
+        if tagged == .no { result.flags.insert(.impassable) }
+        if tagged == .private {
+            result.flags.insert(.gate)
+            result.feature = .gate
+        }
+    }
+}

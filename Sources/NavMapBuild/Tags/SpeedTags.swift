@@ -1,0 +1,172 @@
+package import NavMap
+
+/// Speed limits and expected speeds, from OSM's tags.
+package enum SpeedTags {
+    /// A speed limit.
+    package enum Limit: Equatable, Sendable {
+        /// km/h.
+        case speed(Float)
+        /// `maxspeed=none`.
+        case unlimited
+    }
+
+    /// The limit in a direction: `maxspeed:forward` or `:backward`, else `maxspeed`, else the zone that
+    /// `maxspeed:type`, `source:maxspeed`, `zone:maxspeed` or `zone:traffic` names; nil when nothing says one.
+    package static func limit(
+        _ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction
+    ) -> Limit? {
+        let directed: TagKey = direction == .forward ? .maxspeed__forward : .maxspeed__backward
+        for key in [directed, .maxspeed, .maxspeed__type, .source__maxspeed, .zone__maxspeed, .zone__traffic]
+        where tags.has(key) {
+            if let limit = strings.withBytes(tags[key], { parse($0) }) { return limit }
+        }
+        return nil
+    }
+
+    /// A value of `maxspeed`: a number with or without unit, `none`, `walk`, or a zone such as `DE:urban`; of a list
+    /// separated by semicolons the lowest. Nil for `signals`, `variable` and everything that has no number.
+    package static func parse(_ text: UnsafeRawBufferPointer) -> Limit? {
+        if let speed = Quantity.kilometresPerHour(text) { return .speed(speed) }
+        switch Vocabulary.shared.word(text) {
+        case .none?: return .unlimited
+        // Walking pace: 7 km/h is the upper end of what German courts hold it to be.
+        case .walk?: return .speed(7)
+        case .some: return nil
+        case nil: break
+        }
+        if text.contains(UInt8(ascii: ";")) {
+            var lowest: Limit?
+            for part in text.split(separator: UInt8(ascii: ";")) {
+                switch (lowest, parse(UnsafeRawBufferPointer(rebasing: part))) {
+                case (.speed(let old)?, .speed(let new)?): lowest = .speed(min(old, new))
+                case (nil, let new?), (.unlimited?, let new?): lowest = new
+                default: break
+                }
+            }
+            return lowest
+        }
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon >= 2 else { return nil }
+        return zone(
+            country: String(decoding: text[..<colon], as: UTF8.self),
+            kind: String(decoding: text[(colon + 1)...], as: UTF8.self))
+    }
+
+    private static func zone(country: String, kind: String) -> Limit? {
+        let digits = kind.drop { !("0"..."9").contains($0) }
+        if !digits.isEmpty, digits.count <= 3, let speed = Float(digits), speed >= 5, speed <= 130 {
+            return .speed(country == "GB" || country == "US" ? speed * 1.609_344 : speed)
+        }
+        // National rules may name a region: "BE-VLG", "GB-WLS".
+        let rule = nationalLimits[country] ?? nationalLimits[String(country.prefix(2))] ?? fallback
+        switch kind {
+        case "urban", "built_up": return .speed(rule.urban)
+        case "rural", "nsl_single", "nsl_restricted": return .speed(rule.rural)
+        case "trunk", "nsl_dual", "motorroad": return rule.trunk == 0 ? .unlimited : .speed(rule.trunk)
+        case "motorway": return rule.motorway == 0 ? .unlimited : .speed(rule.motorway)
+        case "living_street": return .speed(country == "DE" || country == "AT" ? 7 : 20)
+        case "pedestrian_zone", "walk": return .speed(7)
+        case "bicycle_road": return .speed(30)
+        default: return nil
+        }
+    }
+
+    /// Where no country is known: the values that OSRM's car profile falls back to.
+    private static let fallback: Rule = (50, 90, 110, 130)
+
+    private typealias Rule = (urban: Float, rural: Float, trunk: Float, motorway: Float)
+
+    /// General limits of passenger cars, km/h, 0 for none: OSM wiki, "Default speed limits".
+    private static let nationalLimits: [String: Rule] = [
+        "AD": (50, 90, 90, 90), "AT": (50, 100, 100, 130), "BE": (50, 90, 120, 120), "BE-VLG": (50, 70, 120, 120),
+        "BE-BRU": (30, 70, 120, 120), "BG": (50, 90, 120, 140), "CH": (50, 80, 100, 120), "CZ": (50, 90, 110, 130),
+        "DE": (50, 100, 0, 0), "DK": (50, 80, 80, 130), "EE": (50, 90, 110, 110), "ES": (50, 90, 90, 120),
+        "FI": (50, 80, 100, 120), "FR": (50, 80, 110, 130), "GB": (48.28, 96.56, 112.65, 112.65),
+        "GB-WLS": (32.19, 96.56, 112.65, 112.65), "GR": (50, 90, 110, 130), "HR": (50, 90, 110, 130),
+        "HU": (50, 90, 110, 130), "IE": (50, 80, 100, 120), "IT": (50, 90, 110, 130), "LI": (50, 80, 80, 120),
+        "LT": (50, 90, 120, 130), "LU": (50, 90, 90, 130), "LV": (50, 90, 100, 110), "NL": (50, 80, 100, 100),
+        "NO": (50, 80, 90, 110), "PL": (50, 90, 120, 140), "PT": (50, 90, 100, 120), "RO": (50, 90, 100, 130),
+        "RS": (50, 80, 100, 130), "RU": (60, 90, 110, 110), "SE": (50, 70, 110, 110), "SI": (50, 90, 110, 130),
+        "SK": (50, 90, 130, 130), "TR": (50, 90, 110, 120), "UA": (50, 90, 110, 130), "US": (40, 88, 105, 105),
+    ]
+
+    /// The speed of free traffic, km/h, above 0.
+    ///
+    /// With a limit: a share of it, as signals, bends and parked cars cost more on lower classes (95 % on motorways,
+    /// 75 % on residential streets; OSRM takes 80 % everywhere), but no more than the class is good for. Without:
+    /// the class's own value, between the defaults of OSRM's car profile and Valhalla's. Then capped by surface,
+    /// track type and service, with the values of OSRM's car profile.
+    package static func freeFlow(
+        _ tags: TagSet, roadClass: RoadClass, isLink: Bool, limit: Limit?
+    ) -> Float {
+        let habit = habit(roadClass, isLink: isLink)
+        var speed = habit.speed
+        if case .speed(let limit)? = limit { speed = min(limit * habit.share, habit.highest) }
+        if limit == .unlimited { speed = max(habit.speed, roadClass == .motorway ? 120 : 90) }
+        if let cap = surfaceCap(tags.word(.surface)) { speed = min(speed, cap) }
+        if let cap = trackCap(tags.word(.tracktype)) { speed = min(speed, cap) }
+        switch tags.word(.service) {
+        case .parking_aisle?, .driveThrough?: speed = min(speed, 8)
+        case .driveway?, .alley?: speed = min(speed, 12)
+        default: break
+        }
+        return max(speed, 3)
+    }
+
+    /// How a class is driven: speed without a known limit, share of a limit, highest speed below a limit; km/h.
+    private static func habit(_ roadClass: RoadClass, isLink: Bool) -> (speed: Float, share: Float, highest: Float) {
+        switch roadClass {
+        case .motorway: isLink ? (55, 0.8, 90) : (105, 0.95, 125)
+        case .trunk: isLink ? (50, 0.8, 80) : (85, 0.9, 115)
+        case .primary: isLink ? (40, 0.8, 70) : (60, 0.85, 95)
+        case .secondary: isLink ? (35, 0.8, 60) : (52, 0.82, 85)
+        case .tertiary: isLink ? (30, 0.8, 50) : (42, 0.8, 80)
+        case .unclassified: (34, 0.75, 70)
+        case .residential: (26, 0.75, 40)
+        case .livingStreet: (9, 0.8, 15)
+        case .service: (14, 0.7, 30)
+        case .track: (10, 0.7, 30)
+        case .ferry: (15, 1, 60)
+        }
+    }
+
+    private static func surfaceCap(_ surface: Word?) -> Float? {
+        switch surface {
+        case .compacted, .fine_gravel: 80
+        case .paving_stones, .bricks, .metal: 60
+        case .sett, .gravel, .unpaved, .ground, .dirt, .pebblestone, .grass, .grass_paver, .wood: 40
+        case .cobblestone, .unhewn_cobblestone, .clay, .shells: 30
+        case .earth, .stone, .rock, .sand: 20
+        case .mud: 10
+        default: nil
+        }
+    }
+
+    private static func trackCap(_ type: Word?) -> Float? {
+        switch type {
+        case .grade1: 60
+        case .grade2: 40
+        case .grade3: 30
+        case .grade4: 25
+        case .grade5: 20
+        default: nil
+        }
+    }
+
+    /// Whether a road is not paved, by its surface, else by its track type (grade 2 and worse).
+    package static func isUnpaved(_ tags: TagSet, roadClass: RoadClass) -> Bool {
+        switch tags.word(.surface) {
+        case .asphalt, .concrete, .concrete__plates, .concrete__lanes, .paved, .paving_stones, .bricks, .metal, .chipseal,
+            .sett, .cobblestone, .unhewn_cobblestone, .grass_paver, .wood:
+            return false
+        case .compacted, .fine_gravel, .gravel, .pebblestone, .unpaved, .ground, .dirt, .earth, .grass, .mud, .sand,
+            .clay, .rock, .stone, .shells:
+            return true
+        default: break
+        }
+        switch tags.word(.tracktype) {
+        case .grade1: return false
+        case .grade2, .grade3, .grade4, .grade5: return true
+        default: return roadClass == .track
+        }
+    }
+}

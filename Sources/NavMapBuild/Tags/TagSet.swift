@@ -1,0 +1,39 @@
+/// The tags of one object, by key; made once and refilled for each object, so that looking up costs one load.
+package struct TagSet: Sendable {
+    private var values = ContiguousArray<UInt32>(repeating: 0, count: TagKey.allCases.count)
+    private var used: ContiguousArray<TagKey> = []
+
+    /// No tags.
+    package init() {}
+
+    /// Replaces all tags by those of object `index` of `lists`; of a repeated key the last one counts.
+    package mutating func load(_ lists: TagLists, _ index: Int) {
+        for key in used { values[Int(key.rawValue)] = 0 }
+        used.removeAll(keepingCapacity: true)
+        for at in lists.starts[index]..<lists.starts[index + 1] {
+            used.append(lists.keys[at])
+            values[Int(lists.keys[at].rawValue)] = lists.values[at]
+        }
+    }
+
+    /// Sets one tag to the text with a number.
+    package mutating func set(_ key: TagKey, _ value: UInt32) {
+        used.append(key)
+        values[Int(key.rawValue)] = value
+    }
+
+    /// The number of a key's value, 0 without.
+    @inline(__always)
+    package subscript(key: TagKey) -> UInt32 { values[Int(key.rawValue)] }
+
+    /// The value of a key where it is a known word, nil without or for any other text.
+    @inline(__always)
+    package func word(_ key: TagKey) -> Word? {
+        let value = values[Int(key.rawValue)]
+        return value == 0 ? nil : Word(rawValue: value)
+    }
+
+    /// Whether the object has the key.
+    @inline(__always)
+    package func has(_ key: TagKey) -> Bool { values[Int(key.rawValue)] != 0 }
+}

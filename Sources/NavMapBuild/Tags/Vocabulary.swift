@@ -1,0 +1,136 @@
+/// The OSM keys that the importer reads. A case is spelled as the key, with two underscores for the colon.
+public enum TagKey: UInt8, CaseIterable, Sendable {
+    case highway, route, ferry, junction, oneway, oneway__motor_vehicle, oneway__motorcar, area, service
+    case access, access__forward, access__backward, vehicle, vehicle__forward, vehicle__backward
+    case motor_vehicle, motor_vehicle__forward, motor_vehicle__backward
+    case motorcar, motorcar__forward, motorcar__backward, hgv, bus, psv, taxi, emergency, hov, impassable
+    case maxspeed, maxspeed__forward, maxspeed__backward, maxspeed__type, source__maxspeed
+    case zone__maxspeed, zone__traffic
+    case surface, tracktype, tunnel, covered, bridge, toll, toll__hgv, duration
+    case name, ref, destination, destination__forward, destination__backward
+    case destination__ref, destination__ref__forward, destination__ref__backward, junction__ref
+    case lanes, lanes__forward, lanes__backward
+    case turn__lanes, turn__lanes__forward, turn__lanes__backward
+    case maxheight, maxweight, maxwidth, maxlength
+    case driving_side, barrier, traffic_calming, direction, traffic_signals__direction
+    case type, restriction, restriction__motorcar, restriction__motor_vehicle, restriction__conditional, except
+
+    /// The key as OSM writes it.
+    public var text: String { Spelling.withColons("\(self)") }
+}
+
+/// The OSM values and member roles that the importer compares with. A case is spelled as the value, with two
+/// underscores for the colon; the exceptions are in ``text``.
+public enum Word: UInt32, CaseIterable, Sendable {
+    case empty, yes, no, isTrue, isFalse, one, zero, minusOne, reverse, reversible, alternating
+    case motorway, motorway_link, trunk, trunk_link, primary, primary_link, secondary, secondary_link
+    case tertiary, tertiary_link, unclassified, residential, living_street, service, road, track
+    case pedestrian, ferry, shuttle_train, busway
+    case roundabout, circular
+    case parking_aisle, driveway, alley, driveThrough, emergency_access, slipway
+    case permissive, designated, official, `public`
+    case `private`, destination, customers, delivery, permit, residents, employees
+    case agricultural, forestry, emergency, psv, bus, military, use_sidepath
+    case none, walk, signals, variable, `default`, below_default
+    case asphalt, concrete, concrete__plates, concrete__lanes, paved, paving_stones, bricks, metal, chipseal
+    case sett, cobblestone, unhewn_cobblestone, compacted, fine_gravel, gravel, pebblestone, grass_paver
+    case unpaved, ground, dirt, earth, grass, mud, sand, clay, rock, stone, wood, shells
+    case grade1, grade2, grade3, grade4, grade5
+    case traffic_signals, stop, give_way, crossing, motorway_junction, mini_roundabout, turning_circle, turning_loop
+    case gate, lift_gate, swing_gate, sliding_gate, toll_booth, border_control, cattle_grid, entrance
+    case height_restrictor, arch, sally_port, kerb, bollard, block, chain, cycle_barrier, bump_gate
+    case forward, backward, both, left
+    case restriction, from, via, to
+    case no_left_turn, no_right_turn, no_straight_on, no_u_turn, no_entry, no_exit
+    case only_left_turn, only_right_turn, only_straight_on, only_u_turn
+    case building_passage, avalanche_protector, designated_hov
+
+    /// The value as OSM writes it.
+    public var text: String {
+        switch self {
+        case .empty: ""
+        case .isTrue: "true"
+        case .isFalse: "false"
+        case .one: "1"
+        case .zero: "0"
+        case .minusOne: "-1"
+        case .driveThrough: "drive-through"
+        case .designated_hov: "hov"
+        default: Spelling.withColons("\(self)")
+        }
+    }
+}
+
+/// Turns a Swift case name into OSM's spelling.
+private enum Spelling {
+    static func withColons(_ name: String) -> String {
+        var result = ""
+        var underscores = 0
+        for character in name {
+            if character == "_" {
+                underscores += 1
+                if underscores == 2 {
+                    result.removeLast()
+                    result.append(":")
+                    underscores = 0
+                } else {
+                    result.append(character)
+                }
+            } else {
+                underscores = 0
+                result.append(character)
+            }
+        }
+        return result
+    }
+}
+
+/// Finds keys and words by their bytes; made once and shared by all readers.
+package struct Vocabulary: Sendable {
+    /// The one vocabulary.
+    package static let shared = Vocabulary()
+
+    private let keys: KeyTable
+    private let words = StringTable()
+
+    private init() { keys = KeyTable() }
+
+    /// The key with these bytes, nil for a key that the importer does not read.
+    package func key(_ bytes: UnsafeRawBufferPointer) -> TagKey? { keys.find(bytes) }
+
+    /// The word with these bytes, nil for any other text.
+    package func word(_ bytes: UnsafeRawBufferPointer) -> Word? {
+        words.find(bytes).flatMap(Word.init(rawValue:))
+    }
+
+    /// Open addressing over the few keys; a miss, the common case, ends at the first probe most of the time.
+    private struct KeyTable: Sendable {
+        private let names: [[UInt8]]
+        private var slots = ContiguousArray<UInt8>(repeating: .max, count: 1024)
+
+        init() {
+            names = TagKey.allCases.map { Array($0.text.utf8) }
+            for (index, name) in names.enumerated() {
+                var slot = name.withUnsafeBytes(Self.hash)
+                while slots[slot] != .max { slot = (slot + 1) & 1023 }
+                slots[slot] = UInt8(index)
+            }
+        }
+
+        func find(_ bytes: UnsafeRawBufferPointer) -> TagKey? {
+            var slot = Self.hash(bytes)
+            while slots[slot] != .max {
+                let name = names[Int(slots[slot])]
+                if name.count == bytes.count && name.elementsEqual(bytes) { return TagKey(rawValue: slots[slot]) }
+                slot = (slot + 1) & 1023
+            }
+            return nil
+        }
+
+        static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
+            var hash: UInt32 = 0x811c_9dc5
+            for byte in bytes { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+            return Int((hash ^ (hash >> 15)) & 1023)
+        }
+    }
+}

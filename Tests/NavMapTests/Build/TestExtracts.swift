@@ -1,0 +1,60 @@
+import Foundation
+import NavGeo
+import NavMapBuild
+
+/// Where the real extracts lie: below `NAVBUS_TEST_DATA`, else below `../shared/data` of the project.
+enum TestExtracts {
+    static let directory: String = {
+        if let given = ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"] { return given }
+        let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return project.deletingLastPathComponent().appendingPathComponent("shared/data").path
+    }()
+
+    /// Whether the extracts are there; tests of real data are skipped without.
+    static var areAvailable: Bool { FileManager.default.fileExists(atPath: directory + "/osm/porto.osm.pbf") }
+
+    static func osm(_ name: String) -> String { "\(directory)/osm/\(name).osm.pbf" }
+
+    static var drivenRoads: String { directory + "/gnss/hof/network.osm.pbf" }
+
+    /// A new directory for one test.
+    static func temporaryDirectory() throws -> URL {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("navmapbuild-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        return url
+    }
+}
+
+/// A small map made of numbered nodes on a grid of 0.001°: node 10 * row + column.
+struct GridMap {
+    private var builder = OSMDataBuilder()
+
+    init() {}
+
+    mutating func nodes(_ ids: [Int64], _ tags: [String: String] = [:]) {
+        for id in ids {
+            let position = FixedCoordinate(
+                latitudeE7: 480_000_000 - Int32(id / 10) * 10_000, longitudeE7: 110_000_000 + Int32(id % 10) * 10_000)
+            builder.addNode(id: id, position: position, tags: tags)
+        }
+    }
+
+    mutating func way(_ id: Int64, _ nodes: [Int64], _ tags: [String: String] = ["highway": "residential"]) {
+        builder.addWay(id: id, nodes: nodes, tags: tags)
+    }
+
+    mutating func restriction(
+        _ id: Int64, _ kind: String, from: [Int64], viaNodes: [Int64] = [], viaWays: [Int64] = [], to: [Int64],
+        tags: [String: String] = [:]
+    ) {
+        var members: [(kind: OSMData.Member.Kind, id: Int64, role: String)] = from.map { (.way, $0, "from") }
+        members += viaNodes.map { (.node, $0, "via") } + viaWays.map { (.way, $0, "via") }
+        members += to.map { (.way, $0, "to") }
+        builder.addRelation(
+            id: id, members: members,
+            tags: tags.merging(["type": "restriction", "restriction": kind]) { given, _ in given })
+    }
+
+    var data: OSMData { builder.build() }
+}
