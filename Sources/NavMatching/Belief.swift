@@ -25,8 +25,11 @@ struct Place {
     var parent = Belief.noParent
     /// The stretches driven since, in the step's pool.
     var stretches = 0..<0
+    /// When and where the fix was taken that put the vehicle here.
+    var origin: Waymark
 
-    init(_ hit: EdgeProjection) {
+    init(_ hit: EdgeProjection, origin: Waymark) {
+        self.origin = origin
         edge = hit.edge
         state = hit.edge.rawValue
         offset = hit.offset
@@ -54,7 +57,9 @@ struct Belief {
 
     /// The most probable place; the first of equals.
     var bestPlace: Int? {
-        places.indices.max { places[$0].forward < places[$1].forward || places[$0].forward == places[$1].forward && $0 > $1 }
+        places.indices.max {
+            places[$0].forward < places[$1].forward || places[$0].forward == places[$1].forward && $0 > $1
+        }
     }
 
     /// Makes the probabilities sum to one and forgets the negligible.

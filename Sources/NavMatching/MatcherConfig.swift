@@ -25,9 +25,13 @@ public struct MatcherConfig: Sendable, Hashable {
     /// Growth of that scale per metre between the fixes: bends are cut by sparse fixes.
     public var detourGrowth = 0.1
     /// Log probability of turning round between two fixes where the road goes on.
-    public var uTurnLog = -7.0
+    public var uTurnLog = -12.0
     /// Log probability of being found where no road leads from the last position (the map lacks a road, fixes are missing).
-    public var jumpLog = -14.0
+    public var jumpLog = -20.0
+    /// Log probability that a fix tells nothing of where the vehicle is (a reflection, an old position sent again).
+    public var outlierLog = -9.0
+    /// Places that are kept at most for the case that the fix tells nothing.
+    public var maximumHeld = 4
     /// Metres that the vehicle must have moved before a fix counts as new evidence, at least; a receiver's errors last longer than the
     /// time between two fixes, so that standing still teaches nothing.
     public var minimumStep = 5.0

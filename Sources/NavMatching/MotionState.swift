@@ -1,5 +1,15 @@
 import NavGeo
 
+/// A fix as something to measure movement from.
+struct Waymark {
+    var stamp: Timestamp
+    var coordinate: Coordinate
+    /// Metres travelled by the reported speeds, since the first fix.
+    var travelled: Double
+    /// How often the reported speeds were interrupted before.
+    var gaps: Int
+}
+
 /// How far the vehicle has come since the last step of the belief.
 struct MotionState {
     enum Verdict {
@@ -23,11 +33,11 @@ struct MotionState {
     }
 
     /// Metres in a straight line since the last step.
-    private(set) var moved = 0.0
-    /// Metres by the reported speeds since the last step; nil when one is missing.
-    private(set) var odometer: Double?
+    private var moved = 0.0
+    private var travelled = 0.0
+    private var gaps = 0
     /// Seconds since the last step.
-    private(set) var elapsed = 0.0
+    private var elapsed = 0.0
     /// Speed over the last step, m/s; nil before the second.
     private(set) var speed: Double?
     /// Set when the last position is not to be held.
@@ -47,7 +57,6 @@ struct MotionState {
         guard let last, let anchor else {
             self.last = mark
             anchor = mark
-            odometer = 0
             return .stepped
         }
         let seconds = fix.stamp.seconds(since: last.stamp)
@@ -64,10 +73,10 @@ struct MotionState {
             _ = advance(to: fix, sigma: sigma, config: config)
             return .jumped
         }
-        if let sum = odometer, let before = last.speed, let now = mark.speed, seconds <= MotionState.speedValidity {
-            odometer = sum + (before + now) / 2 * seconds
+        if let before = last.speed, let now = mark.speed, seconds <= MotionState.speedValidity {
+            travelled += (before + now) / 2 * seconds
         } else {
-            odometer = nil
+            gaps += 1
         }
         self.last = mark
         moved = Geodesy.distance(anchor.coordinate, fix.coordinate)
@@ -87,6 +96,10 @@ struct MotionState {
         anchor = last
         moved = 0
         elapsed = 0
-        odometer = 0
+    }
+
+    /// A fix to measure from later.
+    func waymark(_ fix: Fix) -> Waymark {
+        Waymark(stamp: fix.stamp, coordinate: fix.coordinate, travelled: travelled, gaps: gaps)
     }
 }

@@ -70,7 +70,9 @@ public struct PathTracker: Sendable {
                 return
             }
         }
-        if steps.count - firstKept > window { write(endingAt: ancestor(of: best, at: firstKept), of: firstKept, &segments) }
+        if steps.count - firstKept > window {
+            write(endingAt: ancestor(of: best, at: firstKept), of: firstKept, &segments)
+        }
     }
 
     /// The node from which a node of the newest step descends.

@@ -120,7 +120,7 @@ public struct StreamingMatcher: Sendable {
                 after: belief, fix: fix, sigma: sigma, motion: motion, metric: metric, routePrior: routePrior)
         } else {
             isRestart = true
-            next = transition.first(fix: fix, sigma: sigma, metric: metric, routePrior: routePrior)
+            next = transition.first(fix: fix, sigma: sigma, motion: motion, metric: metric, routePrior: routePrior)
         }
         if recordsPath { step = transition.step(next, graph: turns.graph, isRestart: isRestart) }
         belief = next

@@ -22,10 +22,12 @@ struct Transition {
     mutating func prepare(_ turns: TurnGraph) { search.prepare(turns) }
 
     /// The belief from one fix alone.
-    mutating func first(fix: Fix, sigma: Double, metric: Metric, routePrior: RoutePrior?) -> Belief {
+    mutating func first(
+        fix: Fix, sigma: Double, motion: MotionState, metric: Metric, routePrior: RoutePrior?
+    ) -> Belief {
         stretches.removeAll(keepingCapacity: true)
         var belief = Belief()
-        belief.places = candidates(fix, sigma: sigma, metric: metric)
+        belief.places = candidates(fix, sigma: sigma, origin: motion.waymark(fix), metric: metric)
         let emission = Emission(fix, sigma: sigma, config: config)
         let share = log(Double(max(belief.places.count, 1)))
         for index in belief.places.indices {
@@ -46,14 +48,13 @@ struct Transition {
     ) -> Belief {
         stretches.removeAll(keepingCapacity: true)
         var after = Belief()
-        after.places = candidates(fix, sigma: sigma, metric: metric)
+        after.places = candidates(fix, sigma: sigma, origin: motion.waymark(fix), metric: metric)
         sums.removeAll(keepingCapacity: true)
         sums.append(contentsOf: repeatElement(LogSum(), count: after.places.count))
         for index in after.places.indices { after.places[index].best = -.infinity }
         addOffRoad(before, &after)
-        let movement = Movement(motion, sigma: sigma, config: config)
-        if !after.places.isEmpty, movement.straight <= config.maximumBridge {
-            addRoads(before, &after, movement, metric, routePrior)
+        if !after.places.isEmpty {
+            addRoads(before, &after, motion.waymark(fix), sigma: sigma, metric, routePrior)
         }
         let emission = Emission(fix, sigma: sigma, config: config)
         for index in after.places.indices {
@@ -61,6 +62,7 @@ struct Transition {
             after.places[index].forward = sums[index].value + log
             after.places[index].best += log
         }
+        hold(before, &after, fix)
         after.normalise()
         return after
     }
@@ -79,7 +81,9 @@ struct Transition {
     }
 
     /// The nearest places that the vehicle may be at, each direction on its own.
-    private mutating func candidates(_ fix: Fix, sigma: Double, metric: Metric) -> ContiguousArray<Place> {
+    private mutating func candidates(_ fix: Fix, sigma: Double, origin: Waymark, metric: Metric) -> ContiguousArray<
+        Place
+    > {
         let graph = metric.turns.graph
         var hits = graph.edges(near: fix.coordinate, radius: config.radius(sigma: sigma))
         hits.removeAll { !metric.allows($0.edge) }
@@ -92,7 +96,7 @@ struct Transition {
                 $0 != opposite && search.candidate(on: $0) != nil
             }
         }
-        let places = ContiguousArray(hits.prefix(min(config.maximumCandidates, 31)).map { Place($0) })
+        let places = ContiguousArray(hits.prefix(min(config.maximumCandidates, 31)).map { Place($0, origin: origin) })
         search.setCandidates(places.lazy.map(\.edge))
         return places
     }
@@ -132,15 +136,16 @@ struct Transition {
 
     /// Driving on by road, from every place to every place.
     private mutating func addRoads(
-        _ before: Belief, _ after: inout Belief, _ movement: Movement, _ metric: Metric, _ routePrior: RoutePrior?
+        _ before: Belief, _ after: inout Belief, _ now: Waymark, sigma: Double, _ metric: Metric,
+        _ routePrior: RoutePrior?
     ) {
         let graph = metric.turns.graph
         var budget = config.maximumSettled
-        order.removeAll(keepingCapacity: true)
-        order.append(contentsOf: before.places.indices)
-        order.sort { (before.places[$1].best, $0) < (before.places[$0].best, $1) }
+        rank(before)
         for source in order {
             let place = before.places[source]
+            let movement = Movement(from: place.origin, to: now, sigma: sigma, config: config)
+            guard movement.straight <= config.maximumBridge else { continue }
             let length = Double(graph.edgeLengths[place.edge.index])
             let leaves = routePrior.map { $0.contains(place.edge) } ?? false
             func hint(_ edge: EdgeIndex) -> Double {
@@ -182,6 +187,28 @@ struct Transition {
                 }
             }
         }
+    }
+
+    /// The most probable places once more, as they were, for the case that the fix tells nothing.
+    private mutating func hold(_ before: Belief, _ after: inout Belief, _ fix: Fix) {
+        rank(before)
+        for source in order.prefix(config.maximumHeld) {
+            var place = before.places[source]
+            place.forward += config.outlierLog
+            place.best += config.outlierLog
+            place.parent = source
+            place.distance = Geodesy.distance(fix.coordinate, place.coordinate)
+            stretches.append(Stretch(edge: place.edge, from: place.offset, to: place.offset))
+            place.stretches = (stretches.count - 1)..<stretches.count
+            after.places.append(place)
+        }
+    }
+
+    /// Orders places by probability.
+    private mutating func rank(_ belief: Belief) {
+        order.removeAll(keepingCapacity: true)
+        order.append(contentsOf: belief.places.indices)
+        order.sort { (belief.places[$1].best, $0) < (belief.places[$0].best, $1) }
     }
 
     /// Adds a way to a place; true when it is the most probable so far.
@@ -268,15 +295,20 @@ struct Movement {
     /// Least log likelihood of a distance against the reported speeds: they lag, and wheels and receivers disagree.
     private static let speedFloor = -6.0
 
-    init(_ motion: MotionState, sigma: Double, config: MatcherConfig) {
-        straight = motion.moved
-        scale = config.detourScale + config.detourGrowth * motion.moved
+    init(from origin: Waymark, to now: Waymark, sigma: Double, config: MatcherConfig) {
+        straight = Geodesy.distance(origin.coordinate, now.coordinate)
+        scale = config.detourScale + config.detourGrowth * straight
         backwardTolerance = 3 * sigma
         uTurnLog = config.uTurnLog
         uTurnCost = Float(-config.uTurnLog * scale)
-        possible = config.maximumSpeed * max(motion.elapsed, 0) + 6 * sigma
+        possible = config.maximumSpeed * max(now.stamp.seconds(since: origin.stamp), 0) + 6 * sigma
         bound = Float(min(straight - config.jumpLog * scale, config.maximumBridge * 2, possible))
-        expected = motion.odometer.map { ($0, 0.1 * $0 + sigma) }
+        if origin.gaps == now.gaps {
+            let travelled = now.travelled - origin.travelled
+            expected = (travelled, 0.1 * travelled + sigma)
+        } else {
+            expected = nil
+        }
     }
 
     func log(distance: Double, uTurns: Int) -> Double {

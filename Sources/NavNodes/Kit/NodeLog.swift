@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Logging
+public import Logging
 
 /// Structured log lines on standard error: time, level, node, message.
 public struct NodeLog: Sendable {

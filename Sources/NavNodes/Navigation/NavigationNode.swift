@@ -1,4 +1,6 @@
-public import NavBus
+import NavBus
+import NavGeo
+import NavMap
 import NavMessages
 import NavNavigator
 import NavRouting
