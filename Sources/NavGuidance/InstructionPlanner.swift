@@ -105,8 +105,9 @@ struct InstructionPlanner {
                 components += shields(road.destinationReferences)
                 components += list(road.destinations.prefix(2).map { .text($0) })
             } else {
-                if !road.name.isEmpty { components.append(.text(road.name)) }
-                components += shields(road.references)
+                let name: [BannerComponent] = road.name.isEmpty ? [] : [.text(road.name)]
+                let numbers = shields(road.references)
+                components += road.prefersReference ? numbers + name : name + numbers
             }
             if components.isEmpty || components.count == 2 && !maneuver.exitNumber.isEmpty {
                 components.append(.text(text(maneuver, isThere: false)))

@@ -88,7 +88,8 @@ public struct InstructionTrigger: Sendable, Equatable {
         if let departure = depart(step, offset, near: near ?? now, remaining, speed) { return departure }
         if remaining <= now { return tellNow(step, offset, remaining, speed) }
         // While the last words are still spoken, or the maneuver behind is still being driven, all else waits.
-        guard !speaking.contains(offset), offset >= plan.start + min(guidance.options.timing.settleDistance, remaining / 2)
+        guard !speaking.contains(offset),
+            offset >= plan.start + min(guidance.options.timing.settleDistance, remaining / 2)
         else { return nil }
         if let near, remaining <= near { return tellAhead(step, .near, offset, remaining, speed, until: now) }
         if let prepare, remaining <= prepare {

@@ -83,6 +83,8 @@ struct TurnClassifier {
         guard deviation <= limit else { return false }
         return relevant.allSatisfy { branch in
             let advantage = TurnClassifier.rank(branch.traits.roadClass, branch.traits.flags) - rank
+            // Where the main road bends away, going straight is leaving it.
+            if advantage < 0, !continuesRoad, branch.label.continues(from) { return false }
             var required = TurnClassifier.margin - 10 * Double(max(-3, min(advantage, 2)))
             if continuesRoad, !branch.label.continues(from) { required -= 15 }
             // Staying on the carriageway is obvious beside an exit, whatever the angle.
@@ -117,7 +119,9 @@ struct TurnClassifier {
         let fastRoad = previous.roadClass == .motorway || previous.flags.contains(.link)
         let branches = relevant.filter { branch in
             let difference = abs(TurnClassifier.rank(branch.traits.roadClass, branch.traits.flags) - rank)
-            guard abs(branch.angle) <= TurnClassifier.forkReach, abs(branch.angle - turn) >= 5 else { return false }
+            // Ramps part from motorways at a degree or two.
+            guard abs(branch.angle) <= TurnClassifier.forkReach, abs(branch.angle - turn) >= (fastRoad ? 1 : 5)
+            else { return false }
             return fastRoad || difference <= 2 && abs(abs(branch.angle) - abs(turn)) < 30
         }
         guard !branches.isEmpty else { return nil }
