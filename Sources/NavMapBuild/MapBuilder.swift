@@ -49,8 +49,8 @@ public struct MapBuilder: Sendable {
         input: String, output: String, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> BuildReport {
         let directory = try OutputDirectory(output)
-        let data = try OSMPBFReader.read(path: input, jobs: options.jobs, progress: progress)
         return try directory.replace { staging throws(MapBuildError) in
+            let data = try OSMPBFReader.read(path: input, jobs: options.jobs, progress: progress)
             var report = BuildReport()
             let entries = try assemble(data, source: input, progress: progress, &report) {
                 id, bytes throws(MapBuildError) in

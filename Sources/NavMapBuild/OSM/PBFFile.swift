@@ -182,7 +182,7 @@ package final class PBFFile: Sendable {
                 var reader = WireReader(bytes)
                 while let field = try reader.field() {
                     switch (field.number, field.type) {
-                    case (4, 2): header.required.append(String(decoding: try reader.delimited(), as: UTF8.self))
+                    case (4, 2): header.required.append(PBFFile.printable(try reader.delimited()))
                     case (32, 0): header.timestamp = Int64(bitPattern: try reader.number())
                     default: try reader.skip(field)
                     }
@@ -213,6 +213,11 @@ package final class PBFFile: Sendable {
         }
         guard bytes.count == count else { throw truncated(start) }
         return bytes
+    }
+
+    /// A text of the file as it may stand in a message: one line, not too long, no control characters.
+    private static func printable(_ bytes: UnsafeRawBufferPointer) -> String {
+        String(decoding: bytes.prefix(60).map { $0 < 0x20 || $0 > 0x7E ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }
 
     private func truncated(_ offset: Int) -> MapBuildError {

@@ -99,6 +99,27 @@ struct BuildOutputTests {
         #expect(try contents(output) == before)
     }
 
+    @Test("a directory that cannot be made is named before the input is read")
+    func unwritable() {
+        let output = "/proc/nowhere/tiles"
+        #expect { try MapBuilder().build(input: "/nowhere.osm.pbf", output: output) } throws: {
+            let error = $0 as? MapBuildError
+            return error?.code == .unwritable && error?.path.hasPrefix(output) == true
+        }
+    }
+
+    @Test("a report in JSON names warnings and restrictions by their reasons")
+    func reportAsJSON() throws {
+        var report = BuildReport()
+        report.warnings = [.missingNodes: 3]
+        report.restrictionProblems = [.ambiguous: 2]
+        let json = try JSONEncoder().encode(report)
+        let text = String(decoding: json, as: UTF8.self)
+        #expect(text.contains("\"warnings\":{\"missingNodes\":3}"))
+        #expect(text.contains("\"restrictionProblems\":{\"ambiguous\":2}"))
+        #expect(try JSONDecoder().decode(BuildReport.self, from: json) == report)
+    }
+
     @Test("progress passes through all phases in order and reaches the end of each")
     func progress() throws {
         let directory = try TestExtracts.temporaryDirectory()

@@ -63,7 +63,7 @@ struct RoadTagsTests {
         arguments: [
             (["access": "no", "motor_vehicle": "yes"], true, false),
             (["access": "no", "vehicle": "no", "motorcar": "permissive"], true, false),
-            (["motor_vehicle": "yes", "motorcar": "no", "hgv": "no"], false, false),
+            (["motor_vehicle": "yes", "motorcar": "no"], false, false),
             (["vehicle": "destination"], true, true), (["access": "customers"], true, true),
             (["access": "delivery", "motorcar": "designated"], true, false),
             (["access": "nonsense"], true, false), (["access": "agricultural;destination"], true, true),
@@ -95,6 +95,9 @@ struct RoadTagsTests {
         let deliveries = road(["highway": "residential", "motorcar": "no", "hgv": "yes"]).forward
         #expect(deliveries?.access.contains(.car) == false)
         #expect(deliveries?.access.contains(.truck) == true)
+        #expect(road(["highway": "residential", "motorcar": "no"]).forward == nil)
+        let carsOnly = road(["highway": "residential", "motorcar": "yes", "motor_vehicle": "no"]).forward
+        #expect(carsOnly?.access.contains(.car) == true && carsOnly?.access.contains(.truck) == false)
         let busLane = road(["highway": "service", "motor_vehicle": "no", "hgv": "destination", "bus": "yes"]).forward
         #expect(busLane?.access.contains(.bus) == true)
     }
