@@ -167,7 +167,9 @@ private struct Pricing {
     /// Seconds and penalty of a turn; nil when the vehicle may not make it.
     func turn(_ first: EdgeIndex, _ second: EdgeIndex) -> (duration: Double, penalty: Double)? {
         let usable = graph.outgoing(graph.edgeHeads[first.index]).filter { edgeCosts[$0.index] != Metric.forbidden }
-        if second == graph.edgeOpposites[first.index] {
+        let isBarred = graph.nodeFlags[graph.edgeHeads[first.index].index].contains(.impassable)
+        if isBarred, second != graph.edgeOpposites[first.index] { return nil }
+        if second == graph.edgeOpposites[first.index], !isBarred {
             let node = graph.edgeHeads[first.index]
             guard usable.count == 1 || graph.nodeFlags[node.index].contains(.turningCircle) else { return nil }
         }

@@ -32,7 +32,7 @@ struct MapBuild: ParsableCommand {
         let builder = MapBuilder(MapBuilder.Options(jobs: jobs, leftHandTraffic: leftHandTraffic))
         let report: BuildReport
         do throws(MapBuildError) {
-            report = try builder.build(input: input, output: out) { fraction, phase in bar.show(fraction, phase) }
+            report = try builder.build(input: input, output: out) { phase, fraction in bar.show(fraction, phase.rawValue) }
         } catch {
             bar.finish()
             throw NodeError(.invalid, error.description)

@@ -65,12 +65,18 @@ final class ByteStream {
         return stream
     }
 
+    /// Whether a path is a regular file and no device; nil when it does not exist.
+    static func isRegularFile(_ path: String) -> Bool? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFREG : nil
+    }
+
     /// Sends a few bytes.
     func send(_ bytes: [UInt8]) throws(NodeError) {
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress?.advanced(by: sent), $0.count - sent, Int32(MSG_NOSIGNAL.rawValue))
+                Glibc.send(descriptor, $0.baseAddress?.advanced(by: sent), $0.count - sent, Int32(MSG_NOSIGNAL))
             }
             if count > 0 {
                 sent += count

@@ -1,4 +1,3 @@
-import Glibc
 import NavBus
 import NavGNSS
 import NavMessages
@@ -37,11 +36,10 @@ public final class GNSSNode {
                 return stream
             }
         case .path(let path):
-            var status = stat()
-            guard Glibc.stat(path, &status) == 0 else {
+            guard let isFile = ByteStream.isRegularFile(path) else {
                 throw NodeError(.missing, "source '\(path)' does not exist")
             }
-            if status.st_mode & S_IFMT == S_IFREG {
+            if isFile {
                 try playFile(path, stop)
             } else {
                 let baud = configuration.baud

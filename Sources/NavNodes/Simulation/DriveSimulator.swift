@@ -11,7 +11,7 @@ public struct DriveSimulator {
     /// What is driven.
     public struct Plan: Sendable {
         /// Start, stops, destination.
-        public var waypoints: [Waypoint]
+        public var waypoints: [NavRouting.Waypoint]
         /// Metres after which a wrong turn is taken; nil follows the route.
         public var deviateAt: Double?
         /// The receiver's errors.
@@ -25,7 +25,7 @@ public struct DriveSimulator {
 
         /// A plan.
         public init(
-            waypoints: [Waypoint], deviateAt: Double?, receiver: ReceiverModel, rate: Double, seed: UInt64,
+            waypoints: [NavRouting.Waypoint], deviateAt: Double?, receiver: ReceiverModel, rate: Double, seed: UInt64,
             start: NavGeo.Timestamp
         ) {
             self.waypoints = waypoints
