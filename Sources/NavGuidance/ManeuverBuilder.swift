@@ -276,7 +276,9 @@ public struct ManeuverBuilder {
             .roundabout, ManeuverModifier(turnDegrees: passage.turn), edge: first, end: end)
         let own = edges[first].attributes.name
         let neighbours = [first - 1, exit].filter { $0 < end }.map { edges[$0].attributes.name }
-        if !own.isEmpty, !neighbours.contains(own) {
+        // A word in small letters, such as "rotonda", describes and does not name; scripts without cases name.
+        let isName = own != own.lowercased() || own == own.uppercased()
+        if !own.isEmpty, isName, !neighbours.contains(own) {
             maneuver.type = .rotary
             maneuver.roundaboutName = own
         }

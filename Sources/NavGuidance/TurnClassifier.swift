@@ -85,7 +85,7 @@ struct TurnClassifier {
             let advantage = TurnClassifier.rank(branch.traits.roadClass, branch.traits.flags) - rank
             // Where the main road bends away, going straight is leaving it.
             if advantage < 0, !continuesRoad, branch.label.continues(from) { return false }
-            var required = TurnClassifier.margin - 10 * Double(max(-3, min(advantage, 2)))
+            var required = TurnClassifier.margin - 10 * Double(max(-3, min(advantage, 3)))
             if continuesRoad, !branch.label.continues(from) { required -= 15 }
             // Staying on the carriageway is obvious beside an exit, whatever the angle.
             if branch.traits.flags.contains(.link), !next.flags.contains(.link) { required -= 20 }

@@ -101,7 +101,7 @@ struct InstructionTriggerTests {
         _ = trigger.update(offset: 0, speed: 14)
         let turn = guidance.steps[1].routeOffset
         #expect(trigger.update(offset: turn - 50, speed: 14).map(\.id.description) == ["0/0/now"])
-        #expect(trigger.update(offset: turn + 300, speed: 14).map(\.id.description) == ["0/1/visual", "0/1/prepare"])
+        #expect(trigger.update(offset: turn + 195, speed: 14).map(\.id.description) == ["0/1/visual", "0/1/near"])
         #expect(trigger.update(offset: turn - 100, speed: 14) == [])
     }
 
@@ -150,9 +150,11 @@ struct InstructionTriggerTests {
         #expect(
             told == [
                 "Head east on High Street",
+                "In 400 metres, turn right onto Mill Lane",
                 "In 200 metres, turn right onto Mill Lane, then turn left onto Side Lane",
                 "Turn right onto Mill Lane, then turn left onto Side Lane",
                 "Turn left onto Side Lane",
+                "In 150 metres, you will arrive at your destination",
                 "You have arrived at your destination",
             ])
         let banners = drive(try town.guidance("ABCD"), speed: 14).visual
@@ -174,7 +176,7 @@ struct InstructionTriggerTests {
         let guidance = try town.guidance("APBC")
         let told = drive(guidance, speed: 18, step: 1).spoken
         let now = try #require(told.first { $0.id.kind == .now && $0.id.step == 0 })
-        #expect(now.distance <= 40 && now.distance > 35)
+        #expect(now.distance <= 41 && now.distance > 38)
     }
 
     @Test("The banner of a roundabout stays until its exit")
