@@ -19,9 +19,9 @@
 enum { MAXIMUM_GROUPS = 1024 };
 
 static const char *const step_names[] = {
-    "setpgid", "prctl(PR_SET_PDEATHSIG)", "open /dev/null", "dup2", "chdir", "execve",
+    "setpgid", "prctl(PR_SET_PDEATHSIG)", "open /dev/null", "dup2", "execve",
 };
-enum step { STEP_GROUP, STEP_DEATH_SIGNAL, STEP_NULL, STEP_DUP, STEP_DIRECTORY, STEP_EXEC };
+enum step { STEP_GROUP, STEP_DEATH_SIGNAL, STEP_NULL, STEP_DUP, STEP_EXEC };
 
 struct failure {
     int error;
@@ -75,7 +75,6 @@ static void become(const struct cspawn_request *request, pid_t parent, int repor
     if (dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(error, 2) < 0) fail(report, STEP_DUP);
     syscall(SYS_close_range, 3U, UINT_MAX, CLOSE_RANGE_CLOEXEC);  // before Linux 5.11 the descriptors' own flags must do
 
-    if (request->directory && chdir(request->directory) != 0) fail(report, STEP_DIRECTORY);
     reset_signals();
     execve(request->path, request->argv, request->envp);
     fail(report, STEP_EXEC);

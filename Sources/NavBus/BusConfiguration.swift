@@ -31,7 +31,8 @@ public struct BusConfiguration: Sendable {
         }
         guard (1...Self.maximumMessageSizeLimit).contains(maximumMessageSize) else {
             throw BusError(
-                .invalidArgument, "maximumMessageSize is 1 to \(Self.maximumMessageSizeLimit), not \(maximumMessageSize)")
+                .invalidArgument,
+                "maximumMessageSize is 1 to \(Self.maximumMessageSizeLimit), not \(maximumMessageSize)")
         }
         guard (0...60_000).contains(lingerMilliseconds), (10...60_000).contains(rescanMilliseconds) else {
             throw BusError(

@@ -41,7 +41,7 @@ struct ChildProcess {
             withCStrings(words) { envp in
                 node.executable.withCString { path in
                     var request = cspawn_request(
-                        path: path, argv: argv, envp: envp, directory: nil, output: output.writeEnd,
+                        path: path, argv: argv, envp: envp, output: output.writeEnd,
                         error: error.writeEnd,
                         guardian: guardian)
                     return cspawn_start(&request, &started, &step)

@@ -5,7 +5,8 @@ internal import Glibc
 ///
 /// Every process has its own process group and no stdin; its stdout and stderr come out on one descriptor with its name in
 /// front of each line. Stopping sends SIGINT, then SIGTERM, then SIGKILL to the group. Nothing outlives the launcher: a
-/// process whose launcher is killed with SIGKILL is killed by the kernel, and its children by a guardian process.
+/// process whose launcher is killed with SIGKILL is killed by the kernel, and its children by a guardian process. Only a
+/// child that leaves its process group on purpose (`setsid`, a daemon) is out of reach.
 public final class Launcher: Sendable {
     /// How to run.
     public struct Options: Sendable {

@@ -1,8 +1,8 @@
-public import NavGeo
+import NavGeo
 import NavGuidance
 import NavMap
 public import NavMatching
-public import NavRouting
+import NavRouting
 
 /// The navigation core: events in, effects out.
 ///
@@ -36,7 +36,7 @@ public struct Navigator {
     public init(map: MapSnapshot, config: NavigatorConfig = NavigatorConfig(), matcher: MatcherConfig = MatcherConfig()) {
         self.config = config
         self.map = map
-        self.matcher = StreamingMatcher(graph: map.graph, turns: map.turns, metric: map.metric, config: matcher)
+        self.matcher = StreamingMatcher(metric: map.metric, config: matcher)
         filter = FixFilter(config)
         reroute = RerouteControl(config)
     }
@@ -50,7 +50,7 @@ public struct Navigator {
         case .routeAnswer(let id, let answer): handle(answer, id, event)
         case .mapChanged(let snapshot):
             map = snapshot
-            matcher.adopt(graph: snapshot.graph, turns: snapshot.turns, metric: snapshot.metric)
+            matcher.adopt(snapshot.metric)
             trip?.resolve(in: snapshot.graph)
         }
         publishStateIfChanged(event)

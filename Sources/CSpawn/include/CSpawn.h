@@ -10,7 +10,6 @@ struct cspawn_request {
     const char *path;           ///< absolute path of the executable
     char *const *argv;          ///< ends with NULL
     char *const *envp;          ///< ends with NULL
-    const char *directory;      ///< working directory, or NULL to inherit it
     int output;                 ///< becomes stdout
     int error;                  ///< becomes stderr
     int guardian;               ///< of `cspawn_guardian_start`, which is told of the new group before exec; or -1

@@ -82,7 +82,8 @@ package struct Outbox {
             throw BusError(
                 .payloadTooLarge,
                 "a message of \(payload.count) bytes was not published on '\(publication.topic)', which carries at "
-                    + "most \(topics[index].description.maximumPayloadSize): make it smaller or raise the topic's limit")
+                    + "most \(topics[index].description.maximumPayloadSize): make it smaller or raise the topic's limit"
+            )
         }
         topics[index].sequence &+= 1
         topics[index].statistics.published &+= 1

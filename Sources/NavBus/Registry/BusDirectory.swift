@@ -33,7 +33,8 @@ public struct BusDirectory: Sendable, Hashable {
     private init(path: String, domain: String, isPrivate: Bool) throws(BusError) {
         try Names.checkDirectoryName(domain, "domain (NAVBUS_DOMAIN)")
         guard path.hasPrefix("/"), !path.utf8.contains(0) else {
-            throw BusError(.invalidArgument, "the bus directory '\(path)' is not absolute: set NAVBUS_DIR to a full path")
+            throw BusError(
+                .invalidArgument, "the bus directory '\(path)' is not absolute: set NAVBUS_DIR to a full path")
         }
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }

@@ -14,8 +14,8 @@ package func nearestName(to name: String, among candidates: [String]) -> String?
     return best?.name
 }
 
-/// ` (did you mean "x"?)`, or nothing.
-func suggestion(for name: String, among candidates: [String]) -> String {
+/// `; did you mean "x"?)`, or nothing.
+package func suggestion(for name: String, among candidates: [String]) -> String {
     nearestName(to: name, among: candidates).map { "; did you mean \"\($0)\"?" } ?? ""
 }
 

@@ -11,7 +11,7 @@ public enum ConfigLoader {
     ///   - overrides: `key=value` pairs.
     public static func load<Configuration: NodeConfiguration>(
         _ type: Configuration.Type, file: String?, environment: [String: String] = [:], overrides: [String] = []
-    ) throws(NodeError) -> Configuration {
+    ) throws(ConfigError) -> Configuration {
         var configuration = Configuration()
         if let file {
             for (key, value) in try read(file) { try apply(key, value, to: &configuration, source: "'\(file)'") }
@@ -22,7 +22,7 @@ public enum ConfigLoader {
         }
         for override in overrides {
             guard let split = override.firstIndex(of: "=") else {
-                throw NodeError(.usage, "--set \(override): give a key and a value, such as --set reroute.cooldown_s=5")
+                throw ConfigError("--set \(override): give a key and a value, such as --set reroute.cooldown_s=5")
             }
             try apply(
                 String(override[..<split]), String(override[override.index(after: split)...]), to: &configuration,
@@ -34,41 +34,41 @@ public enum ConfigLoader {
     /// The configuration as YAML with the meaning, range and unit of each key, in a form that ``load(_:file:environment:overrides:)`` reads.
     public static func describe<Configuration: NodeConfiguration>(_ configuration: Configuration) -> String {
         Configuration.keys.map { key in
-            "# \(key.documentation) [\(key.range)]\n\(key.name): \(quoted(key.get(configuration)))\n"
+            "# \(key.documentation) [\(key.range)]\n\(key.name): \(quoted(key.text(of: configuration)))\n"
         }.joined(separator: "\n")
     }
 
     private static func apply<Configuration: NodeConfiguration>(
         _ name: String, _ value: String, to configuration: inout Configuration, source: String
-    ) throws(NodeError) {
+    ) throws(ConfigError) {
         guard let key = Configuration.keys.first(where: { $0.name == name }) else {
-            let nearest = NearestName.find(name, in: Configuration.keys.map(\.name))
+            let nearest = nearestName(to: name, among: Configuration.keys.map(\.name))
             let hint = nearest.map { "did you mean '\($0)'?" } ?? "--print-config lists the keys"
-            throw NodeError(.usage, "unknown configuration key '\(name)' in \(source): \(hint)")
+            throw ConfigError("unknown configuration key '\(name)' in \(source): \(hint)")
         }
         guard key.set(&configuration, value) else {
-            throw NodeError(
-                .usage, "'\(value)' is not a value of '\(name)' in \(source): it takes \(key.range) (\(key.documentation))")
+            throw ConfigError(
+                "'\(value)' is not a value of '\(name)' in \(source): it takes \(key.range) (\(key.documentation))")
         }
     }
 
-    private static func read(_ file: String) throws(NodeError) -> [(String, String)] {
+    private static func read(_ file: String) throws(ConfigError) -> [(String, String)] {
         let text: String
         do {
             text = try String(contentsOfFile: file, encoding: .utf8)
         } catch {
-            throw NodeError(.missing, "configuration file '\(file)' cannot be read: does it exist, and is it UTF-8?")
+            throw ConfigError("configuration file '\(file)' cannot be read: does it exist, and is it UTF-8?")
         }
         let node: Node?
         do {
             node = try Yams.compose(yaml: text)
         } catch {
             let message = "\(error)".split(separator: "\n").first ?? ""
-            throw NodeError(.invalid, "configuration file '\(file)' is not YAML: \(message)")
+            throw ConfigError("configuration file '\(file)' is not YAML: \(message)")
         }
         guard let node else { return [] }
         guard case .mapping = node else {
-            throw NodeError(.invalid, "configuration file '\(file)' must hold keys and values at its top")
+            throw ConfigError("configuration file '\(file)' must hold keys and values at its top")
         }
         var pairs: [(String, String)] = []
         flatten(node, prefix: "", into: &pairs)

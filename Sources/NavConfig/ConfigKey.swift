@@ -1,12 +1,3 @@
-/// A value of a configuration file, as text with what it may be.
-public struct ConfigValue: Sendable, Equatable {
-    /// The value as it is written; lists are separated by commas.
-    public var text: String
-
-    /// A value from its text.
-    public init(_ text: String) { self.text = text }
-}
-
 /// One key of a node's configuration: its name, unit, default, range, meaning, and where it goes.
 public struct ConfigKey<Root: Sendable>: Sendable {
     /// The dotted name, such as `reroute.cooldown_s`.
@@ -15,7 +6,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     public let range: String
     /// What it means, one line.
     public let documentation: String
-    let get: @Sendable (Root) -> String
+    private let get: @Sendable (Root) -> String
     let set: @Sendable (inout Root, String) -> Bool
 
     private init(
@@ -28,6 +19,9 @@ public struct ConfigKey<Root: Sendable>: Sendable {
         self.get = get
         self.set = set
     }
+
+    /// The value of a configuration as text.
+    public func text(of configuration: Root) -> String { get(configuration) }
 
     /// A number in a range, in the unit that ends the name.
     public static func number(
