@@ -46,7 +46,7 @@ struct InstructionPlanner {
         let timing = options.timing
         let speed = expectedSpeed(before: next)
         let leads = speed >= timing.fastSpeed ? timing.fast : timing.ordinary
-        let isQuiet = next.type == .newName || next.type == .notification
+        let isQuiet = next.type == .newName || next.type == .notification || next.type == .merge
         let isArrival = next.type == .arrive
         let clear = max(next.routeOffset - max(next.unambiguousOffset, own.endOffset), 12)
         return StepAnnouncements(
