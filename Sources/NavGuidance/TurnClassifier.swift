@@ -50,16 +50,16 @@ struct TurnClassifier {
     /// Roads that a driver could take for the right one: not the way back, and no driveways, aisles or private ways beside a real street.
     func relevantAlternatives(_ alternatives: [Branch], _ previous: RoadAttributes, _ next: RoadAttributes) -> [Branch]
     {
-        let takesMinor = TurnClassifier.isMinor(next.roadClass, next.flags)
+        let takesMinor = TurnClassifier.isMinor(next.flags)
         let leavesTrack = previous.roadClass == .track || next.roadClass == .track
         return alternatives.filter { branch in
             abs(branch.angle) <= 150
-                && (takesMinor || !TurnClassifier.isMinor(branch.traits.roadClass, branch.traits.flags))
+                && (takesMinor || !TurnClassifier.isMinor(branch.traits.flags))
                 && (leavesTrack || branch.traits.roadClass != .track)
         }
     }
 
-    static func isMinor(_ roadClass: RoadClass, _ flags: RoadFlags) -> Bool {
+    static func isMinor(_ flags: RoadFlags) -> Bool {
         !flags.isDisjoint(with: [.driveway, .parkingAisle, .privateAccess])
     }
 
