@@ -188,8 +188,12 @@ public struct ManeuverBuilder {
     }
 
     private func leavesForRamp(before index: Int, _ relevant: [Branch]) -> Bool {
-        !relevant.isEmpty && roads.route.edges[index].attributes.flags.contains(.link)
-            && !roads.route.edges[index - 1].attributes.flags.contains(.link)
+        let previous = roads.route.edges[index - 1].attributes
+        let next = roads.route.edges[index].attributes
+        // A link between lesser roads that one turns into is a street to a driver.
+        let isFast = [previous.roadClass, next.roadClass].contains { $0 == .motorway || $0 == .trunk }
+        return !relevant.isEmpty && next.flags.contains(.link) && !previous.flags.contains(.link)
+            && (isFast || abs(roads.turn(before: index)) < TurnClassifier.endOfRoadTurn)
             && relevant.contains { !$0.traits.flags.contains(.link) }
     }
 

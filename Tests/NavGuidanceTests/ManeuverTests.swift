@@ -94,6 +94,14 @@ struct ManeuverTests {
         #expect(try town.told("SAL") == [])
     }
 
+    @Test("A road that is drawn twice over the same nodes is no junction")
+    func duplicateRoad() throws {
+        var town = Town("S    A    N")
+        town.road("SAN", "Mill Lane")
+        town.road("SAN", "Mill Lane", oneway: true)
+        #expect(try town.told("SAN") == [])
+    }
+
     @Test("Similar arms of a fork are told apart by side")
     func fork() throws {
         var town = Town(
