@@ -91,9 +91,16 @@ struct RouteRoads {
             guard edge != next, edge != back else { return nil }
             let traits = graph.traits(of: edge)
             guard traits.access.contains(.car) else { return nil }
+            let bearing = Double(graph.edgeStartBearings[edge.index])
+            // The same road drawn twice is no choice.
+            if graph.edgeHeads[edge.index] == graph.edgeHeads[next.index],
+                abs(degrees(from: Double(graph.edgeStartBearings[next.index]), to: bearing)) < 3
+            {
+                return nil
+            }
             return Branch(
-                edge: edge, angle: degrees(from: approach, to: Double(graph.edgeStartBearings[edge.index])),
-                traits: traits, label: RoadLabel(graph.attributes(of: edge)))
+                edge: edge, angle: degrees(from: approach, to: bearing), traits: traits,
+                label: RoadLabel(graph.attributes(of: edge)))
         }
     }
 

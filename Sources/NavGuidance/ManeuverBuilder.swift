@@ -188,8 +188,12 @@ public struct ManeuverBuilder {
     }
 
     private func leavesForRamp(before index: Int, _ relevant: [Branch]) -> Bool {
-        !relevant.isEmpty && roads.route.edges[index].attributes.flags.contains(.link)
-            && !roads.route.edges[index - 1].attributes.flags.contains(.link)
+        let previous = roads.route.edges[index - 1].attributes
+        let next = roads.route.edges[index].attributes
+        // A link between lesser roads that one turns into is a street to a driver.
+        let isFast = [previous.roadClass, next.roadClass].contains { $0 == .motorway || $0 == .trunk }
+        return !relevant.isEmpty && next.flags.contains(.link) && !previous.flags.contains(.link)
+            && (isFast || abs(roads.turn(before: index)) < TurnClassifier.endOfRoadTurn)
             && relevant.contains { !$0.traits.flags.contains(.link) }
     }
 
@@ -276,7 +280,9 @@ public struct ManeuverBuilder {
             .roundabout, ManeuverModifier(turnDegrees: passage.turn), edge: first, end: end)
         let own = edges[first].attributes.name
         let neighbours = [first - 1, exit].filter { $0 < end }.map { edges[$0].attributes.name }
-        if !own.isEmpty, !neighbours.contains(own) {
+        // A word in small letters, such as "rotonda", describes and does not name; scripts without cases name.
+        let isName = own != own.lowercased() || own == own.uppercased()
+        if !own.isEmpty, isName, !neighbours.contains(own) {
             maneuver.type = .rotary
             maneuver.roundaboutName = own
         }

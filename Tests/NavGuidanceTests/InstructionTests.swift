@@ -50,13 +50,12 @@ struct InstructionTriggerTests {
                 "In 1 kilometre, turn right onto Mill Lane",
                 "In 200 metres, turn right onto Mill Lane",
                 "Turn right onto Mill Lane",
-                "In 400 metres, you will arrive at your destination",
                 "In 200 metres, you will arrive at your destination",
                 "You have arrived at your destination",
             ])
         #expect(
             told.map(\.id.description) == [
-                "0/0/depart", "0/0/prepare", "0/0/near", "0/0/now", "0/1/prepare", "0/1/near", "0/1/now",
+                "0/0/depart", "0/0/prepare", "0/0/near", "0/0/now", "0/1/near", "0/1/now",
             ])
     }
 
@@ -101,7 +100,7 @@ struct InstructionTriggerTests {
         _ = trigger.update(offset: 0, speed: 14)
         let turn = guidance.steps[1].routeOffset
         #expect(trigger.update(offset: turn - 50, speed: 14).map(\.id.description) == ["0/0/now"])
-        #expect(trigger.update(offset: turn + 300, speed: 14).map(\.id.description) == ["0/1/visual", "0/1/prepare"])
+        #expect(trigger.update(offset: turn + 195, speed: 14).map(\.id.description) == ["0/1/visual", "0/1/near"])
         #expect(trigger.update(offset: turn - 100, speed: 14) == [])
     }
 
@@ -150,9 +149,11 @@ struct InstructionTriggerTests {
         #expect(
             told == [
                 "Head east on High Street",
+                "In 400 metres, turn right onto Mill Lane",
                 "In 200 metres, turn right onto Mill Lane, then turn left onto Side Lane",
                 "Turn right onto Mill Lane, then turn left onto Side Lane",
                 "Turn left onto Side Lane",
+                "In 150 metres, you will arrive at your destination",
                 "You have arrived at your destination",
             ])
         let banners = drive(try town.guidance("ABCD"), speed: 14).visual
@@ -174,7 +175,37 @@ struct InstructionTriggerTests {
         let guidance = try town.guidance("APBC")
         let told = drive(guidance, speed: 18, step: 1).spoken
         let now = try #require(told.first { $0.id.kind == .now && $0.id.step == 0 })
-        #expect(now.distance <= 40 && now.distance > 35)
+        #expect(now.distance <= 41 && now.distance > 38)
+    }
+
+    @Test("Announcements that would crowd each other on a short step are left out, and a merge is told once")
+    func shortSteps() throws {
+        var town = Town(
+            """
+            A              B    X
+
+
+                           C    D
+                           |
+                           Y
+            """, scale: 100)
+        town.road("ABX", "High Street")
+        town.road("BCY", "Mill Lane")
+        town.road("CD", "Side Lane")
+        let told = drive(try town.guidance("ABCD"), speed: 14).spoken
+        #expect(told.filter { $0.id.step == 1 }.map(\.id.kind) == [.near, .now])
+
+        var ramp = Town(
+            """
+            A              M    B
+            R
+            """, scale: 100)
+        ramp.road("AMB", "", oneway: true, roadClass: .motorway, reference: "A 1")
+        ramp.road("RM", "", oneway: true, roadClass: .motorway, flags: .link)
+        #expect(
+            drive(try ramp.guidance("RMB"), speed: 14).spoken.prefix(2).map(\.text) == [
+                "Head east", "Merge left onto A 1",
+            ])
     }
 
     @Test("The banner of a roundabout stays until its exit")

@@ -1,3 +1,4 @@
+import NavGeo
 import NavGuidance
 import NavMap
 import NavRouting
@@ -91,6 +92,14 @@ struct ManeuverTests {
         town.road("AN", "", roadClass: .service, flags: .driveway)
         town.road("AN", "Bus Way", access: [.bus])
         #expect(try town.told("SAL") == [])
+    }
+
+    @Test("A road that is drawn twice over the same nodes is no junction")
+    func duplicateRoad() throws {
+        var town = Town("S    A    N")
+        town.road("SAN", "Mill Lane")
+        town.road("SAN", "Mill Lane", oneway: true)
+        #expect(try town.told("SAN") == [])
     }
 
     @Test("Similar arms of a fork are told apart by side")
@@ -246,6 +255,76 @@ struct ManeuverTests {
         route.mapVersion = "another"
         let guidance = RouteGuidance(route: route, graph: try town.graph())
         #expect(guidance.maneuvers.map(\.type) == [.depart, .arrive])
+    }
+
+    @Test("A motorway goes by its number, and a fork of ramps by the road that it leads to")
+    func numbers() throws {
+        var town = Town(
+            """
+                           D    E
+            A    B
+                           C    F
+            """, scale: 50)
+        town.road("AB", "Western Motorway", oneway: true, roadClass: .motorway, speed: 30, reference: "A 4;E 82")
+        town.road("BC", "Western Motorway", oneway: true, roadClass: .motorway, speed: 30, reference: "A 4")
+        town.road("BD", "", oneway: true, roadClass: .motorway, speed: 30, reference: "A 28")
+        town.road("DE", "", oneway: true, roadClass: .motorway, speed: 30, reference: "A 28")
+        town.road("CF", "", oneway: true, roadClass: .motorway, flags: .link, speed: 20)
+        #expect(try town.told("ABC") == ["Keep right to stay on A 4"])
+        #expect(try town.told("ABDE") == ["Keep left onto A 28"])
+
+        var ramps = Town(
+            """
+                           D    E
+            A    B
+                           C    F
+            """, scale: 50)
+        ramps.road("AB", "", oneway: true, roadClass: .motorway, flags: .link)
+        ramps.road("BD", "", oneway: true, roadClass: .motorway, flags: .link)
+        ramps.road("BC", "", oneway: true, roadClass: .motorway, flags: .link)
+        ramps.road("DE", "", oneway: true, roadClass: .motorway, reference: "A 28")
+        ramps.road("CF", "", oneway: true, roadClass: .motorway, reference: "A 4")
+        #expect(try ramps.told("ABDE") == ["Keep left onto A 28"])
+        #expect(try ramps.told("ABCF") == ["Keep right onto A 4"])
+    }
+
+    @Test("Pieces that are a point, where a waypoint lies at a junction, are no roads to turn into")
+    func pointPieces() throws {
+        var town = Town(
+            """
+            L    A    R
+                 |
+                 S
+            """)
+        town.road("LAR", "High Street")
+        town.road("SA", "Mill Lane")
+        var route = try town.route("SAL")
+        // The destination moves to a metre behind the junction.
+        let junction = route.edges[1].routeOffset
+        route.edges[1].endOffset = 1
+        route.line = Polyline([
+            route.coordinates[0], route.coordinates[1], try #require(route.line.coordinate(at: junction + 1)),
+        ])
+        route.legs[0].length = junction + 1
+        let guidance = RouteGuidance(route: route, graph: try town.graph())
+        #expect(guidance.maneuvers.map(\.type) == [.depart, .arrive])
+        #expect(guidance.maneuvers.last?.routeOffset == junction + 1)
+    }
+
+    @Test("A crossing that is drawn in two halves is driven straight over")
+    func offsetCrossing() throws {
+        var town = Town(
+            """
+                      N
+
+            L        AB        R
+
+                     S
+            """)
+        town.road("LABR", "High Street", roadClass: .secondary)
+        town.road("SA", "Mill Lane")
+        town.road("BN", "Church Lane")
+        #expect(try town.told("SABN") == ["Go straight onto Church Lane"])
     }
 }
 
