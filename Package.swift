@@ -85,7 +85,7 @@ let package = Package(
             [
                 "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
-                logging,
+                argumentParser, logging,
             ]),
         library("NavLaunch", ["CSpawn", "NavConfig", yams]),
 

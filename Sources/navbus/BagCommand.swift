@@ -23,7 +23,7 @@ struct BagRecord: ParsableCommand {
     @OptionGroup var node: BusOptions
 
     func run() throws {
-        let (bus, directory) = try node.join(defaultName: "recorder")
+        let (bus, directory) = try NodeArguments.join(name: node.name ?? "recorder")
         let stop = StopSignal(waking: bus.makeWaker())
         var options = BagRecorder.Options()
         if !topics.isEmpty { options.topics = topics }
@@ -62,7 +62,7 @@ struct BagPlay: ParsableCommand {
     }
 
     func run() throws {
-        let (bus, _) = try node.join(defaultName: "player")
+        let (bus, _) = try NodeArguments.join(name: node.name ?? "player")
         let stop = StopSignal(waking: bus.makeWaker())
         var options = BagPlayer.Options()
         options.rate = rate

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NavLaunch
+import NavNodes
 
 /// `navbus launch`.
 struct LaunchCommand: ParsableCommand {
@@ -11,7 +12,12 @@ struct LaunchCommand: ParsableCommand {
     @Flag(help: "Check the file and print the commands; start nothing.") var check = false
 
     func run() throws {
-        let launchFile = try LaunchFile.load(path: file, arguments: try LaunchFile.parseArguments(arguments))
+        let launchFile: LaunchFile
+        do throws(LaunchFileError) {
+            launchFile = try LaunchFile.load(path: file, arguments: try LaunchFile.parseArguments(arguments))
+        } catch {
+            throw NodeError(.usage, error.description)
+        }
         if check {
             for node in launchFile.nodes { print("\(node.name): \(node.commandLine)") }
             return

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import NavGeo
 import NavMap
 import NavMapBuild
 import NavNodes

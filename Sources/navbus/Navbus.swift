@@ -13,14 +13,5 @@ struct Navbus: ParsableCommand {
             BagCommand.self, LaunchCommand.self, TopicCommand.self,
         ])
 
-    static func main() {
-        // A reader that goes away, as `head` does, ends the output and not the program's manners.
-        CommandFailure.ignoreBrokenPipes()
-        do {
-            var command = try parseAsRoot()
-            try command.run()
-        } catch {
-            CommandFailure.exit(for: error)
-        }
-    }
+    static func main() { runAndExit() }
 }

@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// A progress bar on a terminal, and nothing in a pipe.
-final class ProgressBar {
+final class ProgressBar: Sendable {
     private let isShown = isatty(STDERR_FILENO) == 1
     private let width = 32
-    private var shown = ""
+    private let shown = Mutex("")
     private let start = Date()
 
     /// Shows a share of work, 0 ... 1, with a word for what is being done. Work that ends within a second shows nothing.
@@ -15,16 +16,20 @@ final class ProgressBar {
         let filled = Int(share * Double(width))
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
         let line = "\r\(bar) \(Int(share * 100)) % \(phase)\u{1b}[K"
-        guard line != shown else { return }
-        shown = line
-        FileHandle.standardError.write(Data(line.utf8))
+        shown.withLock { shown in
+            guard line != shown else { return }
+            shown = line
+            FileHandle.standardError.write(Data(line.utf8))
+        }
     }
 
     /// Clears the line.
     func finish() {
-        guard !shown.isEmpty else { return }
-        shown = ""
-        FileHandle.standardError.write(Data("\r\u{1b}[K".utf8))
+        shown.withLock { shown in
+            guard !shown.isEmpty else { return }
+            shown = ""
+            FileHandle.standardError.write(Data("\r\u{1b}[K".utf8))
+        }
     }
 }
 

@@ -18,7 +18,7 @@ struct ReplayCommand: ParsableCommand {
     @Option(help: "Directory of road tiles.") var tiles: String
     @Option(help: "Configuration file of the navigation node.") var config: String?
     @Option(help: "Configuration key, KEY=VALUE; may be given several times.") var set: [String] = []
-    @Option(help: "Where to guide to, LAT,LON in degrees.") var to: Coordinate?
+    @Option(help: "Where to guide to, LAT,LON in degrees.") var to: NavGeo.Coordinate?
     @Option(help: "The bag to write (.mcap).") var out: String
     @Flag(help: "Print the summary as JSON.") var json = false
 

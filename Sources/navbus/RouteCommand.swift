@@ -6,29 +6,6 @@ import NavMap
 import NavNodes
 import NavRouting
 
-/// The vehicle, as options.
-struct VehicleOptions: ParsableArguments {
-    @Option(help: "car or truck.") var profile = VehicleProfile.Kind.car
-    @Option(help: "Roads to use only when nothing else leads there: tolls,motorways,ferries,unpaved,tunnels.")
-    var avoid = ""
-
-    var vehicle: VehicleProfile {
-        get throws {
-            guard let avoidance = Avoidance(names: avoid) else {
-                throw ValidationError(
-                    "--avoid \(avoid): give names out of \(Avoidance.names.map(\.name).joined(separator: ",")), separated by commas")
-            }
-            return VehicleProfile(kind: profile, avoid: avoidance)
-        }
-    }
-}
-
-extension VehicleProfile.Kind: @retroactive ExpressibleByArgument {}
-
-extension Coordinate: @retroactive ExpressibleByArgument {
-    public init?(argument: String) { self.init(text: argument) }
-}
-
 /// `navbus route`.
 struct RouteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import Foundation
 import NavGeo
 import NavGuidance
+import NavMap
 import NavRouting
 
 /// A route as text for other programs.

@@ -4,8 +4,6 @@ import NavNodes
 import NavRouting
 import NavSimulation
 
-extension ReceiverModel.Environment: @retroactive ExpressibleByArgument {}
-
 /// A span of seconds, `START-END`.
 struct Span: ExpressibleByArgument {
     let range: ClosedRange<Double>

@@ -132,6 +132,7 @@ struct TopicHz: ParsableCommand {
         let listener = try Listener(topic, qos: .keepLast(10_000))
         let start = MonotonicClock.now()
         var windowStart = start
+        var output = Output()
         var received = 0
         var longest: Int64 = 0
         var last: Int64?
@@ -145,10 +146,10 @@ struct TopicHz: ParsableCommand {
             if now - windowStart >= 1_000_000_000 {
                 let rate = Double(received) / (Double(now - windowStart) * 1e-9)
                 let lost = listener.bus.statistics[topic: topic]?.lost ?? 0
-                print(
+                output.line(
                     String(format: "%.1f Hz, longest gap %.0f ms", rate, Double(longest) * 1e-6)
                         + (lost > 0 ? ", \(lost) lost" : ""))
-                fflush(stdout)
+                output.flush()
                 (received, longest, windowStart) = (0, 0, now)
             }
             if let duration, Double(now - start) * 1e-9 >= duration { break }
