@@ -26,6 +26,13 @@ public struct GPSDParser: Sendable {
 
     /// What the server said of itself.
     public struct Version: Sendable, Equatable {
+        /// Makes a version.
+        public init(release: String, protocolMajor: Int? = nil, protocolMinor: Int? = nil) {
+            self.release = release
+            self.protocolMajor = protocolMajor
+            self.protocolMinor = protocolMinor
+        }
+
         /// Release of gpsd, for example `3.22`.
         public var release: String
         /// Major version of the protocol.

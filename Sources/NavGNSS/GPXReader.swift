@@ -30,7 +30,8 @@ public struct GPXReader: Sendable {
     static func utf8(_ bytes: [UInt8]) -> [UInt8] {
         let isLittle = bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0x3c, 0x00])
         guard isLittle || bytes.starts(with: [0xfe, 0xff]) || bytes.starts(with: [0x00, 0x3c]) else { return bytes }
-        return stride(from: 0, to: bytes.count - 1, by: 2).map { at in
+        let hasMark = bytes[0] >= 0xfe
+        return stride(from: hasMark ? 2 : 0, to: bytes.count - 1, by: 2).map { at in
             let (low, high) = isLittle ? (bytes[at], bytes[at + 1]) : (bytes[at + 1], bytes[at])
             return high == 0 && low < 0x80 ? low : UInt8(ascii: "?")
         }
