@@ -28,7 +28,8 @@ extension Message {
 }
 
 /// An open enum of the schema: values that this build does not know survive as their number.
-public protocol ProtoEnum: BitwiseCopyable, RawRepresentable, Sendable, Hashable, CustomStringConvertible where RawValue == Int32 {
+public protocol ProtoEnum: BitwiseCopyable, RawRepresentable, Sendable, Hashable, CustomStringConvertible
+where RawValue == Int32 {
     /// Names in the schema, by number.
     static var names: [(value: Int32, name: String)] { get }
     /// Makes a value of any number, known or not.
