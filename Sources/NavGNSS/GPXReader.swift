@@ -3,9 +3,10 @@ public import NavMessages
 /// Reads the track points of a GPX 1.0 or 1.1 document (`trk/trkseg/trkpt`) in their order; way points and routes are
 /// no trace and are left out.
 ///
-/// Of a point: position, `time` (a point without one has no stamp), `ele` (its datum is unknown), `geoidheight`, `fix`,
-/// `sat`, `hdop`, `vdop`, `pdop`, `ageofdgpsdata`, and `speed` (m/s) and `course` (degrees from true north), of GPX 1.0 or
-/// of an extension of any name space. Any encoding that contains ASCII is read, and UTF-16; document types are skipped.
+/// Of a point: position, `time` (a point without one has no stamp), `ele` (its datum is unknown), `geoidheight`,
+/// `fix`, `sat`, `hdop`, `vdop`, `pdop`, `ageofdgpsdata`, and `speed` (m/s) and `course` (degrees from true north),
+/// of GPX 1.0 or of an extension of any name space. Any encoding that contains ASCII is read, and UTF-16; document
+/// types are skipped.
 public struct GPXReader: Sendable {
     /// The fixes of the document, in its order.
     public let fixes: [GnssFix]

@@ -92,11 +92,13 @@ struct FormatTests {
         let trace = try read(
             """
             <?xml version="1.0"?><!DOCTYPE gpx [<!ENTITY x "<trkpt lat='1' lon='1'>">]>
-            <!-- <trkpt lat="9" lon="9"/> --><g:gpx xmlns:g="x"><wpt lat="8" lon="8"><time>2024-07-20T09:52:12Z</time></wpt>
+            <!-- <trkpt lat="9" lon="9"/> --><g:gpx xmlns:g="x">
+            <wpt lat="8" lon="8"><time>2024-07-20T09:52:12Z</time></wpt>
             <trk><name>a &lt;trkpt&gt; <![CDATA[<trkpt lat="7" lon="7">]]></name><trkseg>
             <trkpt lon = '2.5' lat="1.5"><ele>10</ele><time> 2024-07-20T09:52:&#49;2Z </time><fix>dgps</fix><sat>7</sat>
-            <hdop><![CDATA[0.5]]></hdop><geoidheight>47</geoidheight><extensions><t:TrackPointExtension><t:speed>3</t:speed>
-            <t:course>180</t:course><t:time>x</t:time></t:TrackPointExtension></extensions></trkpt>
+            <hdop><![CDATA[0.5]]></hdop><geoidheight>47</geoidheight><extensions>
+            <t:TrackPointExtension><t:speed>3</t:speed><t:course>180</t:course><t:time>x</t:time>
+            </t:TrackPointExtension></extensions></trkpt>
             <trkpt lat="1" lon="2"/><trkpt lat="x" lon="2"/><trkpt lat="1" lon="181"/>
             <trkpt lat="1" lon="2"><time>yesterday</time><fix>none</fix><speed>-1</speed></trkpt>
             </trkseg></trk></g:gpx>

@@ -4,10 +4,10 @@ import Testing
 
 @Suite(.enabled(if: TestData.isPresent, "needs ../shared/data or NAVBUS_TEST_DATA"))
 struct ReceiverLogTests {
-    // Differences that are gpsd's own way:
-    // bundg_zeus_9: a multiplexer whose RMC is a second older than the GGA of the same time; gpsd lets the last one win.
-    // garmin17n: a binary packet between the sentences corrects gpsd's idea of the date. bt451: a GGA before any date.
-    // hemi, humminbird-M37: gpsd derives speed from positions and drops the VTG that arrives between two times.
+    // Differences that are gpsd's own way: bundg_zeus_9: a multiplexer whose RMC is a second older than the GGA of
+    // the same time; gpsd lets the last one win. garmin17n: a binary packet between the sentences corrects gpsd's
+    // idea of the date. bt451: a GGA before any date. hemi, humminbird-M37: gpsd derives speed from positions and
+    // drops the VTG that arrives between two times.
     @Test("positions, speeds and courses are those that gpsd reads from the same sentences")
     func agreesWithGPSD() throws {
         var total = Comparison()

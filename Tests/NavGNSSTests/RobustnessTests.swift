@@ -25,7 +25,8 @@ private let samples: [(format: TraceFormat, bytes: [UInt8])] = [
     (
         .csv,
         Array(
-            ("\u{feff}t_s,lat,lon,speed_mps,heading_deg,hdop,h_acc_m,label\r\n1721469132.2,35.1,136.8,1,2,3,4,\"a,b\"\r\n"
+            ("\u{feff}t_s,lat,lon,speed_mps,heading_deg,hdop,h_acc_m,label\r\n"
+                + "1721469132.2,35.1,136.8,1,2,3,4,\"a,b\"\r\n"
                 + "1721469133,35.1,136.8,,,,,\n1721469134.000000001,-35.1,-136.8,0,359,1,1,x").utf8)
     ),
     (
