@@ -2,10 +2,11 @@ public import NavMessages
 
 /// Reads a trace of comma-separated values: bytes in, one fix per row out, in arrival order.
 ///
-/// The header names the columns, in any order: `t_s` (s since the Unix epoch, or since any start), `lat`, `lon` (degrees),
-/// and optionally `speed_mps`, `heading_deg` (course over ground, degrees from true north), `hdop`, `h_acc_m` (68 %
-/// radius in m) and `t_recv_s` (arrival, s since the Unix epoch). Others, like `label`, are ignored. An empty field is
-/// unknown; a row with a malformed one is rejected whole. Times are read as decimals, exact to the nanosecond.
+/// The header names the columns, in any order: `t_s` (s since the Unix epoch, or since any start), `lat`, `lon`
+/// (degrees), and optionally `speed_mps`, `heading_deg` (course over ground, degrees from true north), `hdop`,
+/// `h_acc_m` (68 % radius in m) and `t_recv_s` (arrival, s since the Unix epoch). Others, like `label`, are ignored.
+/// An empty field is unknown; a row with a malformed one is rejected whole. Times are read as decimals, exact to the
+/// nanosecond.
 public struct CSVTraceParser: Sendable {
     /// Largest line in bytes.
     public static let lineLimit = 64 << 10

@@ -3,8 +3,8 @@ public import NavMessages
 /// Reads gpsd's JSON protocol (`gpsd_json`, protocol 3, checked against release 3.22): bytes in, one fix per TPV out.
 ///
 /// SKY gives satellites and dilutions to the TPVs that follow from the same device, GST the covariance and ATT the
-/// heading of the body to the next one. A TPV of mode 1 is a fix of type NO_FIX without a position. Lines are bounded to
-/// 64 KiB; what is not used is counted. How the bytes are cut into chunks makes no difference.
+/// heading of the body to the next one. A TPV of mode 1 is a fix of type NO_FIX without a position. Lines are
+/// bounded to 64 KiB; what is not used is counted. How the bytes are cut into chunks makes no difference.
 public struct GPSDParser: Sendable {
     /// What the client sends after it has connected, to be sent JSON reports.
     public static let handshake: [UInt8] = Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)
@@ -26,6 +26,13 @@ public struct GPSDParser: Sendable {
 
     /// What the server said of itself.
     public struct Version: Sendable, Equatable {
+        /// Makes a version.
+        public init(release: String, protocolMajor: Int? = nil, protocolMinor: Int? = nil) {
+            self.release = release
+            self.protocolMajor = protocolMajor
+            self.protocolMinor = protocolMinor
+        }
+
         /// Release of gpsd, for example `3.22`.
         public var release: String
         /// Major version of the protocol.

@@ -3,9 +3,10 @@ public import NavMessages
 /// Reads the track points of a GPX 1.0 or 1.1 document (`trk/trkseg/trkpt`) in their order; way points and routes are
 /// no trace and are left out.
 ///
-/// Of a point: position, `time` (a point without one has no stamp), `ele` (its datum is unknown), `geoidheight`, `fix`,
-/// `sat`, `hdop`, `vdop`, `pdop`, `ageofdgpsdata`, and `speed` (m/s) and `course` (degrees from true north), of GPX 1.0 or
-/// of an extension of any name space. Any encoding that contains ASCII is read, and UTF-16; document types are skipped.
+/// Of a point: position, `time` (a point without one has no stamp), `ele` (its datum is unknown), `geoidheight`,
+/// `fix`, `sat`, `hdop`, `vdop`, `pdop`, `ageofdgpsdata`, and `speed` (m/s) and `course` (degrees from true north),
+/// of GPX 1.0 or of an extension of any name space. Any encoding that contains ASCII is read, and UTF-16; document
+/// types are skipped.
 public struct GPXReader: Sendable {
     /// The fixes of the document, in its order.
     public let fixes: [GnssFix]
@@ -30,7 +31,8 @@ public struct GPXReader: Sendable {
     static func utf8(_ bytes: [UInt8]) -> [UInt8] {
         let isLittle = bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0x3c, 0x00])
         guard isLittle || bytes.starts(with: [0xfe, 0xff]) || bytes.starts(with: [0x00, 0x3c]) else { return bytes }
-        return stride(from: 0, to: bytes.count - 1, by: 2).map { at in
+        let hasMark = bytes[0] >= 0xfe
+        return stride(from: hasMark ? 2 : 0, to: bytes.count - 1, by: 2).map { at in
             let (low, high) = isLittle ? (bytes[at], bytes[at + 1]) : (bytes[at + 1], bytes[at])
             return high == 0 && low < 0x80 ? low : UInt8(ascii: "?")
         }

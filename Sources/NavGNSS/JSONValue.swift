@@ -51,7 +51,7 @@ private struct JSONReader {
     }
 
     mutating func skipSpace() {
-        while at < text.endIndex, [0x20, 0x09, 0x0a, 0x0d].contains(text[at]) { at += 1 }
+        while at < text.endIndex, text[at].isSpace { at += 1 }
     }
 
     mutating func value(depth: Int) -> JSONValue? {
@@ -102,12 +102,16 @@ private struct JSONReader {
     private mutating func number() -> JSONValue? {
         let start = at
         while at < text.endIndex,
-            text[at].decimalDigit != nil || [.plus, .minus, .point, 0x65, 0x45].contains(text[at])
+            text[at].decimalDigit != nil || Self.isNumberSign(text[at])
         {
             at += 1
         }
         guard start < at, text[start] != .plus, text[start] != .point else { return nil }
         return Decimal.double(text[start..<at]).map(JSONValue.number)
+    }
+
+    private static func isNumberSign(_ byte: UInt8) -> Bool {
+        byte == .plus || byte == .minus || byte == .point || byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E")
     }
 
     private mutating func string() -> String? {

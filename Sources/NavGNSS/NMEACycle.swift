@@ -104,7 +104,8 @@ struct NMEACalendar: Sendable {
     /// Notes a date and time that a sentence told.
     mutating func tell(days: Int64, nanosecondOfDay: Int64) { last = (days, nanosecondOfDay) }
 
-    /// Stamp of a time of the day in ns since the Unix epoch, on the day given or on the one that follows from the last.
+    /// Stamp of a time of the day in ns since the Unix epoch, on the day given or on the one that follows from the
+    /// last.
     mutating func stamp(days: Int64?, nanosecondOfDay: Int64) -> Int64? {
         var day = days
         if day == nil, let last {

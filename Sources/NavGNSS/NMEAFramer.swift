@@ -1,7 +1,8 @@
 /// Finds NMEA 0183 sentences in a stream of bytes that may hold anything else as well.
 ///
-/// A sentence begins with `$` or `!` and ends with CR or LF. One that another sentence or a byte outside printable ASCII
-/// cuts short still counts when its checksum is complete: receivers that mix NMEA with a binary protocol do that.
+/// A sentence begins with `$` or `!` and ends with CR or LF. One that another sentence or a byte outside printable
+/// ASCII cuts short still counts when its checksum is complete: receivers that mix NMEA with a binary protocol do
+/// that.
 struct NMEAFramer: Sendable {
     /// Longest sentence in bytes. The standard says 82; proprietary ones and receivers with many decimals exceed it.
     static let limit = 512

@@ -2,15 +2,16 @@ public import NavMessages
 
 /// Reads NMEA 0183: bytes in, one fix per measurement time out.
 ///
-/// RMC, GGA, GNS, GLL, GSA, GSV, VTG, GST, GBS, ZDA, HDT and THS of any talker are used; sentences of the same UTC time
-/// make one fix. An epoch that any of them declares void is a fix of type NO_FIX without a position. Whatever else
-/// the stream holds is skipped and counted. How the bytes are cut into chunks makes no difference, and memory is bounded.
+/// RMC, GGA, GNS, GLL, GSA, GSV, VTG, GST, GBS, ZDA, HDT and THS of any talker are used; sentences of the same UTC
+/// time make one fix. An epoch that any of them declares void is a fix of type NO_FIX without a position. Whatever
+/// else the stream holds is skipped and counted. How the bytes are cut into chunks makes no difference, and memory
+/// is bounded.
 ///
-/// **Dates.** RMC and ZDA carry the date; two-digit years 80 to 99 are 1980 to 1999, others 2000 to 2079, since GPS time
-/// begins in 1980. An epoch without a date continues the last one, across midnight in either direction (a jump of
-/// more than twelve hours changes the day). Before any date was told the fix has no stamp, unless `initialDateNs` is
-/// set. Old receivers count 1024 weeks too few: `rolloverPivotNs` moves earlier dates forward by multiples of that.
-/// A leap second, 23:59:60, has the stamp of the next midnight.
+/// **Dates.** RMC and ZDA carry the date; two-digit years 80 to 99 are 1980 to 1999, others 2000 to 2079, since GPS
+/// time begins in 1980. An epoch without a date continues the last one, across midnight in either direction (a jump
+/// of more than twelve hours changes the day). Before any date was told the fix has no stamp, unless `initialDateNs`
+/// is set. Old receivers count 1024 weeks too few: `rolloverPivotNs` moves earlier dates forward by multiples of
+/// that. A leap second, 23:59:60, has the stamp of the next midnight.
 public struct NMEAParser: Sendable {
     /// When an epoch is complete.
     public enum EpochEnd: Sendable {

@@ -13,7 +13,8 @@ package enum UTC {
         let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         let length = month == 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
         guard day <= length else { return nil }
-        // Years from March, so that the leap day is the last of its year (H. Hinnant, chrono-compatible date algorithms).
+        // Years from March, so that the leap day is the last of its year (H. Hinnant, chrono-compatible date
+        // algorithms).
         let shifted = month <= 2 ? year - 1 : year
         let era = shifted / 400
         let yearOfEra = shifted - era * 400

@@ -1,4 +1,5 @@
-/// Walks through XML without building a tree: elements, attributes and text, as far as documents of measurements need it.
+/// Walks through XML without building a tree: elements, attributes and text, as far as documents of measurements
+/// need it.
 ///
 /// Forgiving: end tags need not match, entities of a document type are not expanded, names lose their prefix. Never
 /// recursive, so depth costs nothing.
