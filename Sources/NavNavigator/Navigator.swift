@@ -33,7 +33,8 @@ public struct Navigator {
     }
 
     /// A navigator on a map, without a position.
-    public init(map: MapSnapshot, config: NavigatorConfig = NavigatorConfig(), matcher: MatcherConfig = MatcherConfig()) {
+    public init(map: MapSnapshot, config: NavigatorConfig = NavigatorConfig(), matcher: MatcherConfig = MatcherConfig())
+    {
         self.config = config
         self.map = map
         self.matcher = StreamingMatcher(metric: map.metric, config: matcher)
@@ -114,7 +115,8 @@ public struct Navigator {
         if let (id, reason) = reroute.overdue(at: event.stamp) {
             effects.append(.cancelRoute(requestID: id))
             fail(
-                RouteFailure(code: .deadlineExceeded, message: "no route within \(config.rerouteDeadline) s"), id, reason,
+                RouteFailure(code: .deadlineExceeded, message: "no route within \(config.rerouteDeadline) s"), id,
+                reason,
                 event)
         }
         let reason: RerouteEvent.Reason

@@ -17,7 +17,9 @@ public struct DrivePath: Sendable, Equatable {
     public init?(_ route: Route, graph: RoadGraph) {
         let resolved = route.edges.map { graph.edge($0.key) }
         let edges = resolved.compactMap { $0 }
-        guard edges.count == resolved.count, let first = route.edges.first, let last = route.edges.last else { return nil }
+        guard edges.count == resolved.count, let first = route.edges.first, let last = route.edges.last else {
+            return nil
+        }
         var merged: [EdgeIndex] = []
         for (index, edge) in edges.enumerated() {
             // A leg that ends within an edge and goes on there is one passage.

@@ -7,7 +7,8 @@ import NavNodes
 struct GnssNodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gnss-node",
-        abstract: "Publishes what a GNSS receiver says: gpsd, NMEA 0183 from a device, or a recorded file.", version: NavbusVersion.text)
+        abstract: "Publishes what a GNSS receiver says: gpsd, NMEA 0183 from a device, or a recorded file.",
+        version: NavbusVersion.text)
 
     static func main() { runAndExit() }
 

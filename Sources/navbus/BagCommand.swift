@@ -47,7 +47,8 @@ struct BagPlay: ParsableCommand {
     @Option(help: "Seconds from the bag's start at which to start.") var start = 0.0
     @Option(help: "Seconds from the bag's start at which to end.") var end: Double?
     @Flag(help: "Start over at the end.") var loop = false
-    @Option(parsing: .upToNextOption, help: "Topics to play, * stands for any text; all unless told.") var topics: [String] = []
+    @Option(parsing: .upToNextOption, help: "Topics to play, * stands for any text; all unless told.") var topics:
+        [String] = []
     @Flag(help: "Publish /clock with the bag's time.") var clock = false
     @Option(help: "How many subscribers each topic should have before the first message.") var subscribers = 1
     @Option(help: "How long to wait for them, seconds.") var wait = 10.0
@@ -58,7 +59,9 @@ struct BagPlay: ParsableCommand {
         guard start >= 0, start <= 1e9, end.map({ $0 >= start && $0 <= 1e9 }) ?? true else {
             throw ValidationError("--start and --end must be seconds, the end not before the start")
         }
-        guard subscribers >= 0, wait >= 0, wait <= 1e6 else { throw ValidationError("--subscribers and --wait must be at least 0") }
+        guard subscribers >= 0, wait >= 0, wait <= 1e6 else {
+            throw ValidationError("--subscribers and --wait must be at least 0")
+        }
     }
 
     func run() throws {
@@ -115,8 +118,10 @@ struct BagInfoCommand: ParsableCommand {
         } catch {
             throw NodeError(.invalid, error.description)
         }
-        let topics = info.channels.map { Topic(topic: $0.channel.topic, type: $0.schemaName, messages: $0.messageCount) }
-            .sorted { $0.topic < $1.topic }
+        let topics = info.channels.map {
+            Topic(topic: $0.channel.topic, type: $0.schemaName, messages: $0.messageCount)
+        }
+        .sorted { $0.topic < $1.topic }
         if json {
             print(
                 try navbus.json(
@@ -130,7 +135,9 @@ struct BagInfoCommand: ParsableCommand {
         print("\(bag): \(info.messageCount.map { "\($0)" } ?? "?") messages, \(duration) s, \(info.fileBytes) bytes")
         if let range = info.timeRange {
             let format = ISO8601DateFormatter()
-            print("from \(format.string(from: Date(timeIntervalSince1970: Double(range.lowerBound) * 1e-9))) to \(format.string(from: Date(timeIntervalSince1970: Double(range.upperBound) * 1e-9)))")
+            print(
+                "from \(format.string(from: Date(timeIntervalSince1970: Double(range.lowerBound) * 1e-9))) to \(format.string(from: Date(timeIntervalSince1970: Double(range.upperBound) * 1e-9)))"
+            )
         }
         for packing in info.packings {
             let name = packing.compression.isEmpty ? "uncompressed" : packing.compression
@@ -141,7 +148,9 @@ struct BagInfoCommand: ParsableCommand {
         }
         let width = topics.map(\.topic.count).max() ?? 0
         for topic in topics {
-            print("  \(topic.topic.padding(toLength: width, withPad: " ", startingAt: 0))  \(topic.messages.map { "\($0)" } ?? "?")\t\(topic.type)")
+            print(
+                "  \(topic.topic.padding(toLength: width, withPad: " ", startingAt: 0))  \(topic.messages.map { "\($0)" } ?? "?")\t\(topic.type)"
+            )
         }
     }
 }

@@ -33,7 +33,9 @@ struct MapBuild: ParsableCommand {
         let builder = MapBuilder(MapBuilder.Options(jobs: jobs, leftHandTraffic: leftHandTraffic))
         let report: BuildReport
         do throws(MapBuildError) {
-            report = try builder.build(input: input, output: out) { phase, fraction in bar.show(fraction, phase.rawValue) }
+            report = try builder.build(input: input, output: out) { phase, fraction in
+                bar.show(fraction, phase.rawValue)
+            }
         } catch {
             bar.finish()
             throw NodeError(.invalid, error.description)
@@ -44,7 +46,9 @@ struct MapBuild: ParsableCommand {
             return
         }
         let seconds = String(format: "%.1f", Date().timeIntervalSince(start))
-        print("\(out): \(report.tiles) tiles, \(report.edges) directed edges, \(report.graphNodes) nodes, \(report.bytes) bytes, \(seconds) s")
+        print(
+            "\(out): \(report.tiles) tiles, \(report.edges) directed edges, \(report.graphNodes) nodes, \(report.bytes) bytes, \(seconds) s"
+        )
         print("map version \(report.mapVersion)")
         for (warning, count) in report.warnings.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where count > 0 {
             print("note: \(count) \(warning.rawValue)")
@@ -104,6 +108,8 @@ struct MapInfo: ParsableCommand {
             guard let layer = layers[name] else { continue }
             print("\(name): \(layer.tiles) tiles, \(layer.edges) directed edges, \(layer.bytes) bytes")
         }
-        print("in all: \(loaded.count) tiles, \(info.edges) directed edges, \(info.nodes) nodes, \(info.prohibitedPaths) prohibited paths, \(info.bytes) bytes")
+        print(
+            "in all: \(loaded.count) tiles, \(info.edges) directed edges, \(info.nodes) nodes, \(info.prohibitedPaths) prohibited paths, \(info.bytes) bytes"
+        )
     }
 }

@@ -15,9 +15,12 @@ struct MatchCommand: ParsableCommand {
     enum Format: String, ExpressibleByArgument, CaseIterable { case csv, edges, geojson }
 
     @Option(help: "Directory of road tiles.") var tiles: String
-    @Argument(help: "The trace: CSV, GPX, NMEA 0183, gpsd JSON or MCAP; several are written one after the other to --out-dir.")
+    @Argument(
+        help: "The trace: CSV, GPX, NMEA 0183, gpsd JSON or MCAP; several are written one after the other to --out-dir."
+    )
     var traces: [String]
-    @Option(help: "csv: a row per fix; edges: a row per driven OSM segment; geojson: the matched line.") var format = Format.csv
+    @Option(help: "csv: a row per fix; edges: a row per driven OSM segment; geojson: the matched line.") var format =
+        Format.csv
     @Option(help: "Directory for one output file per trace, named like it.") var outDir: String?
     @OptionGroup var vehicle: VehicleOptions
 
@@ -56,7 +59,9 @@ struct MatchCommand: ParsableCommand {
     private static func outputFile(_ trace: String, in directory: String, format: Format) throws -> String {
         let url = URL(fileURLWithPath: trace)
         let folder = url.deletingLastPathComponent().lastPathComponent
-        let name = folder.isEmpty || folder == "." ? url.deletingPathExtension().lastPathComponent
+        let name =
+            folder.isEmpty || folder == "."
+            ? url.deletingPathExtension().lastPathComponent
             : "\(folder)-\(url.deletingPathExtension().lastPathComponent)"
         return "\(directory)/\(name).\(format.rawValue)\(format == .geojson ? "" : ".csv")"
     }
@@ -91,7 +96,8 @@ struct TraceMatch {
             case .edges: if let step = matcher.step { drive(tracker.append(step)) }
             case .geojson:
                 if let road = position.road {
-                    coordinates.append(String(format: "[%.7f,%.7f]", road.coordinate.longitude, road.coordinate.latitude))
+                    coordinates.append(
+                        String(format: "[%.7f,%.7f]", road.coordinate.longitude, road.coordinate.latitude))
                 }
             }
         }

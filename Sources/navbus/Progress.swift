@@ -48,7 +48,9 @@ struct Output {
     mutating func flush() {
         var offset = 0
         while offset < buffer.count {
-            let written = buffer.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress?.advanced(by: offset), $0.count - offset) }
+            let written = buffer.withUnsafeBytes {
+                write(STDOUT_FILENO, $0.baseAddress?.advanced(by: offset), $0.count - offset)
+            }
             if written < 0 {
                 if errno == EINTR { continue }
                 exit(errno == EPIPE ? 0 : 1)

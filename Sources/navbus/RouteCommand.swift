@@ -10,7 +10,9 @@ import NavRouting
 struct RouteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "route", abstract: "Find the fastest route.",
-        discussion: "With --batch, reads from_lat,from_lon,to_lat,to_lon and prints distance_m,duration_s,status,compute_us for each line.")
+        discussion:
+            "With --batch, reads from_lat,from_lon,to_lat,to_lon and prints distance_m,duration_s,status,compute_us for each line."
+    )
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case json, geojson, osrm }
 
@@ -56,7 +58,8 @@ struct RouteCommand: ParsableCommand {
         case .offRoad(let index):
             NodeError(
                 .missing,
-                "no road for this vehicle within 1000 m of \(waypoints[index].coordinate.text): is it inside the map? (navbus map info)")
+                "no road for this vehicle within 1000 m of \(waypoints[index].coordinate.text): is it inside the map? (navbus map info)"
+            )
         case .tilesNeeded(let tiles):
             NodeError(
                 .missing,
@@ -89,9 +92,12 @@ struct RouteBatch {
         var output = Output()
         output.line("distance_m,duration_s,status,compute_us")
         for (index, line) in lines.enumerated() {
-            let values = line.split(separator: ",", omittingEmptySubsequences: false).map { Double($0.trimmingCharacters(in: .whitespaces)) }
+            let values = line.split(separator: ",", omittingEmptySubsequences: false).map {
+                Double($0.trimmingCharacters(in: .whitespaces))
+            }
             func place(_ latitude: Int, _ longitude: Int) -> Coordinate? {
-                guard latitude < values.count, longitude < values.count, let x = values[latitude], let y = values[longitude]
+                guard latitude < values.count, longitude < values.count, let x = values[latitude],
+                    let y = values[longitude]
                 else { return nil }
                 let coordinate = Coordinate(latitude: x, longitude: y)
                 return coordinate.isValid ? coordinate : nil

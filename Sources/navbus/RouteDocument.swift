@@ -83,7 +83,10 @@ enum RouteDocument {
             [
                 "type": "Feature",
                 "geometry": ["type": "Point", "coordinates": position(step.maneuver.coordinate)] as [String: Any],
-                "properties": ["instruction": guidance.options.text.instruction(step.maneuver), "type": step.maneuver.type.rawValue],
+                "properties": [
+                    "instruction": guidance.options.text.instruction(step.maneuver),
+                    "type": step.maneuver.type.rawValue,
+                ],
             ]
         }
         return ["type": "FeatureCollection", "features": features]
@@ -109,7 +112,8 @@ enum RouteDocument {
                     let piece = route.line.slice(from: step.routeOffset, to: step.routeOffset + step.length)
                     let points = piece.isEmpty ? [step.maneuver.coordinate, step.maneuver.coordinate] : piece
                     return [
-                        "distance": number(step.length), "duration": number(step.duration), "weight": number(step.duration),
+                        "distance": number(step.length), "duration": number(step.duration),
+                        "weight": number(step.duration),
                         "name": step.name, "mode": "driving", "driving_side": step.maneuver.drivingSide.rawValue,
                         "geometry": line(points), "maneuver": maneuver, "intersections": [] as [Any],
                     ] as [String: Any]

@@ -26,8 +26,10 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: "Destination, LAT,LON in degrees.") var to: Coordinate
     @Option(help: "Stop on the way, LAT,LON in degrees; may be given several times.") var via: [Coordinate] = []
     @Option(help: "Take a wrong turn at the first opportunity after so many metres.") var deviateAt: Double?
-    @Option(help: "The receiver's surroundings: urban, open or none (no errors).") var noise = ReceiverModel.Environment.open
-    @Option(help: "No fixes between two moments, START-END in seconds; may be given several times.") var outage: [Span] = []
+    @Option(help: "The receiver's surroundings: urban, open or none (no errors).") var noise = ReceiverModel.Environment
+        .open
+    @Option(help: "No fixes between two moments, START-END in seconds; may be given several times.") var outage:
+        [Span] = []
     @Option(help: "Fixes a second.") var rate = 1.0
     @Option(help: "Chooses the errors; equal seeds give equal drives.") var seed: UInt64 = 1
     @Option(help: "When the drive starts, seconds since 1970.") var start = 1_767_258_000.0

@@ -49,7 +49,8 @@ struct TopicList: ParsableCommand {
         for row in rows {
             print(
                 row.topic.padding(toLength: widths[0], withPad: " ", startingAt: 0) + "  "
-                    + row.publisher.padding(toLength: widths[1], withPad: " ", startingAt: 0) + "  \(row.type)  \(row.qos)")
+                    + row.publisher.padding(toLength: widths[1], withPad: " ", startingAt: 0)
+                    + "  \(row.type)  \(row.qos)")
         }
     }
 }
@@ -80,7 +81,8 @@ private struct Listener {
 
     /// The type that the topic's publisher announces, else the catalogue's.
     func type(of topic: String) -> String? {
-        let announced = try? BusDirectory.fromEnvironment().inspect().topics.first { $0.topic.name == topic }?.topic.typeName
+        let announced = try? BusDirectory.fromEnvironment().inspect().topics.first { $0.topic.name == topic }?.topic
+            .typeName
         return announced ?? TopicCatalogue.topic(named: topic)?.type.fullName
     }
 }
@@ -102,7 +104,8 @@ struct TopicEcho: ParsableCommand {
         while !listener.stop.isStopped, count.map({ seen < $0 }) ?? true {
             guard let delivery = try listener.poll(.milliseconds(200)) else {
                 if let timeout, Double(MonotonicClock.now() - last) * 1e-9 > timeout {
-                    throw NodeError(.missing, "nothing on \(topic) for \(timeout) s: is it published? (navbus topic list)")
+                    throw NodeError(
+                        .missing, "nothing on \(topic) for \(timeout) s: is it published? (navbus topic list)")
                 }
                 continue
             }
@@ -112,7 +115,8 @@ struct TopicEcho: ParsableCommand {
             do throws(MessageError) {
                 output.line(try MessageJSON.text(decoding: delivery.payload.bytes, as: type))
             } catch {
-                output.line("{\"error\":\"\(delivery.payload.count) bytes of type '\(type)' cannot be read: \(error)\"}")
+                output.line(
+                    "{\"error\":\"\(delivery.payload.count) bytes of type '\(type)' cannot be read: \(error)\"}")
             }
             output.flush()
         }

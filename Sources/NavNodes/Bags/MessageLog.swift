@@ -37,7 +37,9 @@ public struct MessageLog<Sink: ByteSink> {
     }
 
     /// Adds a message.
-    public mutating func write(_ message: any Message, topic: String, logTime: Int64, publishTime: Int64) throws(BagError) {
+    public mutating func write(_ message: any Message, topic: String, logTime: Int64, publishTime: Int64)
+        throws(BagError)
+    {
         try write(
             message.encoded(), topic: topic, type: type(of: message).fullName, sequence: nil, logTime: logTime,
             publishTime: publishTime)

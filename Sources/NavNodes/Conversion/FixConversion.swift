@@ -13,7 +13,8 @@ extension Fix {
             coordinate: NavGeo.Coordinate(latitude: message.latitude ?? .nan, longitude: message.longitude ?? .nan),
             horizontalSigma: message.horizontalSigma, speed: message.groundSpeed, course: message.groundCourse,
             heading: message.heading, hdop: message.hdop, altitude: message.altitude,
-            type: NavMatching.FixType(message.fixType, hasPosition: message.latitude != nil && message.longitude != nil),
+            type: NavMatching.FixType(
+                message.fixType, hasPosition: message.latitude != nil && message.longitude != nil),
             sequence: sequence)
     }
 }

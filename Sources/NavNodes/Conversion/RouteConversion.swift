@@ -200,7 +200,9 @@ extension NavMessages.Annotation {
             durations.append(Float(duration))
             speeds.append(duration > 0 ? Float(length / duration) : edge.attributes.freeFlowSpeed)
             let isUnlimited = edge.attributes.flags.contains(.unlimitedSpeed)
-            if let last = limits.last, last.limitMps == edge.attributes.speedLimit, (last.unlimited ?? false) == isUnlimited {
+            if let last = limits.last, last.limitMps == edge.attributes.speedLimit,
+                (last.unlimited ?? false) == isUnlimited
+            {
                 limits[limits.count - 1].segmentCount = (last.segmentCount ?? 0) + 1
             } else {
                 limits.append(

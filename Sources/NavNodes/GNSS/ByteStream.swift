@@ -81,7 +81,9 @@ final class ByteStream {
             if count > 0 {
                 sent += count
             } else if errno == EAGAIN {
-                guard wait(for: POLLOUT, milliseconds: 2_000) else { throw NodeError(.system, "the peer takes no data") }
+                guard wait(for: POLLOUT, milliseconds: 2_000) else {
+                    throw NodeError(.system, "the peer takes no data")
+                }
             } else if errno != EINTR {
                 throw NodeError(.system, "cannot send: \(String(cString: strerror(errno)))")
             }

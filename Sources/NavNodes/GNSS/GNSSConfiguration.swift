@@ -36,7 +36,8 @@ public struct GNSSConfiguration: NodeConfiguration {
                 "source", \.source, range: "gpsd://HOST:PORT | a device or file (NMEA 0183, gpsd JSON, CSV, GPX, MCAP)",
                 "Where fixes come from.", parse: { Source(text: $0) }, format: { $0?.text ?? "" }),
             .text(
-                "serial.baud", \.baud, range: bauds.map(String.init).joined(separator: " | "), "Speed of a serial device.",
+                "serial.baud", \.baud, range: bauds.map(String.init).joined(separator: " | "),
+                "Speed of a serial device.",
                 parse: { text in Int(text).flatMap { bauds.contains($0) ? $0 : nil } }, format: { String($0) }),
             .number("file.rate", \.rate, in: 0.001...10_000, "Times as fast as a file was recorded."),
             .flag("file.loop", \.loop, "Whether a file starts over at its end."),

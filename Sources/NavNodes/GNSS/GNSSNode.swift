@@ -43,7 +43,8 @@ public final class GNSSNode {
                 try playFile(path, stop)
             } else {
                 let baud = configuration.baud
-                try keepReading(stop, NMEAParser(), name: "'\(path)'") { () throws(NodeError) in
+                try keepReading(stop, NMEAParser(configuration: .init(epochEnd: .learned)), name: "'\(path)'") {
+                    () throws(NodeError) in
                     try ByteStream.serial(path: path, baud: baud)
                 }
             }

@@ -71,7 +71,8 @@ public struct NodeCommandOptions: ParsableArguments {
     /// Keys and values.
     @Option(help: "Configuration key, KEY=VALUE; may be given several times.") public var set: [String] = []
     /// Print and end.
-    @Flag(help: "Print the configuration with the meaning and range of every key, and end.") public var printConfig = false
+    @Flag(help: "Print the configuration with the meaning and range of every key, and end.") public var printConfig =
+        false
 
     /// Nothing given.
     public init() {}

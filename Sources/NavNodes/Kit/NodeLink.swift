@@ -17,6 +17,9 @@ public final class NodeLink {
     private var toldFailures: Set<String> = []
     private let log: NodeLog
 
+    /// The newest time of `/clock` for a node that lives in simulated time, ns; nil lives by the machine's clock.
+    public var simulatedTime: Int64?
+
     /// A link over a bus.
     ///
     /// - Parameter remaps: catalogue names and what they are called on this bus.
@@ -66,7 +69,7 @@ public final class NodeLink {
     ///
     /// - Parameter reasons: why it is not well; empty when it is.
     public func publishHealth(reasons: [HealthReason], counters: [Counter] = []) {
-        let now = WallClock.now()
+        let now = simulatedTime ?? WallClock.now()
         let statistics = bus.statistics
         let health = NodeHealth(
             stampNs: now, monotonicNs: MonotonicClock.now(), node: bus.name, state: reasons.isEmpty ? .ok : .degraded,

@@ -12,6 +12,8 @@ public struct NavigationConfiguration: NodeConfiguration {
     public var destination: Coordinate?
     /// Stops on the way.
     public var via: [Coordinate] = []
+    /// Whether the node lives by `/clock` and not by the machine's clock.
+    public var simTime = false
     /// The vehicle.
     public var profile = VehicleProfile()
     /// Thresholds of the core.
@@ -44,8 +46,10 @@ public struct NavigationConfiguration: NodeConfiguration {
                     let places = parts.compactMap { Coordinate(text: String($0)) }
                     return places.count == parts.count ? places : nil
                 }, format: { $0.map(\.text).joined(separator: ";") }),
+            .flag("sim_time", \.simTime, "Whether the node lives by /clock, as when a bag is played."),
             .text(
-                "vehicle.kind", \.profile, range: "car | truck", "The kind of vehicle; a truck has the usual limits of Europe.",
+                "vehicle.kind", \.profile, range: "car | truck",
+                "The kind of vehicle; a truck has the usual limits of Europe.",
                 parse: { VehicleProfile.Kind(rawValue: $0).map { VehicleProfile(kind: $0) } },
                 format: { $0.kind.rawValue }),
             .text(
@@ -103,7 +107,9 @@ public struct NavigationConfiguration: NodeConfiguration {
             .number(
                 "arrival.suppress_reroute_m", \.navigator.arrivalSuppressReroute, in: 0...10_000,
                 "Distance before a waypoint within which leaving the route does not lead to a new one, metres."),
-            .flag("legs.auto_advance", \.navigator.legsAutoAdvance, "Whether the next leg starts by itself at a waypoint."),
+            .flag(
+                "legs.auto_advance", \.navigator.legsAutoAdvance, "Whether the next leg starts by itself at a waypoint."
+            ),
         ]
     }
 }
@@ -126,7 +132,8 @@ extension Coordinate {
 extension Avoidance {
     /// What can be avoided, by name.
     public static let names: [(name: String, value: Avoidance)] = [
-        ("tolls", .tolls), ("motorways", .motorways), ("ferries", .ferries), ("unpaved", .unpaved), ("tunnels", .tunnels),
+        ("tolls", .tolls), ("motorways", .motorways), ("ferries", .ferries), ("unpaved", .unpaved),
+        ("tunnels", .tunnels),
     ]
 
     /// A set from names separated by commas; nil when one is unknown.

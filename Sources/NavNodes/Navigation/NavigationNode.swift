@@ -12,6 +12,7 @@ public final class NavigationNode {
     private let session: NavigationSession
     private let worker: RoutingWorker
     private let fixes: SubscriptionID
+    private let clock: SubscriptionID?
     private var rejected: UInt64 = 0
     private var lastFix: Int64?
     private var nextHealth: Int64 = 0
@@ -39,6 +40,7 @@ public final class NavigationNode {
         worker = RoutingWorker(map: map, waker: link.bus.makeWaker())
         try link.advertise(NavigationNode.topics + [TopicCatalogue.health(of: link.bus.name)])
         fixes = try link.subscribe(to: "/gnss/fix")
+        clock = configuration.simTime ? try link.subscribe(to: "/clock") : nil
     }
 
     /// Runs until `stop` is set.
@@ -56,6 +58,9 @@ public final class NavigationNode {
     }
 
     private func handle(_ delivery: Delivery) {
+        if delivery.subscription == clock, let time = try? Clock(decoding: delivery.payload.bytes).stampNs {
+            link.simulatedTime = time
+        }
         guard delivery.subscription == fixes else { return }
         do {
             let message = try delivery.payload.withUnsafeBytes { bytes throws(MessageError) in
@@ -72,6 +77,7 @@ public final class NavigationNode {
     private func carryOut(_ outcome: NavigationSession.Outcome) {
         for message in outcome.messages {
             link.publish(message.message, on: message.topic, stampNanoseconds: message.stamp.nanoseconds)
+            if let line = EventLine.text(message.message) { log.info(line) }
         }
         for id in outcome.cancelled { worker.cancel(id) }
         for query in outcome.queries { worker.submit(query) }

@@ -23,7 +23,8 @@ final class RoutePlanner {
             return .failed(
                 RouteFailure(
                     code: .noRoadNearby,
-                    message: "no road for this vehicle within \(Int(query.request.snapRadius)) m of waypoint \(waypoint) (\(place))"
+                    message:
+                        "no road for this vehicle within \(Int(query.request.snapRadius)) m of waypoint \(waypoint) (\(place))"
                 ))
         case .tilesNeeded(let tiles):
             return .failed(

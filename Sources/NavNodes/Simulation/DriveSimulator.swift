@@ -87,7 +87,8 @@ public struct DriveSimulator {
             try log.addMetadata(
                 name: "navbus.simulation",
                 [
-                    "from": plan.waypoints.first?.coordinate.text ?? "", "to": plan.waypoints.last?.coordinate.text ?? "",
+                    "from": plan.waypoints.first?.coordinate.text ?? "",
+                    "to": plan.waypoints.last?.coordinate.text ?? "",
                     "seed": "\(plan.seed)", "map_version": graph.mapVersion,
                     "deviation_m": driven.deviation.map { "\(Int($0))" } ?? "",
                 ])
@@ -106,7 +107,9 @@ public struct DriveSimulator {
         case .unreachable(let index):
             NodeError(.missing, "no road leads to \(plan.waypoints[index].coordinate.text)")
         case .offRoad(let index):
-            NodeError(.missing, "no road near \(plan.waypoints[index].coordinate.text): is it inside the map? (navbus map info)")
+            NodeError(
+                .missing,
+                "no road near \(plan.waypoints[index].coordinate.text): is it inside the map? (navbus map info)")
         case .tilesNeeded(let tiles):
             NodeError(.missing, "the route needs \(tiles.count) tiles that are not there")
         }
