@@ -1,0 +1,29 @@
+import NavGeo
+import NavMap
+
+/// Finds the edges of one graph in another.
+struct EdgeTranslation {
+    private let old: RoadGraph
+    private let new: RoadGraph
+    private let sameMap: Bool
+
+    /// How far an edge may lie from where it was in another version of the map, metres.
+    private static let reach = 5.0
+
+    init(from old: RoadGraph, to new: RoadGraph) {
+        self.old = old
+        self.new = new
+        sameMap = old.mapVersion == new.mapVersion
+    }
+
+    /// The same edge; nil when the other graph does not have it. In the same version of the map it has the same key; in another one it is
+    /// the edge of the same way that leads in the same direction there.
+    func edge(_ edge: EdgeIndex, at coordinate: Coordinate) -> EdgeIndex? {
+        if sameMap { return new.edge(old.key(of: edge)) }
+        let wayID = old.wayID(of: edge)
+        guard let bearing = old.project(coordinate, onto: edge)?.bearing else { return nil }
+        return new.edges(near: coordinate, radius: EdgeTranslation.reach).first {
+            new.wayID(of: $0.edge) == wayID && Angle.separation($0.bearing, bearing) < 1
+        }?.edge
+    }
+}

@@ -1,0 +1,81 @@
+public import NavGeo
+
+/// What kind of solution a receiver reports.
+public enum FixType: UInt8, Sendable, CaseIterable {
+    /// The receiver does not say.
+    case unknown
+    /// No position.
+    case noFix
+    /// A position without a height.
+    case fix2D
+    /// A position with a height.
+    case fix3D
+    /// Code differences from a base station or a satellite (DGNSS, SBAS).
+    case differential
+    /// Carrier phase with ambiguities not yet fixed.
+    case rtkFloat
+    /// Carrier phase with fixed ambiguities.
+    case rtkFixed
+    /// Carried on by the receiver's own sensors.
+    case deadReckoning
+    /// Made by a simulator.
+    case simulated
+
+    /// Whether the type stands for a position at all.
+    public var hasPosition: Bool { self != .noFix }
+}
+
+/// One position report of a receiver; what it does not say is nil.
+public struct Fix: Sendable, Hashable {
+    /// Time at which the position held.
+    public var stamp: Timestamp
+    /// Where; any value is accepted, see ``isUsable``.
+    public var coordinate: Coordinate
+    /// Standard deviation of the horizontal position per axis, metres.
+    public var horizontalSigma: Double?
+    /// Speed over ground, m/s.
+    public var speed: Double?
+    /// Direction of travel, radians clockwise from true north.
+    public var course: Double?
+    /// Direction of the vehicle's body, radians clockwise from true north.
+    public var heading: Double?
+    /// Horizontal dilution of precision, at least 0.
+    public var hdop: Double?
+    /// Metres above the receiver's datum.
+    public var altitude: Double?
+    /// Kind of solution.
+    public var type: FixType
+    /// The source's count of its fixes.
+    public var sequence: UInt64?
+
+    /// A fix; what is not given is unknown.
+    public init(
+        stamp: Timestamp, coordinate: Coordinate, horizontalSigma: Double? = nil, speed: Double? = nil,
+        course: Double? = nil, heading: Double? = nil, hdop: Double? = nil, altitude: Double? = nil,
+        type: FixType = .unknown, sequence: UInt64? = nil
+    ) {
+        self.stamp = stamp
+        self.coordinate = coordinate
+        self.horizontalSigma = horizontalSigma
+        self.speed = speed
+        self.course = course
+        self.heading = heading
+        self.hdop = hdop
+        self.altitude = altitude
+        self.type = type
+        self.sequence = sequence
+    }
+
+    /// Whether there is a position, finite and within the ranges of latitude and longitude.
+    public var isUsable: Bool { type.hasPosition && coordinate.isValid }
+
+    /// The speed when it is a number that a road vehicle may have.
+    var usableSpeed: Double? { speed.flatMap { $0 >= 0 && $0 < 150 ? $0 : nil } }
+
+    /// The direction of travel when it is a number, else the body's.
+    var usableCourse: Double? {
+        if let course, course.isFinite { return course }
+        if let heading, heading.isFinite { return heading }
+        return nil
+    }
+}

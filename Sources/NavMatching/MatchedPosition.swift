@@ -1,0 +1,86 @@
+public import NavGeo
+public import NavMap
+
+/// Where a vehicle is on the road graph, as far as the fixes up to now tell.
+public struct MatchedPosition: Sendable, Hashable {
+    /// What the matcher concludes.
+    public enum State: UInt8, Sendable, CaseIterable {
+        /// The fix cannot be used: no position, a number out of range, or older than its predecessor.
+        case unusable
+        /// On a mapped road.
+        case onRoad
+        /// Most likely on no mapped road, though there is one near.
+        case offRoad
+        /// No road is near.
+        case noCandidates
+    }
+
+    /// A place on a road with its probability.
+    public struct Candidate: Sendable, Hashable {
+        /// The edge, in its direction of travel.
+        public var edge: EdgeIndex
+        /// Metres from the edge's start.
+        public var offset: Double
+        /// Metres from the fix.
+        public var distance: Double
+        /// Probability given all fixes up to now, 0 ... 1.
+        public var probability: Double
+    }
+
+    /// A place on the road graph.
+    public struct RoadPosition: Sendable, Hashable {
+        /// The position on the road.
+        public var coordinate: Coordinate
+        /// The edge, valid in the matcher's graph.
+        public var edge: EdgeIndex
+        /// The edge by its tile.
+        public var edgeKey: EdgeKey
+        /// OSM way id.
+        public var wayID: Int64
+        /// OSM id of the node before the position.
+        public var fromNodeID: Int64
+        /// OSM id of the node after the position.
+        public var toNodeID: Int64
+        /// Metres from the edge's start.
+        public var offset: Double
+        /// Metres from the node before the position.
+        public var segmentOffset: Double
+        /// Direction of the road, radians clockwise from true north.
+        public var bearing: Double
+        /// Metres between the fix and the road.
+        public var distance: Double
+        /// Standard deviation along the road, metres.
+        public var alongSigma: Double
+        /// Standard deviation across the road, metres.
+        public var crossSigma: Double
+    }
+
+    /// Time of the fix.
+    public var stamp: Timestamp
+    /// The fix's position as given.
+    public var raw: Coordinate
+    /// What the matcher concludes.
+    public var state: State
+    /// The most probable place on a road; nil unless ``state`` is ``State/onRoad``.
+    public var road: RoadPosition?
+    /// Probability of the most probable edge, 0 ... 1; 0 without one.
+    public var confidence: Double
+    /// Places on roads, the most probable first.
+    public var candidates: [Candidate]
+    /// Probability of being on no mapped road, 0 ... 1.
+    public var offRoadProbability: Double
+    /// Speed over ground, m/s, from the fix or else from the last movement; nil when unknown.
+    public var speed: Double?
+    /// Whether the position jumped: no vehicle gets here from the last position in the time between.
+    public var isTeleport: Bool
+
+    /// The position on the road, else the raw one.
+    public var coordinate: Coordinate { road?.coordinate ?? raw }
+
+    /// An answer to a fix that tells nothing.
+    static func unusable(_ fix: Fix) -> MatchedPosition {
+        MatchedPosition(
+            stamp: fix.stamp, raw: fix.coordinate, state: .unusable, road: nil, confidence: 0, candidates: [],
+            offRoadProbability: 0, speed: nil, isTeleport: false)
+    }
+}

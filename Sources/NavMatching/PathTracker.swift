@@ -1,0 +1,116 @@
+import NavMap
+
+/// A piece of road between two consecutive OSM nodes, driven once.
+public struct DrivenSegment: Sendable, Hashable {
+    /// OSM id of the node that it was driven from.
+    public var fromNodeID: Int64
+    /// OSM id of the node that it was driven to.
+    public var toNodeID: Int64
+    /// OSM way id.
+    public var wayID: Int64
+}
+
+/// The driven path, also between the fixes: every OSM segment from the first fix to the last, each once per traversal, in driving order.
+///
+/// Viterbi's path is known as soon as all possibilities share an ancestor, and is given out then; a window bounds how long that may take.
+/// So the path lags behind the position by some steps and is surer than it.
+public struct PathTracker: Sendable {
+    /// Steps that are kept at most while possibilities differ.
+    public let window: Int
+
+    private var steps: [MatchStep] = []
+    private var firstKept = 0
+    private var writer: SegmentWriter
+
+    /// A tracker without a path.
+    ///
+    /// - Parameters:
+    ///   - window: steps to wait for agreement, at least 1; then the likelier possibility is taken.
+    ///   - includesPartialEnds: whether the segments count in which the path begins and ends and of which only a part was driven.
+    public init(window: Int = 256, includesPartialEnds: Bool = false) {
+        self.window = max(window, 1)
+        writer = SegmentWriter(includesPartialEnds: includesPartialEnds)
+    }
+
+    /// Takes the next step of a matcher; returns what is now known to have been driven.
+    public mutating func append(_ step: MatchStep) -> [DrivenSegment] {
+        var segments: [DrivenSegment] = []
+        if step.isRestart { segments = finish() }
+        steps.append(step)
+        settle(&segments)
+        return segments
+    }
+
+    /// The rest of the path, along the most probable history; the tracker is empty afterwards.
+    public mutating func finish() -> [DrivenSegment] {
+        var segments: [DrivenSegment] = []
+        if let last = steps.last, let best = PathTracker.bestNode(of: last) {
+            write(endingAt: best, of: steps.count - 1, &segments)
+        }
+        writer.end(&segments)
+        steps.removeAll(keepingCapacity: true)
+        firstKept = 0
+        return segments
+    }
+
+    /// Gives out all steps whose node is the same in every possible history.
+    private mutating func settle(_ segments: inout [DrivenSegment]) {
+        guard let newest = steps.last, let best = PathTracker.bestNode(of: newest) else { return }
+        var alive = PathTracker.mask(of: newest)
+        var index = steps.count - 1
+        while index > firstKept {
+            var parents: UInt32 = 0
+            for (number, node) in steps[index].nodes.enumerated() where alive & 1 << UInt32(number) != 0 {
+                if let parent = node.parent { parents |= 1 << UInt32(parent) }
+            }
+            index -= 1
+            alive = parents
+            if parents.nonzeroBitCount == 1 {
+                write(endingAt: parents.trailingZeroBitCount, of: index, &segments)
+                return
+            }
+        }
+        if steps.count - firstKept > window {
+            write(endingAt: ancestor(of: best, at: firstKept), of: firstKept, &segments)
+        }
+    }
+
+    /// The node from which a node of the newest step descends.
+    private func ancestor(of node: Int, at index: Int) -> Int {
+        var node = node
+        for step in steps[(index + 1)...].reversed() { node = step.nodes[node].parent ?? 0 }
+        return node
+    }
+
+    /// Gives out the history up to a node of a step and forgets it.
+    private mutating func write(endingAt node: Int, of index: Int, _ segments: inout [DrivenSegment]) {
+        var chain: [Int] = []
+        var node = node
+        for step in steps[firstKept...index].reversed() {
+            chain.append(node)
+            node = step.nodes[node].parent ?? 0
+        }
+        for (step, number) in zip(steps[firstKept...index], chain.reversed()) {
+            let node = step.nodes[number]
+            if node.stretches.isEmpty {
+                writer.end(&segments)
+                if let edge = node.edge { writer.begin(at: edge, offset: node.offset, on: step.graph) }
+            } else {
+                writer.drive(step.stretches[node.stretches], on: step.graph, &segments)
+            }
+        }
+        firstKept = index + 1
+        if firstKept > window {
+            steps.removeFirst(firstKept)
+            firstKept = 0
+        }
+    }
+
+    private static func mask(of step: MatchStep) -> UInt32 {
+        UInt32(truncatingIfNeeded: (UInt64(1) << UInt64(min(step.nodes.count, 32))) - 1)
+    }
+
+    private static func bestNode(of step: MatchStep) -> Int? {
+        step.nodes.indices.max { (step.nodes[$0].best, $1) < (step.nodes[$1].best, $0) }
+    }
+}

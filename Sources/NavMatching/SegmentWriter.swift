@@ -1,0 +1,132 @@
+import NavGeo
+import NavMap
+
+/// Turns driven stretches into OSM segments, each once per traversal, in driving order.
+struct SegmentWriter {
+    /// An edge while it is being driven.
+    private struct Traversal {
+        let key: EdgeKey
+        let wayID: Int64
+        let shape: EdgeShape
+        /// Metres from the edge's start where it was entered.
+        let from: Double
+        /// Whether the path begins here, so that what lies before was not driven.
+        let beginsPath: Bool
+        /// Metres from the edge's start that have been reached.
+        var reached: Double
+        /// The segment under way, with the metres from the edge's start to its start and end.
+        var segment = 0
+        var start = 0.0
+        var end: Double
+
+        init(_ edge: EdgeIndex, from: Double, graph: RoadGraph, beginsPath: Bool) {
+            key = graph.key(of: edge)
+            wayID = graph.wayID(of: edge)
+            shape = graph.shape(of: edge)
+            self.from = from
+            self.beginsPath = beginsPath
+            reached = from
+            end = Geodesy.distance(shape[0].coordinate, shape[1].coordinate)
+            while end <= from, moveOn() {}
+        }
+
+        /// Goes to the next segment; false at the last.
+        mutating func moveOn() -> Bool {
+            guard segment < shape.count - 2 else { return false }
+            segment += 1
+            start = end
+            end += Geodesy.distance(shape[segment].coordinate, shape[segment + 1].coordinate)
+            return true
+        }
+
+        /// Metres driven of the segment under way.
+        var driven: Double { min(reached, end) - max(from, start) }
+
+        var drivenSegment: DrivenSegment {
+            DrivenSegment(fromNodeID: shape.nodeID(segment), toNodeID: shape.nodeID(segment + 1), wayID: wayID)
+        }
+    }
+
+    private let includesPartialEnds: Bool
+    private var current: Traversal?
+
+    /// Metres that places on a road are unsure by: a path's first or last segment counts as whole when no more is missing, and as
+    /// touched only when no more was driven.
+    private static let tolerance = 5.0
+    /// Lengths are stored in single precision; what is nearer to an end has reached it, metres.
+    private static let precision = 0.02
+
+    init(includesPartialEnds: Bool) { self.includesPartialEnds = includesPartialEnds }
+
+    /// Begins a path at a place.
+    mutating func begin(at edge: EdgeIndex, offset: Double, on graph: RoadGraph) {
+        current = Traversal(edge, from: offset, graph: graph, beginsPath: true)
+    }
+
+    /// Drives the stretches of one step; the first goes on where the last step ended.
+    mutating func drive(_ stretches: ArraySlice<Stretch>, on graph: RoadGraph, _ segments: inout [DrivenSegment]) {
+        for (index, stretch) in zip(stretches.indices, stretches) {
+            let goesOn = index == stretches.startIndex && current?.key == graph.key(of: stretch.edge)
+            if !goesOn {
+                turnRound(&segments)
+                current = Traversal(stretch.edge, from: stretch.from, graph: graph, beginsPath: false)
+            }
+            let atEnd = stretch.to >= Double(graph.edgeLengths[stretch.edge.index]) - SegmentWriter.precision
+            let isLeft = index < stretches.endIndex - 1
+            extend(to: stretch.to, &segments)
+            if isLeft, atEnd { leave(&segments) }
+        }
+    }
+
+    /// Ends the path; what follows is not connected with it.
+    mutating func end(_ segments: inout [DrivenSegment]) {
+        defer { current = nil }
+        guard let current else { return }
+        if includesPartialEnds {
+            if current.driven >= min(SegmentWriter.tolerance, current.end - current.start) || segments.isEmpty {
+                segments.append(current.drivenSegment)
+            }
+        } else if current.end - current.reached <= SegmentWriter.tolerance, countsAtStart(current) {
+            segments.append(current.drivenSegment)
+        }
+    }
+
+    /// Gives out the segments that were passed.
+    private mutating func extend(to offset: Double, _ segments: inout [DrivenSegment]) {
+        guard var traversal = current else { return }
+        current = nil
+        traversal.reached = max(traversal.reached, offset)
+        while traversal.end < traversal.reached - SegmentWriter.precision {
+            let passed = traversal
+            guard traversal.moveOn() else { break }
+            if countsAtStart(passed) { segments.append(passed.drivenSegment) }
+        }
+        current = traversal
+    }
+
+    /// Leaves the edge under way at its end.
+    private mutating func leave(_ segments: inout [DrivenSegment]) {
+        guard var traversal = current else { return }
+        traversal.reached = .infinity
+        repeat {
+            if countsAtStart(traversal) { segments.append(traversal.drivenSegment) }
+        } while traversal.moveOn()
+        current = nil
+    }
+
+    /// Leaves the edge under way where the vehicle turns round. A segment of which less than half was driven, there and back, does not count.
+    private mutating func turnRound(_ segments: inout [DrivenSegment]) {
+        if let traversal = current, traversal.driven * 2 >= traversal.end - traversal.start, countsAtStart(traversal) {
+            segments.append(traversal.drivenSegment)
+        }
+        current = nil
+    }
+
+    /// Whether a segment that was driven to its end counts, given where it was entered.
+    private func countsAtStart(_ traversal: Traversal) -> Bool {
+        let missing = traversal.from - traversal.start
+        guard missing > SegmentWriter.precision else { return true }
+        guard traversal.beginsPath else { return traversal.driven * 2 >= traversal.end - traversal.start }
+        return includesPartialEnds ? traversal.driven >= SegmentWriter.tolerance : missing <= SegmentWriter.tolerance
+    }
+}

@@ -1,0 +1,137 @@
+import Glibc
+import NavGeo
+import NavMap
+public import NavRouting
+
+/// Follows a vehicle on the road graph: one fix in, one position out, from nothing but the fixes so far.
+///
+/// A hidden Markov model (Newson and Krumm, 2009) whose states are places on directed edges and "on no mapped road". A fix is likelier the
+/// nearer it lies to a place and the better its course fits; a movement the better the way by road fits the distance between the fixes.
+/// Ways are searched on the turn graph, so restrictions hold. The probabilities are those of the forward algorithm; next to them runs
+/// Viterbi's, whose back-pointers ``PathTracker`` turns into the driven path.
+///
+/// Fixes teach only when the vehicle has moved by more than the receiver's noise: between such steps each fix is matched against the belief
+/// of the last step, without changing it. So a vehicle at rest keeps its place, direction and probabilities, and 10 Hz are no more certain
+/// than 1 Hz. Work per fix is bounded by the configuration, not by the map.
+public struct StreamingMatcher: Sendable {
+    /// What the matcher assumes.
+    public let config: MatcherConfig
+    /// The roads.
+    public private(set) var turns: TurnGraph
+    /// What the last fix added to the history; nil when it taught nothing or the path is not recorded.
+    public private(set) var step: MatchStep?
+
+    private var metric: Metric
+    private let recordsPath: Bool
+    private var belief: Belief?
+    private var transition: Transition
+    private var motion = MotionState()
+    private var output: MatchedPosition?
+
+    /// A matcher that has seen nothing.
+    ///
+    /// - Parameters:
+    ///   - metric: says which edges the vehicle may be on; brings the turn graph and the roads.
+    ///   - recordsPath: whether ``step`` is filled, for a ``PathTracker``.
+    public init(metric: Metric, config: MatcherConfig = MatcherConfig(), recordsPath: Bool = false) {
+        self.metric = metric
+        self.config = config
+        self.recordsPath = recordsPath
+        turns = metric.turns
+        transition = Transition(config: config, recordsPath: recordsPath)
+        transition.prepare(metric.turns)
+    }
+
+    /// Forgets all fixes.
+    public mutating func reset() {
+        belief = nil
+        step = nil
+        output = nil
+        motion = MotionState()
+    }
+
+    /// Goes on with other roads: tiles that arrived or left, or another metric over the same. Places on roads that both graphs have are kept.
+    public mutating func adopt(_ metric: Metric) {
+        let old = turns.graph
+        let new = metric.turns.graph
+        if metric.turns !== turns {
+            transition.prepare(metric.turns)
+            if old !== new, var kept = belief {
+                let translation = EdgeTranslation(from: old, to: new)
+                kept.places = ContiguousArray(
+                    kept.places.compactMap { place in
+                        guard let edge = translation.edge(place.edge, at: place.coordinate) else { return nil }
+                        var place = place
+                        place.edge = edge
+                        place.state = edge.rawValue
+                        return place
+                    })
+                kept.normalise()
+                belief = kept
+                output = nil
+                motion.isInterrupted = true
+            }
+        }
+        self.metric = metric
+        turns = metric.turns
+    }
+
+    /// Matches the next fix.
+    ///
+    /// A fix without a usable position, or older than the one before, is answered as ``MatchedPosition/State/unusable`` and changes nothing.
+    public mutating func match(_ fix: Fix, routePrior: RoutePrior? = nil) -> MatchedPosition {
+        step = nil
+        guard fix.isUsable else { return .unusable(fix) }
+        let sigma = config.sigma(of: fix)
+        switch motion.advance(to: fix, sigma: sigma, config: config) {
+        case .late: return .unusable(fix)
+        case .jumped:
+            belief = nil
+            output = nil
+            return advance(fix, sigma, routePrior, isTeleport: true)
+        case .standing:
+            if var held = output {
+                held.stamp = fix.stamp
+                held.raw = fix.coordinate
+                held.speed = fix.usableSpeed ?? 0
+                held.isTeleport = false
+                if let road = held.road { held.road?.distance = Geodesy.distance(fix.coordinate, road.coordinate) }
+                return held
+            }
+            return advance(fix, sigma, routePrior, isTeleport: false)
+        case .stepped: return advance(fix, sigma, routePrior, isTeleport: false)
+        case .drifted:
+            guard let belief else { return advance(fix, sigma, routePrior, isTeleport: false) }
+            let next = transition.next(
+                after: belief, fix: fix, sigma: sigma, motion: motion, metric: metric, routePrior: routePrior)
+            return conclude(fix, sigma, next, isTeleport: false)
+        }
+    }
+
+    /// Takes a fix into the belief.
+    private mutating func advance(_ fix: Fix, _ sigma: Double, _ routePrior: RoutePrior?, isTeleport: Bool)
+        -> MatchedPosition
+    {
+        let next: Belief
+        let isRestart: Bool
+        if let belief {
+            isRestart = false
+            next = transition.next(
+                after: belief, fix: fix, sigma: sigma, motion: motion, metric: metric, routePrior: routePrior)
+        } else {
+            isRestart = true
+            next = transition.first(fix: fix, sigma: sigma, motion: motion, metric: metric, routePrior: routePrior)
+        }
+        if recordsPath { step = transition.step(next, graph: turns.graph, isRestart: isRestart) }
+        belief = next
+        motion.commit(fix)
+        return conclude(fix, sigma, next, isTeleport: isTeleport)
+    }
+
+    private mutating func conclude(_ fix: Fix, _ sigma: Double, _ belief: Belief, isTeleport: Bool) -> MatchedPosition {
+        let result = Conclusion(graph: turns.graph, belief: belief, sigma: sigma)
+            .position(fix, speed: fix.usableSpeed ?? motion.speed, isTeleport: isTeleport)
+        output = result
+        return result
+    }
+}
