@@ -15,10 +15,12 @@ struct GeodesyTests {
     // Made with GeographicLib 2.1 (Karney, 2013): Geodesic.WGS84.Inverse, and the azimuth at half its length.
     static let geodesics: [Geodesic] = [
         Geodesic(
-            from: Coordinate(latitude: 60.1703, longitude: 24.9521), to: Coordinate(latitude: 60.171, longitude: 24.9555),
+            from: Coordinate(latitude: 60.1703, longitude: 24.9521),
+            to: Coordinate(latitude: 60.171, longitude: 24.9555),
             distance: 204.220743, middleAzimuth: 67.548964),
         Geodesic(
-            from: Coordinate(latitude: 41.1496, longitude: -8.611), to: Coordinate(latitude: 41.1497, longitude: -8.611),
+            from: Coordinate(latitude: 41.1496, longitude: -8.611),
+            to: Coordinate(latitude: 41.1497, longitude: -8.611),
             distance: 11.105680, middleAzimuth: 0.000000),
         Geodesic(
             from: Coordinate(latitude: 0, longitude: 0), to: Coordinate(latitude: 0, longitude: 0.01),
@@ -27,16 +29,19 @@ struct GeodesyTests {
             from: Coordinate(latitude: 0.0, longitude: 10.0), to: Coordinate(latitude: 0.01, longitude: 10.0),
             distance: 1105.742758, middleAzimuth: 0.000000),
         Geodesic(
-            from: Coordinate(latitude: 42.5063, longitude: 1.5218), to: Coordinate(latitude: 42.4602, longitude: 1.4892),
+            from: Coordinate(latitude: 42.5063, longitude: 1.5218),
+            to: Coordinate(latitude: 42.4602, longitude: 1.4892),
             distance: 5779.990603, middleAzimuth: 207.628590),
         Geodesic(
             from: Coordinate(latitude: 47.166, longitude: 9.5554), to: Coordinate(latitude: 47.2692, longitude: 9.6),
             distance: 11960.301026, middleAzimuth: 16.407032),
         Geodesic(
-            from: Coordinate(latitude: 48.1372, longitude: 11.5756), to: Coordinate(latitude: 47.8095, longitude: 13.055),
+            from: Coordinate(latitude: 48.1372, longitude: 11.5756),
+            to: Coordinate(latitude: 47.8095, longitude: 13.055),
             distance: 116309.920090, middleAzimuth: 108.257766),
         Geodesic(
-            from: Coordinate(latitude: -33.8688, longitude: 151.2093), to: Coordinate(latitude: -34.4278, longitude: 150.8931),
+            from: Coordinate(latitude: -33.8688, longitude: 151.2093),
+            to: Coordinate(latitude: -34.4278, longitude: 150.8931),
             distance: 68521.832236, middleAzimuth: 205.186573),
         Geodesic(
             from: Coordinate(latitude: 69.6492, longitude: 18.9553), to: Coordinate(latitude: 69.3, longitude: 16.1),
@@ -45,7 +50,8 @@ struct GeodesyTests {
             from: Coordinate(latitude: 80.0, longitude: 20.0), to: Coordinate(latitude: 80.05, longitude: 20.5),
             distance: 11168.299477, middleAzimuth: 60.006470),
         Geodesic(
-            from: Coordinate(latitude: 60.1699, longitude: 24.9384), to: Coordinate(latitude: 59.437, longitude: 24.7536),
+            from: Coordinate(latitude: 60.1699, longitude: 24.9384),
+            to: Coordinate(latitude: 59.437, longitude: 24.7536),
             distance: 82307.766198, middleAzimuth: 187.239049),
         Geodesic(
             from: Coordinate(latitude: 52.52, longitude: 13.405), to: Coordinate(latitude: 50.1109, longitude: 11.0),

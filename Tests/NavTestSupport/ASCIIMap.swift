@@ -1,6 +1,6 @@
 public import NavGeo
 public import NavMap
-public import NavMapBuild
+import NavMapBuild
 public import NavRouting
 
 /// A road map drawn with characters: the idea of Valhalla's gurka tests.
@@ -58,8 +58,8 @@ public struct ASCIIMap: Sendable {
     public let graph: RoadGraph
     /// The graph's turns.
     public let turns: TurnGraph
-    /// What the builder said.
-    public let report: BuildReport
+    /// Turn restrictions that have an effect.
+    public let restrictionCount: Int
 
     private let coordinates: [Character: Coordinate]
     private let wayIDs: [String: Int64]
@@ -104,7 +104,7 @@ public struct ASCIIMap: Sendable {
         self.coordinates = coordinates
         self.wayIDs = wayIDs
         self.wayNames = wayNames
-        report = built.report
+        restrictionCount = built.report.restrictions
         tiles = try built.tiles.map { try RoadTile(TileStorage(copying: $0.bytes), expected: $0.id) }
         graph = RoadGraph(tiles: tiles, mapVersion: built.report.mapVersion)
         turns = TurnGraph(graph)
