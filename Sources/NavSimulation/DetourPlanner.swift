@@ -67,7 +67,8 @@ public struct DetourPlanner {
             for wrong in exits(from: planned.edges[index], besides: planned.edges[index + 1]) {
                 guard let stray = goOn(from: wrong), let last = stray.last else { continue }
                 let length = Double(graph.edgeLengths[last.index])
-                let place = graph.position(at: length, of: last)
+                // Before the end of the road, where it is the only one.
+                let place = graph.position(at: max(length - 5, length / 2), of: last)
                 let request = RouteRequest(waypoints: [
                     Waypoint(place.coordinate, bearing: place.bearing, bearingTolerance: 0.3), destination.waypoint,
                 ])

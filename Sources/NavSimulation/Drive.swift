@@ -46,9 +46,11 @@ public struct Drive: Sendable {
             let length = Double(graph.edgeLengths[edge.index])
             let from = index == 0 ? start : 0
             let to = index == edges.count - 1 ? end : length
-            let duration = metric.duration(of: edge, from: 0, to: length)
+            let duration = metric.model.duration(
+                length: length, traits: graph.traits(of: edge), edgeLength: length)
             let speed = duration > 0 ? max(length / duration, 1) : 1
-            let piece = Polyline(graph.shape(of: edge).coordinates).slice(from: from, to: to)
+            // Stored lengths are rounded: a whole edge ends at its node, not a hair before.
+            let piece = Polyline(graph.shape(of: edge).coordinates).slice(from: from, to: to < length ? to : .infinity)
             for point in piece where coordinates.last != point {
                 if !coordinates.isEmpty {
                     limits.append(speed)
@@ -67,8 +69,9 @@ public struct Drive: Sendable {
     /// The vehicle at `rate` moments a second from standstill to standstill.
     ///
     /// Speeds keep to the edges' speeds, slow down for bends and turns so that the lateral acceleration stays comfortable, and change no
-    /// faster than ``acceleration`` and ``deceleration``.
+    /// faster than ``acceleration`` and ``deceleration``. There are none at a rate that is not a number above 0.
     public func states(rate: Double) -> [DriveState] {
+        guard rate > 0, rate.isFinite else { return [] }
         let profile = speedProfile()
         var states: [DriveState] = []
         var time = 0.0
