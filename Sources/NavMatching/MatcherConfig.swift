@@ -4,7 +4,7 @@ import Glibc
 public struct MatcherConfig: Sendable, Hashable {
     /// Standard deviation per axis assumed of a receiver that says nothing, metres. Newson and Krumm (2009) measured 4.07 m for a logger
     /// in the open; half as much again leaves room for streets.
-    public var defaultSigma = 6.0
+    public var defaultSigma = 8.0
     /// Metres per unit of HDOP, for a receiver that gives no accuracy (the user range error of single-frequency receivers).
     public var sigmaPerHDOP = 4.0
     /// The smallest standard deviation used, metres: a road's line is its middle, and the vehicle keeps beside it.
@@ -29,7 +29,7 @@ public struct MatcherConfig: Sendable, Hashable {
     /// Log probability of being found where no road leads from the last position (the map lacks a road, fixes are missing).
     public var jumpLog = -20.0
     /// Log probability that a fix tells nothing of where the vehicle is (a reflection, an old position sent again).
-    public var outlierLog = -9.0
+    public var outlierLog = -7.0
     /// Places that are kept at most for the case that the fix tells nothing.
     public var maximumHeld = 4
     /// Metres that the vehicle must have moved before a fix counts as new evidence, at least; a receiver's errors last longer than the
@@ -43,7 +43,7 @@ public struct MatcherConfig: Sendable, Hashable {
     public var maximumSpeed = 70.0
 
     /// Distance from a road, in standard deviations, at which being off the road is as likely a cause as the receiver's error.
-    public var offRoadDeviations = 3.5
+    public var offRoadDeviations = 4.5
     /// Probability of leaving the mapped roads per step.
     public var leavingProbability = 0.003
     /// Probability of coming back to them per step.

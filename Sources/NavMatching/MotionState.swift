@@ -15,7 +15,9 @@ struct MotionState {
     enum Verdict {
         /// The fix is older than its predecessor.
         case late
-        /// No vehicle moves that fast.
+        /// No vehicle moves that fast; the fix may be wrong.
+        case suspect
+        /// No vehicle moves that fast, and the fixes stay where they are.
         case jumped
         /// Far enough to learn from.
         case stepped
@@ -43,11 +45,20 @@ struct MotionState {
     /// Set when the last position is not to be held.
     var isInterrupted = false
 
+    /// Fixes that the vehicle cannot have reached, but that agree with each other.
+    private struct Suspect {
+        var since: Timestamp
+        var last: Mark
+    }
+
     private var anchor: Mark?
     private var last: Mark?
+    private var suspect: Suspect?
 
     /// A clock that was set back by more than this begins anew, seconds.
     private static let clockReset = 10.0
+    /// A jump is believed when the fixes have stayed there for so long, seconds: single wrong fixes come back before.
+    private static let confirmation = 0.9
     /// Longest time over which a speed is carried on, seconds.
     private static let speedValidity = 2.5
 
@@ -66,13 +77,27 @@ struct MotionState {
             _ = advance(to: fix, sigma: sigma, config: config)
             return .jumped
         }
-        let noise = last.sigma + sigma
-        let possible = config.maximumSpeed * seconds + 4 * noise + 10
-        if Geodesy.distance(last.coordinate, fix.coordinate) > possible {
-            self = MotionState()
-            _ = advance(to: fix, sigma: sigma, config: config)
-            return .jumped
+        if let suspect {
+            let fromSuspect = Geodesy.distance(suspect.last.coordinate, fix.coordinate)
+            let agrees =
+                fromSuspect < Geodesy.distance(last.coordinate, fix.coordinate)
+                && isPossible(from: suspect.last, to: mark, distance: fromSuspect, config)
+            if agrees {
+                guard fix.stamp.seconds(since: suspect.since) >= MotionState.confirmation else {
+                    self.suspect?.last = mark
+                    return .suspect
+                }
+                self = MotionState()
+                _ = advance(to: fix, sigma: sigma, config: config)
+                return .jumped
+            }
         }
+        guard isPossible(from: last, to: mark, distance: Geodesy.distance(last.coordinate, fix.coordinate), config)
+        else {
+            suspect = Suspect(since: fix.stamp, last: mark)
+            return .suspect
+        }
+        suspect = nil
         if let before = last.speed, let now = mark.speed, seconds <= MotionState.speedValidity {
             travelled += (before + now) / 2 * seconds
         } else {
@@ -88,6 +113,11 @@ struct MotionState {
         if let now = mark.speed { return now < config.standingSpeed ? .standing : .drifted }
         // Without a speed: at the last step's pace the vehicle would have left the noise by now.
         return (speed ?? 0) * elapsed < 2 * config.minimumStep ? .drifted : .standing
+    }
+
+    private func isPossible(from first: Mark, to second: Mark, distance: Double, _ config: MatcherConfig) -> Bool {
+        let seconds = second.stamp.seconds(since: first.stamp)
+        return distance <= config.maximumSpeed * max(seconds, 0) + 4 * (first.sigma + second.sigma) + 10
     }
 
     /// Begins the next step at a fix.

@@ -197,6 +197,7 @@ struct Transition {
             place.forward += config.outlierLog
             place.best += config.outlierLog
             place.parent = source
+            place.isHeld = true
             place.distance = Geodesy.distance(fix.coordinate, place.coordinate)
             stretches.append(Stretch(edge: place.edge, from: place.offset, to: place.offset))
             place.stretches = (stretches.count - 1)..<stretches.count
