@@ -3,7 +3,7 @@ import Glibc
 /// What the matcher believes of receivers, roads and drivers. The defaults fit a car with a consumer receiver.
 public struct MatcherConfig: Sendable, Hashable {
     /// Standard deviation per axis assumed of a receiver that says nothing, metres. Newson and Krumm (2009) measured 4.07 m for a logger
-    /// in the open; half as much again leaves room for streets.
+    /// in the open; twice that leaves room for streets and for the distance between a lane and its road's line.
     public var defaultSigma = 8.0
     /// Metres per unit of HDOP, for a receiver that gives no accuracy (the user range error of single-frequency receivers).
     public var sigmaPerHDOP = 4.0

@@ -25,6 +25,8 @@ struct MotionState {
         case drifted
         /// Not moving.
         case standing
+        /// The receiver repeats its last position, though by its own speed the vehicle moves.
+        case frozen
     }
 
     private struct Mark {
@@ -52,31 +54,44 @@ struct MotionState {
     }
 
     private var anchor: Mark?
+    /// The last fix that moved or stood, but was not frozen.
     private var last: Mark?
+    /// The last fix of all, for its time and speed.
+    private var report: Mark?
     private var suspect: Suspect?
 
     /// A clock that was set back by more than this begins anew, seconds.
     private static let clockReset = 10.0
     /// A jump is believed when the fixes have stayed there for so long, seconds: single wrong fixes come back before.
     private static let confirmation = 0.9
+    /// Speed from which a position that stays exactly the same is not believed, m/s: 0.1 m at 10 Hz, ten times a coordinate's resolution.
+    private static let frozenSpeed = 1.0
     /// Longest time over which a speed is carried on, seconds.
     private static let speedValidity = 2.5
 
     /// Takes note of a fix.
     mutating func advance(to fix: Fix, sigma: Double, config: MatcherConfig) -> Verdict {
         let mark = Mark(stamp: fix.stamp, coordinate: fix.coordinate, sigma: sigma, speed: fix.usableSpeed)
-        guard let last, let anchor else {
+        guard let last, let anchor, let report else {
+            report = mark
             self.last = mark
             anchor = mark
             return .stepped
         }
-        let seconds = fix.stamp.seconds(since: last.stamp)
+        let seconds = fix.stamp.seconds(since: report.stamp)
         if seconds < 0 {
             guard seconds < -MotionState.clockReset else { return .late }
             self = MotionState()
             _ = advance(to: fix, sigma: sigma, config: config)
             return .jumped
         }
+        self.report = mark
+        if let before = report.speed, let now = mark.speed, seconds <= MotionState.speedValidity {
+            travelled += (before + now) / 2 * seconds
+        } else {
+            gaps += 1
+        }
+        if mark.coordinate == last.coordinate, mark.speed ?? 0 >= MotionState.frozenSpeed { return .frozen }
         if let suspect {
             let fromSuspect = Geodesy.distance(suspect.last.coordinate, fix.coordinate)
             let agrees =
@@ -98,11 +113,6 @@ struct MotionState {
             return .suspect
         }
         suspect = nil
-        if let before = last.speed, let now = mark.speed, seconds <= MotionState.speedValidity {
-            travelled += (before + now) / 2 * seconds
-        } else {
-            gaps += 1
-        }
         self.last = mark
         moved = Geodesy.distance(anchor.coordinate, fix.coordinate)
         elapsed = fix.stamp.seconds(since: anchor.stamp)
@@ -112,7 +122,8 @@ struct MotionState {
         if isInterrupted { return .drifted }
         if let now = mark.speed { return now < config.standingSpeed ? .standing : .drifted }
         // Without a speed: at the last step's pace the vehicle would have left the noise by now.
-        return (speed ?? 0) * elapsed < 2 * config.minimumStep ? .drifted : .standing
+        guard let speed, speed * elapsed < 2 * config.minimumStep else { return .standing }
+        return .drifted
     }
 
     private func isPossible(from first: Mark, to second: Mark, distance: Double, _ config: MatcherConfig) -> Bool {

@@ -85,7 +85,7 @@ public struct StreamingMatcher: Sendable {
         let sigma = config.sigma(of: fix)
         switch motion.advance(to: fix, sigma: sigma, config: config) {
         case .late: return .unusable(fix)
-        case .suspect:
+        case .suspect, .frozen:
             if let held = hold(fix, isHeld: true) { return held }
             return conclude(fix, sigma, Belief(), isTeleport: false)
         case .jumped:
