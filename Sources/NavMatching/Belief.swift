@@ -27,8 +27,8 @@ struct Place {
     var stretches = 0..<0
     /// When and where the fix was taken that put the vehicle here.
     var origin: Waymark
-    /// Whether a later fix was taken to tell nothing.
-    var isHeld = false
+    /// How many later fixes were taken to tell nothing.
+    var holds = 0
 
     init(_ hit: EdgeProjection, origin: Waymark) {
         self.origin = origin

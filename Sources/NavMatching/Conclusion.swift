@@ -33,7 +33,7 @@ struct Conclusion {
             return result
         }
         result.state = .onRoad
-        result.isHeld = place.isHeld
+        result.isHeld = place.holds > 0
         result.road = road(place)
         return result
     }

@@ -32,6 +32,10 @@ public struct MatcherConfig: Sendable, Hashable {
     public var outlierLog = -7.0
     /// Places that are kept at most for the case that the fix tells nothing.
     public var maximumHeld = 4
+    /// How many fixes in a row may tell nothing before a place is given up, unless ``maximumHoldTime`` has not yet passed.
+    public var maximumHolds = 3
+    /// How long fixes may tell nothing before a place is given up, seconds.
+    public var maximumHoldTime = 5.0
     /// Metres that the vehicle must have moved before a fix counts as new evidence, at least; a receiver's errors last longer than the
     /// time between two fixes, so that standing still teaches nothing.
     public var minimumStep = 5.0

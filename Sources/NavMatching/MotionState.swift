@@ -64,6 +64,8 @@ struct MotionState {
     private static let clockReset = 10.0
     /// A jump is believed when the fixes have stayed there for so long, seconds: single wrong fixes come back before.
     private static let confirmation = 0.9
+    /// How far a receiver at rest may wander, in multiples of the noise that a moving one must leave.
+    private static let wander = 3.0
     /// Speed from which a position that stays exactly the same is not believed, m/s: 0.1 m at 10 Hz, ten times a coordinate's resolution.
     private static let frozenSpeed = 1.0
     /// Longest time over which a speed is carried on, seconds.
@@ -118,9 +120,12 @@ struct MotionState {
         elapsed = fix.stamp.seconds(since: anchor.stamp)
         let isInterrupted = isInterrupted
         self.isInterrupted = false
-        if moved >= max(config.minimumStep, min(sigma, config.maximumSigma / 2)) { return .stepped }
+        let noise = max(config.minimumStep, min(sigma, config.maximumSigma / 2))
+        let stands = mark.speed.map { $0 < config.standingSpeed }
+        // A receiver at rest wanders; its speed is better than its place.
+        if moved >= (stands == true ? MotionState.wander * noise : noise) { return .stepped }
         if isInterrupted { return .drifted }
-        if let now = mark.speed { return now < config.standingSpeed ? .standing : .drifted }
+        if let stands { return stands ? .standing : .drifted }
         // Without a speed: at the last step's pace the vehicle would have left the noise by now.
         guard let speed, speed * elapsed < 2 * config.minimumStep else { return .standing }
         return .drifted

@@ -194,10 +194,14 @@ struct Transition {
         rank(before)
         for source in order.prefix(config.maximumHeld) {
             var place = before.places[source]
+            guard
+                place.holds < config.maximumHolds
+                    || fix.stamp.seconds(since: place.origin.stamp) <= config.maximumHoldTime
+            else { continue }
+            place.holds += 1
             place.forward += config.outlierLog
             place.best += config.outlierLog
             place.parent = source
-            place.isHeld = true
             place.distance = Geodesy.distance(fix.coordinate, place.coordinate)
             stretches.append(Stretch(edge: place.edge, from: place.offset, to: place.offset))
             place.stretches = (stretches.count - 1)..<stretches.count
