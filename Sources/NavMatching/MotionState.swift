@@ -72,7 +72,12 @@ struct MotionState {
     private static let speedValidity = 2.5
 
     /// Takes note of a fix.
-    mutating func advance(to fix: Fix, sigma: Double, config: MatcherConfig) -> Verdict {
+    ///
+    /// - Parameter places: where the vehicle may be, for fixes without a speed: one that cannot be reached from its predecessor may be right
+    ///   and the predecessor wrong, when it can be reached from a place that did without it.
+    mutating func advance(
+        to fix: Fix, sigma: Double, config: MatcherConfig, places: ContiguousArray<Place> = []
+    ) -> Verdict {
         let mark = Mark(stamp: fix.stamp, coordinate: fix.coordinate, sigma: sigma, speed: fix.usableSpeed)
         guard let last, let anchor, let report else {
             report = mark
@@ -109,7 +114,11 @@ struct MotionState {
                 return .jumped
             }
         }
-        guard isPossible(from: last, to: mark, distance: Geodesy.distance(last.coordinate, fix.coordinate), config)
+        let straight = Geodesy.distance(last.coordinate, fix.coordinate)
+        let isPossible =
+            isPossible(from: last, to: mark, distance: straight, config)
+            || mark.speed == nil && places.contains(where: { self.isPossible(from: $0.origin, to: mark, config) })
+        guard isPossible
         else {
             suspect = Suspect(since: fix.stamp, last: mark)
             return .suspect
@@ -134,6 +143,12 @@ struct MotionState {
     private func isPossible(from first: Mark, to second: Mark, distance: Double, _ config: MatcherConfig) -> Bool {
         let seconds = second.stamp.seconds(since: first.stamp)
         return distance <= config.maximumSpeed * max(seconds, 0) + 4 * (first.sigma + second.sigma) + 10
+    }
+
+    private func isPossible(from origin: Waymark, to second: Mark, _ config: MatcherConfig) -> Bool {
+        let first = Mark(stamp: origin.stamp, coordinate: origin.coordinate, sigma: second.sigma)
+        return isPossible(
+            from: first, to: second, distance: Geodesy.distance(origin.coordinate, second.coordinate), config)
     }
 
     /// Begins the next step at a fix.

@@ -83,7 +83,7 @@ public struct StreamingMatcher: Sendable {
         step = nil
         guard fix.isUsable else { return .unusable(fix) }
         let sigma = config.sigma(of: fix)
-        switch motion.advance(to: fix, sigma: sigma, config: config) {
+        switch motion.advance(to: fix, sigma: sigma, config: config, places: belief?.places ?? []) {
         case .late: return .unusable(fix)
         case .suspect, .frozen:
             if let held = hold(fix, isHeld: true) { return held }
