@@ -35,7 +35,7 @@ public struct MatcherConfig: Sendable, Hashable {
     /// How many fixes in a row may tell nothing before a place is given up, unless ``maximumHoldTime`` has not yet passed.
     public var maximumHolds = 3
     /// How long fixes may tell nothing before a place is given up, seconds.
-    public var maximumHoldTime = 5.0
+    public var maximumHoldTime = 3.0
     /// Metres that the vehicle must have moved before a fix counts as new evidence, at least; a receiver's errors last longer than the
     /// time between two fixes, so that standing still teaches nothing.
     public var minimumStep = 5.0
@@ -47,7 +47,7 @@ public struct MatcherConfig: Sendable, Hashable {
     public var maximumSpeed = 70.0
 
     /// Distance from a road, in standard deviations, at which being off the road is as likely a cause as the receiver's error.
-    public var offRoadDeviations = 4.5
+    public var offRoadDeviations = 3.5
     /// Probability of leaving the mapped roads per step.
     public var leavingProbability = 0.003
     /// Probability of coming back to them per step.

@@ -72,9 +72,9 @@ struct FollowingTests {
             """
             A---------B
             C---------D
-            """, scale: 20, roads: [">BA", ">CD"])
-        // Two carriageways 40 m apart; the fixes run between them, nearer to the one that leads the other way.
-        let drive = MatchedDrive(map, map.drive("CD", noise: 0, sideways: -22))
+            """, scale: 12, roads: [">BA", ">CD"])
+        // Two carriageways 24 m apart; the fixes run between them, nearer to the one that leads the other way.
+        let drive = MatchedDrive(map, map.drive("CD", noise: 0, sideways: -14))
         #expect(drive.visited == ["CD"])
     }
 
