@@ -110,8 +110,8 @@ let package = Package(
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTestSupport"]),
         tests("NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavTestSupport"]),
-        tests("NavMatchingTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavTestSupport"]),
         tests("NavSimulationTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
+        tests("NavMatchingTests", ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavTestSupport"]),
         tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
         tests(
             "NavNavigatorTests",
