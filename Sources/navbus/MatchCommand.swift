@@ -74,7 +74,7 @@ struct TraceMatch {
 
     func run(_ fixes: [GnssFix], _ line: (String) -> Void) {
         var matcher = StreamingMatcher(metric: metric, recordsPath: format == .edges)
-        var tracker = PathTracker(includesPartialEnds: true)
+        var tracker = PathTracker()
         var sequence = 0
         var coordinates: [String] = []
         func drive(_ segments: [DrivenSegment]) {

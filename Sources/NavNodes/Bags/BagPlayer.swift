@@ -50,7 +50,7 @@ public final class BagPlayer {
 
     /// Opens a bag and announces its topics.
     public init(_ bus: any Bus, path: String, options: Options, log: NodeLog) throws(NodeError) {
-        guard options.rate > 0, options.rate.isFinite else { throw NodeError(.usage, "--rate must be above 0") }
+        guard options.rate > 0, options.rate.isFinite else { throw NodeError(.usage, "the rate must be above 0") }
         self.bus = bus
         self.options = options
         self.log = log
@@ -99,7 +99,7 @@ public final class BagPlayer {
             try awaitSubscribers(stop)
             repeat { try playOnce(stop, report) } while options.loop && !stop.isStopped
             report(self)
-            let end = MonotonicClock.now() + Int64(options.linger * 1e9)
+            let end = deadline(MonotonicClock.now(), after: options.linger * 1e9)
             while MonotonicClock.now() < end, !stop.isStopped { _ = try bus.poll(timeout: .milliseconds(50)) }
         } catch let error as BagError {
             throw NodeError(.invalid, error.description)
@@ -111,14 +111,14 @@ public final class BagPlayer {
     }
 
     private func awaitSubscribers(_ stop: StopSignal) throws(BusError) {
-        let deadline = MonotonicClock.now() + Int64(options.wait * 1e9)
+        let giveUp = deadline(MonotonicClock.now(), after: options.wait * 1e9)
         while !stop.isStopped {
             var missing: [String] = []
             for track in tracks.values where try bus.subscriberCount(of: track.publication) < options.subscribers {
                 missing.append(track.publication.topic)
             }
             if missing.isEmpty { return }
-            if MonotonicClock.now() >= deadline {
+            if MonotonicClock.now() >= giveUp {
                 log.warning(
                     "fewer than \(options.subscribers) subscribers after \(options.wait) s: "
                         + missing.sorted().joined(separator: ", "))
@@ -130,8 +130,8 @@ public final class BagPlayer {
 
     private func playOnce(_ stop: StopSignal, _ report: (BagPlayer) -> Void) throws {
         let first = reader.index.timeRange?.lowerBound ?? 0
-        let start = first &+ UInt64(clamping: Int64(options.start * 1e9))
-        let query = BagQuery(start: start, end: options.end.map { first &+ UInt64(clamping: Int64($0 * 1e9)) })
+        let start = first &+ UInt64(deadline(0, after: options.start * 1e9))
+        let query = BagQuery(start: start, end: options.end.map { first &+ UInt64(deadline(0, after: $0 * 1e9)) })
         var cursor = reader.messages(query)
         let begin = MonotonicClock.now()
         var nextClock: UInt64 = start
@@ -141,7 +141,7 @@ public final class BagPlayer {
             while nextClock < message.logTime, options.clock {
                 try waitUntil(nextClock, start, begin, stop)
                 try publishClock(nextClock)
-                nextClock = min(message.logTime, nextClock &+ UInt64(options.rate * 1e7))
+                nextClock = min(message.logTime, nextClock &+ UInt64(max(deadline(0, after: options.rate * 1e7), 1)))
             }
             try waitUntil(message.logTime, start, begin, stop)
             guard !stop.isStopped else { return }
@@ -168,7 +168,7 @@ public final class BagPlayer {
 
     /// Waits for a message's moment; the bus is served meanwhile.
     private func waitUntil(_ time: UInt64, _ start: UInt64, _ begin: Int64, _ stop: StopSignal) throws(BusError) {
-        let due = begin + Int64(Double(time - min(start, time)) / options.rate)
+        let due = deadline(begin, after: Double(time - min(start, time)) / options.rate)
         while !stop.isStopped {
             let remaining = due - MonotonicClock.now()
             guard remaining > 0 else { return }

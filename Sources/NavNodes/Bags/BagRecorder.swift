@@ -46,7 +46,7 @@ public final class BagRecorder {
         do throws(BusError) {
             subscription = try bus.subscribe(
                 matching: TopicFilter(include: options.topics + (options.simTime ? ["/clock"] : [])),
-                qos: .keepLast(100_000), maximumPayloadSize: 64 << 20)
+                qos: .keepLast(4_096), maximumPayloadSize: 64 << 20)
         } catch {
             throw NodeError(.system, error.description)
         }

@@ -93,7 +93,7 @@ public final class GNSSNode {
     }
 
     private func rest(_ seconds: Double, _ stop: StopSignal) throws(NodeError) {
-        let end = MonotonicClock.now() + Int64(seconds * 1e9)
+        let end = deadline(MonotonicClock.now(), after: seconds * 1e9)
         while !stop.isStopped, MonotonicClock.now() < end { try serve(.milliseconds(50)) }
     }
 
@@ -103,8 +103,8 @@ public final class GNSSNode {
         let trace = try TraceInput(path: path)
         rejected = trace.rejected.reduce(0) { $0 + $1.count }
         log.info("playing \(trace.fixes.count) fixes of '\(path)' at rate \(configuration.rate)")
-        let deadline = MonotonicClock.now() + 10_000_000_000
-        while !stop.isStopped, link.subscriberCount(of: "/gnss/fix") == 0, MonotonicClock.now() < deadline {
+        let giveUp = MonotonicClock.now() + 10_000_000_000
+        while !stop.isStopped, link.subscriberCount(of: "/gnss/fix") == 0, MonotonicClock.now() < giveUp {
             try serve(.milliseconds(20))
         }
         repeat {
@@ -112,7 +112,7 @@ public final class GNSSNode {
             let first = trace.fixes.lazy.compactMap(\.stampNs).first ?? 0
             for fix in trace.fixes {
                 guard !stop.isStopped else { return }
-                let due = begin + Int64(clamping: Int(Double((fix.stampNs ?? first) - first) / configuration.rate))
+                let due = deadline(begin, after: (Double(fix.stampNs ?? first) - Double(first)) / configuration.rate)
                 while !stop.isStopped, MonotonicClock.now() < due {
                     try serve(.nanoseconds(min(due - MonotonicClock.now(), 100_000_000)))
                 }
