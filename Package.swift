@@ -56,6 +56,8 @@ let package = Package(
         .systemLibrary(name: "CLZ4"),
         .systemLibrary(name: "CCrypto"),
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
+        // What must happen between fork and exec.
+        .target(name: "CSpawn"),
 
         // The bus column: bytes and messages, no geography.
         library("NavMessages", ["CNavProto", "CProtobufC"]),
@@ -71,37 +73,44 @@ let package = Package(
         library("NavGuidance", ["NavGeo", "NavMap", "NavRouting"]),
         library("NavNavigator", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"]),
 
+        library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
+
         // Reads OpenStreetMap extracts and writes road tiles.
         library("NavMapBuild", ["NavGeo", "NavMap", "CZlib", "CCrypto"]),
 
         // IO shells: where the two columns meet.
+        library("NavConfig", [yams]),
         library(
             "NavNodes",
             [
-                "NavBus", "NavMessages", "NavBag", "NavGNSS",
-                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
-                logging, yams,
+                "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
+                argumentParser, logging,
             ]),
-        library("NavLaunch", [logging, yams]),
+        library("NavLaunch", ["CSpawn", "NavConfig", yams]),
 
-        executable("navigation-node", ["NavNodes", argumentParser]),
-        executable("gnss-node", ["NavNodes", argumentParser]),
+        executable("navigation-node", ["NavConfig", "NavNodes", argumentParser]),
+        executable("gnss-node", ["NavConfig", "NavNodes", argumentParser]),
         executable(
             "navbus",
             [
-                "NavNodes", "NavLaunch", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
-                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+                "NavNodes", "NavLaunch", "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 argumentParser,
             ]),
 
         // Tests. NavTestSupport draws maps and drives.
         .target(
             name: "NavTestSupport",
-            dependencies: ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching"],
+            dependencies: ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavSimulation"],
             path: "Tests/NavTestSupport", swiftSettings: strict),
+        // NavLaunchProbe is a launcher that tests can kill.
+        .executableTarget(
+            name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTestSupport"]),
         tests("NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavTestSupport"]),
+        tests("NavSimulationTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
         tests("NavMatchingTests", ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavTestSupport"]),
         tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
         tests(
@@ -111,7 +120,8 @@ let package = Package(
         tests("NavBusTests", ["NavBus", "CZeroMQ"]),
         tests("NavBagTests", ["NavBag"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
-        tests("NavLaunchTests", ["NavLaunch"]),
+        tests("NavConfigTests", ["NavConfig"]),
+        tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe"]),
         tests("NavNodesTests", ["NavNodes", "NavBus", "NavMessages", "NavGeo", "NavNavigator", "NavTestSupport"]),
         tests("TidyTests", []),
         tests("EndToEndTests", []),

@@ -46,8 +46,11 @@ public struct Polyline: Sendable, Equatable {
     public func bearing(at distance: Double) -> Double? {
         guard coordinates.count > 1 else { return nil }
         let index = segment(at: distance)
-        let order = Array(index..<coordinates.count - 1) + (0..<index).reversed()
-        guard let usable = order.first(where: { cumulativeLengths[$0 + 1] > cumulativeLengths[$0] }) else { return nil }
+        let hasLength = { cumulativeLengths[$0 + 1] > cumulativeLengths[$0] }
+        guard
+            let usable = (index..<coordinates.count - 1).first(where: hasLength)
+                ?? (0..<index).last(where: hasLength)
+        else { return nil }
         return Geodesy.bearing(from: coordinates[usable], to: coordinates[usable + 1])
     }
 
@@ -64,9 +67,11 @@ public struct Polyline: Sendable, Equatable {
     }
 
     /// The nearest point within `range` metres from the start (the whole polyline by default); the earliest of equals; nil for fewer
-    /// than two positions or an empty range.
+    /// than two positions or a range beyond the polyline's ends.
     public func project(_ coordinate: Coordinate, within range: ClosedRange<Double>? = nil) -> Projection? {
         guard coordinates.count > 1 else { return nil }
+        if let range, range.lowerBound > length || range.upperBound < 0 { return nil }
+        let range = range.map { $0.clamped(to: 0...(length > 0 ? length : 0)) }
         let first = range.map { segment(at: $0.lowerBound) } ?? 0
         let last = range.map { segment(at: $0.upperBound) } ?? coordinates.count - 2
         guard first <= last else { return nil }
@@ -97,16 +102,21 @@ public struct Polyline: Sendable, Equatable {
 
     /// The part between two distances from the start, with interpolated ends; empty when the range lies outside.
     public func slice(from start: Double, to end: Double) -> [Coordinate] {
+        let (start, end) = (max(start, 0), min(end, length))
         guard end > start, let first = coordinate(at: start), let last = coordinate(at: end) else { return [] }
         var result = [first]
-        for index in coordinates.indices where cumulativeLengths[index] > start && cumulativeLengths[index] < end {
+        var index = segment(at: start) + 1
+        while index < coordinates.count, cumulativeLengths[index] < end {
             result.append(coordinates[index])
+            index += 1
         }
         result.append(last)
         return result
     }
 
     static func interpolate(_ first: Coordinate, _ second: Coordinate, _ fraction: Double) -> Coordinate {
+        // Ends are met exactly: a + (b - a) need not be b.
+        if fraction >= 1 { return second }
         let eastward = Geodesy.wrappedLongitude(second.longitude - first.longitude)
         return Coordinate(
             latitude: first.latitude + (second.latitude - first.latitude) * fraction,

@@ -26,11 +26,13 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         return overflow ? (nanoseconds < earlier.nanoseconds ? -9.3e9 : 9.3e9) : Double(difference) * 1e-9
     }
 
-    /// This moment moved by `seconds`; saturates at the ends of the range.
+    /// This moment moved by `seconds`; saturates at the ends of the range, and stays where it is for what is not a number.
     public func advanced(bySeconds seconds: Double) -> Timestamp {
-        let delta = nanosecondCount(seconds) ?? (seconds < 0 ? .min : .max)
+        guard !seconds.isNaN else { return self }
+        let end = Timestamp(nanoseconds: seconds < 0 ? .min : .max)
+        guard let delta = nanosecondCount(seconds) else { return end }
         let (sum, overflow) = nanoseconds.addingReportingOverflow(delta)
-        return Timestamp(nanoseconds: overflow ? (delta < 0 ? .min : .max) : sum)
+        return overflow ? end : Timestamp(nanoseconds: sum)
     }
 
     /// Earlier is less.

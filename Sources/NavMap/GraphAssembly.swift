@@ -20,12 +20,14 @@ struct GraphAssembly {
     private var firstNodeOfTile: [Int] = []
     private var denseNodes: ContiguousArray<NodeIndex> = []
     private var sharedNodes: [Int64: NodeIndex] = [:]
+    private(set) var missingArrivals: [NodeIndex: [RoadTileID]] = [:]
 
     init(_ given: [RoadTile]) {
         var seen: Set<RoadTileID> = []
         tiles = given.filter { seen.insert($0.id).inserted }.sorted { $0.id < $1.id }
         numberNodes()
         numberEdges()
+        noteMissingArrivals()
         pairAcrossTiles()
         resolveProhibitedPaths()
     }
@@ -83,22 +85,14 @@ struct GraphAssembly {
             let firstEdge = edgeTails.count
             let firstNode = firstNodeOfTile[tileIndex]
             firstEdgeOfTile.append(UInt32(firstEdge))
-            let external = tile.externalNodes.map { record in
-                if let known = sharedNodes[record.osmID] { return known }
-                // The head's tile is not loaded: the node stands for it, with this layer as what is known of it.
-                let node = addNode(
-                    record.osmID, FixedCoordinate(latitudeE7: record.latitudeE7, longitudeE7: record.longitudeE7),
-                    .shared, 1 << tile.id.layer.rawValue)
-                sharedNodes[record.osmID] = node
-                return node
-            }
             for (local, node) in tile.nodes.enumerated() {
                 for edge in Int(node.firstEdge)..<(Int(node.firstEdge) + Int(node.edgeCount)) {
                     let record = tile.edges[edge]
                     let head = Int(record.head & ~TileLayout.externalHead)
                     edgeTails.append(denseNodes[firstNode + local])
                     edgeHeads.append(
-                        record.head & TileLayout.externalHead != 0 ? external[head] : denseNodes[firstNode + head])
+                        record.head & TileLayout.externalHead != 0
+                            ? external(tile.externalNodes[head], layer: tile.id.layer) : denseNodes[firstNode + head])
                     edgeLengths.append(record.length)
                     edgeOpposites.append(
                         record.opposite == TileLayout.noIndex
@@ -107,6 +101,30 @@ struct GraphAssembly {
                     edgeStartBearings.append(start)
                     edgeEndBearings.append(end)
                 }
+            }
+        }
+    }
+
+    /// The node for a head in another tile. When that tile is not loaded a node stands for it, with this layer as what is known of it.
+    private mutating func external(_ record: ExternalNodeRecord, layer: RoadLayer) -> NodeIndex {
+        if let known = sharedNodes[record.osmID] { return known }
+        let node = addNode(
+            record.osmID, FixedCoordinate(latitudeE7: record.latitudeE7, longitudeE7: record.longitudeE7), .shared,
+            1 << layer.rawValue)
+        sharedNodes[record.osmID] = node
+        return node
+    }
+
+    /// Finds the tiles whose edges lead to loaded nodes but are not loaded.
+    private mutating func noteMissingArrivals() {
+        let loaded = loadedTiles
+        for (tileIndex, tile) in tiles.enumerated() {
+            for arrival in tile.arrivals {
+                let origin = tile.externalNodes[Int(arrival.externalNode)]
+                let position = FixedCoordinate(latitudeE7: origin.latitudeE7, longitudeE7: origin.longitudeE7)
+                let id = RoadTileID(layer: tile.id.layer, containing: position.coordinate)
+                guard !loaded.contains(id) else { continue }
+                missingArrivals[denseNodes[firstNodeOfTile[tileIndex] + Int(arrival.node)], default: []].append(id)
             }
         }
     }
@@ -132,17 +150,16 @@ struct GraphAssembly {
     /// Finds the opposite direction of edges whose two ends lie in different tiles.
     private mutating func pairAcrossTiles() {
         var crossing: [EdgeReference: EdgeIndex] = [:]
-        var candidates: [EdgeIndex] = []
+        var candidates: [(edge: EdgeIndex, reference: EdgeReference)] = []
         for (tileIndex, tile) in tiles.enumerated() {
             for (local, record) in tile.edges.enumerated() where record.head & TileLayout.externalHead != 0 {
                 let edge = EdgeIndex(Int(firstEdgeOfTile[tileIndex]) + local)
-                crossing[reference(edge, wayID: record.wayID)] = edge
-                candidates.append(edge)
+                let own = reference(edge, wayID: record.wayID)
+                crossing[own] = edge
+                candidates.append((edge, own))
             }
         }
-        for edge in candidates {
-            let (tile, local) = place(edge)
-            let own = reference(edge, wayID: tiles[tile].edges[local].wayID)
+        for (edge, own) in candidates {
             let mirrored = EdgeReference(tailNodeID: own.headNodeID, headNodeID: own.tailNodeID, wayID: own.wayID)
             if let other = crossing[mirrored] { edgeOpposites[edge.index] = other }
         }
@@ -152,11 +169,6 @@ struct GraphAssembly {
         EdgeReference(
             tailNodeID: nodeOSMIDs[edgeTails[edge.index].index], headNodeID: nodeOSMIDs[edgeHeads[edge.index].index],
             wayID: wayID)
-    }
-
-    private func place(_ edge: EdgeIndex) -> (tile: Int, local: Int) {
-        let tile = (firstEdgeOfTile.firstIndex { $0 > edge.rawValue } ?? firstEdgeOfTile.count) - 1
-        return (tile, edge.index - Int(firstEdgeOfTile[tile]))
     }
 
     /// Turns restrictions by OSM ids into paths of edges. One that names an edge of a missing tile cannot be driven and is left out.
@@ -202,16 +214,17 @@ struct GraphAssembly {
         }.sorted()
     }
 
-    /// For each node, whether edges of it lie in tiles that are not loaded.
-    func incompleteNodes() -> ContiguousArray<Bool> {
+    /// For each node, which of its edges lie in tiles that are not loaded.
+    func incompleteness() -> ContiguousArray<Incompleteness> {
         let loaded = loadedTiles
-        return ContiguousArray(
-            nodePositions.indices.map { node in
-                nodeFlags[node].contains(.shared)
-                    && !GraphAssembly.missingTiles(
-                        layers: nodeLayers[node], position: nodePositions[node], loaded: loaded
-                    ).isEmpty
-            })
+        var result = ContiguousArray<Incompleteness>(repeating: [], count: nodePositions.count)
+        for node in nodePositions.indices where nodeFlags[node].contains(.shared) {
+            let missing = GraphAssembly.missingTiles(
+                layers: nodeLayers[node], position: nodePositions[node], loaded: loaded)
+            if !missing.isEmpty { result[node] = [.departures, .arrivals] }
+        }
+        for node in missingArrivals.keys { result[node.index].insert(.arrivals) }
+        return result
     }
 
     /// Edges grouped by a node, as offsets and edges.
@@ -227,4 +240,12 @@ struct GraphAssembly {
         }
         return (offsets, edges)
     }
+}
+
+/// Which edges of a node are missing because their tiles are not loaded.
+struct Incompleteness: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    static let departures = Incompleteness(rawValue: 1 << 0)
+    static let arrivals = Incompleteness(rawValue: 1 << 1)
 }

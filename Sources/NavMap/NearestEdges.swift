@@ -90,6 +90,11 @@ extension RoadGraph {
         coordinate: Coordinate, bearing: Double, segment: Int
     ) {
         let shape = shape(of: edge)
+        if offset >= Double(edgeLengths[edge.index]) {
+            // The stored length is rounded; its end is the node, exactly.
+            let end = shape[shape.count - 1].coordinate
+            return (end, Geodesy.bearing(from: shape[shape.count - 2].coordinate, to: end), shape.count - 2)
+        }
         var travelled = 0.0
         for segment in 0..<(shape.count - 1) {
             let start = shape[segment].coordinate

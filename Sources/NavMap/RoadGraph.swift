@@ -76,7 +76,8 @@ public final class RoadGraph: Sendable {
     let nodeLayers: ContiguousArray<UInt8>
     let exitReferences: [NodeIndex: String]
     let loadedTiles: Set<RoadTileID>
-    let incompleteNodes: ContiguousArray<Bool>
+    let missingArrivals: [NodeIndex: [RoadTileID]]
+    let incompleteness: ContiguousArray<Incompleteness>
 
     /// Stands for "no edge" in ``edgeOpposites``.
     public static let noEdge = EdgeIndex(rawValue: .max)
@@ -104,7 +105,8 @@ public final class RoadGraph: Sendable {
         firstEdgeOfTile = assembly.firstEdgeOfTile
         exitReferences = assembly.exitReferences
         loadedTiles = assembly.loadedTiles
-        incompleteNodes = assembly.incompleteNodes()
+        missingArrivals = assembly.missingArrivals
+        incompleteness = assembly.incompleteness()
     }
 
     /// Directed edges.
@@ -185,13 +187,22 @@ public final class RoadGraph: Sendable {
 
     /// The tiles that hold further edges at a node but are not loaded, by ascending id.
     public func missingTiles(at node: NodeIndex) -> [RoadTileID] {
-        GraphAssembly.missingTiles(
+        let own = GraphAssembly.missingTiles(
             layers: nodeLayers[node.index], position: nodePositions[node.index], loaded: loadedTiles)
+        return Set(own + (missingArrivals[node] ?? [])).sorted()
     }
 
     /// Whether edges at the node are missing because their tile is not loaded.
     @inline(__always)
-    public func isIncomplete(_ node: NodeIndex) -> Bool { incompleteNodes[node.index] }
+    public func isIncomplete(_ node: NodeIndex) -> Bool { !incompleteness[node.index].isEmpty }
+
+    /// Whether edges that leave the node may be missing because their tile is not loaded.
+    @inline(__always)
+    public func lacksDepartures(_ node: NodeIndex) -> Bool { incompleteness[node.index].contains(.departures) }
+
+    /// Whether edges that lead to the node may be missing because their tile is not loaded.
+    @inline(__always)
+    public func lacksArrivals(_ node: NodeIndex) -> Bool { incompleteness[node.index].contains(.arrivals) }
 
     @inline(__always)
     func locate(_ edge: EdgeIndex) -> (tile: Int, local: Int) {

@@ -13,12 +13,13 @@ public final class RoadTile: @unchecked Sendable {
     let shapeCoordinates: UnsafeBufferPointer<CoordinateRecord>
     let shapeNodeIDs: UnsafeBufferPointer<Int64>
     let attributeRecords: UnsafeBufferPointer<AttributeRecord>
-    private let strings: UnsafeBufferPointer<UInt8>
+    let strings: UnsafeBufferPointer<UInt8>
     let features: UnsafeBufferPointer<FeatureRecord>
     let restrictions: UnsafeBufferPointer<RestrictionRecord>
     let restrictionMembers: UnsafeBufferPointer<RestrictionMemberRecord>
     let indexItems: UnsafeBufferPointer<IndexItemRecord>
     let indexBoxes: UnsafeBufferPointer<BoxRecord>
+    let arrivals: UnsafeBufferPointer<ArrivalRecord>
     let indexLevels: [Int]
 
     /// A view of a tile's bytes, after every offset in them has been checked.
@@ -42,8 +43,9 @@ public final class RoadTile: @unchecked Sendable {
         restrictionMembers = try header.section(.restrictionMembers)
         indexItems = try header.section(.indexItems)
         indexBoxes = try header.section(.indexBoxes)
+        arrivals = try header.section(.arrivals)
         indexLevels = TileLayout.indexLevels(indexItems.count)
-        try validate()
+        try checkRecords()
     }
 
     /// Nodes in the tile.
@@ -77,49 +79,6 @@ public final class RoadTile: @unchecked Sendable {
             crossingTime: limit(record.crossingTime), name: string(record.name), reference: string(record.reference),
             destination: string(record.destination), destinationReference: string(record.destinationReference),
             turnLanes: string(record.turnLanes))
-    }
-
-    private func validate() throws(TileError) {
-        guard shapeCoordinates.count == shapeNodeIDs.count else {
-            throw .corrupt("shapes and their node ids differ in number")
-        }
-        guard indexBoxes.count == indexLevels.reduce(0, +) else { throw .corrupt("the spatial index is incomplete") }
-        var nextEdge = 0
-        for node in nodes {
-            guard Int(node.firstEdge) == nextEdge else { throw .corrupt("a node's edges are out of order") }
-            nextEdge += Int(node.edgeCount)
-        }
-        guard nextEdge == edges.count else { throw .corrupt("edges without a node") }
-        for edge in edges {
-            let head = Int(edge.head & ~TileLayout.externalHead)
-            let heads = edge.head & TileLayout.externalHead != 0 ? externalNodes.count : nodes.count
-            guard head < heads, edge.shapeCount >= 2,
-                Int(edge.shapeStart) + Int(edge.shapeCount) <= shapeCoordinates.count,
-                Int(edge.attributes) < attributeRecords.count,
-                edge.opposite == TileLayout.noIndex || Int(edge.opposite) < edges.count,
-                edge.length >= 0, edge.length.isFinite
-            else { throw .corrupt("an edge points outside the tile") }
-        }
-        for record in attributeRecords {
-            guard RoadClass(rawValue: record.roadClass) != nil, record.freeFlowSpeed > 0, record.freeFlowSpeed.isFinite
-            else { throw .corrupt("road attributes out of range") }
-        }
-        var previousEdge: UInt32 = 0
-        for feature in features {
-            guard feature.edge >= previousEdge, Int(feature.edge) < edges.count,
-                feature.shapeIndex < edges[Int(feature.edge)].shapeCount
-            else { throw .corrupt("a feature lies outside its edge") }
-            previousEdge = feature.edge
-        }
-        for restriction in restrictions
-        where Int(restriction.firstMember) + Int(restriction.memberCount) > restrictionMembers.count {
-            throw .corrupt("a restriction points outside the tile")
-        }
-        for item in indexItems {
-            guard Int(item.edge) < edges.count,
-                Int(item.firstSegment) + Int(item.segmentCount) < Int(edges[Int(item.edge)].shapeCount)
-            else { throw .corrupt("the spatial index points outside the tile") }
-        }
     }
 }
 

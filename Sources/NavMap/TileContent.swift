@@ -39,6 +39,20 @@ public struct TileContent: Sendable {
         case external(Int)
     }
 
+    /// A road of another tile of the same layer that leads to a node of this tile.
+    public struct Arrival: Sendable, Hashable {
+        /// Index of the node in ``TileContent/nodes``.
+        public var node: Int
+        /// Where the road comes from, by its index in ``TileContent/externalNodes``.
+        public var externalNode: Int
+
+        /// An arrival at a node from another tile.
+        public init(node: Int, externalNode: Int) {
+            self.node = node
+            self.externalNode = externalNode
+        }
+    }
+
     /// A node in another tile of the same layer.
     public struct ExternalNode: Sendable {
         /// OSM node id.
@@ -106,15 +120,18 @@ public struct TileContent: Sendable {
     public var id: RoadTileID
     /// The nodes in the tile.
     public var nodes: [Node] = []
-    /// Heads of edges that leave the tile.
+    /// Nodes elsewhere that edges of the tile lead to, or that edges into the tile come from.
     public var externalNodes: [ExternalNode] = []
+    /// Where edges of other tiles end in this one: what tells an open end from a dead one while those tiles are missing.
+    public var arrivals: [Arrival] = []
     /// The edges, sorted by tail.
     public var edges: [Edge] = []
     /// Points of all lines.
     public var shapePoints: [ShapePoint] = []
     /// Distinct attributes.
     public var attributes: [RoadAttributes] = []
-    /// Paths that may not be driven, kept in the tile of their first edge.
+    /// Paths of two or more edges that may not be driven, kept in the tile of their first edge. Those of more than 255 edges are left
+    /// out of the tile: no real restriction has as many.
     public var prohibitedPaths: [[EdgeReference]] = []
 
     /// A tile without content.

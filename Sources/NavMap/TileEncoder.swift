@@ -2,8 +2,10 @@ internal import NavGeo
 
 /// Why a tile's content cannot be encoded: a mistake of the builder that made it.
 public enum TileEncodingError: Error, Sendable, Equatable {
-    /// An edge names a node, shape, opposite or attribute that is not there, or edges are not sorted by tail.
+    /// An edge names a node, shape, opposite or attribute that is not there or not its own, or edges are not sorted by tail.
     case inconsistentEdge(index: Int)
+    /// An arrival names a node that is not there.
+    case inconsistentArrival(index: Int)
     /// More records than the format's 32-bit offsets can address.
     case tooLarge
 }
@@ -24,6 +26,7 @@ public struct TileEncoder {
     private mutating func bytes(of content: TileContent) throws(TileEncodingError) -> [UInt8] {
         let edges = try edgeRecords(content)
         let nodes = nodeRecords(content)
+        let arrivals = try arrivalRecords(content)
         let index = SpatialIndexBuilder(content).build()
         let attributes = content.attributes.map { attributeRecord($0) }
         var features: [FeatureRecord] = []
@@ -36,7 +39,7 @@ public struct TileEncoder {
         }
         var restrictions: [RestrictionRecord] = []
         var members: [RestrictionMemberRecord] = []
-        for path in content.prohibitedPaths {
+        for path in content.prohibitedPaths where (2...TileLayout.longestPath).contains(path.count) {
             restrictions.append(RestrictionRecord(firstMember: UInt32(members.count), memberCount: UInt32(path.count)))
             members += path.map {
                 RestrictionMemberRecord(tailNodeID: $0.tailNodeID, headNodeID: $0.headNodeID, wayID: $0.wayID)
@@ -67,6 +70,7 @@ public struct TileEncoder {
         writer.append(members, as: .restrictionMembers)
         writer.append(index.items, as: .indexItems)
         writer.append(index.boxes, as: .indexBoxes)
+        writer.append(arrivals, as: .arrivals)
         guard writer.bytes.count <= Int(UInt32.max) else { throw .tooLarge }
         return writer.finish()
     }
@@ -99,7 +103,7 @@ public struct TileEncoder {
                 edge.shape.count >= 2, edge.shape.count <= Int(UInt16.max),
                 edge.shape.lowerBound >= 0, edge.shape.upperBound <= content.shapePoints.count,
                 content.attributes.indices.contains(edge.attributes),
-                edge.opposite.map({ content.edges.indices.contains($0) }) ?? true
+                edge.opposite.map({ content.edges.indices.contains($0) && content.edges[$0].opposite == index }) ?? true
             else { throw .inconsistentEdge(index: index) }
             previousTail = edge.tail
             var length = 0.0
@@ -109,10 +113,23 @@ public struct TileEncoder {
             }
             records.append(
                 EdgeRecord(
-                    wayID: edge.wayID, head: head, shapeStart: UInt32(edge.shape.lowerBound), length: Float(length),
+                    wayID: edge.wayID, head: head, shapeStart: UInt32(edge.shape.lowerBound),
+                    length: Float(min(length, Double(TileLayout.longestEdge))),
                     attributes: UInt32(edge.attributes),
                     opposite: edge.opposite.map { UInt32($0) } ?? TileLayout.noIndex,
                     shapeCount: UInt16(edge.shape.count), flags: edge.reversed ? EdgeRecord.reversedShape : 0))
+        }
+        return records
+    }
+
+    private func arrivalRecords(_ content: TileContent) throws(TileEncodingError) -> [ArrivalRecord] {
+        var records: [ArrivalRecord] = []
+        records.reserveCapacity(content.arrivals.count)
+        for (index, arrival) in content.arrivals.enumerated() {
+            guard content.nodes.indices.contains(arrival.node),
+                content.externalNodes.indices.contains(arrival.externalNode)
+            else { throw .inconsistentArrival(index: index) }
+            records.append(ArrivalRecord(node: UInt32(arrival.node), externalNode: UInt32(arrival.externalNode)))
         }
         return records
     }
@@ -136,12 +153,19 @@ public struct TileEncoder {
     }
 
     private mutating func attributeRecord(_ value: RoadAttributes) -> AttributeRecord {
-        AttributeRecord(
+        func bounded(_ value: Float?) -> Float {
+            guard let value, value >= 0 else { return 0 }
+            return value <= TileLayout.greatestQuantity ? value : 0
+        }
+        let speed = max(value.freeFlowSpeed, TileLayout.speeds.lowerBound)
+        return AttributeRecord(
             roadClass: value.roadClass.rawValue, access: value.access.rawValue, lanes: value.lanes ?? 0, reserved: 0,
-            flags: value.flags.rawValue, freeFlowSpeed: value.freeFlowSpeed, speedLimit: value.speedLimit ?? 0,
-            maximumHeight: value.maximumHeight ?? 0, maximumWidth: value.maximumWidth ?? 0,
-            maximumLength: value.maximumLength ?? 0, maximumWeight: value.maximumWeight ?? 0,
-            crossingTime: value.crossingTime ?? 0, name: offset(of: value.name), reference: offset(of: value.reference),
+            flags: value.flags.rawValue, freeFlowSpeed: min(speed, TileLayout.speeds.upperBound),
+            speedLimit: bounded(value.speedLimit),
+            maximumHeight: bounded(value.maximumHeight), maximumWidth: bounded(value.maximumWidth),
+            maximumLength: bounded(value.maximumLength), maximumWeight: bounded(value.maximumWeight),
+            crossingTime: bounded(value.crossingTime), name: offset(of: value.name),
+            reference: offset(of: value.reference),
             destination: offset(of: value.destination), destinationReference: offset(of: value.destinationReference),
             turnLanes: offset(of: value.turnLanes))
     }

@@ -1,21 +1,29 @@
 internal import CZlib
 
 /// The byte layout of a road tile, little-endian; see <doc:RoadTileFormat>.
-enum TileLayout {
-    static let magic: [UInt8] = Array("NAVROAD\0".utf8)
-    static let version: UInt32 = 1
-    static let headerBytes = 64
-    static let sectionAlignment = 8
-    static let noIndex = UInt32.max
-    static let externalHead: UInt32 = 1 << 31
-    static let indexNodeSize = 16
-    static let segmentsPerIndexItem = 8
+package enum TileLayout {
+    package static let magic: [UInt8] = Array("NAVROAD\0".utf8)
+    package static let version: UInt32 = 1
+    package static let headerBytes = 64
+    package static let sectionAlignment = 8
+    package static let noIndex = UInt32.max
+    package static let externalHead: UInt32 = 1 << 31
+    package static let indexNodeSize = 16
+    package static let segmentsPerIndexItem = 8
+    /// The longest prohibited path, edges. Searches keep every prefix of every path, so its square bounds what a tile can ask for.
+    package static let longestPath = 255
+    /// Metres: half of the equator, further than any road or ferry goes.
+    package static let longestEdge: Float = 2e7
+    /// Metres per second that free traffic may be expected at: from a hundredth of walking to an airliner.
+    package static let speeds: ClosedRange<Float> = 0.01...300
+    /// No height, weight, speed limit or crossing time in a tile is greater: metres, tonnes, m/s, seconds.
+    package static let greatestQuantity: Float = 1e7
 
-    enum Section: Int, CaseIterable {
+    package enum Section: Int, CaseIterable {
         case nodes, edges, externalNodes, shapeCoordinates, shapeNodeIDs, attributes, strings, features
-        case restrictions, restrictionMembers, indexItems, indexBoxes
+        case restrictions, restrictionMembers, indexItems, indexBoxes, arrivals
 
-        var recordBytes: Int {
+        package var recordBytes: Int {
             switch self {
             case .nodes: MemoryLayout<NodeRecord>.stride
             case .edges: MemoryLayout<EdgeRecord>.stride
@@ -29,23 +37,24 @@ enum TileLayout {
             case .restrictionMembers: MemoryLayout<RestrictionMemberRecord>.stride
             case .indexItems: MemoryLayout<IndexItemRecord>.stride
             case .indexBoxes: MemoryLayout<BoxRecord>.stride
+            case .arrivals: MemoryLayout<ArrivalRecord>.stride
             }
         }
     }
 
-    static let tableBytes = Section.allCases.count * 8
-    static let firstSectionOffset = headerBytes + tableBytes
+    package static let tableBytes = Section.allCases.count * 8
+    package static let firstSectionOffset = headerBytes + tableBytes
 
-    enum HeaderOffset {
-        static let version = 8
-        static let tile = 12
-        static let fileLength = 16
-        static let checksum = 28
-        static let bounds = 32
+    package enum HeaderOffset {
+        package static let version = 8
+        package static let tile = 12
+        package static let fileLength = 16
+        package static let checksum = 28
+        package static let bounds = 32
     }
 
     /// The CRC-32 of a tile's bytes, the checksum field taken as zero.
-    static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         func update(_ value: UInt, _ part: UnsafeRawBufferPointer) -> UInt {
             var value = value
             var rest = part[...]
@@ -65,7 +74,7 @@ enum TileLayout {
     }
 
     /// The number of boxes on each level of a packed R-tree over `count` items, leaves first.
-    static func indexLevels(_ count: Int) -> [Int] {
+    package static func indexLevels(_ count: Int) -> [Int] {
         guard count > 0 else { return [] }
         var levels = [count]
         while let last = levels.last, last > 1 { levels.append((last + indexNodeSize - 1) / indexNodeSize) }
@@ -73,90 +82,95 @@ enum TileLayout {
     }
 }
 
-struct NodeRecord {
-    var osmID: Int64
-    var latitudeE7: Int32
-    var longitudeE7: Int32
-    var firstEdge: UInt32
-    var edgeCount: UInt16
-    var flags: UInt16
-    var exitReference: UInt32
-    var layers: UInt32
+package struct NodeRecord {
+    package var osmID: Int64
+    package var latitudeE7: Int32
+    package var longitudeE7: Int32
+    package var firstEdge: UInt32
+    package var edgeCount: UInt16
+    package var flags: UInt16
+    package var exitReference: UInt32
+    package var layers: UInt32
 }
 
-struct EdgeRecord {
-    var wayID: Int64
-    var head: UInt32
-    var shapeStart: UInt32
-    var length: Float
-    var attributes: UInt32
-    var opposite: UInt32
-    var shapeCount: UInt16
-    var flags: UInt16
+package struct EdgeRecord {
+    package var wayID: Int64
+    package var head: UInt32
+    package var shapeStart: UInt32
+    package var length: Float
+    package var attributes: UInt32
+    package var opposite: UInt32
+    package var shapeCount: UInt16
+    package var flags: UInt16
 
     static let reversedShape: UInt16 = 1
 }
 
-struct ExternalNodeRecord {
-    var osmID: Int64
-    var latitudeE7: Int32
-    var longitudeE7: Int32
+package struct ExternalNodeRecord {
+    package var osmID: Int64
+    package var latitudeE7: Int32
+    package var longitudeE7: Int32
 }
 
-struct CoordinateRecord {
-    var latitudeE7: Int32
-    var longitudeE7: Int32
+package struct ArrivalRecord {
+    package var node: UInt32
+    package var externalNode: UInt32
 }
 
-struct AttributeRecord {
-    var roadClass: UInt8
-    var access: UInt8
-    var lanes: UInt8
-    var reserved: UInt8
-    var flags: UInt32
-    var freeFlowSpeed: Float
-    var speedLimit: Float
-    var maximumHeight: Float
-    var maximumWidth: Float
-    var maximumLength: Float
-    var maximumWeight: Float
-    var crossingTime: Float
-    var name: UInt32
-    var reference: UInt32
-    var destination: UInt32
-    var destinationReference: UInt32
-    var turnLanes: UInt32
+package struct CoordinateRecord {
+    package var latitudeE7: Int32
+    package var longitudeE7: Int32
 }
 
-struct FeatureRecord {
-    var edge: UInt32
-    var shapeIndex: UInt16
-    var kind: UInt8
-    var reserved: UInt8
+package struct AttributeRecord {
+    package var roadClass: UInt8
+    package var access: UInt8
+    package var lanes: UInt8
+    package var reserved: UInt8
+    package var flags: UInt32
+    package var freeFlowSpeed: Float
+    package var speedLimit: Float
+    package var maximumHeight: Float
+    package var maximumWidth: Float
+    package var maximumLength: Float
+    package var maximumWeight: Float
+    package var crossingTime: Float
+    package var name: UInt32
+    package var reference: UInt32
+    package var destination: UInt32
+    package var destinationReference: UInt32
+    package var turnLanes: UInt32
 }
 
-struct RestrictionRecord {
-    var firstMember: UInt32
-    var memberCount: UInt32
+package struct FeatureRecord {
+    package var edge: UInt32
+    package var shapeIndex: UInt16
+    package var kind: UInt8
+    package var reserved: UInt8
 }
 
-struct RestrictionMemberRecord {
-    var tailNodeID: Int64
-    var headNodeID: Int64
-    var wayID: Int64
+package struct RestrictionRecord {
+    package var firstMember: UInt32
+    package var memberCount: UInt32
 }
 
-struct IndexItemRecord {
-    var edge: UInt32
-    var firstSegment: UInt16
-    var segmentCount: UInt16
+package struct RestrictionMemberRecord {
+    package var tailNodeID: Int64
+    package var headNodeID: Int64
+    package var wayID: Int64
 }
 
-struct BoxRecord {
-    var south: Int32
-    var west: Int32
-    var north: Int32
-    var east: Int32
+package struct IndexItemRecord {
+    package var edge: UInt32
+    package var firstSegment: UInt16
+    package var segmentCount: UInt16
+}
+
+package struct BoxRecord {
+    package var south: Int32
+    package var west: Int32
+    package var north: Int32
+    package var east: Int32
 
     static let empty = BoxRecord(south: .max, west: .max, north: .min, east: .min)
 

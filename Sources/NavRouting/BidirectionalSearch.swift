@@ -40,16 +40,17 @@ struct BidirectionalSearch {
             for (target, destination) in destinations.enumerated()
             where destination.edge == origin.edge && destination.offset >= origin.offset {
                 let cost = metric.cost(of: origin.edge, from: origin.offset, to: destination.offset)
-                best.improve(direct: (index, target), cost: cost &+ origin.penalty &+ destination.penalty)
+                best.improve(direct: (index, target), cost: saturating(cost, origin.penalty, destination.penalty))
             }
             let length = Double(turns.graph.edgeLengths[origin.edge.index])
             workspace.forward.improve(
                 origin.edge.rawValue,
-                cost: metric.cost(of: origin.edge, from: origin.offset, to: length) &+ origin.penalty,
+                cost: saturating(metric.cost(of: origin.edge, from: origin.offset, to: length), origin.penalty),
                 parent: terminal(index))
         }
         for (index, destination) in destinations.enumerated() where metric.allows(destination.edge) {
-            let tail = metric.cost(of: destination.edge, from: 0, to: destination.offset) &+ destination.penalty
+            let tail = saturating(
+                metric.cost(of: destination.edge, from: 0, to: destination.offset), destination.penalty)
             open.noteBackward(turns.graph.edgeTails[destination.edge.index], turns.graph, cost: tail)
             for state in states(on: destination.edge) {
                 relaxBackward(into: state, tail: tail, parent: terminal(index), &best)
@@ -67,10 +68,7 @@ struct BidirectionalSearch {
                 settleBackward(&best, &open)
             }
         }
-        if best.cost == .max { drain(&open) }
-        let missing = open.missing(
-            turns.graph, best: best.cost, forwardFrontier: workspace.forward.frontier,
-            backwardFrontier: workspace.backward.frontier)
+        let missing = missingTiles(best.cost, &open)
         if !missing.isEmpty { return .tilesNeeded(missing) }
         return best.cost == .max ? .unreachable : path(best, origins, destinations)
     }
@@ -124,11 +122,34 @@ struct BidirectionalSearch {
         relaxBackward(into: entry.state, tail: tail, parent: entry.state, &best)
     }
 
-    /// Without a path, what lies open at either end is known only when both searches have run dry.
-    private func drain(_ open: inout OpenEnds) {
-        var ignored = Meeting()
-        while workspace.forward.frontier != .max { settleForward(&ignored, &open) }
-        while workspace.backward.frontier != .max { settleBackward(&ignored, &open) }
+    /// The tiles without which a route as cheap as `best` cannot be ruled out, by ascending id.
+    ///
+    /// Such a route leaves the loaded tiles at an open end that the forward search reaches and returns at one that the backward search
+    /// reaches. Where one search has found an end, the other goes on until all that lie near enough are known; without a path that
+    /// means until it has run dry. Equal costs count: turns at open ends may cost more than is known.
+    private func missingTiles(_ best: UInt32, _ open: inout OpenEnds) -> [RoadTileID] {
+        var settled = Meeting()
+        while true {
+            if mayUndercut(best, open.least.forward, workspace.backward.frontier) {
+                settleBackward(&settled, &open)
+            } else if mayUndercut(best, workspace.forward.frontier, open.least.backward) {
+                settleForward(&settled, &open)
+            } else {
+                break
+            }
+        }
+        return open.missing(turns.graph) { mayUndercut(best, $0, $1) }
+    }
+
+    /// Whether a way of two parts of these costs, each `UInt32.max` when there is none, may be as cheap as `best`.
+    private func mayUndercut(_ best: UInt32, _ forward: UInt32, _ backward: UInt32) -> Bool {
+        guard forward != .max, backward != .max else { return false }
+        return best == .max || UInt64(forward) + UInt64(backward) <= UInt64(best)
+    }
+
+    /// A sum of costs; what no label can hold stays just below it.
+    private func saturating(_ costs: UInt32...) -> UInt32 {
+        UInt32(min(costs.reduce(0) { $0 + UInt64($1) }, UInt64(Metric.forbidden - 1)))
     }
 
     private func path(_ meeting: Meeting, _ origins: [EdgePosition], _ destinations: [EdgePosition]) -> Result {
@@ -184,28 +205,30 @@ private struct Meeting {
 private struct OpenEnds {
     private var forward: [(node: NodeIndex, cost: UInt32)] = []
     private var backward: [(node: NodeIndex, cost: UInt32)] = []
+    /// The least cost of each side's ends, `UInt32.max` without any.
+    private(set) var least: (forward: UInt32, backward: UInt32) = (.max, .max)
 
+    @inline(__always)
     mutating func noteForward(_ node: NodeIndex, _ graph: RoadGraph, cost: UInt32) {
-        if graph.isIncomplete(node) { forward.append((node, cost)) }
+        guard graph.lacksDepartures(node) else { return }
+        forward.append((node, cost))
+        least.forward = min(least.forward, cost)
     }
 
+    @inline(__always)
     mutating func noteBackward(_ node: NodeIndex, _ graph: RoadGraph, cost: UInt32) {
-        if graph.isIncomplete(node) { backward.append((node, cost)) }
+        guard graph.lacksArrivals(node) else { return }
+        backward.append((node, cost))
+        least.backward = min(least.backward, cost)
     }
 
-    /// The tiles without which a route cheaper than `best` cannot be ruled out.
-    ///
-    /// Such a route leaves the loaded tiles at an open end that the forward search reaches and returns at one that the backward search
-    /// reaches; what a search has not settled costs at least its frontier.
-    func missing(_ graph: RoadGraph, best: UInt32, forwardFrontier: UInt32, backwardFrontier: UInt32) -> [RoadTileID] {
-        let leastForward = min(forward.map(\.cost).min() ?? .max, forwardFrontier)
-        let leastBackward = min(backward.map(\.cost).min() ?? .max, backwardFrontier)
-        guard leastForward != .max, leastBackward != .max else { return [] }
+    /// The tiles at ends that together with the nearest end of the other side satisfy `mayUndercut`.
+    func missing(_ graph: RoadGraph, _ mayUndercut: (UInt32, UInt32) -> Bool) -> [RoadTileID] {
         var tiles: Set<RoadTileID> = []
-        for end in forward where UInt64(end.cost) + UInt64(leastBackward) < UInt64(best) {
+        for end in forward where mayUndercut(end.cost, least.backward) {
             tiles.formUnion(graph.missingTiles(at: end.node))
         }
-        for end in backward where UInt64(end.cost) + UInt64(leastForward) < UInt64(best) {
+        for end in backward where mayUndercut(least.forward, end.cost) {
             tiles.formUnion(graph.missingTiles(at: end.node))
         }
         return tiles.sorted()

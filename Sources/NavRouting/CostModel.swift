@@ -19,6 +19,9 @@ public struct CostModel: Sendable, Hashable {
     /// Seconds that a toll booth or gate takes.
     public static let boothDuration = 15.0
 
+    /// What even the slowest vehicle does, m/s: keeps times finite.
+    static let slowestSpeed = 0.01
+
     /// Costs for a vehicle.
     public init(profile: VehicleProfile = VehicleProfile()) { self.profile = profile }
 
@@ -27,7 +30,7 @@ public struct CostModel: Sendable, Hashable {
         if traits.roadClass == .ferry, let crossing = traits.crossingTime, edgeLength > 0 {
             return Double(crossing) * length / edgeLength
         }
-        return length / Double(min(traits.freeFlowSpeed, profile.maximumSpeed))
+        return length / max(Double(min(traits.freeFlowSpeed, profile.maximumSpeed)), CostModel.slowestSpeed)
     }
 
     /// Seconds that turning by an angle takes where roads meet.
@@ -71,10 +74,11 @@ public final class Metric: Sendable {
         for state in 0..<turns.stateCount {
             let first = turns.edge(of: TurnState(state))
             guard edgeCosts[first.index] != Metric.forbidden else { continue }
+            let node = pricing.node(after: first)
             for arc in turns.arcs(from: TurnState(state)) {
                 let second = turns.edge(of: turns.target(of: arc))
                 guard edgeCosts[second.index] != Metric.forbidden else { continue }
-                if let turn = pricing.turn(first, second) {
+                if let turn = pricing.turn(first, second, at: node) {
                     arcCosts[arc] = milliseconds(turn.duration + turn.penalty)
                 }
             }
@@ -101,16 +105,19 @@ public final class Metric: Sendable {
         return UInt32((Double(edgeCosts[edge.index]) * min(max((end - start) / length, 0), 1)).rounded())
     }
 
-    /// Seconds on the clock for part of an edge.
+    /// Seconds on the clock for part of an edge, its share of the edge's signals and booths included.
     public func duration(of edge: EdgeIndex, from start: Double, to end: Double) -> Double {
-        model.duration(
-            length: end - start, traits: turns.graph.traits(of: edge),
-            edgeLength: Double(turns.graph.edgeLengths[edge.index]))
+        let length = Double(turns.graph.edgeLengths[edge.index])
+        guard length > 0 else { return 0 }
+        let driving = model.duration(length: length, traits: turns.graph.traits(of: edge), edgeLength: length)
+        return (driving + Pricing.stopDuration(turns.graph, edge)) * min(max((end - start) / length, 0), 1)
     }
 
     /// Seconds on the clock for the turn from one edge into the next.
     public func turnDuration(from first: EdgeIndex, to second: EdgeIndex) -> Double {
-        Pricing.turnDuration(turns.graph, first, second, junction: Pricing.isJunction(turns.graph, first, self))
+        var usable = 0
+        for edge in turns.graph.outgoing(turns.graph.edgeHeads[first.index]) where allows(edge) { usable += 1 }
+        return Pricing.turnDuration(turns.graph, first, second, isJunction: usable > 2)
     }
 }
 
@@ -164,31 +171,47 @@ private struct Pricing {
         }
     }
 
-    /// Seconds and penalty of a turn; nil when the vehicle may not make it.
-    func turn(_ first: EdgeIndex, _ second: EdgeIndex) -> (duration: Double, penalty: Double)? {
-        let usable = graph.outgoing(graph.edgeHeads[first.index]).filter { edgeCosts[$0.index] != Metric.forbidden }
-        if second == graph.edgeOpposites[first.index] {
-            let node = graph.edgeHeads[first.index]
-            guard usable.count == 1 || graph.nodeFlags[node.index].contains(.turningCircle) else { return nil }
-        }
-        let penalty = restricted[second.index] && !restricted[first.index] ? CostModel.restrictedEntryPenalty : 0
-        return (Pricing.turnDuration(graph, first, second, junction: usable.count > 2), penalty)
+    /// What a node means to those who arrive there.
+    struct Node {
+        /// More than two ways to go on, turning round included.
+        var isJunction: Bool
+        var allowsUTurn: Bool
+        /// A barrier stands there: the only way on is back.
+        var isBarred: Bool
     }
 
-    static func isJunction(_ graph: RoadGraph, _ first: EdgeIndex, _ metric: Metric) -> Bool {
+    /// The node that an edge leads to. Where edges are missing with their tiles a dead end cannot be told, so nobody turns round there.
+    func node(after edge: EdgeIndex) -> Node {
+        let node = graph.edgeHeads[edge.index]
         var usable = 0
-        for edge in graph.outgoing(graph.edgeHeads[first.index]) where metric.allows(edge) { usable += 1 }
-        return usable > 2
+        for next in graph.outgoing(node) where edgeCosts[next.index] != Metric.forbidden { usable += 1 }
+        let isDeadEnd = usable == 1 && !graph.lacksDepartures(node)
+        let flags = graph.nodeFlags[node.index]
+        let isBarred = flags.contains(.impassable)
+        return Node(
+            isJunction: usable > 2, allowsUTurn: isDeadEnd || isBarred || flags.contains(.turningCircle),
+            isBarred: isBarred)
+    }
+
+    /// Seconds and penalty of a turn; nil when the vehicle may not make it.
+    func turn(_ first: EdgeIndex, _ second: EdgeIndex, at node: Node) -> (duration: Double, penalty: Double)? {
+        if second == graph.edgeOpposites[first.index] {
+            if !node.allowsUTurn { return nil }
+        } else if node.isBarred {
+            return nil
+        }
+        let penalty = restricted[second.index] && !restricted[first.index] ? CostModel.restrictedEntryPenalty : 0
+        return (Pricing.turnDuration(graph, first, second, isJunction: node.isJunction), penalty)
     }
 
     /// Seconds of a turn at a node.
-    static func turnDuration(_ graph: RoadGraph, _ first: EdgeIndex, _ second: EdgeIndex, junction: Bool) -> Double {
+    static func turnDuration(_ graph: RoadGraph, _ first: EdgeIndex, _ second: EdgeIndex, isJunction: Bool) -> Double {
         let flags = graph.nodeFlags[graph.edgeHeads[first.index].index]
         var duration = 0.0
         if flags.contains(.trafficSignals) { duration += CostModel.signalDuration }
         if !flags.isDisjoint(with: [.tollBooth, .gate]) { duration += CostModel.boothDuration }
         if second == graph.edgeOpposites[first.index] { return duration + CostModel.uTurnDuration }
-        guard junction else { return duration }
+        guard isJunction else { return duration }
         let angle = Angle.difference(
             from: Double(graph.edgeEndBearings[first.index]), to: Double(graph.edgeStartBearings[second.index]))
         let left = graph.traits(of: first).flags.contains(.leftHandTraffic)

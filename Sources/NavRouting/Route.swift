@@ -117,8 +117,11 @@ public struct Route: Sendable, Equatable {
 public struct RouteRequest: Sendable, Hashable {
     /// Start, points on the way and destination, at least two.
     public var waypoints: [Waypoint]
-    /// How far from a road a waypoint may lie, metres.
+    /// How far from a road a waypoint may lie, metres, 0 ... ``greatestSnapRadius``.
     public var snapRadius: Double
+
+    /// The greatest ``snapRadius`` that is answered, metres.
+    public static let greatestSnapRadius = 100_000.0
 
     /// A request for a shortest-time route.
     public init(waypoints: [Waypoint], snapRadius: Double = 1_000) {

@@ -24,6 +24,14 @@ public struct Router: Sendable {
         for (index, waypoint) in request.waypoints.enumerated() where !waypoint.coordinate.isValid {
             return .invalid("waypoint \(index) is not a position on Earth")
         }
+        for (index, waypoint) in request.waypoints.enumerated() {
+            guard waypoint.bearing?.isFinite ?? true, waypoint.bearingTolerance >= 0 else {
+                return .invalid("waypoint \(index) has a bearing or a tolerance that is no angle")
+            }
+        }
+        guard (0...RouteRequest.greatestSnapRadius).contains(request.snapRadius) else {
+            return .invalid("the snap radius is not within 0 ... \(Int(RouteRequest.greatestSnapRadius)) m")
+        }
         let snapper = Snapper(metric: metric)
         var nearest: [[EdgeProjection]] = []
         for (index, waypoint) in request.waypoints.enumerated() {
@@ -63,12 +71,15 @@ public struct Router: Sendable {
             var cost: UInt64
             var legs: [LegPath]
         }
-        var arrivals: [Arrival?] = places[0].map { Arrival(cost: UInt64($0.penalty), legs: []) }
+        var arrivals: [Arrival?] = places[0].map { _ in Arrival(cost: 0, legs: []) }
         for index in 1..<places.count {
             var next: [Arrival?] = Array(repeating: nil, count: places[index].count)
             var missing: Set<RoadTileID> = []
             for (from, place) in places[index - 1].enumerated() {
                 guard let (arrival, turned) = departure(from, at: index - 1) else { continue }
+                // The way to a waypoint beside the road is paid on arrival there, once.
+                var place = place
+                if index > 1 { place.penalty = 0 }
                 for (to, destination) in places[index].enumerated() {
                     switch search.run(from: [place], to: [destination]) {
                     case .unreachable: continue

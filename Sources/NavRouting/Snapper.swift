@@ -10,18 +10,25 @@ struct Snapper {
 
     let metric: Metric
 
-    /// The nearest road's permitted directions.
+    /// Roads that pass within this distance of the nearest road's nearest point meet it there, metres.
+    static let meetingDistance = 0.1
+
+    /// The nearest road's permitted directions; where the nearest point is one where roads meet, those of all of them.
     func nearest(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
-        let usable = candidates(waypoint, radius: radius)
+        let usable = candidates(waypoint, radius: radius, atLeast: 1)
         guard let first = usable.first else { return [] }
-        // Both directions of a road are equally near; a second road that happens to be as near is not meant.
         let opposite = metric.turns.graph.opposite(first.edge)
-        return usable.filter { $0.edge == first.edge || $0.edge == opposite }
+        return usable.filter { hit in
+            if hit.edge == first.edge || hit.edge == opposite { return true }
+            return hit.distance - first.distance < Snapper.meetingDistance
+                && Geodesy.distance(hit.coordinate, first.coordinate) < Snapper.meetingDistance
+        }
     }
 
     /// Permitted edges around a waypoint, the nearest first, each road in up to two directions.
     func around(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
-        Array(candidates(waypoint, radius: radius).prefix(Snapper.alternativeRoads * 2))
+        let count = Snapper.alternativeRoads * 2
+        return Array(candidates(waypoint, radius: radius, atLeast: count).prefix(count))
     }
 
     /// A candidate as a place for a search; `detour` adds what being away from it costs.
@@ -31,7 +38,7 @@ struct Snapper {
             penalty: detour ? UInt32(min(candidate.distance * Snapper.approachCost, 1e9)) : 0)
     }
 
-    private func candidates(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
+    private func candidates(_ waypoint: Waypoint, radius: Double, atLeast count: Int) -> [EdgeProjection] {
         // Most waypoints lie on a road: look close first, so that the wide search is the exception.
         var reach = 40.0
         while true {
@@ -39,7 +46,7 @@ struct Snapper {
                 metric.allows(hit.edge)
                     && (waypoint.bearing.map { Angle.separation($0, hit.bearing) <= waypoint.bearingTolerance } ?? true)
             }
-            if !hits.isEmpty || reach >= radius { return hits }
+            if hits.count >= count || reach >= radius { return hits }
             reach *= 4
         }
     }

@@ -95,7 +95,6 @@ struct RestrictionAutomaton {
     private var prefixes: [[EdgeIndex]] = []
     private var stateOfPrefix: [[EdgeIndex]: TurnState] = [:]
     private var forbidden: Set<[EdgeIndex]> = []
-    private var longest = 2
     private var forbiddenEnds: Set<EdgeIndex> = []
     private var continuing: Set<EdgeIndex> = []
 
@@ -103,7 +102,6 @@ struct RestrictionAutomaton {
         self.edgeCount = edgeCount
         for path in paths where path.count >= 2 {
             forbidden.insert(path)
-            longest = max(longest, path.count)
             if let last = path.last { forbiddenEnds.insert(last) }
             guard path.count > 2 else { continue }
             for length in 2..<path.count {

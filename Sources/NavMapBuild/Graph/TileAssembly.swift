@@ -16,6 +16,8 @@ struct TileAssembly: Sendable {
     /// For each node: a bit for each layer in which it has edges; whether edges of other tiles touch it.
     private var layerMasks: ContiguousArray<UInt8>
     private var isShared: ContiguousArray<Bool>
+    /// Edges that end in another tile than they start in: the tile they end in and their ends, by tile.
+    private var arrivals: [(tile: UInt32, head: UInt32, tail: UInt32)] = []
     /// Edges that a tile's restrictions begin with, by tile.
     private var pathsOfTile: [UInt32: [Int]] = [:]
     private let restrictions: Restrictions
@@ -87,6 +89,7 @@ struct TileAssembly: Sendable {
 
     private mutating func markShared() {
         var shared = isShared
+        var crossing = arrivals
         for node in shared.indices { shared[node] = layerMasks[node] & (layerMasks[node] &- 1) != 0 }
         network.forEachEdge { edge in
             let tiles = nodeTiles[Int(layer(edge).rawValue)]
@@ -94,9 +97,11 @@ struct TileAssembly: Sendable {
             if tiles[tail] != tiles[head] {
                 shared[tail] = true
                 shared[head] = true
+                crossing.append((tiles[head], UInt32(head), UInt32(tail)))
             }
         }
         isShared = shared
+        arrivals = crossing.sorted { $0 < $1 }
     }
 
     /// The content of the tile with an index in ``tiles``.
@@ -113,6 +118,7 @@ struct TileAssembly: Sendable {
         var parts = TileParts(content: content)
         for edge in edges { parts.numbers[edge] = parts.numbers.count }
         for edge in edges { append(edge, to: &parts, tile, layer) }
+        appendArrivals(to: &parts, tile)
         for path in pathsOfTile[tile.rawValue] ?? [] {
             parts.content.prohibitedPaths.append(restrictions.paths[path].map(reference))
         }
@@ -181,6 +187,24 @@ struct TileAssembly: Sendable {
                 wayID: data.ways.ids[Int(network.roads.ways[Int(network.segmentRoads[segment])])],
                 shape: shape, reversed: edge.isBackward, opposite: parts.numbers[opposite],
                 attributes: attributes(network.attributes(edge), &parts), features: features(edge)))
+    }
+
+    private func appendArrivals(to parts: inout TileParts, _ tile: RoadTileID) {
+        var low = 0
+        var high = arrivals.count
+        while low < high {
+            let middle = (low + high) / 2
+            if arrivals[middle].tile < tile.rawValue { low = middle + 1 } else { high = middle }
+        }
+        var previous: (head: UInt32, tail: UInt32)?
+        for arrival in arrivals[low...].prefix(while: { $0.tile == tile.rawValue }) {
+            // Two roads may join the same nodes.
+            if let previous, previous == (arrival.head, arrival.tail) { continue }
+            previous = (arrival.head, arrival.tail)
+            let node = Int(localIndexes[Int(tile.layer.rawValue)][Int(arrival.head)])
+            parts.content.arrivals.append(
+                TileContent.Arrival(node: node, externalNode: external(arrival.tail, &parts)))
+        }
     }
 
     private func appendShape(_ segment: Int, to parts: inout TileParts) -> Range<Int> {

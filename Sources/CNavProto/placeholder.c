@@ -1,1 +1,0 @@
-// generated code lives here

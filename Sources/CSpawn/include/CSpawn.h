@@ -1,0 +1,51 @@
+// Starts processes that cannot outlive the process that started them. No Swift may run between fork and exec: hence C.
+#ifndef CSPAWN_H
+#define CSPAWN_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/// What to start. Every pointer must stay valid during the call only.
+struct cspawn_request {
+    const char *path;           ///< absolute path of the executable
+    char *const *argv;          ///< ends with NULL
+    char *const *envp;          ///< ends with NULL
+    int output;                 ///< becomes stdout
+    int error;                  ///< becomes stderr
+    int guardian;               ///< of `cspawn_guardian_start`, which is told of the new group before exec; or -1
+};
+
+/// Starts a process in its own process group, with stdin from /dev/null, no inherited descriptor above 2, default signal
+/// dispositions and an empty signal mask. The kernel kills it (SIGKILL) when the calling *thread* ends, so call from a
+/// thread that lives as long as the processes should. Returns 0 and the pid, or the errno of the step that failed, which
+/// `*step` names ("fork", "execve", ...).
+int cspawn_start(const struct cspawn_request *request, pid_t *pid, const char **step);
+
+/// A descriptor that becomes readable when the process ends, close-on-exec; -1 with errno on failure.
+int cspawn_pidfd(pid_t pid);
+
+/// How a child ended, without reaping it: 0 still runs, 1 exited with `*status`, 2 killed by signal `*status`, -1 unknown child.
+int cspawn_peek(pid_t pid, int *status);
+
+/// Starts a guardian: a process that holds one end of a socket and, when the other end is closed (the caller ended, by
+/// kill -9 too), kills the process groups it was told of that are still registered. Children of children are so reached
+/// as well, which the parent-death signal alone does not do. Returns the caller's end and the guardian's pid, or -1 with errno.
+int cspawn_guardian_start(pid_t *pid);
+
+/// Removes a process group from the guardian's list: call it before its leader is reaped, while its id is still its own.
+void cspawn_guardian_forget(int guardian, pid_t group);
+
+/// A pipe with a close-on-exec flag on both ends and a read end that does not block. Returns 0, or errno.
+int cspawn_pipe(int ends[2]);
+
+/// The process's environment, ended by NULL.
+char *const *cspawn_environment(void);
+
+/// From now on SIGINT, SIGTERM and SIGHUP (unless it was ignored: nohup) write their number as one byte to `descriptor`, and
+/// SIGPIPE is ignored. Unblocks them in the calling thread, which may have inherited a mask.
+void cspawn_watch_signals(int descriptor);
+
+/// Gives SIGINT, SIGTERM, SIGHUP and SIGPIPE back the dispositions they had before `cspawn_watch_signals`, and the calling thread its mask.
+void cspawn_unwatch_signals(void);
+
+#endif

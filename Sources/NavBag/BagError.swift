@@ -1,0 +1,51 @@
+/// What went wrong while reading or writing a bag, where in the file, and what to do about it.
+public struct BagError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of a ``BagError``; new kinds may be added.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The kind as one word in lower camel case.
+        public let description: String
+
+        private init(_ name: String) { description = name }
+
+        /// The file does not begin with the MCAP magic bytes.
+        public static let notMCAP = Code("notMCAP")
+        /// The file ends before a record does.
+        public static let truncated = Code("truncated")
+        /// A record contradicts the format or itself.
+        public static let malformed = Code("malformed")
+        /// Stored and computed CRC-32 differ.
+        public static let crcMismatch = Code("crcMismatch")
+        /// A chunk is compressed with something other than zstd, lz4 or nothing.
+        public static let unsupportedCompression = Code("unsupportedCompression")
+        /// A size or a count exceeds a configured limit or one of the format.
+        public static let limitExceeded = Code("limitExceeded")
+        /// An argument of the caller makes no sense, such as an unknown channel.
+        public static let invalidArgument = Code("invalidArgument")
+        /// The operating system refused to open, read or write.
+        public static let io = Code("io")
+        /// The sink refused bytes; the writer accepts nothing more.
+        public static let sinkFailed = Code("sinkFailed")
+        /// The writer was closed before.
+        public static let closed = Code("closed")
+    }
+
+    /// The kind of error.
+    public let code: Code
+    /// The byte offset in the bag, where there is one.
+    public let offset: Int?
+    /// One line in words.
+    public let reason: String
+
+    /// An error of one kind at one place.
+    public init(_ code: Code, _ reason: String, offset: Int? = nil) {
+        self.code = code
+        self.offset = offset
+        self.reason = reason
+    }
+
+    /// The reason, with the byte offset where it is known.
+    public var description: String {
+        guard let offset else { return reason }
+        return "\(reason) (at byte \(offset))"
+    }
+}

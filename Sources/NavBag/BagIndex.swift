@@ -1,0 +1,163 @@
+/// What a bag holds and where, without the messages: from its summary, or from reading it through.
+public struct BagIndex: Hashable, Sendable {
+    /// Where the index came from.
+    public enum Origin: Hashable, Sendable {
+        /// The summary at the end of the bag.
+        case summary
+        /// The whole bag was read, because it has no usable summary or the options ask for it.
+        case scan(BagEnding, BagDamage)
+    }
+
+    /// Where the index came from.
+    public internal(set) var origin: Origin
+    /// All schemas by id.
+    public internal(set) var schemas: [BagSchema] = []
+    /// All channels by id.
+    public internal(set) var channels: [BagChannel] = []
+    /// Where the messages lie, in file order.
+    public internal(set) var spans: [BagSpan] = []
+    /// The attachments, in file order.
+    public internal(set) var attachments: [BagRecordLocation] = []
+    /// The metadata records, in file order.
+    public internal(set) var metadata: [BagRecordLocation] = []
+    /// Messages in all; nil where a summary does not say.
+    public internal(set) var messageCount: UInt64?
+    /// The earliest and the latest log time, ns; nil without messages or where a summary does not say.
+    public internal(set) var timeRange: ClosedRange<UInt64>?
+    /// Messages, first and last log time by channel id; from a summary only the count.
+    var tallies: [UInt16: Tally] = [:]
+
+    struct Tally: Hashable, Sendable {
+        var count: UInt64 = 0
+        var times: ClosedRange<UInt64>?
+
+        mutating func add(_ time: UInt64) {
+            count += 1
+            times = times.map { min($0.lowerBound, time)...max($0.upperBound, time) } ?? time...time
+        }
+    }
+
+    init(origin: Origin) { self.origin = origin }
+
+    /// The channel of an id.
+    public func channel(_ id: UInt16) -> BagChannel? {
+        let place = channels.partitioningIndex { $0.id >= id }
+        return place < channels.count && channels[place].id == id ? channels[place] : nil
+    }
+
+    /// The schema of an id.
+    public func schema(_ id: UInt16) -> BagSchema? {
+        let place = schemas.partitioningIndex { $0.id >= id }
+        return place < schemas.count && schemas[place].id == id ? schemas[place] : nil
+    }
+
+    /// The channels of a topic: mostly one, more when several publishers were recorded apart.
+    public func channels(topic: String) -> [BagChannel] { channels.filter { $0.topic == topic } }
+}
+
+extension Array {
+    fileprivate func partitioningIndex(where isSecond: (Element) -> Bool) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = low + (high - low) / 2
+            if isSecond(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
+// MARK: - From reading it through
+
+extension BagIndex {
+    /// Reads the whole bag, damaged or not. Throws what ``MCAPLinearReader`` throws.
+    static func scan(_ source: some ByteSource, options: BagReadOptions) throws(BagError) -> BagIndex {
+        var index = BagIndex(origin: .summary)
+        var reader = try MCAPLinearReader(source, options: options)
+        var total = Tally()
+        // Dense by channel id, as far as ids go: messages come from known channels only.
+        var tallies: ContiguousArray<Tally> = []
+        while let item = try reader.advance() {
+            switch item {
+            case .block(_, var span):
+                var here = Tally()
+                let missing = reader.known.selection.count - tallies.count
+                if missing > 0 { tallies.append(contentsOf: repeatElement(Tally(), count: missing)) }
+                while let message = reader.nextInBlock() {
+                    here.add(message.logTime)
+                    tallies[Int(message.channelID)].add(message.logTime)
+                }
+                guard let times = here.times else {
+                    if span.kind != .bare { index.spans.append(span) }
+                    continue
+                }
+                span.startTime = times.lowerBound
+                span.endTime = times.upperBound
+                index.spans.append(span)
+                total.count += here.count
+                total.times =
+                    total.times.map {
+                        min($0.lowerBound, times.lowerBound)...max($0.upperBound, times.upperBound)
+                    } ?? times
+            case .attachment(let offset, let length):
+                do throws(BagError) {
+                    let name = try source.attachment(offset, length, checkCRC: options.checkCRC).name
+                    index.attachments.append(BagRecordLocation(name: name, offset: offset, length: length))
+                } catch {
+                    reader.note(error)
+                }
+            case .metadata(let offset, let length):
+                do throws(BagError) {
+                    let name = try source.metadata(offset, length).name
+                    index.metadata.append(BagRecordLocation(name: name, offset: offset, length: length))
+                } catch {
+                    reader.note(error)
+                }
+            }
+        }
+        index.schemas = reader.known.sortedSchemas
+        index.channels = reader.known.sortedChannels
+        index.messageCount = total.count
+        index.timeRange = total.times
+        for channel in index.channels where Int(channel.id) < tallies.count {
+            index.tallies[channel.id] = tallies[Int(channel.id)]
+        }
+        index.origin = .scan(reader.ending ?? .complete, reader.damage)
+        return index
+    }
+}
+
+extension ByteSource {
+    /// The content of the record at `offset`, which must have `opcode` and end where `length` says.
+    func record<Result>(
+        _ opcode: UInt8, _ offset: Int, _ length: Int,
+        _ body: (inout ByteCursor) throws(BagError) -> Result
+    ) throws(BagError) -> Result {
+        guard offset >= 0, length >= Layout.recordHeader, offset <= count, length <= count - offset else {
+            throw BagError(
+                .malformed, "the summary points beyond the end of the file, at \(length) bytes", offset: offset)
+        }
+        return try withBytes(at: offset, count: length) { (bytes) throws(BagError) -> Result in
+            var cursor = ByteCursor(bytes, base: offset)
+            let found = try cursor.u8()
+            let size = try cursor.length64()
+            guard found == opcode, size == cursor.remaining else {
+                throw BagError(
+                    .malformed, "the summary points at a \(Opcode.name(opcode)) record where there is none",
+                    offset: offset)
+            }
+            var content = ByteCursor(try cursor.take(size), base: offset + Layout.recordHeader)
+            return try body(&content)
+        }
+    }
+
+    func metadata(_ offset: Int, _ length: Int) throws(BagError) -> BagMetadata {
+        try record(Opcode.metadata, offset, length) { (cursor) throws(BagError) in try BagMetadata(&cursor) }
+    }
+
+    func attachment(_ offset: Int, _ length: Int, checkCRC: Bool) throws(BagError) -> BagAttachment {
+        try record(Opcode.attachment, offset, length) { (cursor) throws(BagError) in
+            try BagAttachment(&cursor, checkCRC: checkCRC)
+        }
+    }
+}

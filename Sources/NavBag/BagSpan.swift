@@ -1,0 +1,124 @@
+/// A stretch of the bag that is read in one go: a chunk, or a run of records outside chunks.
+public struct BagSpan: Hashable, Sendable {
+    /// What the stretch is.
+    public enum Kind: Hashable, Sendable {
+        /// A chunk record.
+        case chunk
+        /// A chunk record that the end of the file cuts off; its beginning is readable.
+        case partialChunk
+        /// Schemas, channels and messages directly in the data section.
+        case bare
+    }
+
+    /// What the stretch is.
+    public let kind: Kind
+    /// Byte offset in the bag.
+    public let offset: Int
+    /// Bytes in the bag, opcode and length included.
+    public let length: Int
+    /// The earliest log time, ns; 0 without messages.
+    public internal(set) var startTime: UInt64
+    /// The latest log time, ns; 0 without messages.
+    public internal(set) var endTime: UInt64
+    /// The name of the compression, which need not be one that can be read.
+    public let compression: String
+    /// Packed bytes of the records.
+    public let compressedSize: Int
+    /// Unpacked bytes of the records, as claimed.
+    public let uncompressedSize: Int
+    /// Channels with messages in the chunk and the byte offset of each one's index; empty means not known.
+    var messageIndexes: [IndexOffset] = []
+
+    struct IndexOffset: Hashable, Sendable {
+        var channel: UInt16
+        var offset: Int
+    }
+}
+
+/// A chunk record's own fields and where its packed bytes lie in the record's content.
+struct ChunkHeader {
+    let startTime: UInt64
+    let endTime: UInt64
+    let uncompressedSize: Int
+    let crc: UInt32
+    let compression: String
+    let recordsOffset: Int
+    let recordsLength: Int
+
+    init(_ cursor: inout ByteCursor) throws(BagError) {
+        startTime = try cursor.u64()
+        endTime = try cursor.u64()
+        uncompressedSize = try cursor.length64()
+        crc = try cursor.u32()
+        compression = try cursor.string()
+        recordsLength = try cursor.length64()
+        recordsOffset = cursor.position
+    }
+}
+
+/// The unpacked records of a span.
+struct Block {
+    var bytes: [UInt8]
+    /// The file offset of the chunk, or of `bytes[0]` for a bare run, for errors.
+    var offset: Int
+}
+
+/// Unpacks spans; shared by all readers.
+struct BlockLoader {
+    let options: BagReadOptions
+    private let decompressor = Decompressor()
+
+    init(_ options: BagReadOptions) { self.options = options }
+
+    /// The records of the chunk whose record content is `content`, which begins at file offset `base`. With `partial`
+    /// the content may be cut, and what can be had of it is returned, unchecked.
+    func chunk(_ content: UnsafeRawBufferPointer, base: Int, partial: Bool) throws(BagError) -> [UInt8] {
+        var cursor = ByteCursor(content, base: base)
+        let header = try ChunkHeader(&cursor)
+        guard let compression = BagCompression(rawValue: header.compression) else {
+            let name = header.compression.prefix(40)
+            throw BagError(
+                .unsupportedCompression, "a chunk is compressed with '\(name)'; zstd, lz4 and none can be read",
+                offset: base)
+        }
+        guard header.uncompressedSize <= options.chunkLimit else {
+            throw BagError(
+                .limitExceeded,
+                "a chunk claims \(header.uncompressedSize) bytes; the limit is \(options.chunkLimit), raise "
+                    + "maxChunkBytes to read it", offset: base)
+        }
+        let cut = header.recordsLength > cursor.remaining
+        guard partial || !cut else {
+            throw BagError(
+                .malformed, "a chunk claims \(header.recordsLength) packed bytes and has \(cursor.remaining)",
+                offset: base)
+        }
+        let packed = try cursor.take(min(header.recordsLength, cursor.remaining))
+        let records = try decompressor.unpack(
+            packed, compression, size: header.uncompressedSize, partial: cut, offset: base)
+        if !cut, options.checkCRC, header.crc != 0 {
+            guard records.withUnsafeBytes({ Checksum.of($0) }) == header.crc else {
+                throw BagError(.crcMismatch, "a chunk is damaged: the CRC of its records differs", offset: base)
+            }
+        }
+        return records
+    }
+
+    /// The records of a span of `source`.
+    func load(_ span: BagSpan, from source: some ByteSource) throws(BagError) -> Block {
+        try source.withBytes(at: span.offset, count: span.length) { (bytes) throws(BagError) -> Block in
+            if span.kind == .bare { return Block(bytes: Array(bytes), offset: span.offset) }
+            var cursor = ByteCursor(bytes, base: span.offset)
+            let opcode = try cursor.u8()
+            let length = try cursor.length64()
+            let partial = span.kind == .partialChunk
+            guard opcode == Opcode.chunk, partial || length == cursor.remaining else {
+                throw BagError(.malformed, "the summary points at a chunk where there is none", offset: span.offset)
+            }
+            let content = try cursor.take(cursor.remaining)
+            return Block(
+                bytes: try chunk(content, base: span.offset + Layout.recordHeader, partial: partial),
+                offset: span.offset)
+        }
+    }
+}

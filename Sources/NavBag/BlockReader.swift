@@ -1,0 +1,207 @@
+/// Walks a bag from its beginning without needing an index, and says how it ends.
+struct BlockReader<Source: ByteSource> {
+    enum Item {
+        case block(Block, BagSpan)
+        case attachment(offset: Int, length: Int)
+        case metadata(offset: Int, length: Int)
+    }
+
+    let source: Source
+    let options: BagReadOptions
+    let header: BagHeader
+    private(set) var position: Int
+    private(set) var ending: BagEnding?
+    var damage = BagDamage()
+    private let loader: BlockLoader
+    private var crc: UInt32 = 0
+    private var checked = 0
+    /// Bare records are gathered into blocks of about this many bytes.
+    private static var runSize: Int { 1 << 20 }
+
+    /// Reads the magic bytes and the header; throws ``BagError/Code/notMCAP`` for something else, and
+    /// ``BagError/Code/truncated`` or ``BagError/Code/malformed`` where not even the header can be read.
+    init(_ source: Source, options: BagReadOptions) throws(BagError) {
+        self.source = source
+        self.options = options
+        loader = BlockLoader(options)
+        (header, position) = try Self.readHeader(source)
+    }
+
+    static func readHeader(_ source: Source) throws(BagError) -> (BagHeader, end: Int) {
+        let magic = Layout.magic.count
+        let head = try source.withBytes(at: 0, count: min(source.count, magic)) { (bytes) throws(BagError) in
+            Array(bytes)
+        }
+        guard head.elementsEqual(Layout.magic.prefix(head.count)), !head.isEmpty else {
+            throw BagError(.notMCAP, "not an MCAP file: it does not begin with the MCAP magic bytes", offset: 0)
+        }
+        guard source.count >= magic + Layout.recordHeader else {
+            throw BagError(.truncated, "the file ends after \(source.count) bytes, before its header", offset: 0)
+        }
+        let (opcode, length) = try Self.recordHeader(source, at: magic)
+        guard opcode == Opcode.header else {
+            throw BagError(.malformed, "the first record is \(Opcode.name(opcode)) instead of a Header", offset: magic)
+        }
+        let content = magic + Layout.recordHeader
+        guard length <= source.count - content else {
+            throw BagError(.truncated, "the file ends in the middle of its header", offset: magic)
+        }
+        let header = try source.withBytes(at: content, count: length) { (bytes) throws(BagError) -> BagHeader in
+            var cursor = ByteCursor(bytes, base: content)
+            return try BagHeader(&cursor)
+        }
+        return (header, content + length)
+    }
+
+    /// Opcode and content length at `offset`, where nine bytes are known to be; a length beyond `Int` is `Int.max`.
+    static func recordHeader(_ source: Source, at offset: Int) throws(BagError) -> (opcode: UInt8, length: Int) {
+        try source.withBytes(at: offset, count: Layout.recordHeader) { (bytes) throws(BagError) in
+            let length = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self))
+            return (bytes[0], Int(clamping: length))
+        }
+    }
+
+    /// The next item, or nil at the end, when ``ending`` tells why. Throws only what the source throws.
+    mutating func next() throws(BagError) -> Item? {
+        while ending == nil {
+            let left = source.count - position
+            guard left >= Layout.recordHeader else {
+                stop(left == 0 ? "the file ends without a footer" : "the file ends inside a record's first bytes")
+                return nil
+            }
+            let start = position
+            let (opcode, length) = try Self.recordHeader(source, at: start)
+            let whole = length <= left - Layout.recordHeader
+            let size = whole ? length + Layout.recordHeader : left
+            switch opcode {
+            case 0:
+                ending = .malformed(
+                    BagError(.malformed, "a record has opcode 0: what follows cannot be read", offset: start))
+                return nil
+            case Opcode.chunk:
+                if let item = try chunk(at: start, size: size, whole: whole) { return item }
+                continue
+            case _ where !whole:
+                stop("\(Opcode.name(opcode)) record claims \(length) bytes and \(left - Layout.recordHeader) are left")
+                return nil
+            case Opcode.schema, Opcode.channel, Opcode.message:
+                if let item = try bareRun(at: start) { return item }
+            case Opcode.attachment:
+                try pass(size)
+                return .attachment(offset: start, length: size)
+            case Opcode.metadata:
+                try pass(size)
+                return .metadata(offset: start, length: size)
+            case Opcode.dataEnd:
+                try checkDataCRC(at: start, length: length)
+                position += size
+            case Opcode.footer:
+                try finish(at: start + size)
+                return nil
+            case Opcode.header, Opcode.messageIndex, Opcode.chunkIndex, Opcode.attachmentIndex, Opcode.statistics,
+                Opcode.metadataIndex, Opcode.summaryOffset:
+                try pass(size)
+            default:
+                damage.noteUnknown(opcode)
+                try pass(size)
+            }
+        }
+        return nil
+    }
+
+    private mutating func stop(_ reason: String) {
+        ending = .truncated(BagError(.truncated, reason, offset: position))
+    }
+
+    /// Moves over `size` bytes and takes them into the data section's CRC.
+    private mutating func pass(_ size: Int) throws(BagError) {
+        if options.checkCRC {
+            crc = try source.withBytes(at: checked, count: position + size - checked) {
+                (bytes) throws(BagError) -> UInt32 in Checksum.of(bytes, continuing: crc)
+            }
+            checked = position + size
+        }
+        position += size
+    }
+
+    private mutating func chunk(at start: Int, size: Int, whole: Bool) throws(BagError) -> Item? {
+        let content = start + Layout.recordHeader
+        var result: Item?
+        do throws(BagError) {
+            result = try source.withBytes(at: content, count: size - Layout.recordHeader) {
+                (bytes) throws(BagError) -> Item in
+                var cursor = ByteCursor(bytes, base: content)
+                let header = try ChunkHeader(&cursor)
+                let records = try loader.chunk(bytes, base: content, partial: !whole)
+                let span = BagSpan(
+                    kind: whole ? .chunk : .partialChunk, offset: start, length: size, startTime: header.startTime,
+                    endTime: header.endTime, compression: header.compression,
+                    compressedSize: min(header.recordsLength, size), uncompressedSize: header.uncompressedSize)
+                return .block(Block(bytes: records, offset: start), span)
+            }
+        } catch {
+            if error.code == .io { throw error }
+            damage.note(error)
+        }
+        if whole {
+            try pass(size)
+        } else {
+            stop("the file ends inside a chunk, of which \(size) bytes are there")
+        }
+        return result
+    }
+
+    /// Schema, Channel and Message records that follow each other, up to about ``runSize`` bytes. The first is whole.
+    private mutating func bareRun(at start: Int) throws(BagError) -> Item? {
+        var end = start
+        while source.count - end >= Layout.recordHeader {
+            let (opcode, length) = try Self.recordHeader(source, at: end)
+            guard (Opcode.schema...Opcode.message).contains(opcode),
+                length <= source.count - end - Layout.recordHeader
+            else { break }
+            let next = end + Layout.recordHeader + length
+            guard end == start || next - start <= Self.runSize else { break }
+            end = next
+        }
+        let size = end - start
+        guard size <= options.chunkLimit else {
+            damage.note(
+                BagError(
+                    .limitExceeded,
+                    "a record has \(size) bytes; the limit is \(options.chunkLimit), raise maxChunkBytes "
+                        + "to read it", offset: start))
+            try pass(size)
+            return nil
+        }
+        let bytes = try source.withBytes(at: start, count: size) { (bytes) throws(BagError) in Array(bytes) }
+        try pass(size)
+        let span = BagSpan(
+            kind: .bare, offset: start, length: size, startTime: 0, endTime: 0, compression: "", compressedSize: size,
+            uncompressedSize: size)
+        return .block(Block(bytes: bytes, offset: start), span)
+    }
+
+    private mutating func checkDataCRC(at offset: Int, length: Int) throws(BagError) {
+        try pass(0)
+        guard options.checkCRC, length >= 4 else { return }
+        let stored = try source.withBytes(at: offset + Layout.recordHeader, count: 4) { (bytes) throws(BagError) in
+            UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
+        }
+        guard stored != 0, stored != crc else { return }
+        damage.note(BagError(.crcMismatch, "the data section is damaged: its CRC differs", offset: offset))
+    }
+
+    private mutating func finish(at end: Int) throws(BagError) {
+        position = end
+        let magic = Layout.magic.count
+        guard source.count - end >= magic else { return stop("the file ends before its closing magic bytes") }
+        let isMagic = try source.withBytes(at: end, count: magic) { (bytes) throws(BagError) in
+            bytes.elementsEqual(Layout.magic)
+        }
+        guard isMagic, source.count == end + magic else {
+            ending = .malformed(BagError(.malformed, "something else follows the footer", offset: end))
+            return
+        }
+        ending = .complete
+    }
+}

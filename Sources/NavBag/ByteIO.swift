@@ -1,0 +1,72 @@
+/// Random access to the bytes of a bag. The reader asks; the source decides whether it maps, reads or holds them.
+public protocol ByteSource {
+    /// The number of bytes there are; fixed for the life of the source.
+    var count: Int { get }
+
+    /// Calls `body` with `count` bytes from `offset` on. Callers stay within `0..<self.count`; a source that cannot
+    /// deliver throws ``BagError/Code/io``. The pointer is valid during the call only.
+    func withBytes<Result>(
+        at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws(BagError) -> Result
+    ) throws(BagError) -> Result
+}
+
+/// Takes the bytes of a bag in file order. It may throw, for instance when the disk is full: the writer then reports
+/// ``BagError/Code/sinkFailed`` and accepts nothing more.
+public protocol ByteSink {
+    /// Appends all of `bytes`, or throws. The pointer is valid during the call only.
+    mutating func write(_ bytes: UnsafeRawBufferPointer) throws
+    /// Makes everything written so far as durable as the sink promises.
+    mutating func flush() throws
+}
+
+extension ByteSink {
+    /// Does nothing: for sinks without a buffer of their own.
+    public mutating func flush() throws {}
+}
+
+/// A bag held in memory.
+public struct MemorySource: ByteSource, Sendable {
+    /// The bytes of the whole bag.
+    public let bytes: [UInt8]
+
+    /// A source over `bytes`.
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The number of bytes.
+    public var count: Int { bytes.count }
+
+    /// Calls `body` with the bytes in place, without a copy.
+    public func withBytes<Result>(
+        at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws(BagError) -> Result
+    ) throws(BagError) -> Result {
+        guard offset >= 0, count >= 0, offset <= bytes.count, count <= bytes.count - offset else {
+            throw BagError(.io, "\(count) bytes asked for beyond the end of \(bytes.count)", offset: offset)
+        }
+        return try bytes.span.withUnsafeBytes { (all) throws(BagError) -> Result in
+            try body(UnsafeRawBufferPointer(rebasing: all[offset..<offset + count]))
+        }
+    }
+}
+
+/// Collects a bag in memory.
+public struct MemorySink: ByteSink, Sendable {
+    /// What was written so far.
+    public private(set) var bytes: [UInt8] = []
+
+    /// An empty sink.
+    public init() {}
+
+    /// Appends `bytes`.
+    public mutating func write(_ bytes: UnsafeRawBufferPointer) { self.bytes.append(contentsOf: bytes) }
+}
+
+/// Hands the bytes of a bag to a closure.
+public struct ClosureSink: ByteSink {
+    private let body: (UnsafeRawBufferPointer) throws -> Void
+
+    /// A sink that calls `body` with each run of bytes, in file order.
+    public init(_ body: @escaping (UnsafeRawBufferPointer) throws -> Void) { self.body = body }
+
+    /// Calls the closure.
+    public mutating func write(_ bytes: UnsafeRawBufferPointer) throws { try body(bytes) }
+}

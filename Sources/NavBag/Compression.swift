@@ -1,0 +1,143 @@
+import CLZ4
+import CZstd
+
+/// Packs chunks; owns and reuses the zstd context.
+final class Compressor {
+    private let compression: BagCompression
+    private let level: Int32
+    private let context: OpaquePointer?
+
+    init(_ compression: BagCompression, level: Int) {
+        self.compression = compression
+        self.level = Int32(clamping: level)
+        context = compression == .zstd ? ZSTD_createCCtx() : nil
+    }
+
+    deinit { ZSTD_freeCCtx(context) }
+
+    /// Appends the packed `input` to `output` and returns its size in bytes.
+    func pack(_ input: UnsafeRawBufferPointer, into output: RecordBuffer) throws(BagError) -> Int {
+        switch compression {
+        case .none:
+            output.append(bytes: input)
+            return input.count
+        case .zstd:
+            let bound = ZSTD_compressBound(input.count)
+            let size = ZSTD_compressCCtx(
+                context, output.reserve(bound), bound, input.baseAddress, input.count, level)
+            guard ZSTD_isError(size) == 0 else {
+                throw BagError(
+                    .limitExceeded, "zstd cannot compress a chunk: \(String(cString: ZSTD_getErrorName(size)))")
+            }
+            output.advance(size)
+            return size
+        case .lz4:
+            var preferences = LZ4F_preferences_t()
+            preferences.frameInfo.contentSize = UInt64(input.count)
+            preferences.compressionLevel = level
+            let bound = LZ4F_compressFrameBound(input.count, &preferences)
+            let size = LZ4F_compressFrame(
+                output.reserve(bound), bound, input.baseAddress, input.count, &preferences)
+            guard LZ4F_isError(size) == 0 else {
+                throw BagError(
+                    .limitExceeded, "lz4 cannot compress a chunk: \(String(cString: LZ4F_getErrorName(size)))")
+            }
+            output.advance(size)
+            return size
+        }
+    }
+}
+
+/// Unpacks chunks into memory of at most the claimed size; owns and reuses the library contexts.
+final class Decompressor {
+    private var zstd: OpaquePointer?
+    private var lz4: OpaquePointer?
+
+    deinit {
+        ZSTD_freeDCtx(zstd)
+        LZ4F_freeDecompressionContext(lz4)
+    }
+
+    /// The `size` bytes that `input` unpacks to. With `partial`, `input` may be cut anywhere and the result is what
+    /// can be had of it, at most `size` bytes.
+    func unpack(
+        _ input: UnsafeRawBufferPointer, _ compression: BagCompression, size: Int, partial: Bool, offset: Int
+    ) throws(BagError) -> [UInt8] {
+        var failure: String?
+        let output = [UInt8](unsafeUninitializedCapacity: size) { buffer, produced in
+            let target = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<size])
+            switch compression {
+            case .none:
+                produced = min(size, input.count)
+                target.copyMemory(from: UnsafeRawBufferPointer(rebasing: input[..<produced]))
+            case .zstd where partial: produced = zstdStream(input, target)
+            case .zstd: produced = zstdWhole(input, target, &failure)
+            case .lz4: produced = lz4Stream(input, target, &failure)
+            }
+        }
+        if partial { return output }
+        if let failure {
+            throw BagError(.malformed, "a \(compression.rawValue) chunk does not unpack: \(failure)", offset: offset)
+        }
+        guard output.count == size, compression != .none || input.count == size else {
+            let found = compression == .none ? input.count : output.count
+            throw BagError(.malformed, "a chunk claims \(size) bytes and unpacks to \(found)", offset: offset)
+        }
+        return output
+    }
+
+    private func zstdContext() -> OpaquePointer? {
+        if zstd == nil { zstd = ZSTD_createDCtx() }
+        return zstd
+    }
+
+    private func zstdWhole(
+        _ input: UnsafeRawBufferPointer, _ target: UnsafeMutableRawBufferPointer, _ failure: inout String?
+    ) -> Int {
+        let size = ZSTD_decompressDCtx(
+            zstdContext(), target.baseAddress, target.count, input.baseAddress, input.count)
+        guard ZSTD_isError(size) != 0 else { return size }
+        failure = String(cString: ZSTD_getErrorName(size))
+        return 0
+    }
+
+    /// As far as it goes. A frame may ask for a window of 2^26 bytes, no more: its buffer is allocated up front.
+    private func zstdStream(_ input: UnsafeRawBufferPointer, _ target: UnsafeMutableRawBufferPointer) -> Int {
+        let context = zstdContext()
+        ZSTD_DCtx_reset(context, ZSTD_reset_session_only)
+        ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, 26)
+        defer { ZSTD_DCtx_reset(context, ZSTD_reset_session_and_parameters) }
+        var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
+        var sink = ZSTD_outBuffer(dst: target.baseAddress, size: target.count, pos: 0)
+        while true {
+            let before = (source.pos, sink.pos)
+            let hint = ZSTD_decompressStream(context, &sink, &source)
+            if ZSTD_isError(hint) != 0 || (source.pos, sink.pos) == before { return sink.pos }
+        }
+    }
+
+    private func lz4Stream(
+        _ input: UnsafeRawBufferPointer, _ target: UnsafeMutableRawBufferPointer, _ failure: inout String?
+    ) -> Int {
+        if lz4 == nil { _ = LZ4F_createDecompressionContext(&lz4, UInt32(LZ4F_VERSION)) }
+        defer { LZ4F_resetDecompressionContext(lz4) }
+        var consumed = 0
+        var produced = 0
+        while consumed < input.count {
+            var sourceSize = input.count - consumed
+            var targetSize = target.count - produced
+            let source = input.baseAddress.map { $0 + consumed }
+            let hint = LZ4F_decompress(
+                lz4, target.baseAddress.map { $0 + produced }, &targetSize, source, &sourceSize, nil)
+            if LZ4F_isError(hint) != 0 {
+                failure = String(cString: LZ4F_getErrorName(hint))
+                return produced
+            }
+            if sourceSize == 0 && targetSize == 0 { break }
+            consumed += sourceSize
+            produced += targetSize
+        }
+        if consumed < input.count { failure = "it holds more than it claims" }
+        return produced
+    }
+}

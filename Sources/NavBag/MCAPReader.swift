@@ -1,0 +1,93 @@
+/// Reads a bag by its index: any topics, any time range, in the order of log time.
+///
+/// Opening reads the summary only, whatever the size of the bag. A bag without a usable summary (unfinished,
+/// unindexed, damaged) is read through once, and is then as good as an indexed one: ``BagIndex/origin`` tells which it was
+/// and how the bag ends.
+public struct MCAPReader<Source: ByteSource> {
+    /// Where the bytes come from.
+    public let source: Source
+    /// As given at the start.
+    public let options: BagReadOptions
+    /// Who wrote the bag.
+    public let header: BagHeader
+    /// What the bag holds.
+    public let index: BagIndex
+
+    /// Reads header and index.
+    ///
+    /// - Throws: ``BagError/Code/notMCAP`` for another kind of file, ``BagError/Code/truncated`` and
+    ///   ``BagError/Code/malformed`` where not even the header can be read, ``BagError/Code/io`` from the source.
+    public init(_ source: Source, options: BagReadOptions = BagReadOptions()) throws(BagError) {
+        self.source = source
+        self.options = options
+        let dataStart: Int
+        (header, dataStart) = try BlockReader.readHeader(source)
+        if !options.ignoreSummary,
+            let index = try BagIndex.summary(source, dataStart: dataStart, options: options)
+        {
+            self.index = index
+        } else {
+            index = try BagIndex.scan(source, options: options)
+        }
+    }
+
+    /// The messages a query asks for, to be taken one by one.
+    public func messages(_ query: BagQuery = BagQuery()) -> MessageCursor<Source> {
+        MessageCursor(source, index, query, options)
+    }
+
+    /// Reads one of ``BagIndex/metadata``.
+    public func metadata(_ location: BagRecordLocation) throws(BagError) -> BagMetadata {
+        try source.metadata(location.offset, location.length)
+    }
+
+    /// Reads one of ``BagIndex/attachments`` into memory, checked if the options say so.
+    public func attachment(_ location: BagRecordLocation) throws(BagError) -> BagAttachment {
+        try source.attachment(location.offset, location.length, checkCRC: options.checkCRC)
+    }
+}
+
+extension MCAPReader: Sendable where Source: Sendable {}
+
+/// A bag read from a mapped file.
+public typealias BagReader = MCAPReader<MappedFile>
+
+extension MCAPReader where Source == MappedFile {
+    /// Maps the file at `path` and reads its index; see ``MappedFile/init(path:)`` and ``init(_:options:)``.
+    public init(path: String, options: BagReadOptions = BagReadOptions()) throws(BagError) {
+        do throws(BagError) {
+            try self.init(MappedFile(path: path), options: options)
+        } catch {
+            if error.code == .io { throw error }
+            throw BagError(error.code, "cannot read \(path): \(error.reason)", offset: error.offset)
+        }
+    }
+}
+
+/// Which messages of a bag, and in which order.
+public struct BagQuery: Hashable, Sendable {
+    /// The order of messages.
+    public enum Order: Hashable, Sendable {
+        /// By log time, equal ones in file order. Chunks that overlap in time are open together.
+        case logTime
+        /// As they lie in the file; one chunk is open at a time.
+        case file
+    }
+
+    /// Only these topics; nil for all. Topics the bag does not have match nothing.
+    public var topics: [String]?
+    /// Log times from here on, ns.
+    public var start: UInt64 = 0
+    /// Log times before this, ns; nil for no end.
+    public var end: UInt64?
+    /// The order.
+    public var order = Order.logTime
+
+    /// All messages by log time, unless said otherwise.
+    public init(topics: [String]? = nil, start: UInt64 = 0, end: UInt64? = nil, order: Order = .logTime) {
+        self.topics = topics
+        self.start = start
+        self.end = end
+        self.order = order
+    }
+}

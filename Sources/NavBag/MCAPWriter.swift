@@ -1,0 +1,380 @@
+/// Writes an MCAP bag to a sink: chunks with indexes, then a summary.
+///
+/// The same calls give the same bytes (with the same versions of libzstd and liblz4): it reads no clock and orders
+/// everything itself. Memory holds one chunk, the definitions, and about 100 bytes per finished chunk. A bag whose
+/// writer died without ``close()`` lacks its summary and at most the chunk that was being filled; the reader scans it.
+///
+/// The writer is a struct that owns its place in the sink: keep one, do not copy it. After the sink has thrown, every
+/// call throws ``BagError/Code/sinkFailed``.
+public struct MCAPWriter<Sink: ByteSink> {
+    /// Where the bytes go.
+    public private(set) var sink: Sink
+    /// As given at the start.
+    public let options: BagWriteOptions
+    /// What has been written so far.
+    public private(set) var statistics = BagStatistics()
+
+    private enum State {
+        case open
+        case closed
+        case failed(BagError)
+    }
+
+    private var state = State.open
+    private let compressor: Compressor
+    /// Bytes on their way to the sink.
+    private let out = RecordBuffer(capacity: 1 << 16)
+    /// Bytes the sink has taken, and their CRC while the data section lasts.
+    private var drained = 0
+    private var dataCRC: UInt32 = 0
+
+    private var chunk: ChunkBuilder
+    private var schemas: [BagSchema] = []
+    private var channels: [BagChannel] = []
+    /// Ids by what is defined, the id in the key left at 0.
+    private var schemaIDs: [BagSchema: UInt16] = [:]
+    private var channelIDs: [BagChannel: UInt16] = [:]
+    private let chunkIndexes = RecordBuffer()
+    private let attachmentIndexes = RecordBuffer()
+    private let metadataIndexes = RecordBuffer()
+
+    /// Writes the magic bytes and the header. Throws ``BagError/Code/invalidArgument`` for options out of range, and
+    /// ``BagError/Code/sinkFailed``.
+    public init(_ sink: Sink, options: BagWriteOptions = BagWriteOptions()) throws(BagError) {
+        try options.validate()
+        self.sink = sink
+        self.options = options
+        compressor = Compressor(options.compression, level: options.compressionLevel)
+        chunk = ChunkBuilder(capacity: options.chunkSize)
+        Layout.magic.withUnsafeBytes { out.append(bytes: $0) }
+        let buffer = out
+        buffer.record(Opcode.header) {
+            buffer.append(string: options.profile)
+            buffer.append(string: options.library)
+        }
+        try drain()
+    }
+
+    // MARK: Definitions
+
+    /// Adds a schema, or finds the identical one, and returns its id.
+    ///
+    /// - Parameters:
+    ///   - name: the type's name, for protobuf its full name.
+    ///   - encoding: `protobuf`, `jsonschema`, …
+    ///   - data: for protobuf a serialised FileDescriptorSet with everything the type needs.
+    /// - Throws: ``BagError/Code/limitExceeded`` for the 65,536th schema or one over the record limit.
+    public mutating func addSchema(name: String, encoding: String, data: [UInt8]) throws(BagError) -> UInt16 {
+        try checkOpen()
+        let key = BagSchema(id: 0, name: name, encoding: encoding, data: data)
+        if let known = schemaIDs[key] { return known }
+        guard schemas.count < Int(UInt16.max) else {
+            throw BagError(.limitExceeded, "a bag holds at most 65535 schemas")
+        }
+        try checkSize(name.utf8.count + encoding.utf8.count + data.count, "the schema \(name)")
+        let schema = BagSchema(id: UInt16(schemas.count + 1), name: name, encoding: encoding, data: data)
+        schemas.append(schema)
+        schemaIDs[key] = schema.id
+        try definition(size: data.count) { $0.append(schema) }
+        statistics.schemaCount += 1
+        return schema.id
+    }
+
+    /// Adds a channel, or finds the identical one, and returns its id.
+    ///
+    /// - Parameters:
+    ///   - topic: the topic, such as `/gnss/fix`.
+    ///   - schemaID: from ``addSchema(name:encoding:data:)``; 0 for none.
+    ///   - messageEncoding: `protobuf`, `json`, …
+    ///   - metadata: free pairs.
+    /// - Throws: ``BagError/Code/invalidArgument`` for an unknown schema, ``BagError/Code/limitExceeded`` for the
+    ///   65,536th channel.
+    public mutating func addChannel(
+        topic: String, schemaID: UInt16, messageEncoding: String, metadata: [String: String] = [:]
+    ) throws(BagError) -> UInt16 {
+        try checkOpen()
+        guard Int(schemaID) <= schemas.count else {
+            throw BagError(.invalidArgument, "the channel \(topic) names schema \(schemaID), which was never added")
+        }
+        let key = BagChannel(
+            id: 0, schemaID: schemaID, topic: topic, messageEncoding: messageEncoding, metadata: metadata)
+        if let known = channelIDs[key] { return known }
+        guard channels.count < Int(UInt16.max) else {
+            throw BagError(.limitExceeded, "a bag holds at most 65535 channels")
+        }
+        let size = metadata.reduce(topic.utf8.count + messageEncoding.utf8.count) {
+            $0 + $1.key.utf8.count + $1.value.utf8.count
+        }
+        try checkSize(size, "the channel \(topic)")
+        let channel = BagChannel(
+            id: UInt16(channels.count + 1), schemaID: schemaID, topic: topic, messageEncoding: messageEncoding,
+            metadata: metadata)
+        channels.append(channel)
+        channelIDs[key] = channel.id
+        try definition(size: size) { $0.append(channel) }
+        statistics.channelCount += 1
+        statistics.messageCounts.append(0)
+        chunk.addChannel()
+        return channel.id
+    }
+
+    /// Adds a channel and its schema in one step; identical ones are found again. See
+    /// ``addChannel(topic:schemaID:messageEncoding:metadata:)`` for the errors.
+    public mutating func addChannel(
+        topic: String, schemaName: String, schemaEncoding: String, schemaData: [UInt8], messageEncoding: String,
+        metadata: [String: String] = [:]
+    ) throws(BagError) -> UInt16 {
+        let schema = try addSchema(name: schemaName, encoding: schemaEncoding, data: schemaData)
+        return try addChannel(topic: topic, schemaID: schema, messageEncoding: messageEncoding, metadata: metadata)
+    }
+
+    private mutating func definition(size: Int, _ append: (RecordBuffer) -> Void) throws(BagError) {
+        guard options.chunkSize > 0 else {
+            append(out)
+            return try drainIfFull()
+        }
+        try makeRoom(size)
+        append(chunk.records)
+    }
+
+    // MARK: Messages
+
+    /// Writes one message.
+    ///
+    /// - Parameters:
+    ///   - channel: an id this writer returned.
+    ///   - sequence: the publisher's counter, or 0.
+    ///   - logTime: when it was recorded, ns. Any order is allowed; readers merge by it.
+    ///   - publishTime: when it was published, ns; `logTime` where unknown.
+    ///   - data: the encoded message.
+    /// - Throws: ``BagError/Code/invalidArgument`` for an unknown channel, ``BagError/Code/limitExceeded`` for a
+    ///   message over ``BagWriteOptions/maxRecordBytes``; the writer stays usable after both.
+    public mutating func write(
+        channel: UInt16, sequence: UInt32, logTime: UInt64, publishTime: UInt64, data: UnsafeRawBufferPointer
+    ) throws(BagError) {
+        try checkOpen()
+        let slot = Int(channel) - 1
+        guard slot >= 0, slot < channels.count else {
+            throw BagError(.invalidArgument, "a message names channel \(channel), which was never added")
+        }
+        try checkSize(data.count, "a message")
+        if options.chunkSize > 0 {
+            try makeRoom(data.count)
+            chunk.index(slot: slot, logTime: logTime)
+            Self.append(channel, sequence, logTime, publishTime, data, to: chunk.records)
+        } else {
+            Self.append(channel, sequence, logTime, publishTime, data, to: out)
+        }
+        statistics.count(slot: slot, logTime: logTime)
+        if options.chunkSize > 0 {
+            if chunk.records.count >= options.chunkSize { try finishChunk() }
+        } else {
+            try drainIfFull()
+        }
+    }
+
+    @inline(__always)
+    private static func append(
+        _ channel: UInt16, _ sequence: UInt32, _ logTime: UInt64, _ publishTime: UInt64,
+        _ data: UnsafeRawBufferPointer, to buffer: RecordBuffer
+    ) {
+        let content = Layout.messageHeader + data.count
+        let place = buffer.reserve(Layout.recordHeader + content)
+        place.storeBytes(of: Opcode.message, as: UInt8.self)
+        place.storeBytes(of: UInt64(content).littleEndian, toByteOffset: 1, as: UInt64.self)
+        place.storeBytes(of: channel.littleEndian, toByteOffset: 9, as: UInt16.self)
+        place.storeBytes(of: sequence.littleEndian, toByteOffset: 11, as: UInt32.self)
+        place.storeBytes(of: logTime.littleEndian, toByteOffset: 15, as: UInt64.self)
+        place.storeBytes(of: publishTime.littleEndian, toByteOffset: 23, as: UInt64.self)
+        if let start = data.baseAddress { (place + 31).copyMemory(from: start, byteCount: data.count) }
+        buffer.advance(Layout.recordHeader + content)
+    }
+
+    // MARK: Beside the messages
+
+    /// Adds a metadata record.
+    public mutating func addMetadata(name: String, _ entries: [String: String]) throws(BagError) {
+        try checkOpen()
+        let size = entries.reduce(name.utf8.count) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        try checkSize(size, "the metadata \(name)")
+        let offset = drained + out.count
+        let buffer = out
+        buffer.record(Opcode.metadata) {
+            buffer.append(string: name)
+            buffer.append(map: entries)
+        }
+        let length = drained + out.count - offset
+        let indexes = metadataIndexes
+        indexes.record(Opcode.metadataIndex) {
+            indexes.append(UInt64(offset))
+            indexes.append(UInt64(length))
+            indexes.append(string: name)
+        }
+        statistics.metadataCount += 1
+        try drainIfFull()
+    }
+
+    /// Adds a file. Throws ``BagError/Code/limitExceeded`` when it exceeds ``BagWriteOptions/maxRecordBytes``.
+    ///
+    /// - Parameters:
+    ///   - logTime: when it was recorded, ns.
+    ///   - createTime: when it was created, ns; 0 for unknown.
+    public mutating func addAttachment(
+        name: String, mediaType: String, logTime: UInt64, createTime: UInt64, data: [UInt8]
+    ) throws(BagError) {
+        try checkOpen()
+        try checkSize(name.utf8.count + mediaType.utf8.count + data.count, "the attachment \(name)")
+        let start = out.count
+        let offset = drained + start
+        let buffer = out
+        let checksums = options.checksums
+        buffer.record(Opcode.attachment) {
+            buffer.append(logTime)
+            buffer.append(createTime)
+            buffer.append(string: name)
+            buffer.append(string: mediaType)
+            buffer.append(UInt64(data.count))
+            buffer.append(array: data)
+            let content = UnsafeRawBufferPointer(rebasing: buffer.bytes[(start + Layout.recordHeader)...])
+            buffer.append(checksums ? Checksum.of(content) : 0)
+        }
+        let length = drained + out.count - offset
+        let indexes = attachmentIndexes
+        indexes.record(Opcode.attachmentIndex) {
+            indexes.append(UInt64(offset))
+            indexes.append(UInt64(length))
+            indexes.append(logTime)
+            indexes.append(createTime)
+            indexes.append(UInt64(data.count))
+            indexes.append(string: name)
+            indexes.append(string: mediaType)
+        }
+        statistics.attachmentCount += 1
+        try drainIfFull()
+    }
+
+    // MARK: Finishing
+
+    /// Closes the current chunk and hands everything to the sink: what was written before survives a crash.
+    public mutating func flush() throws(BagError) {
+        try checkOpen()
+        try finishChunk()
+        try drain()
+        try flushSink()
+    }
+
+    /// Writes the summary and the footer. Nothing can be written afterwards; a second call does nothing.
+    public mutating func close() throws(BagError) {
+        if case .closed = state { return }
+        try checkOpen()
+        try finishChunk()
+        try drain()
+        let crc = options.checksums ? dataCRC : 0
+        let buffer = out
+        buffer.record(Opcode.dataEnd) { buffer.append(crc) }
+        try drain()
+        appendSummary()
+        try drain()
+        try flushSink()
+        state = .closed
+    }
+
+    private mutating func finishChunk() throws(BagError) {
+        guard chunk.records.count > 0 else { return }
+        let offset = drained + out.count
+        do {
+            try chunk.finish(
+                at: offset, into: out, index: chunkIndexes, compressor: compressor,
+                compression: options.compression, checksums: options.checksums)
+        } catch {
+            state = .failed(error)
+            throw error
+        }
+        statistics.chunkCount += 1
+        try drain()
+    }
+
+    /// Closes the chunk when the next record would take it past its size.
+    @inline(__always)
+    private mutating func makeRoom(_ extra: Int) throws(BagError) {
+        guard chunk.records.count > 0, chunk.records.count + extra + 64 > options.chunkSize else { return }
+        try finishChunk()
+    }
+
+    /// All of the summary section, the summary offsets, the footer and the closing magic.
+    private func appendSummary() {
+        let summaryStart = drained
+        var groups: [(opcode: UInt8, start: Int, length: Int)] = []
+        func group(_ opcode: UInt8, _ content: () -> Void) {
+            let before = out.count
+            content()
+            if out.count > before { groups.append((opcode, summaryStart + before, out.count - before)) }
+        }
+        group(Opcode.schema) { for schema in schemas { out.append(schema) } }
+        group(Opcode.channel) { for channel in channels { out.append(channel) } }
+        group(Opcode.statistics) { statistics.append(to: out) }
+        group(Opcode.chunkIndex) { out.append(bytes: chunkIndexes.bytes) }
+        group(Opcode.attachmentIndex) { out.append(bytes: attachmentIndexes.bytes) }
+        group(Opcode.metadataIndex) { out.append(bytes: metadataIndexes.bytes) }
+        let offsetsStart = summaryStart + out.count
+        for group in groups {
+            out.record(Opcode.summaryOffset) {
+                out.append(group.opcode)
+                out.append(UInt64(group.start))
+                out.append(UInt64(group.length))
+            }
+        }
+        out.append(Opcode.footer)
+        out.append(UInt64(Layout.footerContent))
+        out.append(UInt64(summaryStart))
+        out.append(UInt64(offsetsStart))
+        out.append(options.checksums ? Checksum.of(out.bytes) : 0)
+        Layout.magic.withUnsafeBytes { out.append(bytes: $0) }
+    }
+
+    private mutating func drainIfFull() throws(BagError) {
+        if out.count >= 1 << 16 { try drain() }
+    }
+
+    private mutating func drain() throws(BagError) {
+        guard out.count > 0 else { return }
+        if options.checksums { dataCRC = Checksum.of(out.bytes, continuing: dataCRC) }
+        do {
+            try sink.write(out.bytes)
+        } catch {
+            throw fail(error)
+        }
+        drained += out.count
+        out.removeAll()
+    }
+
+    private mutating func flushSink() throws(BagError) {
+        do {
+            try sink.flush()
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    private mutating func fail(_ cause: any Error) -> BagError {
+        let error = BagError(.sinkFailed, "the bag cannot be written further: \(cause)", offset: drained)
+        state = .failed(error)
+        return error
+    }
+
+    @inline(__always)
+    private func checkOpen() throws(BagError) {
+        switch state {
+        case .open: return
+        case .closed: throw BagError(.closed, "the bag is closed; nothing can be added")
+        case .failed(let error): throw error
+        }
+    }
+
+    @inline(__always)
+    private func checkSize(_ size: Int, _ what: @autoclosure () -> String) throws(BagError) {
+        guard size <= options.maxRecordBytes else {
+            throw BagError(.limitExceeded, "\(what()) has \(size) bytes; the limit is \(options.maxRecordBytes)")
+        }
+    }
+}

@@ -1,0 +1,127 @@
+/// Hands out the messages of a query one by one, opening chunks only as they are needed.
+///
+/// After an error the damaged chunk is passed over, and ``next()`` may be called again for what follows it.
+public struct MessageCursor<Source: ByteSource> {
+    private let source: Source
+    private let loader: BlockLoader
+    private let query: BagQuery
+    private var definitions: Definitions
+    /// Spans not opened yet: by start time, equal ones by place, or in file order.
+    private let spans: [BagSpan]
+    private var nextSpan = 0
+    /// Open blocks with messages left: a heap by next log time, then place in the bag.
+    private var open: ContiguousArray<BlockContents> = []
+    private var openBytes = 0
+    private let maxOpenBytes: Int
+    /// A block's damage, to be reported after the messages before it have been handed out.
+    private var deferred: [BagError] = []
+
+    /// Messages of channels the index does not define, passed over so far.
+    public private(set) var orphanMessages = 0
+
+    init(_ source: Source, _ index: BagIndex, _ query: BagQuery, _ options: BagReadOptions) {
+        self.source = source
+        self.query = query
+        loader = BlockLoader(options)
+        maxOpenBytes = max(options.maxOpenBytes, options.chunkLimit)
+        let definitions = Definitions(index, topics: query.topics)
+        self.definitions = definitions
+        var wanted = index.spans.filter { span in
+            let ends = query.end.map { span.startTime < $0 } ?? true
+            guard ends, span.endTime >= query.start else { return false }
+            guard !span.messageIndexes.isEmpty else { return true }
+            return span.messageIndexes.contains { definitions.selection(of: $0.channel) == .wanted }
+        }
+        if query.order == .logTime {
+            wanted.sort { ($0.startTime, $0.offset) < ($1.startTime, $1.offset) }
+        }
+        spans = wanted
+    }
+
+    /// The share of the chunks of this query that have been opened, 0...1, for a progress bar.
+    public var progress: Double { spans.isEmpty ? 1 : Double(nextSpan) / Double(spans.count) }
+
+    /// The next message, or nil after the last.
+    ///
+    /// - Throws: ``BagError/Code/malformed``, ``BagError/Code/crcMismatch``,
+    ///   ``BagError/Code/unsupportedCompression`` or ``BagError/Code/limitExceeded`` for a chunk that cannot be read;
+    ///   ``BagError/Code/io`` from the source.
+    public mutating func next() throws(BagError) -> BagMessage? {
+        while true {
+            if nextSpan < spans.count, open.isEmpty || mustOpenMore {
+                try openNext()
+                continue
+            }
+            guard !open.isEmpty else {
+                guard let error = deferred.popLast() else { return nil }
+                throw error
+            }
+            let message = open[0].next()
+            settle()
+            return message
+        }
+    }
+
+    /// Whether a span that is not open may hold a message that comes before the next one of the open ones.
+    private var mustOpenMore: Bool {
+        query.order == .logTime && spans[nextSpan].startTime <= open[0].nextTime
+    }
+
+    private mutating func openNext() throws(BagError) {
+        let span = spans[nextSpan]
+        nextSpan += 1
+        // A whole chunk's claim is checked against its record when it is unpacked, so this bounds what is held.
+        let size = min(span.uncompressedSize, loader.options.chunkLimit)
+        guard open.isEmpty || openBytes + size <= maxOpenBytes else {
+            throw BagError(
+                .limitExceeded,
+                "chunks that overlap in time exceed \(maxOpenBytes) bytes together; read in file order, or raise "
+                    + "maxOpenBytes", offset: span.offset)
+        }
+        let block = try loader.load(span, from: source)
+        var failure: BagError?
+        let contents = BlockContents(
+            block, &definitions, learning: false, start: query.start, end: query.end,
+            sorted: query.order == .logTime, failure: &failure)
+        orphanMessages += contents.orphanMessages
+        if let failure, span.kind != .partialChunk { deferred.insert(failure, at: 0) }
+        guard !contents.isExhausted else { return }
+        if query.order == .logTime, contents.nextTime < span.startTime {
+            throw BagError(
+                .malformed,
+                "a chunk holds messages older than its index says, so they cannot be merged by time; ignore the "
+                    + "summary to read it", offset: span.offset)
+        }
+        openBytes += contents.bytes.count
+        open.append(contents)
+        var child = open.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard precedes(child, parent) else { break }
+            open.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    /// Restores the heap after the first block has given a message, dropping the block when it is exhausted.
+    private mutating func settle() {
+        if open[0].isExhausted {
+            openBytes -= open[0].bytes.count
+            open.swapAt(0, open.count - 1)
+            open.removeLast()
+        }
+        var parent = 0
+        while true {
+            var child = 2 * parent + 1
+            guard child < open.count else { return }
+            if child + 1 < open.count, precedes(child + 1, child) { child += 1 }
+            guard precedes(child, parent) else { return }
+            open.swapAt(child, parent)
+            parent = child
+        }
+    }
+
+    private func precedes(_ a: Int, _ b: Int) -> Bool {
+        (open[a].nextTime, open[a].offset) < (open[b].nextTime, open[b].offset)
+    }
+}

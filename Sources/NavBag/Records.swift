@@ -1,0 +1,134 @@
+/// The opcodes of MCAP records (MCAP format specification, "Records").
+enum Opcode {
+    static let header: UInt8 = 0x01
+    static let footer: UInt8 = 0x02
+    static let schema: UInt8 = 0x03
+    static let channel: UInt8 = 0x04
+    static let message: UInt8 = 0x05
+    static let chunk: UInt8 = 0x06
+    static let messageIndex: UInt8 = 0x07
+    static let chunkIndex: UInt8 = 0x08
+    static let attachment: UInt8 = 0x09
+    static let attachmentIndex: UInt8 = 0x0A
+    static let statistics: UInt8 = 0x0B
+    static let metadata: UInt8 = 0x0C
+    static let metadataIndex: UInt8 = 0x0D
+    static let summaryOffset: UInt8 = 0x0E
+    static let dataEnd: UInt8 = 0x0F
+
+    static func name(_ opcode: UInt8) -> String {
+        let names = [
+            "Header", "Footer", "Schema", "Channel", "Message", "Chunk", "MessageIndex", "ChunkIndex", "Attachment",
+            "AttachmentIndex", "Statistics", "Metadata", "MetadataIndex", "SummaryOffset", "DataEnd",
+        ]
+        return (1...15).contains(opcode) ? names[Int(opcode) - 1] : "unknown (opcode \(opcode))"
+    }
+}
+
+/// Sizes fixed by the format.
+enum Layout {
+    static let magic: [UInt8] = [0x89, 0x4D, 0x43, 0x41, 0x50, 0x30, 0x0D, 0x0A]
+    /// Opcode and content length before every record.
+    static let recordHeader = 9
+    /// Channel, sequence, log time, publish time before a message's data.
+    static let messageHeader = 22
+    static let footerContent = 20
+    /// A chunk's fields before the compression's name.
+    static let chunkFixed = 28
+}
+
+/// Who wrote a bag, and to which conventions.
+public struct BagHeader: Hashable, Sendable {
+    /// The conventions the bag keeps, such as `ros2`; mostly empty.
+    public var profile: String
+    /// The writing library, free text.
+    public var library: String
+
+    /// A header with both fields.
+    public init(profile: String, library: String) {
+        self.profile = profile
+        self.library = library
+    }
+}
+
+/// The definition that decodes the messages of a channel.
+public struct BagSchema: Hashable, Sendable {
+    /// 1...65535, unique in the bag.
+    public let id: UInt16
+    /// The type's name, for protobuf the full name such as `navbus.v1.GnssFix`.
+    public let name: String
+    /// `protobuf`, `ros2msg`, `jsonschema`, …; empty for none.
+    public let encoding: String
+    /// For protobuf a serialised FileDescriptorSet.
+    public let data: [UInt8]
+}
+
+/// A stream of messages of one type on one topic.
+public struct BagChannel: Hashable, Sendable {
+    /// 0...65535, unique in the bag.
+    public let id: UInt16
+    /// The id of the ``BagSchema``; 0 for none.
+    public let schemaID: UInt16
+    /// The topic, such as `/gnss/fix`. Several channels may share one.
+    public let topic: String
+    /// `protobuf`, `cdr`, `json`, …
+    public let messageEncoding: String
+    /// Free key-value pairs.
+    public let metadata: [String: String]
+}
+
+/// One message as it was recorded.
+public struct BagMessage: Hashable, Sendable {
+    /// The ``BagChannel/id`` of the channel.
+    public let channelID: UInt16
+    /// The publisher's counter, or 0.
+    public let sequence: UInt32
+    /// When it was recorded, ns since an epoch of the recorder's choice, mostly Unix.
+    public let logTime: UInt64
+    /// When it was published, ns; equal to ``logTime`` where unknown.
+    public let publishTime: UInt64
+    /// The payload, a slice of the chunk it came in: keeping it keeps the chunk in memory, so copy what is kept long.
+    public let data: ArraySlice<UInt8>
+}
+
+/// Named key-value pairs about the whole bag.
+public struct BagMetadata: Hashable, Sendable {
+    /// The name; several records may share one.
+    public let name: String
+    /// The pairs.
+    public let entries: [String: String]
+}
+
+/// A file carried inside a bag.
+public struct BagAttachment: Hashable, Sendable {
+    /// A name such as `vehicle.yaml`.
+    public let name: String
+    /// A media type such as `text/plain`.
+    public let mediaType: String
+    /// When it was recorded, ns.
+    public let logTime: UInt64
+    /// When it was created, ns; 0 for unknown.
+    public let createTime: UInt64
+    /// The contents.
+    public let data: [UInt8]
+}
+
+/// Where a metadata or attachment record lies in the bag.
+public struct BagRecordLocation: Hashable, Sendable {
+    /// The record's name.
+    public let name: String
+    /// Byte offset of the record.
+    public let offset: Int
+    /// Bytes, opcode and length included.
+    public let length: Int
+}
+
+/// How the messages of a chunk are packed.
+public enum BagCompression: String, CaseIterable, Hashable, Sendable {
+    /// As they are.
+    case none = ""
+    /// An LZ4 frame: about half the ratio of zstd, faster.
+    case lz4
+    /// A Zstandard frame.
+    case zstd
+}

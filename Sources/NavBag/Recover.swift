@@ -1,0 +1,90 @@
+/// What ``recoverBag(from:to:options:)`` has saved.
+public struct BagRecovery: Hashable, Sendable {
+    /// Messages copied.
+    public internal(set) var messageCount: UInt64 = 0
+    /// Metadata records and attachments copied.
+    public internal(set) var recordCount = 0
+    /// Damaged parts that were passed over.
+    public internal(set) var damage = BagDamage()
+    /// How the damaged bag ends.
+    public internal(set) var ending = BagEnding.complete
+}
+
+/// Copies everything that can be read of a bag, broken off or damaged, into a new well-formed one, in file order.
+///
+/// - Parameters:
+///   - writer: a new writer with nothing in it; it is closed at the end. Channel ids are given anew.
+///   - options: what to check in the source; damaged chunks are passed over and reported.
+/// - Throws: what ``MCAPLinearReader/init(_:topics:options:)`` and the writer throw.
+public func recoverBag<Sink: ByteSink>(
+    from source: some ByteSource, to writer: inout MCAPWriter<Sink>, options: BagReadOptions = BagReadOptions()
+) throws(BagError) -> BagRecovery {
+    var reader = try MCAPLinearReader(source, options: options)
+    var recovery = BagRecovery()
+    // By id in the source, 0 for not copied yet.
+    var channels: ContiguousArray<UInt16> = []
+    while let item = try reader.advance() {
+        switch item {
+        case .block:
+            let missing = reader.known.selection.count - channels.count
+            if missing > 0 { channels.append(contentsOf: repeatElement(0, count: missing)) }
+            while let message = reader.nextInBlock() {
+                if channels[Int(message.channelID)] == 0 {
+                    channels[Int(message.channelID)] = try writer.copyChannel(message.channelID, reader.known)
+                }
+                do throws(BagError) {
+                    try writer.write(
+                        channel: channels[Int(message.channelID)], sequence: message.sequence,
+                        logTime: message.logTime, publishTime: message.publishTime, data: message.data)
+                    recovery.messageCount += 1
+                } catch {
+                    guard error.code == .limitExceeded else { throw error }
+                    reader.note(error)
+                }
+            }
+        case .attachment(let offset, let length):
+            do throws(BagError) {
+                let attachment = try source.attachment(offset, length, checkCRC: options.checkCRC)
+                try writer.addAttachment(
+                    name: attachment.name, mediaType: attachment.mediaType, logTime: attachment.logTime,
+                    createTime: attachment.createTime, data: attachment.data)
+                recovery.recordCount += 1
+            } catch {
+                if error.code == .sinkFailed || error.code == .io { throw error }
+                reader.note(error)
+            }
+        case .metadata(let offset, let length):
+            do throws(BagError) {
+                let metadata = try source.metadata(offset, length)
+                try writer.addMetadata(name: metadata.name, metadata.entries)
+                recovery.recordCount += 1
+            } catch {
+                if error.code == .sinkFailed || error.code == .io { throw error }
+                reader.note(error)
+            }
+        }
+    }
+    for channel in reader.known.sortedChannels where channels[Int(channel.id)] == 0 {
+        _ = try writer.copyChannel(channel.id, reader.known)
+    }
+    try writer.close()
+    recovery.damage = reader.damage
+    recovery.ending = reader.ending ?? .complete
+    return recovery
+}
+
+extension MCAPWriter {
+    /// The id here of a channel that is defined elsewhere. A schema that is missing there is missing here.
+    fileprivate mutating func copyChannel(_ id: UInt16, _ known: Definitions) throws(BagError) -> UInt16 {
+        guard let channel = known.channels[id] else {
+            throw BagError(.invalidArgument, "channel \(id) is not defined")
+        }
+        var schemaID: UInt16 = 0
+        if let schema = known.schemas[channel.schemaID] {
+            schemaID = try addSchema(name: schema.name, encoding: schema.encoding, data: schema.data)
+        }
+        return try addChannel(
+            topic: channel.topic, schemaID: schemaID, messageEncoding: channel.messageEncoding,
+            metadata: channel.metadata)
+    }
+}

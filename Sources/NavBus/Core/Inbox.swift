@@ -1,0 +1,207 @@
+internal import DequeModule
+
+/// The subscriber's side without a transport: what is wanted, what was seen, and the queues of what is to be read.
+///
+/// A transport gives it frames and takes deliveries; neither call waits, and nothing here reads a clock. Deliveries
+/// come in the order of arrival over all subscriptions.
+package struct Inbox {
+    /// How many topics filters may add: a registry gone wild cannot grow a node without bound.
+    package static let maximumDiscoveredTopics = 4096
+
+    private struct Topic {
+        let name: String
+        var statistics: TopicStatistics
+        var tracker = LossTracker()
+        var queues: [Int] = []
+    }
+
+    private struct Queue {
+        let subscription: SubscriptionID
+        let depth: Int
+        let maximumPayloadSize: Int
+        var deliveries: Deque<Delivery> = []
+        var arrivals: Deque<UInt64> = []
+    }
+
+    private struct FilteredSubscription {
+        let id: SubscriptionID
+        let filter: TopicFilter
+        let qos: QoS
+        let maximumPayloadSize: Int
+    }
+
+    private let node: UInt64
+    private var table = TopicTable()
+    private var topics: ContiguousArray<Topic> = []
+    private var queues: ContiguousArray<Queue> = []
+    /// The arrival number at the head of each queue, `.max` when it is empty: one cache line for eight queues.
+    private var heads: ContiguousArray<UInt64> = []
+    private var filters: [FilteredSubscription] = []
+    private var arrivals: UInt64 = 0
+    private var nextSubscription = 0
+    private var discovered = 0
+
+    /// Messages whose topic frame is not a known one.
+    package private(set) var unattributedRejections: UInt64 = 0
+    /// Messages queued and not yet taken.
+    package private(set) var queued = 0
+
+    package init(node: UInt64) { self.node = node }
+
+    // MARK: Subscriptions
+
+    /// True when a message of `topic` would be queued.
+    package func wants(_ topic: String) -> Bool {
+        guard let index = topics.firstIndex(where: { $0.name == topic }) else { return false }
+        return !topics[index].queues.isEmpty
+    }
+
+    /// The topics that are wanted now, in the order of their subscription.
+    package var wantedTopics: [String] { topics.filter { !$0.queues.isEmpty }.map(\.name) }
+
+    /// Subscribes to one topic; the arguments are checked already.
+    package mutating func subscribe(_ topic: String, qos: QoS, maximumPayloadSize: Int) -> SubscriptionID {
+        let id = makeSubscription()
+        addQueue(id, topic, qos, maximumPayloadSize)
+        return id
+    }
+
+    /// Subscribes to whatever `filter` takes of the topics given to ``discover(_:)`` later.
+    package mutating func subscribe(
+        matching filter: TopicFilter, qos: QoS, maximumPayloadSize: Int
+    ) -> SubscriptionID {
+        let id = makeSubscription()
+        filters.append(
+            FilteredSubscription(id: id, filter: filter, qos: qos, maximumPayloadSize: maximumPayloadSize))
+        return id
+    }
+
+    /// Offers a topic that somebody publishes to the filters that have not taken it yet.
+    package mutating func discover(_ topic: String) {
+        for entry in filters where entry.filter.matches(topic) {
+            let topicIndex = topics.firstIndex { $0.name == topic }
+            let isTaken = topicIndex.map { index in
+                topics[index].queues.contains { queues[$0].subscription == entry.id }
+            }
+            guard isTaken != true, discovered < Self.maximumDiscoveredTopics else { continue }
+            discovered += 1
+            addQueue(entry.id, topic, entry.qos, entry.maximumPayloadSize)
+        }
+    }
+
+    /// Ends a subscription and drops what it had queued; its statistics stay.
+    ///
+    /// - Returns: false when the subscription is not one of this node's.
+    package mutating func unsubscribe(_ id: SubscriptionID) -> Bool {
+        let before = queues.count + filters.count
+        filters.removeAll { $0.id == id }
+        let kept = queues.filter { $0.subscription != id }
+        for index in topics.indices {
+            topics[index].queues = topics[index].queues.compactMap { old in
+                guard queues[old].subscription != id else { return nil }
+                return old - queues[..<old].count { $0.subscription == id }
+            }
+        }
+        queues = ContiguousArray(kept)
+        heads = ContiguousArray(queues.map { $0.arrivals.first ?? .max })
+        queued = queues.reduce(0) { $0 + $1.deliveries.count }
+        return queues.count + filters.count < before
+    }
+
+    private mutating func makeSubscription() -> SubscriptionID {
+        nextSubscription += 1
+        return SubscriptionID(node: node, number: nextSubscription)
+    }
+
+    private mutating func addQueue(_ id: SubscriptionID, _ topic: String, _ qos: QoS, _ maximumPayloadSize: Int) {
+        let topicIndex: Int
+        if let known = topics.firstIndex(where: { $0.name == topic }) {
+            topicIndex = known
+        } else {
+            topicIndex = table.insert(topic)
+            topics.append(Topic(name: topic, statistics: TopicStatistics(topic: topic)))
+        }
+        topics[topicIndex].queues.append(queues.count)
+        queues.append(Queue(subscription: id, depth: qos.depth, maximumPayloadSize: maximumPayloadSize))
+        heads.append(.max)
+    }
+
+    // MARK: Messages
+
+    /// Takes a message of any number of frames that is not three.
+    package mutating func rejectFrames(topic: UnsafeRawBufferPointer) {
+        if let index = table.find(topic) {
+            topics[index].statistics.rejected &+= 1
+        } else {
+            unattributedRejections &+= 1
+        }
+    }
+
+    /// Takes a message: judges its sequence, counts it, and queues it for each subscription of its topic.
+    package mutating func accept(
+        topic frame: UnsafeRawBufferPointer, header headerFrame: UnsafeRawBufferPointer, payload: Payload,
+        received: ReceiveTimes
+    ) {
+        guard let index = table.find(frame) else {
+            unattributedRejections &+= 1
+            return
+        }
+        guard let header = MessageHeader(decoding: headerFrame) else {
+            topics[index].statistics.rejected &+= 1
+            return
+        }
+        guard !topics[index].queues.isEmpty else { return }
+        guard case .new(let lost) = topics[index].tracker.judge(bootID: header.bootID, sequence: header.sequence)
+        else {
+            topics[index].statistics.duplicates &+= 1
+            return
+        }
+        let (sum, overflow) = topics[index].statistics.lost.addingReportingOverflow(lost)
+        topics[index].statistics.lost = overflow ? .max : sum
+        var isQueued = false
+        for position in topics[index].queues.indices {
+            let queue = topics[index].queues[position]
+            guard payload.count <= queues[queue].maximumPayloadSize else { continue }
+            isQueued = true
+            let delivery = Delivery(
+                subscription: queues[queue].subscription, topic: topics[index].name, header: header, payload: payload,
+                received: received)
+            if enqueue(delivery, on: queue) { topics[index].statistics.dropped &+= 1 }
+        }
+        if isQueued {
+            topics[index].statistics.received &+= 1
+        } else {
+            topics[index].statistics.rejected &+= 1
+        }
+    }
+
+    /// The oldest queued message.
+    package mutating func next() -> Delivery? {
+        guard queued > 0 else { return nil }
+        var oldest = 0
+        for index in heads.indices where heads[index] < heads[oldest] { oldest = index }
+        queued -= 1
+        queues[oldest].arrivals.removeFirst()
+        heads[oldest] = queues[oldest].arrivals.first ?? .max
+        return queues[oldest].deliveries.removeFirst()
+    }
+
+    /// Appends to a queue and tells whether its oldest message had to go.
+    private mutating func enqueue(_ delivery: Delivery, on queue: Int) -> Bool {
+        let isFull = queues[queue].deliveries.count >= queues[queue].depth
+        if isFull {
+            queues[queue].deliveries.removeFirst()
+            queues[queue].arrivals.removeFirst()
+            queued -= 1
+        }
+        arrivals &+= 1
+        queues[queue].deliveries.append(delivery)
+        queues[queue].arrivals.append(arrivals)
+        heads[queue] = queues[queue].arrivals.first ?? .max
+        queued += 1
+        return isFull
+    }
+
+    /// The figures of every topic that was ever subscribed to.
+    package var statistics: [TopicStatistics] { topics.map(\.statistics) }
+}

@@ -1,0 +1,138 @@
+/// The publisher's side without a transport: topics, sequences, last values, and who listens.
+package struct Outbox {
+    /// How many different subscriptions of others are counted; a peer that makes up more is served but not counted.
+    package static let maximumSubscriptionKeys = 65_536
+
+    /// The last message of a latched topic.
+    package struct Latched {
+        package var header: MessageHeader
+        package var payload: [UInt8]
+    }
+
+    private struct Topic {
+        let description: TopicDescription
+        let key: [UInt8]
+        var sequence: UInt64 = 0
+        var latched: Latched?
+        var statistics: TopicStatistics
+    }
+
+    private let node: UInt64
+    private var topics: ContiguousArray<Topic> = []
+    private var subscribers: [[UInt8]: Int] = [:]
+
+    package init(node: UInt64) { self.node = node }
+
+    /// The topics in the order they were advertised.
+    package var descriptions: [TopicDescription] { topics.map(\.description) }
+
+    /// The figures of every topic.
+    package var statistics: [TopicStatistics] { topics.map(\.statistics) }
+
+    /// Adds a topic after checking its description.
+    package mutating func advertise(_ description: TopicDescription) throws(BusError) -> Publication {
+        try Names.checkTopic(description.name)
+        try Self.check(qos: description.qos, maximumPayloadSize: description.maximumPayloadSize, description.name)
+        guard (1...255).contains(description.typeName.utf8.count) else {
+            throw BusError(
+                .invalidArgument,
+                "topic '\(description.name)' needs its message's full type name, 1 to 255 bytes, "
+                    + "navbus.v1.GnssFix for one")
+        }
+        guard !topics.contains(where: { $0.description.name == description.name }) else {
+            throw BusError(
+                .topicConflict,
+                "this node already publishes '\(description.name)': keep the publication and use it again")
+        }
+        guard topics.count < Announcement.maximumTopics else {
+            throw BusError(.invalidArgument, "a node publishes at most \(Announcement.maximumTopics) topics")
+        }
+        topics.append(
+            Topic(
+                description: description, key: TopicTable.key(description.name),
+                statistics: TopicStatistics(topic: description.name)))
+        return Publication(node: node, index: topics.count - 1, topic: description.name)
+    }
+
+    /// Takes back the latest ``advertise(_:)``, when it could not be announced.
+    package mutating func withdrawLast() { topics.removeLast() }
+
+    static func check(qos: QoS, maximumPayloadSize: Int, _ topic: String) throws(BusError) {
+        guard (1...QoS.maximumDepth).contains(qos.depth) else {
+            throw BusError(
+                .invalidArgument, "topic '\(topic)': a queue holds 1 to \(QoS.maximumDepth) messages, not \(qos.depth)")
+        }
+        guard (1...BusConfiguration.maximumMessageSizeLimit).contains(maximumPayloadSize) else {
+            throw BusError(
+                .invalidArgument,
+                "topic '\(topic)': the maximum payload is 1 to \(BusConfiguration.maximumMessageSizeLimit) bytes, "
+                    + "not \(maximumPayloadSize)")
+        }
+    }
+
+    /// Counts a message about to be sent and returns its header; keeps it when the topic is latched.
+    @inline(__always)
+    package mutating func stamp(
+        _ publication: Publication, _ payload: UnsafeRawBufferPointer, _ stampNanoseconds: Int64
+    ) throws(BusError) -> MessageHeader {
+        let index = publication.index
+        try check(publication)
+        guard payload.count <= topics[index].description.maximumPayloadSize else {
+            topics[index].statistics.rejected &+= 1
+            throw BusError(
+                .payloadTooLarge,
+                "a message of \(payload.count) bytes was not published on '\(publication.topic)', which carries at "
+                    + "most \(topics[index].description.maximumPayloadSize): make it smaller or raise the topic's limit"
+            )
+        }
+        topics[index].sequence &+= 1
+        topics[index].statistics.published &+= 1
+        let header = MessageHeader(
+            sequence: topics[index].sequence, stampNanoseconds: stampNanoseconds, bootID: node,
+            schemaFingerprint: topics[index].description.schemaFingerprint)
+        if topics[index].description.qos == .latched {
+            topics[index].latched = Latched(header: header, payload: [UInt8](payload))
+        }
+        return header
+    }
+
+    /// Checks that a handle is of this node.
+    package func check(_ publication: Publication) throws(BusError) {
+        guard publication.node == node, topics.indices.contains(publication.index) else {
+            throw BusError(.unknownHandle, "the publication of '\(publication.topic)' belongs to another node")
+        }
+    }
+
+    /// The topic frame of a publication.
+    package func key(_ index: Int) -> [UInt8] { topics[index].key }
+
+    /// The last value of a latched topic, nil before the first.
+    package func latched(_ index: Int) -> Latched? { topics[index].latched }
+
+    // MARK: Subscribers
+
+    /// Takes the frame by which a subscriber begins (1 and the key) or ends (0 and the key) a subscription.
+    ///
+    /// - Returns: the latched topics that the new subscriber wants and that have a value.
+    package mutating func subscriptionChanged(_ frame: UnsafeRawBufferPointer) -> [Int] {
+        guard let kind = frame.first, kind <= 1, frame.count <= 256 else { return [] }
+        let key = [UInt8](frame.dropFirst())
+        if kind == 0 {
+            if let count = subscribers[key] { subscribers[key] = count > 1 ? count - 1 : nil }
+            return []
+        }
+        if let count = subscribers[key] {
+            subscribers[key] = count + 1
+        } else if subscribers.count < Self.maximumSubscriptionKeys {
+            subscribers[key] = 1
+        }
+        return topics.indices.filter { topics[$0].latched != nil && topics[$0].key.starts(with: key) }
+    }
+
+    /// How many subscriptions match a publication's topic now.
+    package func subscriberCount(_ index: Int) -> Int {
+        let key = topics[index].key
+        // A sum: the dictionary's order does not show.
+        return subscribers.reduce(0) { $0 + (key.starts(with: $1.key) ? $1.value : 0) }
+    }
+}

@@ -1,0 +1,68 @@
+internal import Glibc
+
+/// Finds a topic's index from its terminated name in a frame, without making a String.
+struct TopicTable {
+    private var keys: ContiguousArray<[UInt8]> = []
+    /// Open addressing over a power of two, at most half full; -1 is free.
+    private var slots: ContiguousArray<Int32> = ContiguousArray(repeating: -1, count: 16)
+    private var last = 0
+
+    var count: Int { keys.count }
+
+    /// The topic's frame: its name and a NUL, so that no name is a prefix of another.
+    static func key(_ topic: String) -> [UInt8] { Array(topic.utf8) + [0] }
+
+    /// The index of the topic whose frame is `frame`.
+    @inline(__always)
+    mutating func find(_ frame: UnsafeRawBufferPointer) -> Int? {
+        if last < keys.count, isEqual(last, frame) { return last }
+        guard let index = probe(frame) else { return nil }
+        last = index
+        return index
+    }
+
+    /// Adds a topic that is not there yet and returns its index.
+    mutating func insert(_ topic: String) -> Int {
+        keys.append(Self.key(topic))
+        if keys.count * 2 > slots.count {
+            slots = ContiguousArray(repeating: -1, count: slots.count * 2)
+            for index in keys.indices { place(index) }
+        } else {
+            place(keys.count - 1)
+        }
+        return keys.count - 1
+    }
+
+    private mutating func place(_ index: Int) {
+        var slot = keys[index].withUnsafeBytes { Self.hash($0) } & (slots.count - 1)
+        while slots[slot] >= 0 { slot = (slot + 1) & (slots.count - 1) }
+        slots[slot] = Int32(truncatingIfNeeded: index)
+    }
+
+    private func probe(_ frame: UnsafeRawBufferPointer) -> Int? {
+        var slot = Self.hash(frame) & (slots.count - 1)
+        while slots[slot] >= 0 {
+            let index = Int(slots[slot])
+            if isEqual(index, frame) { return index }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    @inline(__always)
+    private func isEqual(_ index: Int, _ frame: UnsafeRawBufferPointer) -> Bool {
+        keys[index].withUnsafeBytes { key in
+            guard key.count == frame.count, let left = key.baseAddress, let right = frame.baseAddress else {
+                return false
+            }
+            return memcmp(left, right, key.count) == 0
+        }
+    }
+
+    /// FNV-1a. The table holds only topics this node chose, so nobody else can make it collide.
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return Int(truncatingIfNeeded: (hash ^ (hash >> 32)) & 0x7fff_ffff)
+    }
+}

@@ -1,0 +1,30 @@
+/// What a node has seen of one topic since it started.
+public struct TopicStatistics: Sendable, Hashable {
+    /// The topic's name.
+    public let topic: String
+    /// Messages this node published.
+    public var published: UInt64 = 0
+    /// Messages that arrived and were wanted.
+    public var received: UInt64 = 0
+    /// Messages that never arrived, from gaps in the publishers' sequences.
+    public var lost: UInt64 = 0
+    /// Messages dropped here because a subscription's queue was full.
+    public var dropped: UInt64 = 0
+    /// Messages that arrived again, as a latched value does when another node joins.
+    public var duplicates: UInt64 = 0
+    /// Messages refused: a bad header or frame count, or a payload over its limit (also at the publisher).
+    public var rejected: UInt64 = 0
+
+    init(topic: String) { self.topic = topic }
+}
+
+/// What a node has seen since it started.
+public struct BusStatistics: Sendable, Hashable {
+    /// Each topic that is published or subscribed to, by name.
+    public var topics: [TopicStatistics]
+    /// Messages refused because their topic frame is not one that was subscribed to.
+    public var unattributedRejections: UInt64
+
+    /// The figures of one topic.
+    public subscript(topic topic: String) -> TopicStatistics? { topics.first { $0.topic == topic } }
+}

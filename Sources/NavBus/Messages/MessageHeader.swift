@@ -1,0 +1,160 @@
+/// The second frame of every message: `navbus.v1.Header` in protobuf wire format, all fields `fixed64`.
+///
+/// | field | type | meaning |
+/// |---|---|---|
+/// | 1 `sequence` | fixed64 | counts a publisher's messages of one topic from 1 |
+/// | 2 `stamp_ns` | sfixed64 | when the content was true, nanoseconds UTC |
+/// | 3 `boot_id` | fixed64 | random for each start of a publisher |
+/// | 4 `schema_fingerprint` | fixed64 | of the payload's type; absent or 0 when unknown |
+///
+/// Written in field order it is always 36 bytes. Readers take the fields in any order and skip unknown ones.
+public struct MessageHeader: Sendable, Hashable {
+    /// Counts the publisher's messages of this topic, from 1.
+    public var sequence: UInt64
+    /// When the content was true, nanoseconds UTC.
+    public var stampNanoseconds: Int64
+    /// Random for each start of the publisher.
+    public var bootID: UInt64
+    /// Fingerprint of the payload's schema, 0 when unknown.
+    public var schemaFingerprint: UInt64
+
+    /// Makes a header from its four fields.
+    public init(sequence: UInt64, stampNanoseconds: Int64, bootID: UInt64, schemaFingerprint: UInt64) {
+        self.sequence = sequence
+        self.stampNanoseconds = stampNanoseconds
+        self.bootID = bootID
+        self.schemaFingerprint = schemaFingerprint
+    }
+
+    /// The size of a header as this module writes it, in bytes.
+    public static let encodedSize = 36
+
+    /// The largest header frame accepted, in bytes: room for fields that later versions add.
+    public static let maximumEncodedSize = 1024
+
+    /// The header in protobuf wire format, ``encodedSize`` bytes.
+    public var encoded: [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: Self.encodedSize) { buffer, count in
+            encode(into: UnsafeMutableRawBufferPointer(buffer))
+            count = Self.encodedSize
+        }
+    }
+
+    /// Writes the header to the front of `buffer`, which holds at least ``encodedSize`` bytes.
+    @inline(__always)
+    func encode(into buffer: UnsafeMutableRawBufferPointer) {
+        precondition(buffer.count >= Self.encodedSize)
+        buffer[0] = 0x09
+        buffer.storeBytes(of: sequence.littleEndian, toByteOffset: 1, as: UInt64.self)
+        buffer[9] = 0x11
+        buffer.storeBytes(of: stampNanoseconds.littleEndian, toByteOffset: 10, as: Int64.self)
+        buffer[18] = 0x19
+        buffer.storeBytes(of: bootID.littleEndian, toByteOffset: 19, as: UInt64.self)
+        buffer[27] = 0x21
+        buffer.storeBytes(of: schemaFingerprint.littleEndian, toByteOffset: 28, as: UInt64.self)
+    }
+
+    /// Reads a header frame.
+    ///
+    /// - Returns: nil when the frame is not a protobuf message, is over ``maximumEncodedSize`` bytes, lacks sequence,
+    ///   stamp or boot id, or has sequence 0.
+    public init?(decoding bytes: UnsafeRawBufferPointer) {
+        let fields: Fields
+        if let canonical = Self.readCanonical(bytes) {
+            fields = canonical
+        } else if let general = Self.readGeneral(bytes) {
+            fields = general
+        } else {
+            return nil
+        }
+        guard fields.sequence > 0 else { return nil }
+        self.init(
+            sequence: fields.sequence, stampNanoseconds: Int64(bitPattern: fields.stamp), bootID: fields.boot,
+            schemaFingerprint: fields.fingerprint)
+    }
+
+    private typealias Fields = (sequence: UInt64, stamp: UInt64, boot: UInt64, fingerprint: UInt64)
+
+    /// The frame as this module writes it: four loads.
+    @inline(__always)
+    private static func readCanonical(_ bytes: UnsafeRawBufferPointer) -> Fields? {
+        guard bytes.count == encodedSize, bytes[0] == 0x09, bytes[9] == 0x11, bytes[18] == 0x19, bytes[27] == 0x21
+        else { return nil }
+        func load(_ offset: Int) -> UInt64 {
+            UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        }
+        return (load(1), load(10), load(19), load(28))
+    }
+
+    /// Any protobuf encoding of the fields; as protobuf has it, the last of a repeated field counts.
+    private static func readGeneral(_ bytes: UnsafeRawBufferPointer) -> Fields? {
+        guard bytes.count <= maximumEncodedSize else { return nil }
+        var reader = WireReader(bytes)
+        var (sequence, stamp, boot): (UInt64?, UInt64?, UInt64?)
+        var fingerprint: UInt64 = 0
+        while !reader.isAtEnd {
+            guard let tag = reader.varint() else { return nil }
+            switch tag {
+            case 0x09: sequence = reader.fixed64()
+            case 0x11: stamp = reader.fixed64()
+            case 0x19: boot = reader.fixed64()
+            case 0x21: fingerprint = reader.fixed64() ?? 0
+            default: reader.skip(tag: tag)
+            }
+            if reader.failed { return nil }
+        }
+        guard let sequence, let stamp, let boot else { return nil }
+        return (sequence, stamp, boot, fingerprint)
+    }
+}
+
+/// Reads protobuf wire format within bounds; after a failure it stays failed.
+private struct WireReader {
+    private let bytes: UnsafeRawBufferPointer
+    private var offset = 0
+    private(set) var failed = false
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    var isAtEnd: Bool { offset >= bytes.count }
+
+    mutating func varint() -> UInt64? {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while offset < bytes.count, shift < 64 {
+            let byte = bytes[offset]
+            offset += 1
+            value |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+        failed = true
+        return nil
+    }
+
+    mutating func fixed64() -> UInt64? {
+        guard bytes.count - offset >= 8 else {
+            failed = true
+            return nil
+        }
+        defer { offset += 8 }
+        return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    /// Skips a field of wire type 0, 1, 2 or 5; groups and field number 0 are failures.
+    mutating func skip(tag: UInt64) {
+        let length: UInt64?
+        switch tag & 7 {
+        case 0: length = varint() == nil ? nil : 0
+        case 1: length = 8
+        case 2: length = varint()
+        case 5: length = 4
+        default: length = nil
+        }
+        guard tag >> 3 > 0, let length, length <= UInt64(bytes.count - offset) else {
+            failed = true
+            return
+        }
+        offset += Int(length)
+    }
+}

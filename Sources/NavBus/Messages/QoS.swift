@@ -1,0 +1,53 @@
+/// How a topic's messages are kept for readers that are late or slow.
+///
+/// On a publication, `latched` makes the publisher give its last value to every new subscriber. On a subscription it
+/// bounds the queue between the socket and the reader; when that is full the oldest message is dropped and counted.
+public enum QoS: Sendable, Hashable {
+    /// A late joiner gets the last value; queues hold ``latchedDepth`` messages.
+    case latched
+    /// Queues hold the given number of messages, 1 to ``maximumDepth``.
+    case keepLast(Int)
+    /// Only the newest message matters: queues hold one.
+    case latest
+
+    /// The depth of a latched topic's queue: state changes are few, and each is wanted in order.
+    public static let latchedDepth = 64
+
+    /// The greatest depth of a queue.
+    public static let maximumDepth = 1_000_000
+
+    /// How many messages a subscription's queue holds.
+    public var depth: Int {
+        switch self {
+        case .latched: Self.latchedDepth
+        case .keepLast(let count): count
+        case .latest: 1
+        }
+    }
+}
+
+/// A topic as its publisher describes it.
+public struct TopicDescription: Sendable, Hashable {
+    /// The name: `/`-led segments of letters, digits, `_` and `-`, at most 200 bytes.
+    public var name: String
+    /// The payload's full protobuf type name, `navbus.v1.RouteProgress` for one.
+    public var typeName: String
+    /// Fingerprint of the payload's schema, 0 when unknown.
+    public var schemaFingerprint: UInt64
+    /// How messages are kept.
+    public var qos: QoS
+    /// The largest payload the topic carries, in bytes; larger ones are refused at the publisher.
+    public var maximumPayloadSize: Int
+
+    /// Describes a topic; it is checked when it is advertised.
+    public init(
+        name: String, typeName: String, schemaFingerprint: UInt64 = 0, qos: QoS = .keepLast(16),
+        maximumPayloadSize: Int = 1 << 20
+    ) {
+        self.name = name
+        self.typeName = typeName
+        self.schemaFingerprint = schemaFingerprint
+        self.qos = qos
+        self.maximumPayloadSize = maximumPayloadSize
+    }
+}

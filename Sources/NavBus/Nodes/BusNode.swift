@@ -1,0 +1,231 @@
+internal import Glibc
+
+/// A node on the bus between processes: ZeroMQ over Unix sockets, found through the file system.
+///
+/// Used by one thread; only a ``Waker`` crosses to others. The node's name is claimed until ``close()`` or the
+/// object's end.
+public final class BusNode: Bus {
+    /// The node's name, unique among the live nodes of its domain.
+    public let name: String
+    /// The `boot_id` of every header the node sends, new at each start.
+    public let bootID: UInt64
+
+    private let configuration: BusConfiguration
+    private let lock: NodeLock
+    private let waker: Waker
+    private var publisher: PublisherSide?
+    private var subscriber: SubscriberSide?
+    private var lastUpkeep: Int64 = 0
+
+    /// How long a node with queued messages may go without looking at its sockets, in nanoseconds.
+    private static let upkeepInterval: Int64 = 1_000_000
+
+    /// Joins the bus under `name`.
+    ///
+    /// - Throws: ``BusError`` when the name is taken or not valid, the directory's path is too long, or the directory
+    ///   is unsafe or cannot be written.
+    public init(name: String, configuration: BusConfiguration) throws(BusError) {
+        try Names.checkDirectoryName(name, "node name")
+        try configuration.check()
+        let directory = configuration.directory
+        try directory.checkSocketPath(of: name)
+        try directory.prepare()
+        NodeLock.sweep(directory)
+        let lock = try NodeLock(name, in: directory)
+        let bootID = UInt64.random(in: 1 ... .max)
+        self.name = name
+        self.configuration = configuration
+        self.lock = lock
+        self.bootID = bootID
+        do throws(BusError) {
+            waker = try Waker()
+            (publisher, subscriber) = try Self.openSockets(name, bootID, configuration)
+            try announce()
+        } catch {
+            // The sockets go before the name: their end removes the socket file of whoever holds the name.
+            (publisher, subscriber) = (nil, nil)
+            lock.release()
+            throw error
+        }
+    }
+
+    deinit { close() }
+
+    private static func openSockets(
+        _ name: String, _ bootID: UInt64, _ configuration: BusConfiguration
+    ) throws(BusError) -> (PublisherSide, SubscriberSide) {
+        do throws(ZeroMQError) {
+            let context = try ZeroMQContext()
+            let endpoint = "ipc://" + configuration.directory.publisherPath(name)
+            return (
+                try PublisherSide(in: context, endpoint: endpoint, bootID: bootID, configuration),
+                try SubscriberSide(in: context, bootID: bootID, configuration)
+            )
+        } catch {
+            throw error.asBusError
+        }
+    }
+
+    /// What the node has seen since it started; empty once closed.
+    public var statistics: BusStatistics {
+        guard let publisher, let subscriber else { return BusStatistics(topics: [], unattributedRejections: 0) }
+        return BusStatistics(inbox: subscriber.inbox, outbox: publisher.outbox)
+    }
+
+    // MARK: Publishing
+
+    /// Starts publishing a topic and tells everybody, see ``Bus/advertise(_:)``.
+    public func advertise(_ topic: TopicDescription) throws(BusError) -> Publication {
+        guard let publisher else { throw .closed(name) }
+        let publication = try publisher.advertise(topic)
+        do throws(BusError) {
+            try announce()
+        } catch {
+            publisher.withdrawLast()
+            throw error
+        }
+        return publication
+    }
+
+    /// Publishes one message without waiting, see ``Bus/publish(_:on:stampNanoseconds:)``.
+    public func publish(
+        _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
+    ) throws(BusError) {
+        guard let publisher else { throw .closed(name) }
+        try publisher.publish(payload, on: publication, stampNanoseconds: stampNanoseconds)
+    }
+
+    /// How many subscriptions there are to a publication's topic now.
+    public func subscriberCount(of publication: Publication) throws(BusError) -> Int {
+        guard let publisher else { throw .closed(name) }
+        try publisher.outbox.check(publication)
+        try publisher.service()
+        return publisher.outbox.subscriberCount(publication.index)
+    }
+
+    private func announce() throws(BusError) {
+        guard let publisher else { return }
+        let announcement = Announcement(
+            node: name, processID: getpid(), bootID: bootID,
+            publisherEndpoint: "ipc://" + configuration.directory.publisherPath(name),
+            topics: publisher.outbox.descriptions)
+        let json = try announcement.json
+        guard json.count <= Announcement.maximumSize else {
+            throw BusError(.registry, "the announcement of '\(name)' is over \(Announcement.maximumSize) bytes")
+        }
+        try FileSystem.replace(configuration.directory.announcementPath(name), with: json)
+    }
+
+    // MARK: Subscribing
+
+    /// Subscribes to one topic, see ``Bus/subscribe(to:qos:maximumPayloadSize:)``.
+    public func subscribe(to topic: String, qos: QoS, maximumPayloadSize: Int) throws(BusError) -> SubscriptionID {
+        guard let subscriber else { throw .closed(name) }
+        try Names.checkTopic(topic)
+        try Outbox.check(qos: qos, maximumPayloadSize: maximumPayloadSize, topic)
+        return try subscriber.subscribe(to: topic, qos, maximumPayloadSize)
+    }
+
+    /// Subscribes to every topic a filter takes, see ``Bus/subscribe(matching:qos:maximumPayloadSize:)``.
+    public func subscribe(
+        matching filter: TopicFilter, qos: QoS, maximumPayloadSize: Int
+    ) throws(BusError) -> SubscriptionID {
+        guard let subscriber else { throw .closed(name) }
+        try Outbox.check(qos: qos, maximumPayloadSize: maximumPayloadSize, filter.include.joined(separator: " "))
+        return try subscriber.subscribe(matching: filter, qos, maximumPayloadSize)
+    }
+
+    /// Ends a subscription and drops what it had queued.
+    public func unsubscribe(_ subscription: SubscriptionID) throws(BusError) {
+        guard let subscriber else { throw .closed(name) }
+        guard try subscriber.unsubscribe(subscription) else { throw .unknownSubscription(name) }
+    }
+
+    // MARK: The loop
+
+    /// The oldest message, waiting at most `timeout` for one, see ``Bus/poll(timeout:)``.
+    public func poll(timeout: Duration?) throws(BusError) -> Delivery? {
+        guard let publisher, let subscriber else { throw .closed(name) }
+        var now = Clocks.monotonic()
+        if subscriber.inbox.queued > 0 {
+            if now - lastUpkeep > Self.upkeepInterval {
+                try subscriber.receive()
+                try keepUp(publisher, subscriber, now, registryIsSignalled: false)
+            }
+            return subscriber.next()
+        }
+        let deadline = timeout.map { now + $0.boundedNanoseconds } ?? .max
+        var registryIsSignalled = false
+        while true {
+            try subscriber.receive()
+            if let delivery = subscriber.next() {
+                if now - lastUpkeep > Self.upkeepInterval {
+                    try keepUp(publisher, subscriber, now, registryIsSignalled: registryIsSignalled)
+                }
+                return delivery
+            }
+            try keepUp(publisher, subscriber, now, registryIsSignalled: registryIsSignalled)
+            switch wait(publisher, subscriber, until: min(deadline, subscriber.nextScan), now) {
+            case .woken: return nil
+            case .ready(let registry): registryIsSignalled = registry
+            }
+            now = Clocks.monotonic()
+            if now >= deadline {
+                try subscriber.receive()
+                return subscriber.next()
+            }
+        }
+    }
+
+    /// A handle for other threads to end a wait with.
+    public func makeWaker() -> Waker { waker }
+
+    /// Serves new subscribers and follows the registry.
+    private func keepUp(
+        _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ now: Int64, registryIsSignalled: Bool
+    ) throws(BusError) {
+        lastUpkeep = now
+        try publisher.service(now)
+        try subscriber.followRegistry(now, isSignalled: registryIsSignalled)
+    }
+
+    private enum Wakeup {
+        case woken
+        case ready(registry: Bool)
+    }
+
+    /// Sleeps until a socket, the registry or the waker has something, a signal comes, or `until`.
+    ///
+    /// The sockets' descriptors are edge-triggered: each socket was found empty just before, which arms them.
+    private func wait(
+        _ publisher: PublisherSide, _ subscriber: SubscriberSide, until: Int64, _ now: Int64
+    ) -> Wakeup {
+        // Rounded up: a wait that ends early would spin through the rest of its last millisecond.
+        let milliseconds = Int32(clamping: (max(0, min(until - now, .max - 999_999)) + 999_999) / 1_000_000)
+        let readable = Int16(POLLIN)
+        // poll passes over negative descriptors.
+        return withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 4) { entries in
+            entries.initializeElement(
+                at: 0, to: pollfd(fd: subscriber.fileDescriptor, events: readable, revents: 0))
+            entries.initializeElement(at: 1, to: pollfd(fd: publisher.fileDescriptor, events: readable, revents: 0))
+            entries.initializeElement(at: 2, to: pollfd(fd: waker.fileDescriptor, events: readable, revents: 0))
+            entries.initializeElement(
+                at: 3, to: pollfd(fd: subscriber.registryFileDescriptor ?? -1, events: readable, revents: 0))
+            let count = Glibc.poll(entries.baseAddress, 4, milliseconds)
+            if count < 0 { return .woken }
+            if entries[2].revents != 0, waker.reset() { return .woken }
+            return .ready(registry: entries[3].revents != 0)
+        }
+    }
+
+    /// Leaves the bus and frees the name; called again it does nothing.
+    public func close() {
+        guard publisher != nil else { return }
+        // Nobody new should come while the last messages go out; and the name is freed only after libzmq has removed
+        // the socket's file, which would otherwise be the next holder's.
+        unlink(configuration.directory.announcementPath(name))
+        subscriber = nil
+        publisher = nil
+        lock.release()
+    }
+}

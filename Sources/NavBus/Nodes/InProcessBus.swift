@@ -1,0 +1,207 @@
+internal import DequeModule
+
+/// The nodes of one test, joined without sockets.
+///
+/// Nothing runs by itself: a message is moved when it is published and read when its node polls. Each node's pipe is
+/// bounded as a socket's is, and a latched value goes again to every subscriber when a new one comes, as it does
+/// through ZeroMQ. Used by one thread.
+public final class InProcessNetwork {
+    /// What every node's clock says; the test moves it.
+    public var now = ReceiveTimes(monotonicNanoseconds: 0, utcNanoseconds: 0)
+
+    /// How many messages may wait for a node that does not poll; further ones are lost for it.
+    public let pipeDepth: Int
+
+    fileprivate var nodes: [InProcessBus] = []
+    private var boots: UInt64 = 0
+
+    /// An empty network.
+    public init(pipeDepth: Int = 2000) { self.pipeDepth = max(1, pipeDepth) }
+
+    fileprivate func nextBoot(_ name: String) throws(BusError) -> UInt64 {
+        guard !nodes.contains(where: { $0.name == name }) else {
+            throw BusError(
+                .nameBusy, "node name '\(name)' is taken by a node of this network: start this one under another name")
+        }
+        boots += 1
+        return boots
+    }
+
+    /// Puts frames into the pipes of all nodes that subscribed to the first one, as a foreign publisher could.
+    public func inject(_ frames: [[UInt8]]) {
+        guard let topic = frames.first, topic.last == 0 else { return }
+        let name = String(decoding: topic.dropLast(), as: UTF8.self)
+        for node in nodes where node.wants(name) { node.arrive(frames) }
+    }
+
+    fileprivate func topicAppeared(_ topic: String) {
+        for node in nodes { node.discover(topic) }
+    }
+
+    fileprivate func subscriptionChanged(_ topic: String, isNew: Bool) {
+        let frame = [isNew ? 1 : 0] + TopicTable.key(topic)
+        for node in nodes { node.peerSubscriptionChanged(frame) }
+    }
+
+    fileprivate func subscribedTopics() -> [String] { nodes.flatMap(\.subscribedTopics) }
+
+    fileprivate func advertisedTopics() -> [String] { nodes.flatMap(\.advertisedTopics) }
+}
+
+/// A node of an ``InProcessNetwork``: behaves as a ``BusNode`` does, at once and always the same way.
+public final class InProcessBus: Bus {
+    /// The node's name, unique among the live nodes of its domain.
+    public let name: String
+    /// The `boot_id` of every header the node sends, new at each start.
+    public let bootID: UInt64
+
+    private let network: InProcessNetwork
+    private let waker: Waker
+    private var inbox: Inbox
+    private var outbox: Outbox
+    private var pipe: Deque<[[UInt8]]> = []
+    private var isOpen = true
+    fileprivate private(set) var subscribedTopics: [String] = []
+
+    /// Joins a network; the boot id counts its nodes from 1.
+    public init(name: String, network: InProcessNetwork) throws(BusError) {
+        try Names.checkDirectoryName(name, "node name")
+        self.name = name
+        self.network = network
+        waker = try Waker()
+        bootID = try network.nextBoot(name)
+        inbox = Inbox(node: bootID)
+        outbox = Outbox(node: bootID)
+        // Who subscribed before this node came counts as its subscriber too.
+        for topic in network.subscribedTopics() { peerSubscriptionChanged([1] + TopicTable.key(topic)) }
+        network.nodes.append(self)
+    }
+
+    /// What the node has seen since it started.
+    public var statistics: BusStatistics { BusStatistics(inbox: inbox, outbox: outbox) }
+
+    // MARK: Publishing
+
+    /// Starts publishing a topic and tells everybody, see ``Bus/advertise(_:)``.
+    public func advertise(_ topic: TopicDescription) throws(BusError) -> Publication {
+        try checkOpen()
+        let publication = try outbox.advertise(topic)
+        network.topicAppeared(topic.name)
+        return publication
+    }
+
+    /// Publishes one message without waiting, see ``Bus/publish(_:on:stampNanoseconds:)``.
+    public func publish(
+        _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
+    ) throws(BusError) {
+        try checkOpen()
+        let header = try outbox.stamp(publication, payload, stampNanoseconds)
+        network.inject([outbox.key(publication.index), header.encoded, [UInt8](payload)])
+    }
+
+    /// How many subscriptions there are to a publication's topic now.
+    public func subscriberCount(of publication: Publication) throws(BusError) -> Int {
+        try checkOpen()
+        try outbox.check(publication)
+        return outbox.subscriberCount(publication.index)
+    }
+
+    fileprivate var advertisedTopics: [String] { outbox.descriptions.map(\.name) }
+
+    fileprivate func peerSubscriptionChanged(_ frame: [UInt8]) {
+        for index in frame.withUnsafeBytes({ outbox.subscriptionChanged($0) }) {
+            guard let latched = outbox.latched(index) else { continue }
+            network.inject([outbox.key(index), latched.header.encoded, latched.payload])
+        }
+    }
+
+    // MARK: Subscribing
+
+    /// Subscribes to one topic, see ``Bus/subscribe(to:qos:maximumPayloadSize:)``.
+    public func subscribe(to topic: String, qos: QoS, maximumPayloadSize: Int) throws(BusError) -> SubscriptionID {
+        try checkOpen()
+        try Names.checkTopic(topic)
+        try Outbox.check(qos: qos, maximumPayloadSize: maximumPayloadSize, topic)
+        let id = inbox.subscribe(topic, qos: qos, maximumPayloadSize: maximumPayloadSize)
+        applySubscriptions()
+        return id
+    }
+
+    /// Subscribes to every topic a filter takes, see ``Bus/subscribe(matching:qos:maximumPayloadSize:)``.
+    public func subscribe(
+        matching filter: TopicFilter, qos: QoS, maximumPayloadSize: Int
+    ) throws(BusError) -> SubscriptionID {
+        try checkOpen()
+        try Outbox.check(qos: qos, maximumPayloadSize: maximumPayloadSize, filter.include.joined(separator: " "))
+        let id = inbox.subscribe(matching: filter, qos: qos, maximumPayloadSize: maximumPayloadSize)
+        for topic in network.advertisedTopics() { inbox.discover(topic) }
+        applySubscriptions()
+        return id
+    }
+
+    /// Ends a subscription and drops what it had queued.
+    public func unsubscribe(_ subscription: SubscriptionID) throws(BusError) {
+        try checkOpen()
+        guard inbox.unsubscribe(subscription) else { throw .unknownSubscription(name) }
+        applySubscriptions()
+    }
+
+    fileprivate func wants(_ topic: String) -> Bool { subscribedTopics.contains(topic) }
+
+    fileprivate func discover(_ topic: String) {
+        inbox.discover(topic)
+        applySubscriptions()
+    }
+
+    fileprivate func arrive(_ frames: [[UInt8]]) {
+        if pipe.count < network.pipeDepth { pipe.append(frames) }
+    }
+
+    private func applySubscriptions() {
+        let before = subscribedTopics
+        subscribedTopics = inbox.wantedTopics
+        for topic in subscribedTopics where !before.contains(topic) {
+            network.subscriptionChanged(topic, isNew: true)
+        }
+        for topic in before where !subscribedTopics.contains(topic) {
+            network.subscriptionChanged(topic, isNew: false)
+        }
+    }
+
+    // MARK: The loop
+
+    /// The oldest message in the pipe; returns nil at once when there is none, whatever the timeout.
+    public func poll(timeout: Duration?) throws(BusError) -> Delivery? {
+        try checkOpen()
+        while let frames = pipe.popFirst() { take(frames) }
+        if let delivery = inbox.next() { return delivery }
+        _ = waker.reset()
+        return nil
+    }
+
+    /// A handle for other threads to end a wait with.
+    public func makeWaker() -> Waker { waker }
+
+    /// Leaves the bus and frees the name; called again it does nothing.
+    public func close() {
+        guard isOpen else { return }
+        isOpen = false
+        network.nodes.removeAll { $0 === self }
+        for topic in subscribedTopics { network.subscriptionChanged(topic, isNew: false) }
+    }
+
+    private func take(_ frames: [[UInt8]]) {
+        guard let topic = frames.first else { return }
+        topic.withUnsafeBytes { topic in
+            guard frames.count == 3 else { return inbox.rejectFrames(topic: topic) }
+            frames[1].withUnsafeBytes { header in
+                let payload = frames[2].withUnsafeBytes { Payload(copying: $0) }
+                inbox.accept(topic: topic, header: header, payload: payload, received: network.now)
+            }
+        }
+    }
+
+    private func checkOpen() throws(BusError) {
+        guard isOpen else { throw .closed(name) }
+    }
+}

@@ -1,0 +1,78 @@
+internal import CZeroMQ
+
+/// The sending half of a ``BusNode``: an XPUB socket around an ``Outbox``.
+final class PublisherSide {
+    private(set) var outbox: Outbox
+    private let socket: ZeroMQSocket
+    private let scratch = MessageBuffer.empty()
+    private var lastService: Int64 = 0
+
+    /// Readable when a subscriber came or went, see ``ZeroMQSocket/fileDescriptor()``.
+    let fileDescriptor: Int32
+
+    /// How long a busy publisher may go without looking for new subscribers, in nanoseconds.
+    private static let serviceInterval: Int64 = 1_000_000
+
+    /// The largest subscription taken from a peer, in bytes: a topic's frame and room to spare.
+    private static let maximumSubscriptionSize: Int64 = 1024
+
+    init(
+        in context: ZeroMQContext, endpoint: String, bootID: UInt64, _ configuration: BusConfiguration
+    ) throws(ZeroMQError) {
+        outbox = Outbox(node: bootID)
+        socket = try ZeroMQSocket(.publisher, in: context)
+        // Verboser: every subscription and its end is reported, not only the first and last of a topic.
+        try socket.set(ZMQ_XPUB_VERBOSER, 1)
+        try socket.set(ZMQ_SNDHWM, configuration.sendHighWaterMark)
+        try socket.set(ZMQ_LINGER, configuration.lingerMilliseconds)
+        try socket.set(ZMQ_MAXMSGSIZE, wide: Self.maximumSubscriptionSize)
+        try socket.bind(endpoint)
+        fileDescriptor = try socket.fileDescriptor()
+    }
+
+    func advertise(_ topic: TopicDescription) throws(BusError) -> Publication { try outbox.advertise(topic) }
+
+    func withdrawLast() { outbox.withdrawLast() }
+
+    @inline(__always)
+    func publish(
+        _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
+    ) throws(BusError) {
+        let header = try outbox.stamp(publication, payload, stampNanoseconds)
+        if let error = send(publication.index, header, payload) { throw error.asBusError }
+        let now = Clocks.monotonic()
+        if now - lastService > Self.serviceInterval { try service(now) }
+    }
+
+    /// Learns of new and ended subscriptions, and gives new ones the last values they want.
+    ///
+    /// XPUB cannot address one subscriber, so all get the value again; they drop what they have seen by its sequence.
+    func service(_ now: Int64 = Clocks.monotonic()) throws(BusError) {
+        lastService = now
+        var wanted: [Int] = []
+        do throws(ZeroMQError) {
+            while try socket.receive(into: scratch.pointer) {
+                for index in outbox.subscriptionChanged(scratch.bytes) where !wanted.contains(index) {
+                    wanted.append(index)
+                }
+            }
+        } catch {
+            throw error.asBusError
+        }
+        for index in wanted {
+            guard let latched = outbox.latched(index) else { continue }
+            let error = latched.payload.withUnsafeBytes { send(index, latched.header, $0) }
+            if let error { throw error.asBusError }
+        }
+    }
+
+    @inline(__always)
+    private func send(_ index: Int, _ header: MessageHeader, _ payload: UnsafeRawBufferPointer) -> ZeroMQError? {
+        if let error = outbox.key(index).withUnsafeBytes({ socket.send($0, more: true) }) { return error }
+        let headerError = withUnsafeTemporaryAllocation(byteCount: MessageHeader.encodedSize, alignment: 8) { frame in
+            header.encode(into: frame)
+            return socket.send(UnsafeRawBufferPointer(frame), more: true)
+        }
+        return headerError ?? socket.send(payload, more: false)
+    }
+}

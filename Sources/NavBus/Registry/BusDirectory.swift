@@ -1,0 +1,104 @@
+internal import Glibc
+
+/// Where the nodes of one domain meet: `<path>/<domain>/<node>/`.
+///
+/// Every live node owns one directory:
+///
+/// | entry | what it is |
+/// |---|---|
+/// | `lock` | held with `flock` while the node lives; its text is the process id |
+/// | `announcement.json` | what the node publishes, see ``Announcement``; replaced whole by rename |
+/// | `pub` | Unix socket, ZeroMQ XPUB |
+/// | `rpc` | Unix socket, ZeroMQ ROUTER, when the node serves something |
+///
+/// A directory whose lock is free is what a crash left behind; nobody minds it and the next node clears it away.
+public struct BusDirectory: Sendable, Hashable {
+    /// The longest path of a Unix socket, in bytes: `sun_path` less its NUL (unix(7)).
+    public static let maximumSocketPathLength = 107
+
+    /// The directory of all domains, without a trailing slash.
+    public let path: String
+
+    /// The domain: nodes of different domains never meet.
+    public let domain: String
+
+    /// True for the default place, whose mode must be 0700; a place of the user's own need only be safe from writers.
+    let isPrivate: Bool
+
+    /// A registry at an absolute `path`; nothing is created yet.
+    public init(path: String, domain: String = "0") throws(BusError) {
+        try self.init(path: path, domain: domain, isPrivate: false)
+    }
+
+    private init(path: String, domain: String, isPrivate: Bool) throws(BusError) {
+        try Names.checkDirectoryName(domain, "domain (NAVBUS_DOMAIN)")
+        guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+            throw BusError(
+                .invalidArgument, "the bus directory '\(path)' is not absolute: set NAVBUS_DIR to a full path")
+        }
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        self.path = path
+        self.domain = domain
+        self.isPrivate = isPrivate
+    }
+
+    /// The registry the environment names: `NAVBUS_DIR` and `NAVBUS_DOMAIN`, else `$XDG_RUNTIME_DIR/navbus`, else
+    /// `navbus-<uid>` in the temporary directory; domain `0`.
+    public static func fromEnvironment() throws(BusError) -> BusDirectory {
+        func variable(_ name: String) -> String? {
+            guard let value = getenv(name), value.pointee != 0 else { return nil }
+            return String(cString: value)
+        }
+        let domain = variable("NAVBUS_DOMAIN") ?? "0"
+        if let path = variable("NAVBUS_DIR") { return try BusDirectory(path: path, domain: domain) }
+        if let runtime = variable("XDG_RUNTIME_DIR"), access(runtime, W_OK | X_OK) == 0 {
+            return try BusDirectory(path: runtime + "/navbus", domain: domain, isPrivate: true)
+        }
+        let temporary = variable("TMPDIR") ?? "/tmp"
+        return try BusDirectory(path: "\(temporary)/navbus-\(geteuid())", domain: domain, isPrivate: true)
+    }
+
+    /// The directory of the domain.
+    package var domainPath: String { "\(path)/\(domain)" }
+
+    /// The directory of a node.
+    package func nodePath(_ node: String) -> String { "\(domainPath)/\(node)" }
+
+    /// The lock of a node.
+    package func lockPath(_ node: String) -> String { nodePath(node) + "/lock" }
+
+    /// The announcement of a node.
+    package func announcementPath(_ node: String) -> String { nodePath(node) + "/announcement.json" }
+
+    /// The publishing socket of a node.
+    package func publisherPath(_ node: String) -> String { nodePath(node) + "/pub" }
+
+    /// The service socket of a node.
+    package func servicePath(_ node: String) -> String { nodePath(node) + "/rpc" }
+
+    /// Checks that a node's sockets can be bound here, before anything is created.
+    func checkSocketPath(of node: String) throws(BusError) {
+        let longest = publisherPath(node)
+        let length = longest.utf8.count
+        guard length <= Self.maximumSocketPathLength else {
+            throw BusError(
+                .pathTooLong,
+                "the socket \(longest) is \(length) bytes and a Unix socket's path holds "
+                    + "\(Self.maximumSocketPathLength): set NAVBUS_DIR to a directory whose path is "
+                    + "\(length - Self.maximumSocketPathLength) bytes shorter")
+        }
+    }
+
+    /// Creates the directories down to the domain's and refuses unsafe ones.
+    func prepare() throws(BusError) {
+        var parent = ""
+        for component in path.split(separator: "/") {
+            parent += "/" + component
+            try FileSystem.makeDirectory(parent)
+        }
+        try FileSystem.checkDirectory(path, isPrivate: isPrivate)
+        try FileSystem.makeDirectory(domainPath)
+        try FileSystem.checkDirectory(domainPath, isPrivate: isPrivate)
+    }
+}

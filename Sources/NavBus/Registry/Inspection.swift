@@ -1,0 +1,95 @@
+internal import Glibc
+
+/// What a look at a domain's registry found.
+public struct RegistrySnapshot: Sendable, Hashable {
+    /// The live nodes, by name.
+    public var nodes: [Announcement]
+    /// One line for each live node that could not be understood, and why.
+    public var problems: [String]
+
+    /// Each published topic with its publishers' names, by topic.
+    public var topics: [(topic: TopicDescription, publisher: String)] {
+        nodes.flatMap { node in node.topics.map { (topic: $0, publisher: node.node) } }
+            .sorted { ($0.topic.name, $0.publisher) < ($1.topic.name, $1.publisher) }
+    }
+}
+
+extension BusDirectory {
+    /// The most nodes of a domain that are looked at.
+    package static let maximumNodes = 1024
+
+    /// Reads who is there and what they publish, without joining: nothing is created, connected or held.
+    ///
+    /// A domain that nobody has used yet is empty, not an error.
+    public func inspect() throws(BusError) -> RegistrySnapshot {
+        var reader = RegistryReader(directory: self)
+        return try reader.read() ?? RegistrySnapshot(nodes: [], problems: [])
+    }
+}
+
+/// Reads a domain's registry again and again, parsing only the announcements that changed.
+package struct RegistryReader {
+    private struct Cached {
+        let inode: UInt
+        let modified: timespec
+        let size: Int
+        let announcement: Announcement?
+        let problem: String?
+
+        func isOf(_ status: stat) -> Bool {
+            inode == UInt(status.st_ino) && size == Int(status.st_size)
+                && modified.tv_sec == status.st_mtim.tv_sec && modified.tv_nsec == status.st_mtim.tv_nsec
+        }
+    }
+
+    private let directory: BusDirectory
+    private var cache: [String: Cached] = [:]
+
+    package init(directory: BusDirectory) { self.directory = directory }
+
+    /// The names in the domain's directory that can be nodes; nil when there is no such directory.
+    package func names() throws(BusError) -> [String]? {
+        guard let names = FileSystem.list(directory.domainPath) else {
+            if errno == ENOENT { return nil }
+            throw BusError(.registry, "cannot read \(directory.domainPath): \(FileSystem.reason())")
+        }
+        return Array(names.lazy.filter(Names.isDirectoryName).prefix(BusDirectory.maximumNodes))
+    }
+
+    /// The registry now; nil when the domain has no directory.
+    package mutating func read() throws(BusError) -> RegistrySnapshot? {
+        guard let names = try names() else { return nil }
+        try FileSystem.checkDirectory(directory.path, isPrivate: directory.isPrivate)
+        try FileSystem.checkDirectory(directory.domainPath, isPrivate: directory.isPrivate)
+        var snapshot = RegistrySnapshot(nodes: [], problems: [])
+        var seen: [String: Cached] = [:]
+        for name in names where NodeLock.isHeld(name, in: directory) {
+            guard let entry = entry(name) else { continue }
+            seen[name] = entry
+            if let announcement = entry.announcement { snapshot.nodes.append(announcement) }
+            if let problem = entry.problem { snapshot.problems.append(problem) }
+        }
+        cache = seen
+        return snapshot
+    }
+
+    /// One node's announcement, from the cache when the file is the same; nil before it has announced itself.
+    private func entry(_ name: String) -> Cached? {
+        let path = directory.announcementPath(name)
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        if let cached = cache[name], cached.isOf(status) { return cached }
+        var announcement: Announcement?
+        var problem: String?
+        do {
+            let file = try FileSystem.read(path, limit: Announcement.maximumSize)
+            status = file.status
+            announcement = try Announcement(json: file.bytes, node: name)
+        } catch {
+            problem = error.description
+        }
+        return Cached(
+            inode: UInt(status.st_ino), modified: status.st_mtim, size: Int(status.st_size),
+            announcement: announcement, problem: problem)
+    }
+}

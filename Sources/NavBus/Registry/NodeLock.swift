@@ -1,0 +1,110 @@
+internal import Glibc
+
+/// A node's claim on its name: an exclusive `flock` on `<node>/lock`, held for life and freed by the kernel whatever
+/// becomes of the process.
+package final class NodeLock {
+    private let directory: BusDirectory
+    private let node: String
+    private let file: FileDescriptor
+
+    /// Claims a name; what a dead node of that name left is cleared.
+    ///
+    /// Others probe a lock by taking it shared for a moment, so a refusal counts only when it lasts.
+    package init(_ node: String, in directory: BusDirectory) throws(BusError) {
+        self.node = node
+        self.directory = directory
+        let path = directory.lockPath(node)
+        var refusals = 0
+        while true {
+            // A node that starts at the same time may sweep a dead directory away between these steps: then again.
+            guard let file = try Self.open(node, in: directory, mayVanish: refusals < Self.attempts) else {
+                refusals += 1
+                continue
+            }
+            let isLocked = flock(file.rawValue, LOCK_EX | LOCK_NB) == 0
+            if isLocked && Self.isStillAt(path, file) {
+                self.file = file
+                break
+            }
+            guard isLocked || errno == EWOULDBLOCK || errno == EINTR else {
+                throw BusError(.registry, "cannot lock \(path): \(FileSystem.reason())")
+            }
+            refusals += 1
+            guard refusals < Self.attempts else {
+                throw BusError(
+                    .nameBusy,
+                    "node name '\(node)' is taken by process \(Self.holder(path)) (\(path)): stop that process, or "
+                        + "start this node under another name or NAVBUS_DOMAIN")
+            }
+            usleep(5_000)
+        }
+        Self.clear(directory.nodePath(node))
+        ftruncate(file.rawValue, 0)
+        try FileSystem.write(Array("\(getpid())\n".utf8), to: file, path: path)
+    }
+
+    private static let attempts = 20
+
+    /// Makes the node's directory and opens its lock; nil when the directory vanished meanwhile.
+    private static func open(
+        _ node: String, in directory: BusDirectory, mayVanish: Bool
+    ) throws(BusError) -> FileDescriptor? {
+        let path = directory.nodePath(node)
+        try FileSystem.makeDirectory(path)
+        do throws(BusError) {
+            try FileSystem.checkDirectory(path, isPrivate: directory.isPrivate)
+            if let file = FileDescriptor.open(directory.lockPath(node), O_RDWR | O_CREAT) { return file }
+            throw BusError(.registry, "cannot open \(directory.lockPath(node)): \(FileSystem.reason())")
+        } catch {
+            if mayVanish && access(path, F_OK) != 0 { return nil }
+            throw error
+        }
+    }
+
+    /// Removes the node's directory and frees the name.
+    package func release() {
+        Self.clear(directory.nodePath(node))
+        unlink(directory.lockPath(node))
+        rmdir(directory.nodePath(node))
+        flock(file.rawValue, LOCK_UN)
+    }
+
+    /// True when a live process holds the node's lock.
+    package static func isHeld(_ node: String, in directory: BusDirectory) -> Bool {
+        guard let file = FileDescriptor.open(directory.lockPath(node), O_RDONLY) else { return false }
+        return flock(file.rawValue, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
+
+    /// Clears away the directories of the domain's dead nodes.
+    package static func sweep(_ directory: BusDirectory) {
+        for node in FileSystem.list(directory.domainPath) ?? [] where Names.isDirectoryName(node) {
+            let path = directory.lockPath(node)
+            guard let file = FileDescriptor.open(path, O_RDWR), flock(file.rawValue, LOCK_EX | LOCK_NB) == 0,
+                isStillAt(path, file)
+            else { continue }
+            clear(directory.nodePath(node))
+            unlink(path)
+            rmdir(directory.nodePath(node))
+        }
+    }
+
+    /// True when `file` is what `path` names: a lock on a file that was removed meanwhile guards nothing.
+    private static func isStillAt(_ path: String, _ file: FileDescriptor) -> Bool {
+        var named = stat()
+        guard let opened = file.status, lstat(path, &named) == 0 else { return false }
+        return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
+    }
+
+    /// The process id written in a lock, for a message.
+    private static func holder(_ path: String) -> String {
+        let text = (try? FileSystem.read(path, limit: 32)).map { String(decoding: $0.bytes, as: UTF8.self) }
+        return text.flatMap { Int32($0.prefix { $0.isNumber }) }.map(String.init) ?? "unknown"
+    }
+
+    /// Removes the files a node makes beside its lock, and only those.
+    private static func clear(_ path: String) {
+        for name in ["announcement.json", "announcement.json.new", "pub", "rpc"] {
+            unlink("\(path)/\(name)")
+        }
+    }
+}

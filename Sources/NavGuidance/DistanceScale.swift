@@ -1,0 +1,66 @@
+/// How distances are rounded and in which units they are given: data, so that another system of units is another table.
+public struct DistanceScale: Sendable, Hashable, Codable {
+    /// A range of distances that are given alike.
+    public struct Band: Sendable, Hashable, Codable {
+        /// The band ends below this, metres.
+        public var below: Double
+        /// The unit's name in the phrase table's keys.
+        public var unit: String
+        /// Metres per unit.
+        public var metres: Double
+        /// Rounding, in units; its decimals, at most one, are given.
+        public var step: Double
+
+        /// A band.
+        public init(below: Double, unit: String, metres: Double, step: Double) {
+            self.below = below
+            self.unit = unit
+            self.metres = metres
+            self.step = step
+        }
+    }
+
+    /// As people speak, ascending; the last band holds all that is longer.
+    public var spoken: [Band]
+    /// As shown on a display, ascending; the last band holds all that is longer.
+    public var displayed: [Band]
+
+    /// A scale.
+    public init(spoken: [Band], displayed: [Band]) {
+        self.spoken = spoken
+        self.displayed = displayed
+    }
+
+    /// Metres and kilometres.
+    public static let metric = DistanceScale(
+        spoken: [
+            Band(below: 95, unit: "metre", metres: 1, step: 10), Band(below: 475, unit: "metre", metres: 1, step: 50),
+            Band(below: 950, unit: "metre", metres: 1, step: 100),
+            Band(below: 2_750, unit: "kilometre", metres: 1_000, step: 0.5),
+            Band(below: .greatestFiniteMagnitude, unit: "kilometre", metres: 1_000, step: 1),
+        ],
+        displayed: [
+            Band(below: 295, unit: "metre", metres: 1, step: 10), Band(below: 975, unit: "metre", metres: 1, step: 50),
+            Band(below: 9_950, unit: "kilometre", metres: 1_000, step: 0.1),
+            Band(below: .greatestFiniteMagnitude, unit: "kilometre", metres: 1_000, step: 1),
+        ])
+
+    /// A rounded distance.
+    struct Rounded {
+        var unit: String
+        var value: Double
+        /// The value with the language's decimal separator.
+        var number: String
+    }
+
+    /// `metres` (not finite or negative: 0) rounded in the band that holds it; at least one step of that band.
+    static func round(_ metres: Double, _ bands: [Band], decimalSeparator: String) -> Rounded {
+        let distance = metres.isFinite ? min(max(metres, 0), 1e9) : 0
+        guard let band = bands.first(where: { distance < $0.below }) ?? bands.last, band.step > 0, band.metres > 0
+        else { return Rounded(unit: "metre", value: distance, number: String(Int(distance))) }
+        let steps = max((distance / band.metres / band.step).rounded(), 1)
+        let tenths = Int(min((steps * band.step * 10).rounded(), 1e15))
+        let number = tenths % 10 == 0 ? String(tenths / 10) : "\(tenths / 10)\(decimalSeparator)\(tenths % 10)"
+        return Rounded(unit: band.unit, value: Double(tenths) / 10, number: number)
+    }
+}

@@ -1,0 +1,118 @@
+/// Names an instruction point of a route: the same for as long as the route is.
+public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
+    /// What kind of instruction it is.
+    public enum Kind: String, Sendable, CaseIterable, Codable {
+        /// A banner.
+        case visual
+        /// "Head north on …", where a leg starts.
+        case depart
+        /// "Continue on … for 5 kilometres", after a maneuver, when the next is far.
+        case `continue`
+        /// The first announcement on a fast road.
+        case far
+        /// The announcement in time to change lanes.
+        case prepare
+        /// The announcement shortly before the maneuver.
+        case near
+        /// The announcement at the maneuver.
+        case now
+    }
+
+    /// The leg, from 0.
+    public var leg: Int
+    /// The step within the leg on which it is given, from 0: it speaks of the maneuver at that step's end.
+    public var step: Int
+    /// The kind.
+    public var kind: Kind
+
+    /// An id.
+    public init(leg: Int, step: Int, kind: Kind) {
+        self.leg = leg
+        self.step = step
+        self.kind = kind
+    }
+
+    /// Leg, step and kind, such as `0/3/near`.
+    public var description: String { "\(leg)/\(step)/\(kind.rawValue)" }
+}
+
+/// A part of a banner's line.
+public enum BannerComponent: Sendable, Hashable {
+    /// Words or a name.
+    case text(String)
+    /// A road number, to be drawn as a shield.
+    case shield(String)
+    /// The word for a motorway exit, to be drawn with its number.
+    case exitLabel(String)
+    /// The number of a motorway exit.
+    case exitNumber(String)
+    /// What stands between two names or numbers.
+    case delimiter(String)
+
+    /// The component as text.
+    public var text: String {
+        switch self {
+        case .text(let text), .shield(let text), .exitLabel(let text), .exitNumber(let text), .delimiter(let text): text
+        }
+    }
+}
+
+/// One maneuver on a display.
+public struct Banner: Sendable, Equatable {
+    /// The line as text.
+    public var text: String
+    /// The line in parts.
+    public var components: [BannerComponent]
+    /// The maneuver's type.
+    public var type: ManeuverType
+    /// The maneuver's direction.
+    public var modifier: ManeuverModifier?
+    /// Which of a roundabout's exits is taken, from 1.
+    public var roundaboutExit: Int?
+}
+
+/// What a display shows from an instruction point on.
+public struct VisualInstruction: Sendable, Equatable {
+    /// Its id; of kind ``InstructionID/Kind/visual``.
+    public var id: InstructionID
+    /// Metres from the route's start from which it is shown.
+    public var routeOffset: Double
+    /// Metres from the route's start to the maneuver.
+    public var maneuverOffset: Double
+    /// The maneuver.
+    public var primary: Banner
+    /// More about it, such as where the signs lead; nil when there is nothing to add.
+    public var secondary: Banner?
+    /// The maneuver after it, when that follows closely.
+    public var sub: Banner?
+    /// The lanes before the maneuver, from left to right; empty when unknown.
+    public var lanes: [Lane]
+    /// The side that traffic keeps to.
+    public var drivingSide: RoadSide
+}
+
+/// What is said at an instruction point.
+public struct SpokenInstruction: Sendable, Equatable {
+    /// Its id.
+    public var id: InstructionID
+    /// Metres from where it is said to the maneuver.
+    public var distance: Double
+    /// Plain text.
+    public var text: String
+    /// The same in Speech Synthesis Markup Language 1.1.
+    public var ssml: String
+}
+
+/// An instruction that is due.
+public enum Instruction: Sendable, Equatable {
+    case visual(VisualInstruction)
+    case spoken(SpokenInstruction)
+
+    /// Its id.
+    public var id: InstructionID {
+        switch self {
+        case .visual(let instruction): instruction.id
+        case .spoken(let instruction): instruction.id
+        }
+    }
+}

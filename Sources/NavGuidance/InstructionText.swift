@@ -1,0 +1,138 @@
+internal import NavGeo
+
+/// Words for maneuvers: one language, one system of units.
+public struct InstructionText: Sendable, Hashable {
+    /// The language.
+    public var phrases: PhraseTable
+    /// Units and rounding.
+    public var scale: DistanceScale
+
+    /// English and metric unless told otherwise.
+    public init(phrases: PhraseTable = .english, scale: DistanceScale = .metric) {
+        self.phrases = phrases
+        self.scale = scale
+    }
+
+    /// The instruction of a maneuver as a sentence of its own, such as "Turn left onto Mannerheimintie".
+    public func instruction(_ maneuver: Maneuver) -> String { finished(body(maneuver, atHand: true)).text }
+
+    /// A distance for a display, such as "1.5 km". Distances that are negative or not finite count as 0.
+    public func displayed(metres: Double) -> String {
+        let rounded = DistanceScale.round(metres, scale.displayed, decimalSeparator: phrases.decimalSeparator)
+        return Sentence(
+            phrases.phrase(["display.\(rounded.unit)"]), ["number": Sentence(words: rounded.number)]
+        ).text
+    }
+
+    /// A distance as one says it, such as "1.5 kilometres".
+    public func spoken(metres: Double) -> String { distance(metres).text }
+
+    /// A road as one names it: its name, else its first number; empty when unnamed. Motorways go by their number where they have one.
+    func name(_ road: RoadLabel) -> String {
+        guard let reference = road.references.first else { return road.name }
+        return road.name.isEmpty || road.prefersReference ? reference : road.name
+    }
+
+    // MARK: Sentences
+
+    func distance(_ metres: Double) -> Sentence {
+        let rounded = DistanceScale.round(metres, scale.spoken, decimalSeparator: phrases.decimalSeparator)
+        return Sentence(
+            phrases.phrase(["distance.\(rounded.unit).\(phrases.plural(rounded.value))"]),
+            ["number": Sentence(words: rounded.number)])
+    }
+
+    /// "In 300 metres, …".
+    func inDistance(_ metres: Double, _ instruction: Sentence) -> Sentence {
+        Sentence(
+            phrases.phrase(["sentence.distance"]), ["distance": distance(metres), "instruction": instruction])
+    }
+
+    /// "…, then …".
+    func chained(_ instruction: Sentence, _ next: Sentence) -> Sentence {
+        Sentence(phrases.phrase(["sentence.then"]), ["instruction": instruction, "next": next])
+    }
+
+    /// "Continue on … for 5 kilometres".
+    func continuing(on road: RoadLabel, metres: Double) -> Sentence {
+        let name = name(road)
+        return Sentence(
+            phrases.phrase(name.isEmpty ? ["sentence.continue"] : ["sentence.continue.name"]),
+            ["name": Sentence(name: name), "distance": distance(metres)])
+    }
+
+    func finished(_ sentence: Sentence) -> Sentence {
+        phrases.capitalisesSentences ? sentence.capitalised() : sentence
+    }
+
+    /// What to do, as a part of a sentence.
+    ///
+    /// - Parameter atHand: whether the maneuver is here: an arrival then is said to have happened.
+    func body(_ maneuver: Maneuver, atHand: Bool) -> Sentence {
+        let road = maneuver.road
+        let destination = road.destinations.prefix(2).reduce(into: "") {
+            $0 += ($0.isEmpty ? "" : phrases.listSeparator) + $1
+        }
+        let values: [String: Sentence] = [
+            "name": Sentence(name: name(road)), "destination": Sentence(name: destination),
+            "exit": Sentence(name: maneuver.exitNumber), "rotary": Sentence(name: maneuver.roundaboutName),
+            "waypoint": Sentence(name: maneuver.waypointName), "nth": Sentence(words: ordinal(maneuver.roundaboutExit)),
+            "direction": Sentence(words: compass(maneuver.bearingAfter)),
+        ]
+        return Sentence(phrases.phrase(keys(maneuver, atHand: atHand)), values)
+    }
+
+    /// The keys of the phrases that fit a maneuver, the best first.
+    private func keys(_ maneuver: Maneuver, atHand: Bool) -> [String] {
+        let type = maneuver.type == .arrive && atHand ? "arrived" : maneuver.type.rawValue
+        let modifier = maneuver.modifier?.rawValue ?? ""
+        var keys: [String] = []
+        for type in type == "turn" || type == "arrived" ? [type] : [type, "turn"] {
+            for variant in variants(maneuver) {
+                let ending = variant.isEmpty ? "" : ".\(variant)"
+                keys.append("\(type).\(modifier)\(ending)")
+                keys.append("\(type)\(ending)")
+            }
+        }
+        return keys
+    }
+
+    /// What is known of the way after a maneuver, the most telling first; the last is always empty.
+    private func variants(_ maneuver: Maneuver) -> [String] {
+        let road = maneuver.road
+        var signs: [String] = []
+        let prefersSigns = maneuver.type == .offRamp || maneuver.type == .onRamp
+        if !road.destinations.isEmpty { signs.append("destination") }
+        if !road.isUnnamed { signs.insert("name", at: prefersSigns ? signs.count : 0) }
+        signs.append("")
+
+        switch maneuver.type {
+        case .arrive:
+            return maneuver.waypointName.isEmpty ? (maneuver.isFinal ? [""] : ["stop", ""]) : ["waypoint", ""]
+        case .offRamp where !maneuver.exitNumber.isEmpty:
+            return signs.map { $0.isEmpty ? "exit" : "exit.\($0)" } + signs
+        case .roundabout where maneuver.roundaboutExit != nil, .rotary where maneuver.roundaboutExit != nil:
+            return signs.map { $0.isEmpty ? "nth" : "nth.\($0)" } + signs
+        case _ where maneuver.notes.contains(.boardsFerry):
+            return signs.map { $0.isEmpty ? "ferry" : "ferry.\($0)" } + signs
+        case _ where maneuver.notes.contains(.leavesFerry):
+            return signs.map { $0.isEmpty ? "leaves ferry" : "leaves ferry.\($0)" } + signs
+        case .fork where maneuver.keepsRoad:
+            return ["stay"] + signs
+        default:
+            return signs
+        }
+    }
+
+    private func ordinal(_ number: Int?) -> String {
+        guard let number, number > 0 else { return "" }
+        if number <= phrases.ordinals.count { return phrases.ordinals[number - 1] }
+        return Sentence(phrases.phrase(["ordinal.other"]), ["number": Sentence(words: String(number))]).text
+    }
+
+    private func compass(_ bearing: Double) -> String {
+        guard !phrases.compass.isEmpty else { return "" }
+        let share = Angle.normalised(bearing) / (2 * Double.pi) * Double(phrases.compass.count)
+        return phrases.compass[Int(share.rounded()) % phrases.compass.count]
+    }
+}

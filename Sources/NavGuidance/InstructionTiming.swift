@@ -1,0 +1,79 @@
+/// When instructions are due: so many seconds before the maneuver at the speed driven, within bounds in metres.
+///
+/// The times are those of the Mapbox SDKs (125 s, 70 s, 15 s, and "continue" above 2,000 m). The bounds are judgement: a slow vehicle
+/// is told in time to see the junction, a fast one not before it can be understood.
+public struct InstructionTiming: Sendable, Hashable {
+    /// One announcement's lead.
+    public struct Lead: Sendable, Hashable {
+        /// Seconds before the maneuver.
+        public var seconds: Double
+        /// Never later than this, metres.
+        public var minimum: Double
+        /// Never earlier than this, metres.
+        public var maximum: Double
+
+        /// A lead.
+        public init(seconds: Double, minimum: Double, maximum: Double) {
+            self.seconds = seconds
+            self.minimum = minimum
+            self.maximum = maximum
+        }
+
+        /// Metres before the maneuver at a speed in m/s.
+        func distance(speed: Double) -> Double { min(max(seconds * speed, minimum), maximum) }
+    }
+
+    /// The leads of one kind of road.
+    public struct Leads: Sendable, Hashable {
+        /// The first announcement; nil for none.
+        public var far: Lead?
+        /// In time to change lanes.
+        public var prepare: Lead
+        /// Shortly before.
+        public var near: Lead
+        /// At the maneuver: long enough before it that the words end there.
+        public var now: Lead
+
+        /// Leads.
+        public init(far: Lead?, prepare: Lead, near: Lead, now: Lead) {
+            self.far = far
+            self.prepare = prepare
+            self.near = near
+            self.now = now
+        }
+    }
+
+    /// On roads with an expected speed below ``fastSpeed``.
+    public var ordinary = Leads(
+        far: nil, prepare: Lead(seconds: 70, minimum: 150, maximum: 1_000),
+        near: Lead(seconds: 15, minimum: 60, maximum: 300), now: Lead(seconds: 4, minimum: 15, maximum: 80))
+    /// On faster roads.
+    public var fast = Leads(
+        far: Lead(seconds: 125, minimum: 2_000, maximum: 2_500),
+        prepare: Lead(seconds: 70, minimum: 400, maximum: 1_200),
+        near: Lead(seconds: 15, minimum: 250, maximum: 500), now: Lead(seconds: 4, minimum: 50, maximum: 150))
+    /// At a waypoint.
+    public var arrival = Lead(seconds: 2, minimum: 20, maximum: 40)
+    /// Where ``fast`` begins, m/s (72 km/h).
+    public var fastSpeed = 20.0
+    /// "Continue on …" is said when the next maneuver is further than this, metres.
+    public var continueDistance = 2_000.0
+    /// "…, then …" joins two maneuvers that are no further apart than this, seconds.
+    public var chainSeconds = 8.0
+    /// A banner has the maneuver after the next below it when the two are no further apart than this, seconds.
+    public var subBannerSeconds = 10.0
+    /// Silence between the announcement shortly before a maneuver and that at the maneuver, at least, seconds.
+    public var pause = 3.0
+    /// Silence after an earlier announcement, at least, seconds; where there is less room it is left out.
+    public var longPause = 10.0
+    /// The announcement shortly before a maneuver names the one after it too unless that makes it longer than this, characters.
+    public var longestAnnouncement = 90
+    /// Speech before any announcement but the last waits until the vehicle is this far past the maneuver before, metres.
+    public var settleDistance = 15.0
+
+    /// The defaults.
+    public init() {}
+
+    /// Seconds that saying a text takes: 15 characters a second, an ordinary rate of synthesised English, and a moment to begin.
+    static func speechSeconds(_ text: String) -> Double { 0.5 + Double(text.count) / 15 }
+}

@@ -1,0 +1,180 @@
+public import NavGeo
+
+/// What a driver does at a place, in the vocabulary of OSRM and the Mapbox Directions API; the raw values are theirs.
+public enum ManeuverType: String, Sendable, CaseIterable, Codable {
+    /// The start of a leg.
+    case depart
+    /// A turn from one road into another.
+    case turn
+    /// The road goes on under another name.
+    case newName = "new name"
+    /// The road of the same name turns, or is turned round on.
+    case `continue`
+    /// A ramp joins a road.
+    case merge
+    /// A ramp is taken from an ordinary road.
+    case onRamp = "on ramp"
+    /// A motorway or trunk road is left.
+    case offRamp = "off ramp"
+    /// The road splits in two or more similar ones.
+    case fork
+    /// The road ends at another one.
+    case endOfRoad = "end of road"
+    /// A roundabout is driven through.
+    case roundabout
+    /// A roundabout with a name of its own is driven through.
+    case rotary
+    /// A turn at a mini-roundabout.
+    case roundaboutTurn = "roundabout turn"
+    /// A roundabout is left in which the leg started.
+    case exitRoundabout = "exit roundabout"
+    /// Something worth telling where nothing is to be done, such as the end of a ferry.
+    case notification
+    /// The end of a leg.
+    case arrive
+}
+
+/// The direction of a maneuver; the raw values are those of OSRM and the Mapbox Directions API.
+public enum ManeuverModifier: String, Sendable, CaseIterable, Codable {
+    /// Back the way one came.
+    case uTurn = "uturn"
+    /// More than 120° to the right.
+    case sharpRight = "sharp right"
+    /// 45° to 120° to the right.
+    case right
+    /// 20° to 45° to the right.
+    case slightRight = "slight right"
+    /// Ahead.
+    case straight
+    /// 20° to 45° to the left.
+    case slightLeft = "slight left"
+    /// 45° to 120° to the left.
+    case left
+    /// More than 120° to the left.
+    case sharpLeft = "sharp left"
+
+    /// The modifier of a turn by `degrees`, clockwise positive, −180 ... 180. Limits after OSRM's guidance (20°, 120°) and Valhalla's (45°).
+    public init(turnDegrees degrees: Double) {
+        let isRight = degrees > 0
+        switch abs(degrees) {
+        case ..<20: self = .straight
+        case ..<45: self = isRight ? .slightRight : .slightLeft
+        case ..<120: self = isRight ? .right : .left
+        case ..<172: self = isRight ? .sharpRight : .sharpLeft
+        default: self = .uTurn
+        }
+    }
+
+    /// Which side it leads to.
+    public var side: RoadSide? {
+        switch self {
+        case .sharpRight, .right, .slightRight: .right
+        case .sharpLeft, .left, .slightLeft: .left
+        case .uTurn, .straight: nil
+        }
+    }
+}
+
+/// A side of the road, seen in the direction of travel.
+public enum RoadSide: String, Sendable, Codable {
+    case left, right
+}
+
+/// What to expect on the road after a maneuver.
+public struct RoadNotes: OptionSet, Sendable, Hashable {
+    /// The bits.
+    public let rawValue: UInt8
+    /// A set from its bits.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// A tunnel begins at the maneuver.
+    public static let tunnel = RoadNotes(rawValue: 1 << 0)
+    /// A bridge begins at the maneuver.
+    public static let bridge = RoadNotes(rawValue: 1 << 1)
+    /// A toll is due after the maneuver and was not before it.
+    public static let toll = RoadNotes(rawValue: 1 << 2)
+    /// A ferry is boarded.
+    public static let boardsFerry = RoadNotes(rawValue: 1 << 3)
+    /// A ferry is left.
+    public static let leavesFerry = RoadNotes(rawValue: 1 << 4)
+    /// An unpaved road begins at the maneuver.
+    public static let unpaved = RoadNotes(rawValue: 1 << 5)
+}
+
+/// A road's name, numbers and signs.
+public struct RoadLabel: Sendable, Hashable {
+    /// Street name; empty when unnamed.
+    public var name: String
+    /// Road numbers, such as `A 1` and `E 35`.
+    public var references: [String]
+    /// Where the signs say that it leads.
+    public var destinations: [String]
+    /// Road numbers on those signs.
+    public var destinationReferences: [String]
+
+    /// Whether it goes by its number where it has one, as motorways do.
+    public var prefersReference: Bool
+
+    /// A label; nothing is known of an empty one.
+    public init(
+        name: String = "", references: [String] = [], destinations: [String] = [], destinationReferences: [String] = [],
+        prefersReference: Bool = false
+    ) {
+        self.name = name
+        self.references = references
+        self.destinations = destinations
+        self.destinationReferences = destinationReferences
+        self.prefersReference = prefersReference
+    }
+
+    /// Whether it has neither a name nor a number.
+    public var isUnnamed: Bool { name.isEmpty && references.isEmpty }
+}
+
+/// A thing that a driver does on a route, or is told of.
+public struct Maneuver: Sendable, Equatable {
+    /// The leg that it belongs to.
+    public var leg: Int
+    /// The first edge after it in the route's edges; one past the leg's edges for an arrival.
+    public var edge: Int
+    /// Metres from the route's start.
+    public var routeOffset: Double
+    /// Metres from the route's start where it is over: beyond ``routeOffset`` for roundabouts and turns in several parts.
+    public var endOffset: Double
+    /// Where it begins.
+    public var coordinate: Coordinate
+    /// Direction of travel before it, radians clockwise from north; that after it at the start of a leg.
+    public var bearingBefore: Double
+    /// Direction of travel after it, radians clockwise from north; that before it at the end of a leg.
+    public var bearingAfter: Double
+    /// What it is.
+    public var type: ManeuverType
+    /// Its direction; nil at the start of a leg. At an arrival left or right is the side of the waypoint, straight is unknown.
+    public var modifier: ManeuverModifier?
+    /// The road after it.
+    public var road: RoadLabel
+    /// Whether the road before it goes on after it under the same name or number.
+    public var keepsRoad: Bool
+    /// Exit number of the junction; empty without.
+    public var exitNumber: String
+    /// Which of a roundabout's exits is taken, from 1; nil when unknown or no roundabout.
+    public var roundaboutExit: Int?
+    /// The roundabout's own name; empty without.
+    public var roundaboutName: String
+    /// The side that traffic keeps to.
+    public var drivingSide: RoadSide
+    /// The lanes before it, from left to right; empty when unknown.
+    public var lanes: [Lane]
+    /// What to expect after it.
+    public var notes: RoadNotes
+    /// Metres from the route's start behind which no earlier junction can be taken for this one.
+    public var unambiguousOffset: Double
+    /// The name of the waypoint at an arrival; empty without.
+    public var waypointName: String
+    /// Whether it ends the route.
+    public var isFinal: Bool
+    /// Metres to the next maneuver; 0 at an arrival.
+    public var distance: Double
+    /// Seconds to the next maneuver, turns included; 0 at an arrival.
+    public var duration: Double
+}

@@ -1,0 +1,70 @@
+internal import NavGeo
+internal import NavMap
+internal import NavRouting
+
+/// Joins maneuvers that are one to a driver: turns over a median, and corners drawn as two.
+enum ManeuverJoiner {
+    /// Two turns no further apart than this are driven as one, metres: the width of a dual carriageway's crossing.
+    static let reach = 30.0
+    /// A crossing that is offset by no more than this is driven straight over, metres.
+    static let offsetCrossing = 15.0
+
+    static func joined(_ maneuvers: [Maneuver], _ roads: RouteRoads) -> [Maneuver] {
+        var result: [Maneuver] = []
+        for maneuver in maneuvers {
+            if let last = result.last, let both = join(last, maneuver, roads) {
+                result[result.count - 1] = both
+            } else {
+                result.append(maneuver)
+            }
+        }
+        return result
+    }
+
+    private static func join(_ first: Maneuver, _ second: Maneuver, _ roads: RouteRoads) -> Maneuver? {
+        guard isTurn(first), isTurn(second), second.routeOffset - first.endOffset < reach else { return nil }
+        let before = degrees(from: first.bearingBefore, to: first.bearingAfter)
+        let after = degrees(from: second.bearingBefore, to: second.bearingAfter)
+        let total = degrees(from: first.bearingBefore, to: second.bearingAfter)
+        let from = RoadLabel(roads.route.edges[max(first.edge - 1, 0)].attributes)
+        let between = roads.route.edges[first.edge].attributes
+        var joined = first
+        joined.endOffset = second.endOffset
+        joined.bearingAfter = second.bearingAfter
+        joined.road = second.road
+        joined.notes = first.notes.union(second.notes)
+
+        if before * after > 0 {
+            if abs(before + after) >= 150, abs(before + after) <= 210,
+                second.road.continues(from) || bothUnnamed(second.road, from)
+            {
+                joined.type = .continue
+                joined.modifier = .uTurn
+                return joined
+            }
+            let connects =
+                RoadLabel(between).isUnnamed || between.flags.contains(.link)
+                || RoadLabel(between).sharesName(with: second.road)
+            guard connects, abs(before + after) < 150 else { return nil }
+            joined.modifier = ManeuverModifier(turnDegrees: total)
+            return joined
+        }
+        guard second.routeOffset - first.endOffset < offsetCrossing, abs(total) < 25 else { return nil }
+        joined.type = second.road.sharesName(with: from) ? .continue : .turn
+        joined.modifier = .straight
+        joined.lanes = []
+        return joined
+    }
+
+    private static func bothUnnamed(_ first: RoadLabel, _ second: RoadLabel) -> Bool {
+        first.isUnnamed && second.isUnnamed
+    }
+
+    private static func isTurn(_ maneuver: Maneuver) -> Bool {
+        switch maneuver.type {
+        case .turn, .continue, .endOfRoad:
+            maneuver.modifier != .uTurn && maneuver.notes.isDisjoint(with: [.boardsFerry])
+        default: false
+        }
+    }
+}

@@ -1,0 +1,113 @@
+public import NavMap
+public import NavRouting
+
+/// A part of a route from one maneuver to the next.
+public struct RouteStep: Sendable, Equatable {
+    /// The leg.
+    public var leg: Int
+    /// The index within the leg.
+    public var index: Int
+    /// Metres from the route's start.
+    public var routeOffset: Double
+    /// Metres; 0 for the last of a leg, the arrival.
+    public var length: Double
+    /// Seconds, turns included.
+    public var duration: Double
+    /// The road's name, or its first number when it has no name; empty when it has neither.
+    public var name: String
+    /// The maneuver at its start.
+    public var maneuver: Maneuver
+}
+
+/// How a route is to be announced.
+public struct GuidanceOptions: Sendable, Hashable {
+    /// Language and units.
+    public var text: InstructionText
+    /// When announcements are due.
+    public var timing: InstructionTiming
+    /// Whether a road that merely goes on under another name and number is a maneuver.
+    public var announcesNameChanges: Bool
+
+    /// English, metric, and quiet about changing names unless told otherwise.
+    public init(
+        text: InstructionText = InstructionText(), timing: InstructionTiming = InstructionTiming(),
+        announcesNameChanges: Bool = false
+    ) {
+        self.text = text
+        self.timing = timing
+        self.announcesNameChanges = announcesNameChanges
+    }
+}
+
+/// All that is told on a route: its steps, each beginning with a maneuver, and its banners. It needs the graph to be made and not to be used.
+///
+/// Equal routes on equal maps give equal guidance. Spoken instructions depend on the drive; an ``InstructionTrigger`` gives them.
+public struct RouteGuidance: Sendable, Equatable {
+    /// How it was made.
+    public let options: GuidanceOptions
+    /// The steps of all legs in travel order; each leg's last is its arrival.
+    public let steps: [RouteStep]
+    /// The steps of each leg.
+    public let legs: [Range<Int>]
+    /// A banner for each step, of the maneuver at its end; an arrival's own says that one is there.
+    public let visuals: [VisualInstruction]
+    /// The announcements of each step.
+    let announcements: [StepAnnouncements]
+
+    /// The guidance of a route.
+    ///
+    /// - Parameter graph: the roads of the same map version. Where its tiles are missing, only what the route itself shows is told.
+    public init(route: Route, graph: RoadGraph, options: GuidanceOptions = GuidanceOptions()) {
+        let maneuvers = ManeuverBuilder.maneuvers(
+            of: route, in: graph, announcesNameChanges: options.announcesNameChanges)
+        var steps: [RouteStep] = []
+        var legs: [Range<Int>] = []
+        for (leg, list) in maneuvers.enumerated() {
+            let first = steps.count
+            for (index, maneuver) in list.enumerated() {
+                steps.append(
+                    RouteStep(
+                        leg: leg, index: index, routeOffset: maneuver.routeOffset, length: maneuver.distance,
+                        duration: maneuver.duration, name: options.text.name(maneuver.road), maneuver: maneuver))
+            }
+            legs.append(first..<steps.count)
+        }
+        let planner = InstructionPlanner(route: route, steps: steps, legs: legs, options: options)
+        self.options = options
+        self.steps = steps
+        self.legs = legs
+        visuals = steps.indices.map { planner.visual($0) }
+        announcements = steps.indices.map { planner.announcements($0) }
+    }
+
+    /// The maneuvers of all legs in travel order, one per step.
+    public var maneuvers: [Maneuver] { steps.map(\.maneuver) }
+
+    /// The step at a distance from the route's start, as an index in ``steps``; nil for a route without steps.
+    ///
+    /// - Parameter leg: the leg that the vehicle is on, which settles where one ends and the next begins; nil goes by distance alone, and
+    ///   then a stop belongs to the leg that starts there.
+    public func step(at routeOffset: Double, leg: Int? = nil) -> Int? {
+        let range = leg.flatMap { legs.indices.contains($0) ? legs[$0] : nil } ?? steps.indices
+        guard !range.isEmpty else { return nil }
+        var low = range.lowerBound
+        var high = range.upperBound - 1
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if steps[middle].routeOffset <= routeOffset { low = middle } else { high = middle - 1 }
+        }
+        return low
+    }
+
+    /// The banner to show at a distance from the route's start; nil for a route without steps.
+    public func visual(at routeOffset: Double, leg: Int? = nil) -> VisualInstruction? {
+        guard let step = step(at: routeOffset, leg: leg) else { return nil }
+        return visuals[bannerStep(step, at: routeOffset)]
+    }
+
+    /// The step whose banner is shown: that of the step before while its maneuver, such as a roundabout, is still being driven.
+    func bannerStep(_ step: Int, at routeOffset: Double) -> Int {
+        steps[step].index > 0 && steps[step].maneuver.type != .arrive && routeOffset < steps[step].maneuver.endOffset
+            ? step - 1 : step
+    }
+}

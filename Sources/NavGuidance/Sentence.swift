@@ -1,0 +1,77 @@
+/// A sentence in pieces, so that one text serves the eye and the voice.
+struct Sentence: Sendable, Hashable {
+    /// A stretch of text.
+    struct Piece: Sendable, Hashable {
+        var text: String
+        /// Whether it is a name or number from the map, not words of the language.
+        var isName: Bool
+    }
+
+    var pieces: [Piece] = []
+
+    init() {}
+
+    /// Words of the language.
+    init(words: String) { pieces = words.isEmpty ? [] : [Piece(text: words, isName: false)] }
+
+    /// A name or number from the map.
+    init(name: String) { pieces = name.isEmpty ? [] : [Piece(text: name, isName: true)] }
+
+    /// A phrase with its placeholders filled; one without a value stays empty.
+    init(_ phrase: String, _ values: [String: Sentence]) {
+        var words = ""
+        var rest = phrase[...]
+        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+            words += rest[..<open]
+            if !words.isEmpty { pieces.append(Piece(text: words, isName: false)) }
+            words = ""
+            pieces += values[String(rest[rest.index(after: open)..<close])]?.pieces ?? []
+            rest = rest[rest.index(after: close)...]
+        }
+        words += rest
+        if !words.isEmpty { pieces.append(Piece(text: words, isName: false)) }
+    }
+
+    /// The sentence with a capital letter at its start, unless it starts with a name.
+    func capitalised() -> Sentence {
+        guard let first = pieces.first, !first.isName, let letter = first.text.first else { return self }
+        var result = self
+        result.pieces[0].text = letter.uppercased() + first.text.dropFirst()
+        return result
+    }
+
+    /// Plain text.
+    var text: String { pieces.reduce(into: "") { $0 += $1.text } }
+
+    /// Speech Synthesis Markup Language 1.1 (W3C, 2010). Names with digits are marked as parts of an address, so that they are not read as
+    /// quantities.
+    func ssml(language: String) -> String {
+        var result = "<speak version=\"1.1\" xmlns=\"http://www.w3.org/2001/10/synthesis\" xml:lang=\""
+        result += Sentence.escaped(language) + "\">"
+        for piece in pieces {
+            let text = Sentence.escaped(piece.text)
+            let hasDigits = piece.text.utf8.contains { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+            result += piece.isName && hasDigits ? "<say-as interpret-as=\"address\">\(text)</say-as>" : text
+        }
+        return result + "</speak>"
+    }
+
+    /// `text` with XML's five special characters escaped and characters that XML forbids left out.
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&apos;"
+            case "\t", "\n", "\r": result += " "
+            default:
+                let isForbidden = scalar.value < 0x20 || scalar.value == 0xfffe || scalar.value == 0xffff
+                if !isForbidden { result.unicodeScalars.append(scalar) }
+            }
+        }
+        return result
+    }
+}

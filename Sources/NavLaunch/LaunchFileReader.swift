@@ -1,0 +1,364 @@
+internal import NavConfig
+internal import Glibc
+internal import Yams
+
+/// Turns files into a `LaunchFile`, or into the list of what is wrong with them.
+struct LaunchFileReader {
+    private static let maximumFileSize = 1 << 20
+    private static let maximumDepth = 16
+    private static let maximumNodes = 512
+
+    private static let fileKeys = ["arguments", "namespace", "env", "remaps", "include", "nodes"]
+    private static let includeKeys = ["file", "namespace", "arguments", "when"]
+    private static let nodeKeys = [
+        "name", "executable", "args", "config", "set", "env", "remaps", "bus", "required", "restart", "when",
+    ]
+    private static let restartKeys = ["policy", "delay_s", "max_delay_s", "limit"]
+
+    /// What a file inherits from the files that include it.
+    private struct Scope {
+        var namespace: [String] = []
+        var environment: [EnvironmentVariable] = []
+        var remaps: [(from: String, to: String)] = []
+        var including: [String] = []
+    }
+
+    private let context: LaunchContext
+    private let problems = ProblemList()
+    private var nodes: [LaunchNode] = []
+    private var places: [String: Place] = [:]
+
+    init(context: LaunchContext) {
+        self.context = context
+    }
+
+    mutating func read(path: String, arguments: [String: String]) throws(LaunchFileError) -> LaunchFile {
+        let given = arguments.sorted { $0.key < $1.key }.map { name, value in
+            (key: name, value: value, place: Place(file: "command line", line: nil, column: nil))
+        }
+        readFile(path, given: given, scope: Scope(), from: Place(file: path, line: nil, column: nil))
+        if nodes.isEmpty, problems.problems.isEmpty {
+            problems.add("there is no process to start: add \"nodes\"", at: Place(file: path, line: nil, column: nil))
+        }
+        guard problems.problems.isEmpty else { throw LaunchFileError(problems: problems.problems) }
+        return LaunchFile(path: path, nodes: nodes)
+    }
+
+    private mutating func readFile(
+        _ path: String, given: [(key: String, value: String, place: Place)], scope: Scope, from place: Place
+    ) {
+        guard !scope.including.contains(path), scope.including.count < Self.maximumDepth else {
+            problems.add("\(path) includes itself, or includes go deeper than \(Self.maximumDepth) files", at: place)
+            return
+        }
+        guard let text = contents(of: path, from: place), let root = parse(text, path: path),
+            let file = YAMLSection(
+                root, what: "the launch file", keys: Self.fileKeys, file: path, problems: problems)
+        else { return }
+
+        var scope = scope
+        scope.including.append(path)
+        let substitution = arguments(of: file, path: path, given: given)
+        if let namespace = name("namespace", of: file, substitution) {
+            scope.namespace.append(namespace)
+        }
+        scope.environment += environment(of: file, substitution)
+        scope.remaps += remaps(of: file, substitution)
+
+        for item in file.items("include") {
+            readInclude(item, path: path, substitution: substitution, scope: scope)
+        }
+        for item in file.items("nodes") {
+            readNode(item, path: path, substitution: substitution, scope: scope)
+        }
+    }
+
+    private func contents(of path: String, from place: Place) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            problems.add("cannot read \(path): \(errorText(errno))", at: place)
+            return nil
+        }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                problems.add("cannot read \(path): \(errorText(errno))", at: place)
+                return nil
+            }
+            if count == 0 { break }
+            bytes += buffer[..<count]
+            guard bytes.count <= Self.maximumFileSize else {
+                problems.add(
+                    "\(path) is larger than \(Self.maximumFileSize) bytes, too large for a launch file", at: place)
+                return nil
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            problems.add("\(path) is not UTF-8 text", at: place)
+            return nil
+        }
+        return text
+    }
+
+    private func parse(_ text: String, path: String) -> Node? {
+        func report(_ message: String, _ mark: Mark?) {
+            problems.add(message, at: Place(file: path, line: mark?.line, column: mark?.column))
+        }
+        do {
+            if let root = try Yams.compose(yaml: text) { return root }
+            report("the file is empty: a launch file has \"nodes\"", nil)
+        } catch let error as YamlError {
+            switch error {
+            case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+                .composer(_, let problem, let mark, _):
+                report("not valid YAML: \(problem)", mark)
+            case .duplicatedKeysInMapping(let duplicates, let context):
+                report("the key \"\(duplicates.sorted().joined(separator: "\", \""))\" is given twice", context.mark)
+            default:
+                report("not valid YAML: \(error)", nil)
+            }
+        } catch {
+            report("not valid YAML: \(error)", nil)
+        }
+        return nil
+    }
+
+    // MARK: Arguments
+
+    private func arguments(
+        of file: YAMLSection, path: String, given: [(key: String, value: String, place: Place)]
+    ) -> Substitution {
+        var substitution = Substitution(
+            values: ["launch_dir": absolute(folder(of: path))], environment: context.environment)
+        var declared: [String] = []
+        if let node = file.node("arguments") {
+            guard let mapping = node.mapping else {
+                problems.add("\"arguments\" must be a mapping: {name: default}", at: node.place(in: path))
+                return substitution
+            }
+            for (key, value) in mapping {
+                let name = key.scalar?.string ?? ""
+                guard isWord(name), name != "launch_dir" else {
+                    problems.add(
+                        "\"\(name)\" cannot be an argument's name: use letters, digits and \"_\"",
+                        at: key.place(in: path))
+                    continue
+                }
+                declared.append(name)
+                let value =
+                    given.first { $0.key == name }?.value
+                    ?? defaultValue(of: name, value, place: key.place(in: path), substitution)
+                substitution.define(name, as: value)
+            }
+        }
+        for argument in given where !declared.contains(argument.key) {
+            let known = declared.isEmpty ? "it has none" : "it has: \(declared.joined(separator: ", "))"
+            problems.add(
+                "\(path) has no argument \"\(argument.key)\"\(suggestion(for: argument.key, among: declared)) (\(known))",
+                at: argument.place)
+        }
+        return substitution
+    }
+
+    /// An empty text stands in for a value that could not be found, so that one mistake is one problem.
+    private func defaultValue(of name: String, _ node: Node, place: Place, _ substitution: Substitution) -> String {
+        let wrapped = Node([(Node("default"), node)], Tag(.map))
+        let entry = node.mapping == nil ? wrapped : node
+        guard
+            let section = YAMLSection(
+                entry, what: "argument \"\(name)\"", keys: ["default", "description"], file: place.file,
+                problems: problems)
+        else { return "" }
+        if section.node("default") == nil {
+            let description = section.string("description", substitution).map { " (\($0))" } ?? ""
+            problems.add(
+                "the argument \"\(name)\"\(description) has no default: give it as \(name):=VALUE", at: place)
+        }
+        return section.string("default", substitution) ?? ""
+    }
+
+    // MARK: Includes and nodes
+
+    private mutating func readInclude(_ item: Node, path: String, substitution: Substitution, scope: Scope) {
+        guard
+            let include = YAMLSection(
+                item, what: "an include", keys: Self.includeKeys, file: path, problems: problems)
+        else { return }
+        let wanted = include.bool("when", substitution) ?? true
+        let given = include.pairs("arguments", substitution)
+        var scope = scope
+        if let namespace = name("namespace", of: include, substitution) {
+            scope.namespace.append(namespace)
+        }
+        guard let file = include.required("file", substitution), wanted else { return }
+        readFile(
+            resolved(file, relativeTo: folder(of: path)), given: given, scope: scope, from: include.place(of: "file"))
+    }
+
+    private mutating func readNode(_ item: Node, path: String, substitution: Substitution, scope: Scope) {
+        let label = item.mapping?["name"]?.scalar.map { "node \"\($0.string)\"" } ?? "a node"
+        guard
+            let section = YAMLSection(item, what: label, keys: Self.nodeKeys, file: path, problems: problems)
+        else { return }
+        if section.node("name") == nil {
+            problems.add("\(label) has no \"name\"", at: section.place)
+        }
+        let name = name("name", of: section, substitution)
+        let executable = section.required("executable", substitution)
+        var environment = scope.environment
+        environment += self.environment(of: section, substitution)
+        let required = section.bool("required", substitution) ?? false
+        let restart = restartPolicy(of: section, substitution)
+        let wanted = section.bool("when", substitution) ?? true
+        let fullName = (scope.namespace + [name ?? ""]).joined(separator: ".")
+        let arguments = commandLine(of: section, name: fullName, path: path, wanted: wanted, scope, substitution)
+        guard wanted, name != nil, let executable else { return }
+
+        if let other = places[fullName] {
+            let where_ = other.line.map { "\(other.file):\($0)" } ?? other.file
+            problems.add(
+                "the name \"\(fullName)\" is taken by the node at \(where_): two nodes cannot share a name",
+                at: section.place(of: "name"))
+            return
+        }
+        places[fullName] = section.place(of: "name")
+        guard nodes.count < Self.maximumNodes else {
+            problems.add("more than \(Self.maximumNodes) nodes", at: section.place)
+            return
+        }
+        switch context.executable(executable, relativeTo: folder(of: path)) {
+        case .success(let resolved):
+            nodes.append(
+                LaunchNode(
+                    name: fullName, executable: resolved, arguments: arguments, environment: environment,
+                    required: required, restart: restart))
+        case .failure(let failure):
+            let why = failure.exists ? "is not an executable file: chmod +x it" : "is not there"
+            let message =
+                failure.looked.count == 1
+                ? "\(failure.looked[0]) \(why)"
+                : "there is no executable \"\(executable)\" in \(failure.looked.joined(separator: " or on ")): "
+                    + "build or install it, or give its path"
+            problems.add("\(label): \(message)", at: section.place(of: "executable"))
+        }
+    }
+
+    private func commandLine(
+        of section: YAMLSection, name: String, path: String, wanted: Bool, _ scope: Scope, _ substitution: Substitution
+    ) -> [String] {
+        var words = section.strings("args", substitution)
+        let isBusNode = section.bool("bus", substitution) ?? true
+        if isBusNode {
+            words += ["--name", name]
+        } else if section.node("remaps") != nil {
+            problems.add("\(section.what) has remaps, but \"bus: false\"", at: section.place(of: "remaps"))
+        }
+        if let config = section.string("config", substitution) {
+            let file = absolute(resolved(config, relativeTo: folder(of: path)))
+            if wanted, !exists(file) {
+                problems.add("\(section.what): there is no config file \(file)", at: section.place(of: "config"))
+            }
+            words += ["--config", file]
+        }
+        for (key, value, place) in section.pairs("set", substitution) {
+            if key.isEmpty || key.contains("=") {
+                problems.add("\"\(key)\" in \"set\" of \(section.what) is not a parameter's name", at: place)
+            }
+            words += ["--set", "\(key)=\(value)"]
+        }
+        let remaps = remaps(of: section, substitution)
+        if isBusNode {
+            let inherited = scope.remaps.filter { outer in !remaps.contains { $0.from == outer.from } }
+            for remap in inherited + remaps {
+                words += ["--remap", "\(remap.from):=\(remap.to)"]
+            }
+        }
+        return words
+    }
+
+    // MARK: Parts that files and nodes share
+
+    private func environment(of section: YAMLSection, _ substitution: Substitution) -> [EnvironmentVariable] {
+        section.pairs("env", substitution).map { key, value, place in
+            if key.isEmpty || key.contains("=") {
+                problems.add("\"\(key)\" in \"env\" of \(section.what) is not a variable's name", at: place)
+            }
+            return EnvironmentVariable(key, value)
+        }
+    }
+
+    private func remaps(of section: YAMLSection, _ substitution: Substitution) -> [(from: String, to: String)] {
+        section.pairs("remaps", substitution).map { key, value, place in
+            for topic in [key, value] where !isTopic(topic) {
+                problems.add(
+                    "\"\(topic)\" in \"remaps\" of \(section.what) is not a topic: write /word/word", at: place)
+            }
+            return (key, value)
+        }
+    }
+
+    private func restartPolicy(of section: YAMLSection, _ substitution: Substitution) -> RestartPolicy {
+        guard let node = section.node("restart") else { return RestartPolicy() }
+        let wrapped = Node([(Node("policy"), node)], Tag(.map))
+        guard
+            let policy = YAMLSection(
+                node.mapping == nil ? wrapped : node, what: "\"restart\" of \(section.what)", keys: Self.restartKeys,
+                file: section.place.file, problems: problems)
+        else { return RestartPolicy() }
+        var restart = RestartPolicy()
+        if let word = policy.required("policy", substitution) {
+            let modes = RestartPolicy.Mode.allCases.map(\.rawValue)
+            if let mode = RestartPolicy.Mode(rawValue: word) {
+                restart.mode = mode
+            } else {
+                problems.add(
+                    "\(policy.what) must be one of \(modes.joined(separator: ", ")), not \"\(word)\""
+                        + suggestion(for: word, among: modes),
+                    at: policy.place(of: "policy"))
+            }
+        }
+        if let delay = policy.number("delay_s", in: 0...3_600, substitution) { restart.delay = .seconds(delay) }
+        if let delay = policy.number("max_delay_s", in: 0...3_600, substitution) {
+            restart.maximumDelay = .seconds(delay)
+        }
+        if let limit = policy.number("limit", in: 0...1_000_000, substitution) { restart.limit = Int(limit) }
+        return restart
+    }
+
+    /// A node's name or a namespace: a folder on the bus is called after it, so it stays short and plain.
+    private func name(_ key: String, of section: YAMLSection, _ substitution: Substitution) -> String? {
+        guard let name = section.string(key, substitution) else { return nil }
+        let plain = name.utf8.allSatisfy { isWordByte($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
+        guard plain, name.utf8.count <= 48, name.utf8.first.map(isWordByte) ?? false else {
+            problems.add(
+                "\"\(name)\" cannot be the \(key) of \(section.what): use up to 48 letters, digits, \"_\", \"-\" and \".\", "
+                    + "beginning with a letter or digit",
+                at: section.place(of: key))
+            return nil
+        }
+        return name
+    }
+}
+
+private func isTopic(_ text: String) -> Bool {
+    text.hasPrefix("/") && !text.hasSuffix("/") && !text.contains("//") && text.utf8.count <= 255
+        && text.utf8.allSatisfy { isWordByte($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "-") }
+}
+
+private func isWord(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= 64 && text.utf8.allSatisfy(isWordByte)
+}
+
+private func isWordByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+        return true
+    default:
+        return false
+    }
+}

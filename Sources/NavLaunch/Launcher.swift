@@ -1,0 +1,241 @@
+internal import CSpawn
+internal import Glibc
+
+/// Runs the processes of a launch file until they end, until a required one ends, or until it is told to stop.
+///
+/// Every process has its own process group and no stdin; its stdout and stderr come out on one descriptor with its name in
+/// front of each line. Stopping sends SIGINT, then SIGTERM, then SIGKILL to the group. Nothing outlives the launcher: a
+/// process whose launcher is killed with SIGKILL is killed by the kernel, and its children by a guardian process. Only a
+/// child that leaves its process group on purpose (`setsid`, a daemon) is out of reach.
+public final class Launcher: Sendable {
+    /// How to run.
+    public struct Options: Sendable {
+        /// Where lines go; stdout by default.
+        public var output: Int32 = STDOUT_FILENO
+        /// Colours in front of lines; nil: on a terminal, unless `NO_COLOR` is set.
+        public var colored: Bool?
+        /// The time between the signals of a stop.
+        public var grace = GracePeriods()
+        /// Stop on SIGINT, SIGTERM and SIGHUP, and ignore SIGPIPE, while running. At most one launcher of a process may.
+        public var handlesSignals = true
+
+        /// The defaults, as a command line wants them.
+        public init() {}
+    }
+
+    private let file: LaunchFile
+    private let options: Options
+    private let environment: [String: String]
+    private let control: Pipe
+
+    /// A launcher that has started nothing yet. `environment` is what the processes inherit.
+    public init(
+        _ file: LaunchFile, options: Options = Options(),
+        environment: [String: String] = LaunchContext.current().environment
+    ) {
+        self.file = file
+        self.options = options
+        self.environment = environment
+        var control = Pipe()
+        _ = control.open()
+        // A signal handler must not wait, whatever is in the pipe.
+        _ = fcntl(control.writeEnd, F_SETFL, O_NONBLOCK)
+        self.control = control
+    }
+
+    deinit {
+        var control = control
+        control.close()
+    }
+
+    /// Asks for a stop as SIGTERM does, from any thread; again, to escalate at once.
+    public func stop() {
+        var byte = UInt8(SIGTERM)
+        write(control.writeEnd, &byte, 1)
+    }
+
+    /// Starts everything and returns when everything has ended. Blocks its thread, which must not end meanwhile.
+    ///
+    /// - Returns: 0 when a required process ended with 0, all ended with 0, or a stop was asked for, and every process that
+    ///   was then asked to stop did so cleanly; 1 otherwise.
+    public func run() -> Int32 {
+        let isTerminal =
+            isatty(options.output) == 1 && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+        var loop = SupervisorLoop(
+            nodes: file.nodes, environment: environment, grace: options.grace, control: control.readEnd,
+            writer: OutputWriter(
+                descriptor: options.output, names: file.nodes.map(\.name), colored: options.colored ?? isTerminal))
+        if options.handlesSignals { cspawn_watch_signals(control.writeEnd) }
+        defer { if options.handlesSignals { cspawn_unwatch_signals() } }
+        return loop.run()
+    }
+}
+
+/// The shell around `SupervisorStateMachine`: one thread, one `poll`.
+private struct SupervisorLoop {
+    /// How long a reader that does not read may hold up the end.
+    private static let lastFlush = Duration.seconds(2)
+    /// How often ends are looked for where the kernel has no descriptor for them.
+    private static let lookInterval: Int64 = 50
+
+    private enum Source {
+        case control, output
+        case stream(node: Int, stream: Int)
+        case end
+    }
+
+    private let nodes: [LaunchNode]
+    private let environment: [String: String]
+    private let control: Int32
+    private var writer: OutputWriter
+    private var machine: SupervisorStateMachine
+    private var children: [ChildProcess?]
+    private var exitCode: Int32?
+
+    private var guardian: Int32 = -1
+    private var guardianPID: pid_t = 0
+
+    init(
+        nodes: [LaunchNode], environment: [String: String], grace: GracePeriods, control: Int32, writer: OutputWriter
+    ) {
+        self.nodes = nodes
+        self.environment = environment
+        self.control = control
+        self.writer = writer
+        machine = SupervisorStateMachine(nodes: nodes, grace: grace)
+        children = Array(repeating: nil, count: nodes.count)
+    }
+
+    mutating func run() -> Int32 {
+        guardian = cspawn_guardian_start(&guardianPID)
+        if guardian < 0 {
+            note("no guardian process (\(errorText(errno))): children of killed nodes may be left", of: nil)
+        }
+        defer { endGuardian() }
+        feed(.start)
+        while exitCode == nil { turn() }
+        for line in machine.summary { note(line, of: nil) }
+        finishOutput()
+        return exitCode ?? 1
+    }
+
+    private mutating func feed(_ event: SupervisorStateMachine.Event) {
+        var effects = machine.handle(event, at: now())[...]
+        while let effect = effects.popFirst() {
+            switch effect {
+            case .spawn(let node):
+                effects += machine.handle(spawn(node), at: now())
+            case .signal(let node, let signal):
+                children[node]?.signal(signal)
+            case .note(let node, let text):
+                note(text, of: node)
+            case .finish(let code):
+                exitCode = code
+            }
+        }
+    }
+
+    private mutating func spawn(_ node: Int) -> SupervisorStateMachine.Event {
+        do {
+            children[node] = try ChildProcess(nodes[node], environment: environment, guardian: guardian)
+            return .spawned(node: node)
+        } catch {
+            return .spawnFailed(
+                node: node, reason: "\(error.step) \(nodes[node].executable): \(errorText(error.error))")
+        }
+    }
+
+    /// Waits for one batch of things to happen and deals with it.
+    private mutating func turn() {
+        var sources: [Source] = [.control]
+        var requests = [pollfd(fd: control, events: Int16(POLLIN), revents: 0)]
+        func watch(_ descriptor: Int32, _ events: Int32, _ source: Source) {
+            sources.append(source)
+            requests.append(pollfd(fd: descriptor, events: Int16(events), revents: 0))
+        }
+        if writer.hasPending { watch(writer.descriptor, POLLOUT, .output) }
+        for (node, child) in children.enumerated() {
+            guard let child else { continue }
+            watch(child.endDescriptor, POLLIN, .end)
+            for (index, stream) in child.streams.enumerated() {
+                watch(stream, POLLIN, .stream(node: node, stream: index))
+            }
+        }
+        // poll skips descriptors below 0: closed streams, and ends that have none.
+        let count = poll(&requests, nfds_t(requests.count), timeout())
+        if count > 0 {
+            for (request, source) in zip(requests, sources) where request.revents != 0 {
+                if case .stream(let node, let stream) = source { readLines(of: node, stream: stream) }
+            }
+        }
+        collectEnds()
+        if let deadline = machine.nextDeadline, deadline <= now() { feed(.timer) }
+        readControl()
+        writer.flush()
+    }
+
+    private func timeout() -> Int32 {
+        var milliseconds = Int64.max
+        if let deadline = machine.nextDeadline {
+            let left = deadline.nanoseconds.subtractingReportingOverflow(now().nanoseconds).partialValue
+            milliseconds = max(0, left / 1_000_000 + 1)
+        }
+        if children.contains(where: { $0.map { $0.endDescriptor < 0 } ?? false }) {
+            milliseconds = min(milliseconds, Self.lookInterval)
+        }
+        return milliseconds == .max ? -1 : Int32(min(milliseconds, 60_000))
+    }
+
+    private mutating func readLines(of node: Int, stream: Int) {
+        for line in children[node]?.readLines(stream: stream) ?? [] {
+            writer.line(line, of: node)
+        }
+    }
+
+    private mutating func collectEnds() {
+        for node in children.indices {
+            guard var child = children[node], let end = child.end() else { continue }
+            cspawn_guardian_forget(guardian, child.pid)
+            for line in child.reap() { writer.line(line, of: node) }
+            children[node] = nil
+            feed(.ended(node: node, end))
+        }
+    }
+
+    private mutating func readControl() {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = read(control, &bytes, bytes.count)
+        guard count > 0 else { return }
+        for byte in bytes[..<count] {
+            feed(.stopRequested(by: byte == UInt8(SIGINT) ? "Ctrl-C" : signalName(Int32(byte))))
+        }
+    }
+
+    private mutating func note(_ text: String, of node: Int?) {
+        writer.line((node == nil ? text : "[\(text)]").utf8, of: node)
+    }
+
+    private mutating func finishOutput() {
+        let deadline = now() + Self.lastFlush
+        writer.flush()
+        while writer.hasPending, now() < deadline {
+            var request = pollfd(fd: writer.descriptor, events: Int16(POLLOUT), revents: 0)
+            poll(&request, 1, 100)
+            writer.flush()
+        }
+    }
+
+    // MARK: The guardian
+
+    private func endGuardian() {
+        guard guardian >= 0 else { return }
+        close(guardian)
+        while waitpid(guardianPID, nil, 0) < 0, errno == EINTR {}
+    }
+}
+
+private func now() -> MonotonicTime {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+}

@@ -1,0 +1,69 @@
+internal import Glibc
+
+/// Writes lines with an aligned name in front, and never waits for its reader: what a slow reader leaves unread is kept up
+/// to a bound, then dropped by whole lines and counted.
+struct OutputWriter {
+    private static let maximumPending = 1 << 20
+    private static let colors = ["36", "33", "32", "35", "34", "96", "93", "92", "95", "94"]
+    /// A pipe that polls writable takes this much without blocking.
+    private static let pipeGuarantee = 4_096
+
+    let descriptor: Int32
+    private let prefixes: [[UInt8]]
+    private let launchPrefix: [UInt8]
+    private var pending: [UInt8] = []
+    private var dropped = 0
+    private var isBroken = false
+
+    init(descriptor: Int32, names: [String], colored: Bool) {
+        self.descriptor = descriptor
+        let own = "launch"
+        let width = (names + [own]).map(\.count).max() ?? 0
+        func prefix(_ name: String, _ color: String) -> [UInt8] {
+            let text = name + String(repeating: " ", count: width - name.count) + " | "
+            return Array((colored ? "\u{1B}[\(color)m\(text)\u{1B}[0m" : text).utf8)
+        }
+        prefixes = names.enumerated().map { prefix($1, Self.colors[$0 % Self.colors.count]) }
+        launchPrefix = prefix(own, "1")
+    }
+
+    var hasPending: Bool { !pending.isEmpty }
+
+    /// A line of a node, or of the launch itself.
+    mutating func line(_ text: some Collection<UInt8>, of node: Int?) {
+        guard !isBroken else { return }
+        guard pending.count + text.count < Self.maximumPending else {
+            dropped += 1
+            return
+        }
+        if dropped > 0 {
+            let count = dropped
+            dropped = 0
+            line("\(count) lines dropped: the output was not read fast enough".utf8, of: nil)
+        }
+        pending += node.map { prefixes[$0] } ?? launchPrefix
+        pending += text
+        pending.append(UInt8(ascii: "\n"))
+    }
+
+    /// Writes what the reader takes now.
+    mutating func flush() {
+        var written = 0
+        while written < pending.count {
+            var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            guard poll(&request, 1, 0) > 0 else { break }
+            let end = min(pending.count, written + Self.pipeGuarantee)
+            let count = pending[written..<end].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                if errno != EAGAIN {
+                    isBroken = true
+                    written = pending.count
+                }
+                break
+            }
+            written += count
+        }
+        pending.removeFirst(written)
+    }
+}

@@ -1,0 +1,91 @@
+extension RoadTile {
+    /// Checks every number that leads from one record to another, and every quantity that is reckoned with, so that a tile made to
+    /// harm cannot make a reader trap, hang or outgrow the tile.
+    func checkRecords() throws(TileError) {
+        try checkNodesAndEdges()
+        try checkAttributes()
+        try checkFeatures()
+        try checkRestrictions()
+        try checkIndex()
+        for arrival in arrivals
+        where Int(arrival.node) >= nodes.count || Int(arrival.externalNode) >= externalNodes.count {
+            throw .corrupt("an arrival points outside the tile")
+        }
+    }
+
+    private func checkNodesAndEdges() throws(TileError) {
+        guard shapeCoordinates.count == shapeNodeIDs.count else {
+            throw .corrupt("shapes and their node ids differ in number")
+        }
+        var nextEdge = 0
+        for node in nodes {
+            guard Int(node.firstEdge) == nextEdge else { throw .corrupt("a node's edges are out of order") }
+            nextEdge += Int(node.edgeCount)
+        }
+        guard nextEdge == edges.count else { throw .corrupt("edges without a node") }
+        for (index, edge) in edges.enumerated() {
+            let head = Int(edge.head & ~TileLayout.externalHead)
+            let heads = edge.head & TileLayout.externalHead != 0 ? externalNodes.count : nodes.count
+            guard head < heads, edge.shapeCount >= 2,
+                Int(edge.shapeStart) + Int(edge.shapeCount) <= shapeCoordinates.count,
+                Int(edge.attributes) < attributeRecords.count, edge.length >= 0, edge.length <= TileLayout.longestEdge
+            else { throw .corrupt("an edge points outside the tile") }
+            guard edge.opposite == TileLayout.noIndex || isOpposite(edge, index) else {
+                throw .corrupt("an edge's opposite is not the same road in the other direction")
+            }
+        }
+    }
+
+    /// Whether the edge that an edge calls its opposite is that: it calls it the same and runs along the same line.
+    private func isOpposite(_ edge: EdgeRecord, _ index: Int) -> Bool {
+        guard Int(edge.opposite) < edges.count else { return false }
+        let other = edges[Int(edge.opposite)]
+        return Int(other.opposite) == index && other.shapeStart == edge.shapeStart
+            && other.shapeCount == edge.shapeCount
+            && (other.flags ^ edge.flags) & EdgeRecord.reversedShape != 0
+    }
+
+    private func checkAttributes() throws(TileError) {
+        for record in attributeRecords {
+            let limits = [
+                record.speedLimit, record.maximumHeight, record.maximumWidth, record.maximumLength,
+                record.maximumWeight, record.crossingTime,
+            ]
+            guard RoadClass(rawValue: record.roadClass) != nil, TileLayout.speeds.contains(record.freeFlowSpeed),
+                limits.allSatisfy({ $0 >= 0 && $0 <= TileLayout.greatestQuantity })
+            else { throw .corrupt("road attributes out of range") }
+        }
+    }
+
+    private func checkFeatures() throws(TileError) {
+        var previousEdge: UInt32 = 0
+        for feature in features {
+            guard feature.edge >= previousEdge, Int(feature.edge) < edges.count,
+                feature.shapeIndex < edges[Int(feature.edge)].shapeCount
+            else { throw .corrupt("a feature lies outside its edge") }
+            previousEdge = feature.edge
+        }
+    }
+
+    private func checkRestrictions() throws(TileError) {
+        var nextMember = 0
+        for restriction in restrictions {
+            guard Int(restriction.firstMember) == nextMember,
+                (2...TileLayout.longestPath).contains(Int(restriction.memberCount))
+            else { throw .corrupt("a restriction's members are out of order") }
+            nextMember += Int(restriction.memberCount)
+        }
+        guard nextMember == restrictionMembers.count else {
+            throw .corrupt("restriction members without a restriction")
+        }
+    }
+
+    private func checkIndex() throws(TileError) {
+        guard indexBoxes.count == indexLevels.reduce(0, +) else { throw .corrupt("the spatial index is incomplete") }
+        for item in indexItems {
+            guard Int(item.edge) < edges.count,
+                Int(item.firstSegment) + Int(item.segmentCount) < Int(edges[Int(item.edge)].shapeCount)
+            else { throw .corrupt("the spatial index points outside the tile") }
+        }
+    }
+}

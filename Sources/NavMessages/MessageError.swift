@@ -1,0 +1,31 @@
+/// Why bytes could not be read as a message.
+public enum MessageError: Error, Sendable, Equatable {
+    /// The bytes are more than the limit of the topic or of the caller.
+    case tooLarge(type: String, size: Int, limit: Int)
+    /// The bytes are not protobuf of this type: truncated, a wrong wire type, a bad length.
+    case malformed(type: String, size: Int)
+    /// A string is not valid UTF-8, or contains a NUL; `field` is the full name of the field.
+    case invalidString(field: String)
+    /// Unpacking would take more memory than any honest message of this size needs.
+    case expandsTooMuch(type: String, size: Int, limit: Int)
+    /// No message type of this name is part of the schema.
+    case unknownType(String)
+}
+
+extension MessageError: CustomStringConvertible {
+    /// What happened, where, and what to do about it.
+    public var description: String {
+        switch self {
+        case .tooLarge(let type, let size, let limit):
+            "\(type): \(size) bytes exceed the limit of \(limit); send less at once or raise the topic's limit"
+        case .malformed(let type, let size):
+            "\(type): \(size) bytes are not a valid message; check that the sender uses the same type"
+        case .invalidString(let field):
+            "\(field): the string is not UTF-8 without NUL; the sender must fix it"
+        case .expandsTooMuch(let type, let size, let limit):
+            "\(type): \(size) bytes would unpack to more than \(limit) bytes of memory; the message is refused"
+        case .unknownType(let name):
+            "\(name): no such message type; `navbus topic info` lists the types"
+        }
+    }
+}

@@ -1,0 +1,118 @@
+public import NavGeo
+public import NavGuidance
+public import NavMap
+public import NavMatching
+public import NavRouting
+
+/// The map as the core sees it: an immutable snapshot of the loaded tiles.
+public struct MapSnapshot: Sendable {
+    /// The roads.
+    public let graph: RoadGraph
+    /// Permitted turns.
+    public let turns: TurnGraph
+    /// The vehicle's costs.
+    public let metric: Metric
+
+    /// A snapshot for a vehicle; expands and prices the graph.
+    public init(graph: RoadGraph, model: CostModel = CostModel()) {
+        self.graph = graph
+        turns = TurnGraph(graph)
+        metric = Metric(turns, model: model)
+    }
+}
+
+/// A route with its guidance, as it goes into force.
+public struct RoutePlan: Sendable, Equatable {
+    /// The route.
+    public let route: Route
+    /// Its maneuvers and instructions.
+    public let guidance: RouteGuidance
+
+    /// A route with guidance made for it.
+    public init(route: Route, guidance: RouteGuidance) {
+        self.route = route
+        self.guidance = guidance
+    }
+}
+
+/// What a user asks of the navigator.
+public enum NavigatorCommand: Sendable, Equatable {
+    /// Guide to these places from where the vehicle is: stops and pass-through points, the last one the destination.
+    case navigate([Waypoint])
+    /// Guide along a route that is known already.
+    case setRoute(RoutePlan)
+    /// End guidance.
+    case stop
+    /// Find a new route now.
+    case reroute
+    /// Start the next leg at a waypoint where the vehicle is held.
+    case advanceLeg
+}
+
+/// The answer to ``Effect/requestRoute(_:)``.
+public enum RouteAnswer: Sendable, Equatable {
+    /// A route.
+    case found(RoutePlan)
+    /// There is none.
+    case failed(RouteFailure)
+}
+
+/// Why there is no route.
+public struct RouteFailure: Sendable, Equatable, Error {
+    /// The kind of failure.
+    public enum Code: Sendable, Equatable {
+        case noRoute, noRoadNearby, tilesNeeded, invalidRequest, deadlineExceeded, cancelled, providerUnavailable,
+            `internal`
+    }
+
+    /// The kind.
+    public var code: Code
+    /// What happened, for people.
+    public var message: String
+    /// Tiles without which the question cannot be settled.
+    public var missingTiles: [RoadTileID]
+
+    /// A failure.
+    public init(code: Code, message: String, missingTiles: [RoadTileID] = []) {
+        self.code = code
+        self.message = message
+        self.missingTiles = missingTiles
+    }
+
+    /// Whether the same request may succeed later.
+    public var isRetryable: Bool {
+        switch code {
+        case .noRoute, .noRoadNearby, .tilesNeeded, .deadlineExceeded, .providerUnavailable, .internal: true
+        case .invalidRequest, .cancelled: false
+        }
+    }
+}
+
+/// Something that happened: the only thing that changes a ``Navigator``.
+public struct NavigatorEvent: Sendable {
+    /// What happened.
+    public enum Kind: Sendable {
+        /// A receiver measured a position.
+        case fix(Fix)
+        /// A user asked for something.
+        case command(NavigatorCommand)
+        /// A requested route arrived.
+        case routeAnswer(requestID: UInt64, RouteAnswer)
+        /// Tiles were loaded or left.
+        case mapChanged(MapSnapshot)
+    }
+
+    /// When it happened.
+    public var stamp: Timestamp
+    /// The sequence of the message that brought it, 0 for none.
+    public var causeSequence: UInt64
+    /// What happened.
+    public var kind: Kind
+
+    /// An event.
+    public init(stamp: Timestamp, causeSequence: UInt64 = 0, kind: Kind) {
+        self.stamp = stamp
+        self.causeSequence = causeSequence
+        self.kind = kind
+    }
+}

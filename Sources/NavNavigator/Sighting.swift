@@ -1,0 +1,21 @@
+public import NavGeo
+public import NavMatching
+
+/// A fix and what the matcher made of it.
+public struct Sighting: Sendable, Hashable {
+    /// What the receiver said.
+    public var fix: Fix
+    /// Where that is on the road graph.
+    public var match: MatchedPosition
+
+    /// The place on a road; nil off the roads.
+    public var road: MatchedPosition.RoadPosition? { match.road }
+    /// Where the receiver says the vehicle is.
+    public var coordinate: Coordinate { fix.coordinate }
+    /// When.
+    public var stamp: Timestamp { fix.stamp }
+    /// Metres per second, from the receiver or the last movement.
+    public var speed: Double? { match.speed }
+    /// Direction of travel, radians clockwise from north: the receiver's, else that of the road.
+    public var course: Double? { fix.course ?? match.road?.bearing }
+}

@@ -1,0 +1,188 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavMatching
+import NavMessages
+import NavNavigator
+import NavRouting
+
+extension NavMessages.NavigationState {
+    init(_ state: NavigatorState, context: EventContext, mapVersion: String) {
+        let (phase, guidance) = NavigationState.phases(state.phase)
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, phase: phase, guidance: guidance,
+            rerouteInProgress: state.isRerouting, legIndex: guidance == nil ? nil : UInt32(state.leg),
+            legCount: guidance == nil ? nil : UInt32(state.legCount), isHeld: guidance == nil ? nil : state.isHeld,
+            destination: state.destination.map { NavMessages.Waypoint($0) }, mapVersion: mapVersion)
+    }
+
+    private static func phases(_ phase: NavigatorState.Phase) -> (NavigationPhase, NavMessages.GuidanceState?) {
+        switch phase {
+        case .idle: (.idle, nil)
+        case .freeDrive: (.freeDrive, nil)
+        case .guidance(.initialized): (.guidance, .initialized)
+        case .guidance(.tracking): (.guidance, .tracking)
+        case .guidance(.uncertain): (.guidance, .uncertain)
+        case .guidance(.offRoute): (.guidance, .offRoute)
+        case .guidance(.complete): (.guidance, .complete)
+        }
+    }
+}
+
+extension NavMessages.DeviationState {
+    init(_ state: NavNavigator.DeviationState) {
+        switch state {
+        case .onRoute: self = .onRoute
+        case .uncertain: self = .uncertain
+        case .offStep: self = .offStep
+        case .offRoute: self = .offRoute
+        case .wrongWay: self = .wrongWay
+        }
+    }
+}
+
+extension NavMessages.RouteProgress {
+    init(_ progress: NavNavigator.RouteProgress, context: EventContext) {
+        let total = progress.offset + progress.distanceRemaining
+        let attributes = progress.attributes
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, legIndex: UInt32(progress.leg),
+            legCount: UInt32(progress.legCount), stepIndex: UInt32(progress.step),
+            stepCount: UInt32(progress.stepCount),
+            pointIndex: UInt32(progress.point), distanceTraveledM: progress.offset,
+            distanceRemainingM: progress.distanceRemaining, durationRemainingS: progress.durationRemaining,
+            fractionTraveled: total > 0 ? progress.offset / total : 1,
+            legDistanceRemainingM: progress.legDistanceRemaining, legDurationRemainingS: progress.legDurationRemaining,
+            stepDistanceRemainingM: progress.stepDistanceRemaining,
+            stepDurationRemainingS: progress.stepDurationRemaining,
+            etaNs: context.stamp.advanced(bySeconds: progress.durationRemaining).nanoseconds,
+            legEtaNs: context.stamp.advanced(bySeconds: progress.legDurationRemaining).nanoseconds,
+            deviation: NavMessages.DeviationState(progress.deviation.state),
+            distanceToRouteM: progress.deviation.distance, courseDifferenceRad: progress.deviation.courseDifference,
+            deviationSinceNs: progress.deviation.since.nanoseconds, alongSigmaM: progress.position.road?.alongSigma,
+            roadName: attributes.name.isEmpty ? nil : attributes.name,
+            roadRef: attributes.reference.isEmpty ? nil : attributes.reference,
+            speedLimitMps: attributes.speedLimit.map(Double.init),
+            speedUnlimited: attributes.flags.contains(.unlimitedSpeed) ? true : nil,
+            nextManeuverType: progress.nextManeuver.map { NavMessages.ManeuverType($0.type) },
+            nextManeuverModifier: progress.nextManeuver?.modifier.map { NavMessages.ManeuverModifier($0) },
+            visualInstructionId: progress.visualInstruction?.wire,
+            spokenInstructionId: progress.spokenInstruction?.wire,
+            matched: Pose(
+                latitude: progress.snapped.latitude, longitude: progress.snapped.longitude,
+                course: progress.snappedBearing, speedMps: progress.position.speed),
+            raw: Pose(raw: progress.position), isSnapped: progress.deviation.state == .onRoute,
+            source: progress.position.fix.type == .simulated ? .simulated : .measured,
+            waypointsRemaining: UInt32(progress.waypointsRemaining))
+    }
+}
+
+extension NavMessages.RerouteEvent {
+    init(_ event: NavNavigator.RerouteEvent, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, reason: RerouteReason(event.reason),
+            proactive: false, requestId: event.requestID,
+            pose: event.position.map { Pose(latitude: $0.latitude, longitude: $0.longitude) })
+        switch event.phase {
+        case .willReroute: phase = .willReroute
+        case .fetching(let attempt):
+            phase = .fetching
+            self.attempt = UInt32(attempt)
+            provider = .onBoard
+        case .fetched: phase = .fetched
+        case .applied(let old):
+            phase = .applied
+            oldRouteId = old == 0 ? nil : old
+            newRouteId = context.route
+        case .failed(let failure, let next):
+            phase = .failed
+            error = ErrorInfo(failure)
+            nextAttemptNs = next?.nanoseconds
+        case .rejected(let why):
+            phase = .rejected
+            rejection = why == .backOnRoute ? .backOnRoute : .superseded
+        }
+    }
+}
+
+extension NavMessages.RerouteReason {
+    init(_ reason: NavNavigator.RerouteEvent.Reason) {
+        switch reason {
+        case .offRoute: self = .offRoute
+        case .wrongWay: self = .wrongWay
+        case .manual: self = .manual
+        }
+    }
+}
+
+extension ErrorInfo {
+    init(_ failure: RouteFailure) {
+        self.init(
+            code: ErrorCode(failure.code), message: failure.message, retryable: failure.isRetryable,
+            missingTiles: failure.missingTiles.map {
+                TileKey(domain: .navigation, zoom: UInt32($0.tile.zoom), x: $0.tile.x, y: $0.tile.y)
+            })
+    }
+}
+
+extension ErrorCode {
+    init(_ code: RouteFailure.Code) {
+        switch code {
+        case .noRoute: self = .noRoute
+        case .noRoadNearby: self = .noRoadNearby
+        case .tilesNeeded: self = .missingTiles
+        case .invalidRequest: self = .invalidRequest
+        case .deadlineExceeded: self = .deadlineExceeded
+        case .cancelled: self = .cancelled
+        case .providerUnavailable: self = .providerUnavailable
+        case .internal: self = .`internal`
+        }
+    }
+}
+
+extension NavMessages.ArrivalEvent {
+    init(_ event: NavNavigator.ArrivalEvent, context: EventContext, route: NavRouting.Route?) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, legIndex: UInt32(event.leg),
+            waypointIndex: UInt32(event.waypoint),
+            waypoint: route.flatMap { route in
+                route.waypoints.indices.contains(event.waypoint)
+                    ? NavMessages.Waypoint(route.waypoints[event.waypoint]) : nil
+            }, distanceRemainingM: event.distanceRemaining, durationRemainingS: event.durationRemaining,
+            isDestination: event.isDestination)
+        switch event.phase {
+        case .approaching(let isFirst):
+            phase = .approaching
+            self.isFirst = isFirst
+        case .arrived: phase = .arrived
+        case .held: phase = .held
+        case .legStarted: phase = .legStarted
+        }
+    }
+}
+
+extension NavMessages.FixRejected {
+    init(_ rejection: FixRejection, _ message: NavMessages.GnssFix, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence,
+            reason: FixRejectionReason(rejection.reason), value: rejection.value, limit: rejection.limit, fix: message)
+    }
+}
+
+extension FixRejectionReason {
+    init(_ reason: FixRejection.Reason) {
+        switch reason {
+        case .invalid: self = .invalid
+        case .fixType: self = .fixType
+        case .accuracy: self = .accuracy
+        case .startAccuracy: self = .startAccuracy
+        case .duplicate: self = .duplicate
+        case .outOfOrder: self = .outOfOrder
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import NavGeo
+public import NavMatching
+public import NavMessages
+
+extension Fix {
+    /// The core's fix from a message; nil when the message has no time.
+    ///
+    /// The receiver's accuracy becomes a σ per axis: from the covariance where it is known, else from the 1 σ accuracy of the message.
+    public init?(_ message: NavMessages.GnssFix, sequence: UInt64?) {
+        guard let nanoseconds = message.stampNs else { return nil }
+        self.init(
+            stamp: NavGeo.Timestamp(nanoseconds: nanoseconds),
+            coordinate: NavGeo.Coordinate(latitude: message.latitude ?? .nan, longitude: message.longitude ?? .nan),
+            horizontalSigma: message.horizontalSigma, speed: message.groundSpeed, course: message.groundCourse,
+            heading: message.heading, hdop: message.hdop, altitude: message.altitude,
+            type: NavMatching.FixType(
+                message.fixType, hasPosition: message.latitude != nil && message.longitude != nil),
+            sequence: sequence)
+    }
+}
+
+extension NavMessages.GnssFix {
+    /// σ per axis in metres: the root of the mean variance of east and north, else the horizontal accuracy.
+    var horizontalSigma: Double? {
+        let isKnown = positionCovarianceType != nil && positionCovarianceType != .unspecified
+        if isKnown, positionCovariance.count == 9 {
+            let variance = (positionCovariance[0] + positionCovariance[4]) / 2
+            if variance.isFinite, variance > 0 { return variance.squareRoot() }
+        }
+        return horizontalAccuracyM
+    }
+
+    /// Metres per second over ground.
+    var groundSpeed: Double? {
+        if let speed { return speed }
+        guard let east = velocityEastMps, let north = velocityNorthMps else { return nil }
+        return (east * east + north * north).squareRoot()
+    }
+
+    /// Direction of travel, radians clockwise from north.
+    var groundCourse: Double? {
+        if let course { return course }
+        guard let east = velocityEastMps, let north = velocityNorthMps, east != 0 || north != 0 else { return nil }
+        let frame = LocalFrame(latitude: 0)
+        let origin = NavGeo.Coordinate(latitude: 0, longitude: 0)
+        return Geodesy.bearing(
+            from: origin, to: frame.coordinate(of: LocalPoint(east: east * 1e-3, north: north * 1e-3)))
+    }
+
+    /// The message of a core's fix.
+    public init(_ fix: Fix) {
+        self.init(
+            latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, altitude: fix.altitude,
+            timestamp: NavMessages.Timestamp(nanoseconds: fix.stamp.nanoseconds),
+            heading: fix.heading, speed: fix.speed, course: fix.course, fixType: NavMessages.FixType(fix.type),
+            hdop: fix.hdop, horizontalAccuracyM: fix.horizontalSigma)
+    }
+}
+
+extension NavMatching.FixType {
+    init(_ message: NavMessages.FixType?, hasPosition: Bool) {
+        switch message {
+        case .noFix, .timeOnly: self = .noFix
+        case .twoD: self = .fix2D
+        case .threeD, .ppp, .manual: self = .fix3D
+        case .differential: self = .differential
+        case .rtkFloat: self = .rtkFloat
+        case .rtkFixed: self = .rtkFixed
+        case .deadReckoning, .gnssDeadReckoning: self = .deadReckoning
+        case .simulated: self = .simulated
+        default: self = hasPosition ? .unknown : .noFix
+        }
+    }
+}
+
+extension NavMessages.FixType {
+    init?(_ type: NavMatching.FixType) {
+        switch type {
+        case .unknown: return nil
+        case .noFix: self = .noFix
+        case .fix2D: self = .twoD
+        case .fix3D: self = .threeD
+        case .differential: self = .differential
+        case .rtkFloat: self = .rtkFloat
+        case .rtkFixed: self = .rtkFixed
+        case .deadReckoning: self = .deadReckoning
+        case .simulated: self = .simulated
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import NavGeo
+import NavGuidance
+import NavMessages
+import NavNavigator
+
+extension InstructionID {
+    /// The number that names the instruction within its route on the bus: leg in the upper bits, then step, then kind; never 0.
+    var wire: UInt32 {
+        let kind = UInt32(InstructionID.Kind.allCases.firstIndex(of: self.kind) ?? 0) + 1
+        return UInt32(min(leg, 0xff)) << 24 | UInt32(min(step, 0xfffff)) << 4 | kind
+    }
+}
+
+extension NavMessages.VisualInstruction {
+    init(
+        _ instruction: NavGuidance.VisualInstruction, distance: Double, duration: Double, context: EventContext,
+        guidance: RouteGuidance
+    ) {
+        let step =
+            guidance.legs.indices.contains(instruction.id.leg)
+            ? guidance.legs[instruction.id.leg].lowerBound + instruction.id.step : nil
+        let maneuver = step.flatMap { step in
+            guidance.steps.indices.contains(step + 1) ? guidance.steps[step + 1].maneuver : nil
+        }
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, instructionId: instruction.id.wire,
+            legIndex: UInt32(instruction.id.leg), stepIndex: UInt32(instruction.id.step),
+            maneuver: maneuver.map { NavMessages.Maneuver($0) },
+            primary: NavMessages.InstructionText(instruction.primary),
+            secondary: instruction.secondary.map { NavMessages.InstructionText($0) },
+            sub: instruction.sub.map { NavMessages.InstructionText($0) },
+            subManeuver: instruction.sub.map {
+                NavMessages.Maneuver(
+                    type: NavMessages.ManeuverType($0.type),
+                    modifier: $0.modifier.map { NavMessages.ManeuverModifier($0) },
+                    roundaboutExit: $0.roundaboutExit.map { UInt32($0) })
+            }, lanes: instruction.lanes.map { NavMessages.Lane($0) },
+            triggerDistanceM: instruction.maneuverOffset - instruction.routeOffset, distanceToManeuverM: distance,
+            durationToManeuverS: duration, drivingSide: NavMessages.RoadSide(instruction.drivingSide),
+            language: guidance.options.text.phrases.language)
+    }
+
+    /// The message that clears the display.
+    init(clearedAt context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, cleared: true)
+    }
+}
+
+extension NavMessages.InstructionText {
+    init(_ banner: Banner) {
+        self.init(text: banner.text, components: banner.components.map { InstructionComponent($0) })
+    }
+}
+
+extension InstructionComponent {
+    init(_ component: BannerComponent) {
+        switch component {
+        case .text(let text): self.init(kind: .text, text: text)
+        case .shield(let text): self.init(kind: .shield, text: text)
+        case .exitLabel(let text): self.init(kind: .exit, text: text)
+        case .exitNumber(let text): self.init(kind: .exitNumber, text: text)
+        case .delimiter(let text): self.init(kind: .delimiter, text: text)
+        }
+    }
+}
+
+extension NavMessages.Lane {
+    init(_ lane: NavGuidance.Lane) {
+        self.init(
+            indications: lane.indications.map { NavMessages.LaneIndication($0) }, valid: lane.isValid,
+            active: lane.active != nil, validIndication: lane.active.map { NavMessages.LaneIndication($0) })
+    }
+}
+
+extension NavMessages.LaneIndication {
+    init(_ indication: NavGuidance.LaneIndication) {
+        switch indication {
+        case .uTurn: self = .uturn
+        case .sharpRight: self = .sharpRight
+        case .right: self = .right
+        case .slightRight: self = .slightRight
+        case .straight: self = .straight
+        case .slightLeft: self = .slightLeft
+        case .left: self = .left
+        case .sharpLeft: self = .sharpLeft
+        }
+    }
+}
+
+extension NavMessages.SpokenInstruction {
+    init(
+        _ instruction: NavGuidance.SpokenInstruction, distance: Double, duration: Double, context: EventContext,
+        language: String
+    ) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, utteranceId: instruction.id.wire,
+            legIndex: UInt32(instruction.id.leg), stepIndex: UInt32(instruction.id.step),
+            urgency: SpokenUrgency(instruction.id.kind), text: instruction.text, ssml: instruction.ssml,
+            language: language, triggerDistanceM: instruction.distance, distanceToManeuverM: distance,
+            durationToManeuverS: duration)
+    }
+}
+
+extension SpokenUrgency {
+    init(_ kind: InstructionID.Kind) {
+        switch kind {
+        case .visual, .depart, .continue: self = .follow
+        case .far: self = .early
+        case .prepare, .near: self = .prepare
+        case .now: self = .now
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import NavGeo
+import NavMap
+import NavMatching
+import NavMessages
+import NavNavigator
+
+extension NavMessages.MatchedPosition {
+    /// The message of a sighting.
+    init(_ sighting: Sighting, context: EventContext, graph: RoadGraph) {
+        let match = sighting.match
+        let attributes = match.road.map { graph.attributes(of: $0.edge) }
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, raw: Pose(raw: sighting),
+            matched: match.road.map { Pose($0, sighting) }, isOnRoad: match.road != nil,
+            road: match.road.map { RoadPosition($0, graph: graph) }, alongSigmaM: match.road?.alongSigma,
+            crossSigmaM: match.road?.crossSigma, confidence: match.road == nil ? nil : match.confidence,
+            offRoadProbability: match.state == .unusable ? nil : match.offRoadProbability,
+            candidates: match.candidates.map { MatchCandidate($0, graph: graph) },
+            source: sighting.fix.type == .simulated ? .simulated : .measured, isTeleport: match.isTeleport,
+            roadName: attributes.flatMap { $0.name.isEmpty ? nil : $0.name },
+            roadRef: attributes.flatMap { $0.reference.isEmpty ? nil : $0.reference },
+            roadClass: attributes.map { NavMessages.RoadClass($0.roadClass) },
+            speedLimitMps: attributes?.speedLimit.map(Double.init),
+            speedUnlimited: attributes.flatMap { $0.flags.contains(.unlimitedSpeed) ? true : nil },
+            inTunnel: attributes.map { $0.flags.contains(.tunnel) }, mapVersion: graph.mapVersion)
+    }
+}
+
+extension EventContext {
+    /// The trip, nil without one.
+    var session: UInt64? { sessionID == 0 ? nil : sessionID }
+    /// The route in force, nil without one.
+    var route: UInt64? { routeID == 0 ? nil : routeID }
+    /// The cause, nil without one.
+    var cause: UInt64? { causeSequence == 0 ? nil : causeSequence }
+}
+
+extension Pose {
+    /// What the receiver said.
+    init(raw sighting: Sighting) {
+        let fix = sighting.fix
+        self.init(
+            latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, course: fix.course,
+            speedMps: fix.speed, horizontalAccuracyM: fix.horizontalSigma, altitudeM: fix.altitude,
+            heading: fix.heading)
+    }
+
+    /// The place on the road.
+    init(_ road: NavMatching.MatchedPosition.RoadPosition, _ sighting: Sighting) {
+        self.init(
+            latitude: road.coordinate.latitude, longitude: road.coordinate.longitude, course: road.bearing,
+            speedMps: sighting.speed, horizontalAccuracyM: road.alongSigma)
+    }
+}
+
+extension RoadPosition {
+    init(_ road: NavMatching.MatchedPosition.RoadPosition, graph: RoadGraph) {
+        self.init(
+            edgeId: road.edgeKey.rawValue, wayId: road.wayID, fromNode: road.fromNodeID, toNode: road.toNodeID,
+            offsetM: road.segmentOffset, edgeOffsetM: road.offset,
+            edgeLengthM: Double(graph.edgeLengths[road.edge.index]))
+    }
+}
+
+extension MatchCandidate {
+    init(_ candidate: NavMatching.MatchedPosition.Candidate, graph: RoadGraph) {
+        self.init(
+            road: RoadPosition(
+                edgeId: graph.key(of: candidate.edge).rawValue, wayId: graph.wayID(of: candidate.edge),
+                edgeOffsetM: candidate.offset, edgeLengthM: Double(graph.edgeLengths[candidate.edge.index])),
+            probability: candidate.probability, distanceM: candidate.distance)
+    }
+}
+
+extension NavMessages.RoadClass {
+    init(_ roadClass: NavMap.RoadClass) {
+        switch roadClass {
+        case .motorway: self = .motorway
+        case .trunk: self = .trunk
+        case .primary: self = .primary
+        case .secondary: self = .secondary
+        case .tertiary: self = .tertiary
+        case .unclassified: self = .unclassified
+        case .residential: self = .residential
+        case .livingStreet: self = .livingStreet
+        case .service: self = .service
+        case .track: self = .track
+        case .ferry: self = .ferry
+        }
+    }
+}

@@ -1,0 +1,252 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavMessages
+import NavNavigator
+import NavRouting
+
+extension NavMessages.Route {
+    /// The message of a route in force.
+    init(_ plan: RoutePlan, context: EventContext, reason: NavMessages.RouteReason) {
+        self.init(plan)
+        stampNs = context.stamp.nanoseconds
+        sessionId = context.session
+        routeId = context.route
+        causeSequence = context.cause
+        eventSequence = context.eventSequence
+        summary?.etaNs = context.stamp.advanced(bySeconds: plan.route.duration).nanoseconds
+        self.reason = reason
+    }
+
+    /// A route by itself, not in force.
+    init(_ plan: RoutePlan) {
+        let route = plan.route
+        self.init(
+            geometry: NavMessages.Polyline(route.coordinates),
+            legs: route.legs.indices.map { NavMessages.RouteLeg(leg: $0, of: plan) },
+            waypoints: route.waypoints.map { NavMessages.Waypoint($0) }, edgeIds: route.edges.map(\.key.rawValue),
+            edgeFirstPoints: route.edges.map { UInt32($0.coordinates.lowerBound) }, mapVersion: route.mapVersion,
+            summary: NavMessages.RouteSummary(route), provider: .onBoard)
+    }
+
+    /// The message that says that there is no route any more.
+    init(noneAt context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, causeSequence: context.cause,
+            eventSequence: context.eventSequence)
+    }
+}
+
+extension NavMessages.Polyline {
+    /// A line of coordinates.
+    init(_ coordinates: [NavGeo.Coordinate]) {
+        var latitudes: [Int32] = []
+        var longitudes: [Int32] = []
+        latitudes.reserveCapacity(coordinates.count)
+        longitudes.reserveCapacity(coordinates.count)
+        var last = FixedCoordinate(latitudeE7: 0, longitudeE7: 0)
+        for coordinate in coordinates {
+            let point = FixedCoordinate(coordinate)
+            latitudes.append(point.latitudeE7 &- last.latitudeE7)
+            longitudes.append(point.longitudeE7 &- last.longitudeE7)
+            last = point
+        }
+        self.init(latDeltasE7: latitudes, lonDeltasE7: longitudes)
+    }
+}
+
+extension NavMessages.Waypoint {
+    init(_ waypoint: NavRouting.RouteWaypoint) {
+        self.init(waypoint.waypoint)
+        snapped = NavMessages.Coordinate(latitude: waypoint.snapped.latitude, longitude: waypoint.snapped.longitude)
+        snapDistanceM = waypoint.snapDistance
+    }
+
+    init(_ waypoint: NavRouting.Waypoint) {
+        self.init(
+            latitude: waypoint.coordinate.latitude, longitude: waypoint.coordinate.longitude,
+            name: waypoint.name.isEmpty ? nil : waypoint.name, kind: waypoint.isStop ? .stop : .via,
+            course: waypoint.bearing, courseToleranceRad: waypoint.bearing == nil ? nil : waypoint.bearingTolerance)
+    }
+}
+
+extension NavRouting.Waypoint {
+    /// The core's waypoint from a message; nil without a position.
+    init?(_ message: NavMessages.Waypoint) {
+        guard let latitude = message.latitude, let longitude = message.longitude else { return nil }
+        let coordinate = NavGeo.Coordinate(latitude: latitude, longitude: longitude)
+        guard coordinate.isValid else { return nil }
+        self.init(
+            coordinate, bearing: message.course, bearingTolerance: message.courseToleranceRad ?? .pi / 4,
+            name: message.name ?? "", isStop: message.kind != .via)
+    }
+}
+
+extension NavMessages.RouteLeg {
+    init(leg index: Int, of plan: RoutePlan) {
+        let route = plan.route
+        let leg = route.legs[index]
+        let edges = route.edges[leg.edges]
+        let firstPoint = edges.first?.coordinates.lowerBound ?? 0
+        let lastPoint = edges.last?.coordinates.upperBound ?? firstPoint
+        let steps = plan.guidance.legs.indices.contains(index) ? plan.guidance.legs[index] : 0..<0
+        self.init(
+            steps: steps.map { NavMessages.RouteStep(step: $0, of: plan, legEnd: lastPoint) },
+            firstPoint: UInt32(firstPoint), lastPoint: UInt32(lastPoint), distanceM: leg.length,
+            durationS: leg.duration, durationTypicalS: leg.duration, waypointIndex: UInt32(leg.destination),
+            annotation: NavMessages.Annotation(route, points: firstPoint...lastPoint),
+            names: NavMessages.RouteSummary.mainNames(edges))
+    }
+}
+
+extension NavMessages.RouteStep {
+    init(step index: Int, of plan: RoutePlan, legEnd: Int) {
+        let step = plan.guidance.steps[index]
+        let line = plan.route.line
+        let isLast = index + 1 >= plan.guidance.legs[step.leg].upperBound
+        let first = min(RouteStep.point(at: step.routeOffset, of: line), legEnd)
+        let last = isLast ? legEnd : RouteStep.point(at: step.routeOffset + step.length, of: line)
+        let maneuver = step.maneuver
+        self.init(
+            maneuver: NavMessages.Maneuver(maneuver), firstPoint: UInt32(first), lastPoint: UInt32(max(first, last)),
+            distanceM: step.length, durationS: step.duration, name: step.name.isEmpty ? nil : step.name,
+            ref: maneuver.road.references.isEmpty ? nil : maneuver.road.references.joined(separator: "; "),
+            destinations: maneuver.road.destinations, exits: maneuver.exitNumber.isEmpty ? [] : [maneuver.exitNumber],
+            rotaryName: maneuver.roundaboutName.isEmpty ? nil : maneuver.roundaboutName,
+            drivingSide: NavMessages.RoadSide(maneuver.drivingSide), isFerry: maneuver.notes.contains(.boardsFerry),
+            instruction: plan.guidance.options.text.instruction(maneuver))
+    }
+
+    /// The point of a line nearest to a distance from its start.
+    static func point(at offset: Double, of line: NavGeo.Polyline) -> Int {
+        let segment = line.segment(at: offset)
+        guard segment + 1 < line.coordinates.count else { return segment }
+        let before = offset - line.cumulativeLengths[segment]
+        return before <= line.cumulativeLengths[segment + 1] - offset ? segment : segment + 1
+    }
+}
+
+extension NavMessages.Maneuver {
+    init(_ maneuver: NavGuidance.Maneuver) {
+        self.init(
+            type: NavMessages.ManeuverType(maneuver.type),
+            modifier: maneuver.modifier.map { NavMessages.ManeuverModifier($0) },
+            latitude: maneuver.coordinate.latitude, longitude: maneuver.coordinate.longitude,
+            courseBefore: maneuver.bearingBefore, courseAfter: maneuver.bearingAfter,
+            roundaboutExit: maneuver.roundaboutExit.map { UInt32($0) })
+    }
+}
+
+extension NavMessages.ManeuverType {
+    init(_ type: NavGuidance.ManeuverType) {
+        switch type {
+        case .depart: self = .depart
+        case .turn: self = .turn
+        case .newName: self = .newName
+        case .continue: self = .`continue`
+        case .merge: self = .merge
+        case .onRamp: self = .onRamp
+        case .offRamp: self = .offRamp
+        case .fork: self = .fork
+        case .endOfRoad: self = .endOfRoad
+        case .roundabout: self = .roundabout
+        case .rotary: self = .rotary
+        case .roundaboutTurn: self = .roundaboutTurn
+        case .exitRoundabout: self = .exitRoundabout
+        case .notification: self = .notification
+        case .arrive: self = .arrive
+        }
+    }
+}
+
+extension NavMessages.ManeuverModifier {
+    init(_ modifier: NavGuidance.ManeuverModifier) {
+        switch modifier {
+        case .uTurn: self = .uturn
+        case .sharpRight: self = .sharpRight
+        case .right: self = .right
+        case .slightRight: self = .slightRight
+        case .straight: self = .straight
+        case .slightLeft: self = .slightLeft
+        case .left: self = .left
+        case .sharpLeft: self = .sharpLeft
+        }
+    }
+}
+
+extension NavMessages.RoadSide {
+    init(_ side: NavGuidance.RoadSide) { self = side == .left ? .left : .right }
+}
+
+extension NavMessages.Annotation {
+    /// What holds for each segment between two of the route's points.
+    init(_ route: NavRouting.Route, points: ClosedRange<Int>) {
+        let segments = points.lowerBound..<points.upperBound
+        var nodes: [Int64] = []
+        var ways: [Int64] = []
+        var distances: [Float] = []
+        var durations: [Float] = []
+        var speeds: [Float] = []
+        var limits: [SpeedLimitSpan] = []
+        for (position, index) in segments.enumerated() {
+            let segment = route.segments[index]
+            let edge = route.edges[segment.edge]
+            let length = route.line.cumulativeLengths[index + 1] - route.line.cumulativeLengths[index]
+            let duration = edge.length > 0 ? edge.duration * length / edge.length : 0
+            if position == 0 { nodes.append(segment.fromNodeID) }
+            nodes.append(segment.toNodeID)
+            ways.append(edge.wayID)
+            distances.append(Float(length))
+            durations.append(Float(duration))
+            speeds.append(duration > 0 ? Float(length / duration) : edge.attributes.freeFlowSpeed)
+            let isUnlimited = edge.attributes.flags.contains(.unlimitedSpeed)
+            if let last = limits.last, last.limitMps == edge.attributes.speedLimit,
+                (last.unlimited ?? false) == isUnlimited
+            {
+                limits[limits.count - 1].segmentCount = (last.segmentCount ?? 0) + 1
+            } else {
+                limits.append(
+                    SpeedLimitSpan(
+                        firstSegment: UInt32(position), segmentCount: 1, limitMps: edge.attributes.speedLimit,
+                        unlimited: isUnlimited ? true : nil))
+            }
+        }
+        self.init(
+            nodeIds: nodes, wayIds: ways, distancesM: distances, durationsS: durations, speedsMps: speeds,
+            speedLimits: limits.filter { $0.limitMps != nil || $0.unlimited == true })
+    }
+}
+
+extension NavMessages.RouteSummary {
+    init(_ route: NavRouting.Route) {
+        func length(_ matches: (RouteEdge) -> Bool) -> Double {
+            route.edges.reduce(0) { matches($1) ? $0 + $1.length : $0 }
+        }
+        self.init(
+            distanceM: route.length, durationS: route.duration, durationTypicalS: route.duration,
+            toll: TollSummary(
+                totalLengthM: length { $0.attributes.flags.contains(.toll) },
+                truckLengthM: length { $0.attributes.flags.contains(.truckToll) }),
+            ferryLengthM: length { $0.attributes.roadClass == .ferry },
+            motorwayLengthM: length { $0.attributes.roadClass == .motorway },
+            unpavedLengthM: length { $0.attributes.flags.contains(.unpaved) },
+            tunnelLengthM: length { $0.attributes.flags.contains(.tunnel) },
+            names: RouteSummary.mainNames(route.edges[...]), weight: Double(route.cost) / 1_000)
+    }
+
+    /// The names of the two roads that most of the way leads over, in travel order.
+    static func mainNames(_ edges: ArraySlice<RouteEdge>) -> [String] {
+        var lengths: [(name: String, length: Double)] = []
+        for edge in edges {
+            let name = edge.attributes.name.isEmpty ? edge.attributes.reference : edge.attributes.name
+            guard !name.isEmpty else { continue }
+            if let known = lengths.firstIndex(where: { $0.name == name }) {
+                lengths[known].length += edge.length
+            } else {
+                lengths.append((name, edge.length))
+            }
+        }
+        let longest = lengths.indices.sorted { (lengths[$1].length, $0) < (lengths[$0].length, $1) }.prefix(2)
+        return longest.sorted().map { lengths[$0].name }
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Glibc
+public import NavMap
+
+/// A directory of road tiles on disk: its `tileset.json` and the tiles that it names.
+public struct TilesetDirectory: Sendable {
+    /// The directory.
+    public let path: String
+    /// What the directory holds.
+    public let tileset: Tileset
+
+    /// Reads the `tileset.json` of a directory.
+    public init(path: String) throws(NodeError) {
+        let file = path + "/tileset.json"
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: file))
+        } catch {
+            let hint = "build it with 'navbus map build IN.osm.pbf --out \(path)'"
+            throw NodeError(.missing, "no tileset at '\(path)' (\(file) cannot be read): \(hint)")
+        }
+        do {
+            tileset = try JSONDecoder().decode(Tileset.self, from: data)
+        } catch {
+            throw NodeError(
+                .invalid, "'\(file)' is not a tileset: \(Self.explain(error)); rebuild it with 'navbus map build'")
+        }
+        guard tileset.formatVersion == Tileset.formatVersion else {
+            throw NodeError(
+                .invalid,
+                "tileset '\(path)' has format version \(tileset.formatVersion), this program reads "
+                    + "\(Tileset.formatVersion): rebuild it with 'navbus map build'")
+        }
+        self.path = path
+    }
+
+    /// Maps and checks all tiles.
+    public func loadTiles() throws(NodeError) -> [RoadTile] {
+        var tiles: [RoadTile] = []
+        tiles.reserveCapacity(tileset.tiles.count)
+        for entry in tileset.tiles { tiles.append(try loadTile(entry)) }
+        return tiles
+    }
+
+    /// Joins all tiles to a graph.
+    public func loadGraph() throws(NodeError) -> RoadGraph {
+        RoadGraph(tiles: try loadTiles(), mapVersion: tileset.mapVersion)
+    }
+
+    /// Maps and checks one tile.
+    public func loadTile(_ entry: Tileset.Entry) throws(NodeError) -> RoadTile {
+        guard let id = RoadTileID(rawValue: entry.id), entry.file == id.path else {
+            throw NodeError(
+                .invalid, "tileset '\(path)' names a tile \(entry.id) at '\(entry.file)' that cannot be: rebuild it")
+        }
+        let file = path + "/" + entry.file
+        do throws(TileError) {
+            return try RoadTile(try mapFile(file), expected: id)
+        } catch {
+            throw NodeError(.invalid, "'\(file)': \(error)")
+        }
+    }
+
+    private func mapFile(_ file: String) throws(TileError) -> TileStorage {
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .corrupt("cannot be opened: \(String(cString: strerror(errno)))") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_size > 0 else { throw .truncated(expected: 1, found: 0) }
+        let size = Int(status.st_size)
+        guard let mapping = mmap(nil, size, PROT_READ, MAP_PRIVATE, descriptor, 0), mapping != MAP_FAILED else {
+            throw .corrupt("cannot be mapped: \(String(cString: strerror(errno)))")
+        }
+        let address = UInt(bitPattern: mapping)
+        return TileStorage(bytes: UnsafeRawBufferPointer(start: mapping, count: size)) {
+            munmap(UnsafeMutableRawPointer(bitPattern: address), size)
+        }
+    }
+
+    private static func explain(_ error: any Error) -> String {
+        switch error {
+        case DecodingError.keyNotFound(let key, _): "the key '\(key.stringValue)' is missing"
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+            "'\(context.codingPath.map(\.stringValue).joined(separator: "."))' has the wrong type"
+        default: "it is not JSON"
+        }
+    }
+}

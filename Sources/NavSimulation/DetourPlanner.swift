@@ -1,0 +1,116 @@
+import NavGeo
+public import NavMap
+public import NavRouting
+
+/// A path to drive: connected edges with where it starts on the first and ends on the last.
+public struct DrivePath: Sendable, Equatable {
+    /// The edges, in order.
+    public var edges: [EdgeIndex]
+    /// Metres along the first edge where it starts.
+    public var start: Double
+    /// Metres along the last edge where it ends.
+    public var end: Double
+    /// Metres from the start where it leaves the planned route; nil when it never does.
+    public var deviation: Double?
+
+    /// The path of a route; nil when the graph does not hold all its edges.
+    public init?(_ route: Route, graph: RoadGraph) {
+        let resolved = route.edges.map { graph.edge($0.key) }
+        let edges = resolved.compactMap { $0 }
+        guard edges.count == resolved.count, let first = route.edges.first, let last = route.edges.last else {
+            return nil
+        }
+        var merged: [EdgeIndex] = []
+        for (index, edge) in edges.enumerated() {
+            // A leg that ends within an edge and goes on there is one passage.
+            if index > 0, edge == merged.last, route.edges[index].startOffset > 0 { continue }
+            merged.append(edge)
+        }
+        self.edges = merged
+        start = first.startOffset
+        end = last.endOffset
+        deviation = nil
+    }
+
+    init(edges: [EdgeIndex], start: Double, end: Double, deviation: Double?) {
+        self.edges = edges
+        self.start = start
+        self.end = end
+        self.deviation = deviation
+    }
+}
+
+/// Lets a driver take a wrong turn and find the way from there.
+public struct DetourPlanner {
+    private let router: Router
+    private let workspace: SearchWorkspace
+
+    /// Metres that the driver stays on the wrong road before taking directions again: long enough for any system to have noticed.
+    public static let wrongDistance = 250.0
+
+    /// A planner on a router's map.
+    public init(router: Router, workspace: SearchWorkspace) {
+        self.router = router
+        self.workspace = workspace
+    }
+
+    /// The path of a driver who follows `route`, turns wrong at the first opportunity after `distance` metres, goes on for
+    /// ``wrongDistance`` as straight as possible and then takes the fastest way to the destination; nil when there is no such opportunity.
+    public func path(along route: Route, wrongTurnAfter distance: Double) -> DrivePath? {
+        let metric = router.metric
+        let graph = metric.turns.graph
+        guard let planned = DrivePath(route, graph: graph), let destination = route.waypoints.last else { return nil }
+        var travelled = -planned.start
+        for index in 0..<(planned.edges.count - 1) {
+            travelled += Double(graph.edgeLengths[planned.edges[index].index])
+            guard travelled >= distance else { continue }
+            for wrong in exits(from: planned.edges[index], besides: planned.edges[index + 1]) {
+                guard let stray = goOn(from: wrong), let last = stray.last else { continue }
+                let length = Double(graph.edgeLengths[last.index])
+                // Before the end of the road, where it is the only one.
+                let place = graph.position(at: max(length - 5, length / 2), of: last)
+                let request = RouteRequest(waypoints: [
+                    Waypoint(place.coordinate, bearing: place.bearing, bearingTolerance: 0.3), destination.waypoint,
+                ])
+                guard case .found(let back) = router.route(request, workspace: workspace),
+                    let rest = DrivePath(back, graph: graph), rest.edges.first == last
+                else { continue }
+                return DrivePath(
+                    edges: Array(planned.edges[...index]) + stray.dropLast() + rest.edges, start: planned.start,
+                    end: rest.end, deviation: travelled)
+            }
+        }
+        return nil
+    }
+
+    /// Permitted edges after `edge` other than the planned one and turning round, the straightest first.
+    private func exits(from edge: EdgeIndex, besides planned: EdgeIndex?) -> [EdgeIndex] {
+        let metric = router.metric
+        let graph = metric.turns.graph
+        return metric.turns.arcs(from: edge.rawValue)
+            .filter { metric.cost(ofArc: $0) != Metric.forbidden }
+            .map { metric.turns.edge(of: metric.turns.target(of: $0)) }
+            .filter { $0 != planned && $0 != graph.opposite(edge) }
+            .filter { graph.traits(of: $0).flags.isDisjoint(with: [.privateAccess, .destinationOnly, .parkingAisle]) }
+            .sorted { (bend(edge, $0), $0) < (bend(edge, $1), $1) }
+    }
+
+    private func goOn(from first: EdgeIndex) -> [EdgeIndex]? {
+        let graph = router.metric.turns.graph
+        var path = [first]
+        var length = Double(graph.edgeLengths[first.index])
+        while length < DetourPlanner.wrongDistance {
+            guard let last = path.last, let next = exits(from: last, besides: nil).first(where: { !path.contains($0) })
+            else { return nil }
+            path.append(next)
+            length += Double(graph.edgeLengths[next.index])
+        }
+        return path
+    }
+
+    private func bend(_ first: EdgeIndex, _ second: EdgeIndex) -> Double {
+        let graph = router.metric.turns.graph
+        return Angle.separation(
+            Double(graph.edgeEndBearings[first.index]), Double(graph.edgeStartBearings[second.index]))
+    }
+}

@@ -1,0 +1,68 @@
+public import NavGeo
+public import NavMatching
+import Glibc
+
+/// How a simulated receiver errs.
+public struct ReceiverModel: Sendable, Hashable {
+    /// The surroundings of the drive.
+    public enum Environment: String, Sendable, CaseIterable {
+        /// No error at all.
+        case none
+        /// Free sky: 1.5 m of slowly wandering error, 0.5 m of noise.
+        case open
+        /// Between buildings: 4 m of wandering error, 1.5 m of noise.
+        case urban
+    }
+
+    /// Standard deviation of the wandering error on each axis, metres.
+    public var wander: Double
+    /// How long the wandering error stays alike, seconds (a first-order Gauss-Markov process).
+    public var correlationTime: Double
+    /// Standard deviation of the noise on each axis, metres.
+    public var noise: Double
+    /// Standard deviation of the speed, m/s.
+    public var speedNoise: Double
+    /// Spans of the drive without fixes, seconds since its start.
+    public var outages: [ClosedRange<Double>]
+
+    /// The errors of an environment; magnitudes as in the recordings that the matcher is tested with (2-D p50 about 1.9 m open, 5 m urban).
+    public init(_ environment: Environment, outages: [ClosedRange<Double>] = []) {
+        switch environment {
+        case .none: (wander, noise, speedNoise) = (0, 0, 0)
+        case .open: (wander, noise, speedNoise) = (1.5, 0.5, 0.1)
+        case .urban: (wander, noise, speedNoise) = (4, 1.5, 0.3)
+        }
+        correlationTime = 30
+        self.outages = outages
+    }
+
+    /// What the receiver reports of a drive that starts at `start`: one fix per state, none during outages.
+    public func fixes(_ states: [DriveState], start: Timestamp, seed: UInt64) -> [Fix] {
+        var random = SeededRandom(seed: seed)
+        var error = LocalPoint(east: wander * random.gaussian(), north: wander * random.gaussian())
+        var previous = states.first?.time ?? 0
+        var fixes: [Fix] = []
+        fixes.reserveCapacity(states.count)
+        for state in states {
+            let decay = exp(-(state.time - previous) / correlationTime)
+            let drive = wander * (1 - decay * decay).squareRoot()
+            error = LocalPoint(
+                east: error.east * decay + drive * random.gaussian(),
+                north: error.north * decay + drive * random.gaussian())
+            previous = state.time
+            let offset = LocalPoint(
+                east: error.east + noise * random.gaussian(), north: error.north + noise * random.gaussian())
+            let speed = max(state.speed + speedNoise * random.gaussian(), 0)
+            // Course comes from the velocity vector: its error grows as the speed falls.
+            let courseError = speedNoise * random.gaussian() / max(state.speed, 0.5)
+            guard !outages.contains(where: { $0.contains(state.time) }) else { continue }
+            fixes.append(
+                Fix(
+                    stamp: start.advanced(bySeconds: state.time),
+                    coordinate: LocalFrame(origin: state.coordinate).coordinate(of: offset),
+                    horizontalSigma: max((wander * wander + noise * noise).squareRoot(), 0.5), speed: speed,
+                    course: speed > 0.5 ? Angle.normalised(state.course + courseError) : nil, type: .simulated))
+        }
+        return fixes
+    }
+}

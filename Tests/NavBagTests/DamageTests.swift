@@ -1,0 +1,252 @@
+import NavBag
+import Testing
+
+/// Bags that are broken off, damaged, or made to hurt.
+@Suite struct DamageTests {
+    /// Reads a bag in every way there is; whatever it holds, this must end without a trap. Returns the messages of the
+    /// linear reader.
+    @discardableResult
+    private func exercise(_ bytes: [UInt8]) -> [Sample] {
+        var options = BagReadOptions()
+        options.maxChunkBytes = 1 << 20
+        let source = MemorySource(bytes)
+        var found: [Sample] = []
+        if var linear = try? MCAPLinearReader(source, options: options) {
+            found = (try? linear.all()) ?? []
+            #expect(linear.ending != nil)
+        }
+        if let reader = try? MCAPReader(source, options: options) {
+            for order in [BagQuery.Order.logTime, .file] {
+                var cursor = reader.messages(BagQuery(start: 1, order: order))
+                var previous: UInt64 = 0
+                // Each error passes one chunk over, so there cannot be more of them than records.
+                for _ in 0...bytes.count {
+                    do {
+                        guard let message = try cursor.next() else { break }
+                        #expect(order == .file || message.logTime >= previous)
+                        previous = message.logTime
+                    } catch {
+                        continue
+                    }
+                }
+                #expect((try? cursor.next()) == .some(nil))
+            }
+            _ = reader.info()
+            for place in reader.index.attachments { _ = try? reader.attachment(place) }
+            for place in reader.index.metadata { _ = try? reader.metadata(place) }
+        }
+        if var writer = try? MCAPWriter(MemorySink(), options: BagWriteOptions(compression: .none)) {
+            if let recovery = try? recoverBag(from: source, to: &writer, options: options) {
+                #expect(recovery.messageCount == UInt64(found.count))
+                #expect((try? MCAPReader(MemorySource(writer.sink.bytes)).index.messageCount) == UInt64(found.count))
+            }
+        }
+        return found
+    }
+
+    @Test(arguments: BagCompression.allCases, [0, 1024])
+    func brokenOffAnywhereGivesTheMessagesBeforeTheBreak(compression: BagCompression, chunkSize: Int) throws {
+        let written = samples(60)
+        let bytes = try bag(written, BagWriteOptions(compression: compression, chunkSize: chunkSize))
+        var most = 0
+        for length in 0..<bytes.count {
+            let found = exercise(Array(bytes[..<length]))
+            #expect(found == Array(written.prefix(found.count)))
+            #expect(found.count >= most, "a longer file never gives less")
+            most = found.count
+        }
+        #expect(most == 60)
+    }
+
+    @Test(arguments: 0..<20) func thousandMutationsNeitherTrapNorHang(round: Int) throws {
+        var random = Random(state: UInt64(round))
+        let options = BagWriteOptions(
+            compression: BagCompression.allCases[round % 3], chunkSize: round % 4 == 3 ? 0 : 1024)
+        let bytes = try bag(samples(40), options)
+        for _ in 0..<1_000 {
+            var mutated = bytes
+            for _ in 0...random.below(4) {
+                let place = random.below(mutated.count)
+                switch random.below(5) {
+                case 0: mutated[place] = UInt8(random.below(256))
+                case 1: mutated[place] ^= 1 << UInt8(random.below(8))
+                case 2: for offset in place..<min(place + 8, mutated.count) { mutated[offset] = 0xFF }
+                case 3: mutated.removeSubrange(place..<min(place + random.below(20), mutated.count))
+                default: mutated.insert(contentsOf: mutated[place..<min(place + 30, mutated.count)], at: place)
+                }
+                if mutated.isEmpty { mutated = [0] }
+            }
+            exercise(mutated)
+        }
+    }
+
+    @Test func otherFilesAreNamedAsSuch() {
+        for bytes in [[], [0x50, 0x4B], Array("#ROSBAG V2.0\n....................".utf8)] as [[UInt8]] {
+            let error = #expect(throws: BagError.self) { _ = try MCAPReader(MemorySource(bytes)) }
+            #expect(error?.code == .notMCAP)
+        }
+        let missing = #expect(throws: BagError.self) { _ = try BagReader(path: "/nowhere/a.mcap") }
+        #expect(missing?.description == "cannot open /nowhere/a.mcap: No such file or directory")
+        let directory = #expect(throws: BagError.self) { _ = try BagReader(path: "/") }
+        #expect(directory?.reason == "cannot read /: not a regular file; name a .mcap file")
+        let device = #expect(throws: BagError.self) { _ = try BagReader(path: "/proc/self/cmdline") }
+        #expect(device?.code == .notMCAP, "a file whose size is unknown is empty")
+    }
+
+    @Test func unknownCompressionIsNamedAndPassedOver() throws {
+        var raw = RawBag()
+        raw.record(0x06, RawBag.chunk([1, 2, 3], compression: "brotli"))
+        raw.record(0x06, RawBag.chunk(RawBag.channel(1, "/x") + RawBag.message(1, time: 5)))
+        raw.footer()
+        var reader = try MCAPLinearReader(MemorySource(raw.bytes))
+        #expect(try reader.all().count == 1)
+        #expect(reader.ending == .complete)
+        #expect(reader.damage.errors.map(\.code) == [.unsupportedCompression])
+        #expect(reader.damage.errors.first?.reason.contains("'brotli'") == true)
+    }
+
+    @Test func chunkThatClaimsTooMuchIsRefusedBeforeMemoryIsTaken() throws {
+        var raw = RawBag()
+        for claim in [UInt64(65 << 20), 1 << 40, .max] {
+            raw.record(0x06, RawBag.chunk([1], compression: "zstd", claim: claim))
+        }
+        raw.footer()
+        var reader = try MCAPLinearReader(MemorySource(raw.bytes))
+        #expect(try reader.all().isEmpty)
+        #expect(reader.damage.errors.map(\.code) == [.limitExceeded, .limitExceeded, .malformed])
+    }
+
+    @Test func chunkThatUnpacksToMoreThanItClaimsIsDamage() throws {
+        for compression in [BagCompression.zstd, .lz4] {
+            var bytes = try bag(samples(50), BagWriteOptions(compression: compression))
+            let span = try #require(MCAPReader(MemorySource(bytes)).index.spans.first)
+            // The claim is the third field of the chunk.
+            for (offset, byte) in le(UInt64(span.uncompressedSize - 1)).enumerated() {
+                bytes[span.offset + 9 + 16 + offset] = byte
+            }
+            var reader = try MCAPLinearReader(MemorySource(bytes))
+            #expect(try reader.all().isEmpty)
+            #expect(reader.damage.errors.first?.code == .malformed)
+        }
+    }
+
+    @Test func damagedChunkIsPassedOverAndReported() throws {
+        let written = samples(200)
+        var bytes = try bag(written, BagWriteOptions(compression: .none, chunkSize: 1024))
+        let spans = try MCAPReader(MemorySource(bytes)).index.spans
+        bytes[spans[3].offset + spans[3].length - 1] ^= 1
+        var reader = try MCAPLinearReader(MemorySource(bytes))
+        let found = try reader.all()
+        #expect(found.count < 200 && found.count > 150)
+        #expect(reader.ending == .complete)
+        // The chunk, and the data section it belongs to.
+        #expect(reader.damage.errors.map(\.code) == [.crcMismatch, .crcMismatch])
+        #expect(reader.damage.errors.first?.offset == spans[3].offset + 9)
+    }
+
+    @Test func unknownRecordsArePassedOverAndCounted() throws {
+        var raw = RawBag()
+        raw.record(0x7F, [1, 2])
+        raw.record(0x80, [])
+        raw.record(0x80, [9])
+        raw.bytes += RawBag.channel(1, "/x") + RawBag.message(1, time: 5) + RawBag.message(2, time: 6)
+        raw.footer()
+        let reader = try MCAPReader(MemorySource(raw.bytes))
+        guard case .scan(.complete, let damage) = reader.index.origin else {
+            Issue.record("must be scanned and complete, not \(reader.index.origin)")
+            return
+        }
+        #expect(damage.unknownRecords == [0x7F: 1, 0x80: 2])
+        #expect(damage.orphanMessages == 1)
+        #expect(damage.count == 0)
+        #expect(try reader.all().map(\.logTime) == [5])
+    }
+
+    @Test func beginningOfBrokenOffChunkIsSaved() throws {
+        var random = Random(state: 8)
+        for compression in BagCompression.allCases {
+            // Incompressible, so that a packed half is about half of the messages; several blocks of 64 or 128 KiB.
+            let written = (0..<2_000).map { n in
+                Sample(
+                    topic: "/x", sequence: UInt32(n), logTime: UInt64(n), publishTime: 0,
+                    data: (0..<400).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+            }
+            let bytes = try bag(written, BagWriteOptions(compression: compression))
+            let reader = try MCAPReader(MemorySource(Array(bytes[..<(bytes.count / 2)])))
+            let found = try reader.all()
+            #expect(found.count > 700)
+            #expect(found == Array(written.prefix(found.count)))
+            #expect(reader.index.spans.map(\.kind) == [.partialChunk])
+        }
+    }
+
+    /// A summary that does not lead to the messages is not believed: the bag is read through instead.
+    @Test func lyingSummariesAreNotBelieved() throws {
+        let records = RawBag.channel(1, "/x") + RawBag.message(1, time: 50) + RawBag.message(1, time: 10)
+        func made(_ indexes: (Int, Int) -> [[UInt8]]) -> [UInt8] {
+            var raw = RawBag()
+            let offset = raw.bytes.count
+            raw.record(0x06, RawBag.chunk(records, start: 10, end: 50))
+            let length = raw.bytes.count - offset
+            raw.record(0x0F, le(UInt32(0)))
+            let summary = raw.bytes.count
+            raw.bytes += RawBag.channel(1, "/x")
+            for index in indexes(offset, length) { raw.record(0x08, index) }
+            raw.footer(summaryStart: summary)
+            return raw.bytes
+        }
+        let size = records.count
+        let honest = try MCAPReader(
+            MemorySource(made { [RawBag.chunkIndex(start: 10, end: 50, offset: $0, length: $1, size: size)] }))
+        #expect(honest.index.origin == .summary)
+        #expect(try honest.all().map(\.logTime) == [10, 50])
+        func index(_ start: UInt64, _ end: UInt64, _ offset: Int, _ length: Int) -> [UInt8] {
+            RawBag.chunkIndex(start: start, end: end, offset: offset, length: length, size: size)
+        }
+        var lies: [(Int, Int) -> [[UInt8]]] = []
+        lies.append { _, _ in [] }
+        lies.append { offset, _ in [index(10, 50, offset, 1 << 40)] }
+        lies.append { _, length in [index(10, 50, .max, length)] }
+        lies.append { offset, length in [index(50, 10, offset, length)] }
+        lies.append { offset, length in (0..<1000).map { _ in index(10, 50, offset, length) } }
+        for lie in lies {
+            let reader = try MCAPReader(MemorySource(made(lie)))
+            #expect(reader.index.origin == .scan(.complete, BagDamage()))
+            #expect(try reader.all().map(\.logTime) == [10, 50])
+        }
+        let early = try MCAPReader(
+            MemorySource(made { [RawBag.chunkIndex(start: 20, end: 50, offset: $0, length: $1, size: size)] }))
+        let error = #expect(throws: BagError.self) { try early.all() }
+        #expect(error?.reason.contains("older than its index says") == true)
+    }
+
+    @Test func definitionsThatContradictAreReportedAndTheFirstCounts() throws {
+        var raw = RawBag()
+        raw.bytes += RawBag.channel(1, "/x") + RawBag.channel(1, "/x") + RawBag.channel(1, "/y")
+        raw.bytes += RawBag.message(1, time: 5)
+        raw.footer()
+        var reader = try MCAPLinearReader(MemorySource(raw.bytes))
+        #expect(try reader.all().map(\.topic) == ["/x"])
+        #expect(reader.damage.errors.map(\.reason) == ["channel 1 is defined again, differently"])
+    }
+
+    /// Work grows with the size of a bag, however many definitions and compressions it names.
+    @Test func bagOfManyDefinitionsIsNotSlow() throws {
+        var raw = RawBag()
+        for id in UInt16(1)...20_000 {
+            raw.bytes += RawBag.rawRecord(
+                0x03, le(id) + string("S\(id)") + string("protobuf") + le(UInt32(1)) + [1])
+            raw.bytes += RawBag.rawRecord(
+                0x04, le(id) + le(id) + string("/t\(id)") + string("raw") + le(UInt32(0)))
+            raw.record(0x06, RawBag.chunk(RawBag.message(id, time: UInt64(id))))
+        }
+        raw.footer()
+        var writer = try MCAPWriter(MemorySink(), options: BagWriteOptions(compression: .none))
+        let recovery = try recoverBag(from: MemorySource(raw.bytes), to: &writer)
+        #expect(recovery.messageCount == 20_000)
+        let reader = try MCAPReader(MemorySource(writer.sink.bytes))
+        #expect(reader.index.origin == .summary)
+        #expect(reader.info().channels.count == 20_000)
+        #expect(try reader.all(BagQuery(topics: ["/t777"])).map(\.logTime) == [777])
+    }
+}

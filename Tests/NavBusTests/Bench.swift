@@ -1,0 +1,166 @@
+import CZeroMQ
+import Foundation
+import NavBus
+import Testing
+
+/// The two implementations that must behave alike.
+enum Implementation: String, CaseIterable, CustomTestStringConvertible {
+    case zeroMQ, inProcess
+
+    var testDescription: String { rawValue }
+}
+
+/// A directory of its own in the temporary directory, short enough for sockets, removed with the object.
+final class TemporaryDirectory {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/nb-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw POSIXError(.EIO) }
+        path = template.withUnsafeBufferPointer { buffer in buffer.baseAddress.map { String(cString: $0) } ?? "" }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// A bus of its own for one test, and foreign publishers on it.
+final class Bench {
+    let implementation: Implementation
+    let directory: BusDirectory
+    private let temporary: TemporaryDirectory
+    private let network = InProcessNetwork(pipeDepth: 8)
+
+    init(_ implementation: Implementation) throws {
+        self.implementation = implementation
+        temporary = try TemporaryDirectory()
+        directory = try BusDirectory(path: temporary.path)
+    }
+
+    /// A node; on both implementations few messages may wait for a slow one when `shallow`.
+    func node(_ name: String, shallow: Bool = false) throws -> any Bus {
+        switch implementation {
+        case .inProcess: return try InProcessBus(name: name, network: network)
+        case .zeroMQ:
+            var configuration = BusConfiguration(directory: directory)
+            configuration.rescanMilliseconds = 100
+            if shallow { (configuration.sendHighWaterMark, configuration.receiveHighWaterMark) = (4, 4) }
+            return try BusNode(name: name, configuration: configuration)
+        }
+    }
+
+    /// Sends frames on `topic` as a foreign program would, once `subscriber` listens.
+    func sendRaw(_ messages: [[[UInt8]]], topic: String, to subscriber: any Bus) throws {
+        switch implementation {
+        case .inProcess: for frames in messages { network.inject(frames) }
+        case .zeroMQ:
+            let raw = try RawPublisher("foreign", topic: topic, in: directory)
+            try until("the subscription") {
+                _ = try subscriber.poll(timeout: .milliseconds(5))
+                return try raw.hasSubscriber()
+            }
+            for frames in messages { try raw.send(frames) }
+            raws.append(raw)
+        }
+    }
+
+    private var raws: [RawPublisher] = []
+}
+
+/// A publisher made of files and a bare socket.
+final class RawPublisher {
+    private let socket: ZeroMQSocket
+    private let lock: Int32
+
+    init(_ node: String, topic: String, in directory: BusDirectory) throws {
+        try FileManager.default.createDirectory(
+            atPath: directory.nodePath(node), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        lock = open(directory.lockPath(node), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #expect(flock(lock, LOCK_EX | LOCK_NB) == 0)
+        let endpoint = "ipc://" + directory.publisherPath(node)
+        socket = try ZeroMQSocket(.publisher, in: ZeroMQContext())
+        try socket.bind(endpoint)
+        let json = """
+            {"format": 1, "node": "\(node)", "pid": 1, "boot_id": "00000000000000aa",
+             "endpoints": {"pub": "\(endpoint)"}, "unknown": [1, 2],
+             "topics": [{"name": "\(topic)", "type": "test.Type", "schema_fingerprint": "0", "max_bytes": 1000,
+                         "qos": {"kind": "keep_last", "depth": 4}}]}
+            """
+        let temporary = directory.announcementPath(node) + ".new"
+        try json.write(toFile: temporary, atomically: false, encoding: .utf8)
+        rename(temporary, directory.announcementPath(node))
+    }
+
+    deinit { close(lock) }
+
+    func hasSubscriber() throws -> Bool {
+        var message = zmq_msg_t()
+        zmq_msg_init(&message)
+        defer { zmq_msg_close(&message) }
+        return try withUnsafeMutablePointer(to: &message) { try socket.receive(into: $0) }
+    }
+
+    func send(_ frames: [[UInt8]]) throws {
+        for (index, frame) in frames.enumerated() {
+            if let error = frame.withUnsafeBytes({ socket.send($0, more: index < frames.count - 1) }) { throw error }
+        }
+    }
+}
+
+/// Repeats `step` until it is true; a test that waits for what never comes fails instead of hanging.
+func until(_ what: String, _ step: () throws -> Bool) throws {
+    let deadline = Date().addingTimeInterval(60)
+    while Date() < deadline {
+        if try step() { return }
+    }
+    throw Timeout(what: what)
+}
+
+struct Timeout: Error {
+    let what: String
+}
+
+/// Waits until `publication` has `count` subscriptions, while `others` poll; they have no messages waiting.
+func waitForSubscribers(
+    _ count: Int, of publication: Publication, on publisher: any Bus, while others: [any Bus]
+) throws {
+    try until("\(count) subscribers") {
+        for other in others {
+            let early = try other.poll(timeout: .milliseconds(2))
+            #expect(early == nil)
+        }
+        return try publisher.subscriberCount(of: publication) == count
+    }
+}
+
+/// The next message of `node`, while `others` serve their subscribers.
+func receive(_ node: any Bus, while others: [any Bus] = []) throws -> Delivery {
+    var delivery: Delivery?
+    try until("a message") {
+        for other in others { _ = try other.poll(timeout: .zero) }
+        delivery = try node.poll(timeout: .milliseconds(5))
+        return delivery != nil
+    }
+    return try #require(delivery)
+}
+
+func topic(_ name: String, _ qos: QoS = .keepLast(100), maximumPayloadSize: Int = 1 << 16) -> TopicDescription {
+    TopicDescription(
+        name: name, typeName: "test.Type", schemaFingerprint: 0xfeed, qos: qos, maximumPayloadSize: maximumPayloadSize)
+}
+
+/// Frames of a well-formed message.
+func frames(_ topic: String, sequence: UInt64, boot: UInt64 = 0xaa, _ payload: [UInt8] = [1]) -> [[UInt8]] {
+    let header = MessageHeader(sequence: sequence, stampNanoseconds: 5, bootID: boot, schemaFingerprint: 0)
+    return [Array(topic.utf8) + [0], header.encoded, payload]
+}
+
+/// The error an operation throws.
+func busError(_ operation: () throws -> Void) -> BusError? {
+    do {
+        try operation()
+        return nil
+    } catch {
+        return error as? BusError
+    }
+}

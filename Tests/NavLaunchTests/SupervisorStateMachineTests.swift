@@ -1,0 +1,179 @@
+import NavLaunch
+import Testing
+
+/// Time moves by hand; no process is started.
+@Suite struct SupervisorStateMachineTests {
+    typealias Effect = SupervisorStateMachine.Effect
+
+    /// A machine with its clock, and what it wants done.
+    struct Bench {
+        var machine: SupervisorStateMachine
+        var now = MonotonicTime(nanoseconds: 0)
+
+        init(_ nodes: [LaunchNode], grace: GracePeriods = GracePeriods()) {
+            machine = SupervisorStateMachine(nodes: nodes, grace: grace)
+        }
+
+        mutating func startAll(_ count: Int) {
+            _ = send(.start)
+            for node in 0..<count { _ = send(.spawned(node: node)) }
+        }
+
+        /// The effects without the notes.
+        mutating func send(_ event: SupervisorStateMachine.Event) -> [Effect] {
+            machine.handle(event, at: now).filter { effect in
+                if case .note = effect { return false }
+                return true
+            }
+        }
+
+        mutating func advance(_ duration: Duration) -> [Effect] {
+            now = now + duration
+            return send(.timer)
+        }
+    }
+
+    static func node(_ name: String, required: Bool = false, restart: RestartPolicy = RestartPolicy()) -> LaunchNode {
+        LaunchNode(name: name, executable: "/bin/true", required: required, restart: restart)
+    }
+
+    @Test func everythingStartsInOrder() {
+        var bench = Bench([Self.node("a"), Self.node("b")])
+        #expect(bench.send(.start) == [.spawn(node: 0), .spawn(node: 1)])
+        #expect(bench.machine.nextDeadline == nil)
+    }
+
+    @Test func theLaunchEndsWhenAllHaveEnded() {
+        var bench = Bench([Self.node("a"), Self.node("b")])
+        bench.startAll(2)
+        #expect(bench.send(.ended(node: 0, .exited(0))) == [])
+        #expect(bench.send(.ended(node: 1, .exited(0))) == [.finish(exitCode: 0)])
+    }
+
+    @Test func aFailureAmongThemIsAnExitCodeOf1() {
+        var bench = Bench([Self.node("a"), Self.node("b")])
+        bench.startAll(2)
+        #expect(bench.send(.ended(node: 0, .exited(3))) == [])
+        #expect(bench.send(.ended(node: 1, .exited(0))) == [.finish(exitCode: 1)])
+    }
+
+    @Test(arguments: [(ProcessEnd.exited(0), Int32(0)), (.exited(2), 1), (.signalled(11), 1)])
+    func theEndOfARequiredNodeStopsTheOthers(end: ProcessEnd, exitCode: Int32) {
+        var bench = Bench([Self.node("player", required: true), Self.node("other")])
+        bench.startAll(2)
+        #expect(bench.send(.ended(node: 0, end)) == [.signal(node: 1, .interrupt)])
+        #expect(bench.send(.ended(node: 1, .signalled(2))) == [.finish(exitCode: exitCode)])
+    }
+
+    @Test func aRequiredNodeThatCannotStartStopsTheOthers() {
+        var bench = Bench([Self.node("other"), Self.node("player", required: true)])
+        _ = bench.send(.start)
+        _ = bench.send(.spawned(node: 0))
+        #expect(bench.send(.spawnFailed(node: 1, reason: "no")) == [.signal(node: 0, .interrupt)])
+        #expect(bench.send(.ended(node: 0, .exited(0))) == [.finish(exitCode: 1)])
+    }
+
+    @Test func aNodeThatStartsDuringTheStopIsStoppedAtOnce() {
+        var bench = Bench([Self.node("player", required: true), Self.node("late")])
+        _ = bench.send(.start)
+        #expect(bench.send(.spawnFailed(node: 0, reason: "no")) == [])
+        #expect(bench.send(.spawned(node: 1)) == [.signal(node: 1, .interrupt)])
+    }
+
+    @Test func aStopEscalatesWithTime() {
+        var bench = Bench([Self.node("a")], grace: GracePeriods(interrupt: .seconds(5), terminate: .seconds(3)))
+        bench.startAll(1)
+        #expect(bench.send(.stopRequested(by: "Ctrl-C")) == [.signal(node: 0, .interrupt)])
+        #expect(bench.machine.nextDeadline == MonotonicTime(nanoseconds: 5_000_000_000))
+        #expect(bench.advance(.milliseconds(4_999)) == [])
+        #expect(bench.advance(.milliseconds(1)) == [.signal(node: 0, .terminate)])
+        #expect(bench.advance(.seconds(2)) == [])
+        #expect(bench.advance(.seconds(1)) == [.signal(node: 0, .kill)])
+        #expect(bench.machine.nextDeadline == nil)
+        #expect(bench.send(.ended(node: 0, .signalled(9))) == [.finish(exitCode: 1)])
+    }
+
+    @Test func aSecondStopRequestDoesNotWait() {
+        var bench = Bench([Self.node("a")])
+        bench.startAll(1)
+        _ = bench.send(.stopRequested(by: "Ctrl-C"))
+        #expect(bench.send(.stopRequested(by: "Ctrl-C")) == [.signal(node: 0, .terminate)])
+        #expect(bench.send(.stopRequested(by: "Ctrl-C")) == [.signal(node: 0, .kill)])
+    }
+
+    @Test(arguments: [
+        (ProcessEnd.exited(0), Int32(0)), (.signalled(2), 0), (.signalled(15), 0), (.exited(130), 0), (.exited(143), 0),
+        (.exited(1), 1), (.signalled(9), 1), (.signalled(6), 1),
+    ])
+    func aStopOnRequestSucceedsWhenEveryNodeEndsCleanly(end: ProcessEnd, exitCode: Int32) {
+        var bench = Bench([Self.node("a")])
+        bench.startAll(1)
+        _ = bench.send(.stopRequested(by: "Ctrl-C"))
+        #expect(bench.send(.ended(node: 0, end)) == [.finish(exitCode: exitCode)])
+    }
+
+    @Test func aCrashBeforeTheStopDoesNotCountAgainstIt() {
+        var bench = Bench([Self.node("a"), Self.node("optional")])
+        bench.startAll(2)
+        _ = bench.send(.ended(node: 1, .signalled(11)))
+        _ = bench.send(.stopRequested(by: "SIGTERM"))
+        #expect(bench.send(.ended(node: 0, .exited(0))) == [.finish(exitCode: 0)])
+    }
+
+    @Test func restartsBackOffUpToTheMaximumAndThenGiveUp() {
+        let policy = RestartPolicy(mode: .onFailure, delay: .seconds(1), maximumDelay: .seconds(3), limit: 4)
+        var bench = Bench([Self.node("a", required: true, restart: policy)])
+        bench.startAll(1)
+        for delay in [1, 2, 3, 3] {
+            #expect(bench.send(.ended(node: 0, .exited(1))) == [])
+            #expect(bench.machine.nextDeadline == bench.now + .seconds(delay))
+            #expect(bench.advance(.milliseconds(delay * 1_000 - 1)) == [])
+            #expect(bench.advance(.milliseconds(1)) == [.spawn(node: 0)])
+            _ = bench.send(.spawned(node: 0))
+        }
+        #expect(bench.send(.ended(node: 0, .exited(1))) == [.finish(exitCode: 1)])
+        #expect(bench.machine.summary == ["a  ended with status 1, not cleanly, restarted 4 times"])
+    }
+
+    @Test func aNodeThatRanSteadilyStartsCountingAnew() {
+        let policy = RestartPolicy(mode: .always, delay: .seconds(1), maximumDelay: .seconds(60), limit: 1)
+        var bench = Bench([Self.node("a", restart: policy)])
+        bench.startAll(1)
+        for _ in 0..<5 {
+            bench.now = bench.now + SupervisorStateMachine.steadyAfter
+            #expect(bench.send(.ended(node: 0, .exited(0))) == [])
+            #expect(bench.advance(.seconds(1)) == [.spawn(node: 0)])
+            _ = bench.send(.spawned(node: 0))
+        }
+    }
+
+    @Test func onFailureLeavesASuccessAlone() {
+        var bench = Bench([Self.node("a", restart: RestartPolicy(mode: .onFailure))])
+        bench.startAll(1)
+        #expect(bench.send(.ended(node: 0, .exited(0))) == [.finish(exitCode: 0)])
+    }
+
+    @Test func aStopCancelsARestart() {
+        var bench = Bench([Self.node("a", restart: RestartPolicy(mode: .always)), Self.node("b")])
+        bench.startAll(2)
+        _ = bench.send(.ended(node: 0, .exited(1)))
+        #expect(bench.send(.stopRequested(by: "Ctrl-C")) == [.signal(node: 1, .interrupt)])
+        #expect(bench.send(.ended(node: 1, .exited(0))) == [.finish(exitCode: 0)])
+        #expect(bench.advance(.seconds(100)) == [])
+    }
+
+    @Test func eventsAfterTheEndChangeNothing() {
+        var bench = Bench([Self.node("a")])
+        bench.startAll(1)
+        _ = bench.send(.ended(node: 0, .exited(0)))
+        #expect(bench.send(.ended(node: 0, .exited(1))) == [])
+        #expect(bench.send(.stopRequested(by: "Ctrl-C")) == [])
+        #expect(bench.send(.timer) == [])
+    }
+
+    @Test func hugeDelaysSaturate() {
+        let late = MonotonicTime(nanoseconds: .max - 1)
+        #expect(late + .seconds(10) == MonotonicTime(nanoseconds: .max))
+        #expect(late + .seconds(Int64.max) == MonotonicTime(nanoseconds: .max))
+    }
+}

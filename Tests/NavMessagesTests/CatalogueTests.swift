@@ -1,0 +1,93 @@
+import NavMessages
+import Testing
+
+@Suite("Catalogue and schema")
+struct CatalogueTests {
+    @Test("every topic's type is part of the schema, and every name stands once")
+    func topics() {
+        for topic in TopicCatalogue.all {
+            #expect(Schema.type(named: topic.type.fullName) != nil, "\(topic.name)")
+            #expect(topic.maxSize > 0 && topic.maxSize <= 64 << 20, "\(topic.name)")
+            if case .keepLast(let count) = topic.qos { #expect(count > 0, "\(topic.name)") }
+        }
+        #expect(Set(TopicCatalogue.all.map { $0.name }).count == TopicCatalogue.all.count)
+        #expect(TopicCatalogue.all.count == 26)
+    }
+
+    @Test("a health topic is found by the name of any node, and no other topic by a prefix")
+    func lookup() throws {
+        #expect(TopicCatalogue.topic(named: "/health/gnss-node")?.type.fullName == "navbus.v1.NodeHealth")
+        #expect(TopicCatalogue.topic(named: TopicCatalogue.health(of: "x"))?.name == "/health/<node>")
+        for name in ["/health/", "/health/a/b", "/nav", "/nav/route/x", "/nav/rout", ""] {
+            #expect(TopicCatalogue.topic(named: name) == nil, "\(name)")
+        }
+        #expect(TopicCatalogue.topic(named: "/nav/route")?.type.fullName == "navbus.v1.Route")
+    }
+
+    @Test("fingerprints are distinct and not zero")
+    func fingerprints() {
+        let all = MessageRegistry.all.map { $0.schemaFingerprint }
+        #expect(Set(all).count == all.count)
+        #expect(!all.contains(0))
+    }
+
+    @Test("the services and methods of the contract are there")
+    func services() throws {
+        let expected = [
+            "navbus.v1.Navigation": [
+                "CalculateRoute", "SelectPreview", "StartNavigation", "SetRoute", "StopNavigation", "GetState",
+                "Reroute", "SelectAlternative", "AcceptFasterRoute", "AdvanceLeg", "SkipWaypoint", "RefreshRoute",
+                "Coverage", "GetHorizon",
+            ],
+            "navbus.v1.Policy": [
+                "ShouldReroute", "RerouteOptions", "ShouldTakeAlternative", "AcceptFasterRoute", "ShouldDiscardFix",
+                "ShouldPreventReroutesWhenArriving", "ShouldAdvanceLeg", "ReviseInstruction",
+            ],
+            "navbus.v1.TileCache": [
+                "GetTile", "LoadRegion", "ListRegions", "GetRegion", "RemoveRegion", "UpdateRegion", "CancelLoad",
+                "EstimateRegion", "Coverage", "Statistics", "Purge",
+            ],
+            "navbus.v1.Node": ["GetInfo", "GetSchema", "GetParameters", "SetParameters", "Barrier", "Shutdown"],
+        ]
+        #expect(ServiceCatalogue.all.count == expected.count)
+        for (name, methods) in expected {
+            let service = try #require(ServiceCatalogue.service(named: name))
+            #expect(service.methods.map { $0.name } == methods)
+        }
+        let streaming = ServiceCatalogue.all.flatMap { $0.methods }.filter { $0.isServerStreaming }.map { $0.name }
+        #expect(streaming.sorted() == ["CalculateRoute", "LoadRegion"])
+    }
+
+    @Test("tables name every topic and method")
+    func tables() {
+        let topics = TopicCatalogue.markdownTable()
+        for topic in TopicCatalogue.all { #expect(topics.contains("`\(topic.name)`")) }
+        #expect(topics.contains("| `/gnss/fix` | GnssFix | keep_last(64) | each fix, 1 to 20 Hz | 16 KiB |"))
+        let services = ServiceCatalogue.markdownTable()
+        #expect(services.contains("| `navbus.v1.Node` | `Barrier` | one |"))
+    }
+
+    @Test("a descriptor set holds the files that a type needs, and only those")
+    func descriptorSets() throws {
+        let fix = try #require(Schema.fileDescriptorSet(for: "navbus.v1.GnssFix"))
+        #expect(contains(fix, "google/protobuf/timestamp.proto"))
+        #expect(contains(fix, "navbus/v1/gnss.proto"))
+        #expect(!contains(fix, "navbus/v1/route.proto"))
+        #expect(Schema.fileDescriptorSet(for: "foxglove.GeoJSON").map { $0.count < 200 } == true)
+        #expect(Schema.fileDescriptorSet(for: "navbus.v1.Nothing") == nil)
+        #expect(Schema.fileDescriptorSet.count > fix.count)
+    }
+
+    @Test("a type that is not part of the schema is an error that names it")
+    func unknownType() {
+        #expect(throws: MessageError.unknownType("x.Y")) { try Schema.decode([], as: "x.Y") }
+        #expect(throws: MessageError.unknownType("x.Y")) { try MessageJSON.text(decoding: [], as: "x.Y") }
+    }
+
+    private func contains(_ bytes: [UInt8], _ text: String) -> Bool {
+        let needle = Array(text.utf8)
+        return bytes.indices.dropLast(needle.count - 1).contains {
+            bytes[$0..<($0 + needle.count)].elementsEqual(needle)
+        }
+    }
+}

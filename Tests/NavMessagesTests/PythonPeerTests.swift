@@ -1,0 +1,88 @@
+import CNavProto
+import Foundation
+import NavMessages
+import Testing
+
+/// Google's Python protobuf as a peer: it reads our schema, our bytes and our JSON.
+@Suite("Python's protobuf as a peer")
+struct PythonPeerTests {
+    static let script = """
+        import sys
+        from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+        types = {}
+        def type_of(name, schema):
+            if name not in types:
+                files = descriptor_pb2.FileDescriptorSet.FromString(bytes.fromhex(schema))
+                own = descriptor_pool.DescriptorPool()
+                for file in files.file:
+                    own.AddSerializedFile(file.SerializeToString())
+                found = own.FindMessageTypeByName(name)
+                make = getattr(message_factory, "GetMessageClass", None)
+                types[name] = make(found) if make else message_factory.MessageFactory(own).GetPrototype(found)
+            return types[name]
+        for line in sys.stdin:
+            name, schema, data, text = line.rstrip("\\n").split("\\t")
+            kind = type_of(name, schema)
+            message = kind.FromString(bytes.fromhex(data))
+            same = json_format.Parse(text, kind()) == message
+            print(message.SerializeToString(deterministic=True).hex(), "json" if same else "JSON DIFFERS")
+        """
+
+    static let isInstalled = (try? run("import google.protobuf", input: "")) != nil
+
+    /// Runs a script; throws when it fails. Input and output go through files, so that no pipe can fill up.
+    static func run(_ script: String, input: String) throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("navbus-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (inFile, outFile) = (folder.appendingPathComponent("in"), folder.appendingPathComponent("out"))
+        try Data(input.utf8).write(to: inFile)
+        try Data().write(to: outFile)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3", "-c", script]
+        process.standardInput = try FileHandle(forReadingFrom: inFile)
+        process.standardOutput = try FileHandle(forWritingTo: outFile)
+        let errors = folder.appendingPathComponent("err")
+        try Data().write(to: errors)
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(text: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
+        }
+        return String(decoding: try Data(contentsOf: outFile), as: UTF8.self)
+    }
+
+    struct Failure: Error { let text: String }
+
+    // Skipped where python3 has no google.protobuf (Debian: python3-protobuf).
+    @Test("reads every type and writes the same bytes; our JSON means the same to it", .enabled(if: isInstalled))
+    func everyType() throws {
+        var input = ""
+        var expected: [String] = []
+        for type in MessageRegistry.all where type.fullName.hasPrefix("navbus.") {
+            let name = type.fullName
+            let descriptor = try #require(RandomMessageWriter.descriptor(name))
+            let schema = hex(try #require(Schema.fileDescriptorSet(for: name)))
+            for seed in 100..<104 as Range<UInt64> {
+                var writer = RandomMessageWriter(seed: seed)
+                writer.presence = 60
+                let bytes = try type.init(decoding: writer.message(descriptor)).encoded()
+                // Protobuf's JSON writes a Timestamp as text, ours as its two numbers: leave it out here.
+                let json = try MessageJSON.text(decoding: bytes, as: name)
+                if json.contains("\"timestamp\":{") { continue }
+                input += "\(name)\t\(schema)\t\(hex(bytes))\t\(json)\n"
+                expected.append(hex(bytes) + " json")
+            }
+        }
+        let lines = try Self.run(Self.script, input: input).split(separator: "\n").map { String($0) }
+        try #require(lines.count == expected.count)
+        #expect(expected.count > 400)
+        for (line, want) in zip(lines, expected) { #expect(line == want) }
+    }
+
+    private func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

@@ -1,0 +1,291 @@
+public import NavGeo
+public import NavMap
+import NavMapBuild
+public import NavRouting
+
+/// A road map drawn with characters: the idea of Valhalla's gurka tests.
+///
+/// Letters and digits are nodes, everything else is decoration; a column is ``gridMetres`` east of the one before, a line as far south.
+/// Roads are strings of nodes with OSM tags. The map goes through the real map builder, so that tests see what a vehicle would.
+///
+///     let map = try ASCIIMap("A---B---C", ways: ["ABC": ["highway": "primary"]])
+///     #expect(try map.route("AC") == "ABC")
+public struct ASCIIMap: Sendable {
+    /// Where a drawing lies on Earth.
+    public enum Placement: Sendable {
+        /// The first character of the first line is here.
+        case northWest(Coordinate)
+        /// The middle of the drawing is here.
+        case centre(Coordinate)
+
+        /// In the middle of a tile of every layer, so that the drawing is one tile per layer.
+        public static let insideTiles = Placement.centre(TestPlaces.insideTiles)
+        /// On a corner of four tiles of the local layer that lies within one tile of the other layers.
+        public static let localTileCorner = Placement.centre(TestPlaces.localTileCorner)
+        /// On a corner of four tiles in every layer.
+        public static let everyTileCorner = Placement.centre(TestPlaces.everyTileCorner)
+    }
+
+    /// A turn restriction: `kind` is the value of the `restriction` tag.
+    public struct Restriction: Sendable {
+        var kind: String
+        var from: String
+        var via: String
+        var to: String
+        var tags: [String: String]
+
+        /// A restriction between ways given by their strings; `via` is a node, or ways separated by spaces.
+        public init(_ kind: String, from: String, via: String, to: String, tags: [String: String] = [:]) {
+            self.kind = kind
+            self.from = from
+            self.via = via
+            self.to = to
+            self.tags = tags
+        }
+    }
+
+    /// What is wrong with a drawing, or with a question about it.
+    public struct Mistake: Error, CustomStringConvertible {
+        /// What is wrong.
+        public let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+
+    /// The tiles, by ascending id.
+    public let tiles: [RoadTile]
+    /// All tiles as one graph.
+    public let graph: RoadGraph
+    /// The graph's turns.
+    public let turns: TurnGraph
+    /// Turn restrictions that have an effect.
+    public let restrictionCount: Int
+
+    private let coordinates: [Character: Coordinate]
+    private let wayIDs: [String: Int64]
+    private let wayNames: [Int64: String]
+
+    /// Draws a map.
+    ///
+    /// - Parameters:
+    ///   - drawing: Lines of text; each letter or digit may appear once.
+    ///   - gridMetres: Metres between columns and between lines.
+    ///   - placement: Where on Earth it lies.
+    ///   - ways: Roads as strings of nodes, with their tags. A road without a `name` is named by its string.
+    ///   - nodes: Tags of nodes.
+    ///   - restrictions: Turn restrictions.
+    ///   - leftHandTraffic: Whether traffic keeps to the left.
+    public init(
+        _ drawing: String, gridMetres: Double = 100, placement: Placement = .insideTiles,
+        ways: KeyValuePairs<String, [String: String]>, nodes: [Character: [String: String]] = [:],
+        restrictions: [Restriction] = [], leftHandTraffic: Bool = false
+    ) throws {
+        let coordinates = try ASCIIMap.place(drawing, gridMetres, placement)
+        var data = OSMDataBuilder()
+        for (node, coordinate) in coordinates.sorted(by: { $0.key < $1.key }) {
+            data.addNode(id: ASCIIMap.nodeID(node), position: FixedCoordinate(coordinate), tags: nodes[node] ?? [:])
+        }
+        var wayIDs: [String: Int64] = [:]
+        var wayNames: [Int64: String] = [:]
+        for (number, (way, tags)) in ways.enumerated() {
+            if let stranger = way.first(where: { coordinates[$0] == nil }) {
+                throw Mistake("way \(way) names \(stranger), which is not in the drawing")
+            }
+            let id = Int64(1_000 + number)
+            wayIDs[way] = id
+            wayNames[id] = tags["name"] ?? way
+            data.addWay(
+                id: id, nodes: way.map(ASCIIMap.nodeID), tags: tags.merging(["name": way]) { given, _ in given })
+        }
+        for (number, restriction) in restrictions.enumerated() {
+            try ASCIIMap.add(restriction, id: Int64(number + 1), to: &data, wayIDs, coordinates)
+        }
+        let built = try MapBuilder(MapBuilder.Options(jobs: 1, leftHandTraffic: leftHandTraffic)).build(data.build())
+        self.coordinates = coordinates
+        self.wayIDs = wayIDs
+        self.wayNames = wayNames
+        restrictionCount = built.report.restrictions
+        tiles = try built.tiles.map { try RoadTile(TileStorage(copying: $0.bytes), expected: $0.id) }
+        graph = RoadGraph(tiles: tiles, mapVersion: built.report.mapVersion)
+        turns = TurnGraph(graph)
+    }
+
+    /// The OSM id of a node: its Unicode number.
+    public static func nodeID(_ node: Character) -> Int64 { Int64(node.unicodeScalars.first?.value ?? 0) }
+
+    private static func place(
+        _ drawing: String, _ gridMetres: Double, _ placement: Placement
+    ) throws -> [Character: Coordinate] {
+        var cells: [(node: Character, column: Int, line: Int)] = []
+        for (line, text) in drawing.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            for (column, character) in text.enumerated() where character.isASCII {
+                guard character.isLetter || character.isNumber else { continue }
+                if cells.contains(where: { $0.node == character }) { throw Mistake("\(character) is drawn twice") }
+                cells.append((character, column, line))
+            }
+        }
+        guard !cells.isEmpty else { throw Mistake("the drawing has no nodes") }
+        let origin: Coordinate
+        var (east, south) = (0.0, 0.0)
+        switch placement {
+        case .northWest(let given): origin = given
+        case .centre(let given):
+            origin = given
+            east = Double((cells.map(\.column).min() ?? 0) + (cells.map(\.column).max() ?? 0)) / 2
+            south = Double((cells.map(\.line).min() ?? 0) + (cells.map(\.line).max() ?? 0)) / 2
+        }
+        let frame = LocalFrame(origin: origin)
+        return Dictionary(
+            uniqueKeysWithValues: cells.map { cell in
+                let point = LocalPoint(
+                    east: (Double(cell.column) - east) * gridMetres, north: (south - Double(cell.line)) * gridMetres)
+                return (cell.node, FixedCoordinate(frame.coordinate(of: point)).coordinate)
+            })
+    }
+
+    private static func add(
+        _ restriction: Restriction, id: Int64, to data: inout OSMDataBuilder, _ wayIDs: [String: Int64],
+        _ coordinates: [Character: Coordinate]
+    ) throws {
+        func way(_ name: some StringProtocol) throws -> Int64 {
+            guard let id = wayIDs[String(name)] else {
+                throw Mistake("a restriction names the way \(name), which is none")
+            }
+            return id
+        }
+        var members: [(kind: OSMData.Member.Kind, id: Int64, role: String)] = []
+        for from in restriction.from.split(separator: " ") { members.append((.way, try way(from), "from")) }
+        if restriction.via.count == 1, let node = restriction.via.first {
+            guard coordinates[node] != nil else { throw Mistake("a restriction names \(node), which is not drawn") }
+            members.append((.node, nodeID(node), "via"))
+        } else {
+            for via in restriction.via.split(separator: " ") { members.append((.way, try way(via), "via")) }
+        }
+        for to in restriction.to.split(separator: " ") { members.append((.way, try way(to), "to")) }
+        data.addRelation(
+            id: id, members: members,
+            tags: restriction.tags.merging(["type": "restriction", "restriction": restriction.kind]) { given, _ in given
+            })
+    }
+}
+
+extension ASCIIMap {
+    /// Where a node is, or a place some metres away from it.
+    public func coordinate(_ node: Character, east: Double = 0, north: Double = 0) throws -> Coordinate {
+        guard let coordinate = coordinates[node] else { throw Mistake("\(node) is not drawn") }
+        if east == 0 && north == 0 { return coordinate }
+        return LocalFrame(origin: coordinate).coordinate(of: LocalPoint(east: east, north: north))
+    }
+
+    /// A place on the straight line between two nodes, `share` of the way, and `right` metres to the right of it.
+    public func position(between first: Character, _ second: Character, at share: Double = 0.5, right: Double = 0)
+        throws
+        -> Coordinate
+    {
+        let start = try coordinate(first)
+        let end = try coordinate(second)
+        let frame = LocalFrame(origin: start)
+        let along = frame.point(end)
+        let length = max(along.length, 1e-9)
+        return frame.coordinate(
+            of: LocalPoint(
+                east: along.east * share + along.north / length * right,
+                north: along.north * share - along.east / length * right))
+    }
+
+    /// The direction from one node to another, radians clockwise from north.
+    public func bearing(_ first: Character, _ second: Character) throws -> Double {
+        Geodesy.bearing(from: try coordinate(first), to: try coordinate(second))
+    }
+
+    /// The node of the graph at a drawn node; a node inside a road without a junction is none.
+    public func node(_ node: Character) throws -> NodeIndex {
+        guard let index = graph.nodeOSMIDs.firstIndex(of: ASCIIMap.nodeID(node)) else {
+            throw Mistake("\(node) is not a node of the graph")
+        }
+        return NodeIndex(index)
+    }
+
+    /// The edge that passes `first` and then, next on its line, `second`.
+    public func edge(_ first: Character, _ second: Character) throws -> EdgeIndex {
+        let (from, to) = (ASCIIMap.nodeID(first), ASCIIMap.nodeID(second))
+        for number in 0..<graph.edgeCount {
+            let shape = graph.shape(of: EdgeIndex(number))
+            for point in 1..<shape.count where shape.nodeID(point - 1) == from && shape.nodeID(point) == to {
+                return EdgeIndex(number)
+            }
+        }
+        throw Mistake("no edge runs from \(first) to \(second)")
+    }
+
+    /// The OSM id of a way given by its string.
+    public func wayID(_ way: String) throws -> Int64 {
+        guard let id = wayIDs[way] else { throw Mistake("\(way) is not a way") }
+        return id
+    }
+
+    /// The nodes that an edge passes, in travel order.
+    public func letters(of edge: EdgeIndex) -> String {
+        let shape = graph.shape(of: edge)
+        return String(shape.indices.map { letter(shape.nodeID($0)) })
+    }
+
+    /// The nodes that a route passes, those just before its start and just after its end included.
+    public func letters(of route: Route) -> String {
+        var nodes: [Int64] = []
+        for (index, segment) in route.segments.enumerated() {
+            // Where a leg starts or ends at a node, a piece without length names the rest of its segment.
+            if Geodesy.distance(route.coordinates[index], route.coordinates[index + 1]) < 0.01 { continue }
+            if nodes.suffix(2) == [segment.fromNodeID, segment.toNodeID] { continue }
+            if nodes.last != segment.fromNodeID { nodes.append(segment.fromNodeID) }
+            nodes.append(segment.toNodeID)
+        }
+        return String(nodes.map(letter))
+    }
+
+    /// The names of the roads that a route takes, each once in a row.
+    public func names(of route: Route) -> [String] {
+        var names: [String] = []
+        for edge in route.edges where edge.length > 0.01 && names.last != edge.attributes.name {
+            names.append(edge.attributes.name)
+        }
+        return names
+    }
+
+    private func letter(_ nodeID: Int64) -> Character {
+        UInt32(exactly: nodeID).flatMap(Unicode.Scalar.init).map(Character.init) ?? "?"
+    }
+
+    /// A router for a vehicle.
+    public func router(_ profile: VehicleProfile = VehicleProfile()) -> Router {
+        Router(Metric(turns, model: CostModel(profile: profile)))
+    }
+
+    /// The answer to a request for a route through places.
+    public func outcome(_ waypoints: [Waypoint], _ profile: VehicleProfile = VehicleProfile()) -> RouteOutcome {
+        router(profile).route(RouteRequest(waypoints: waypoints), workspace: SearchWorkspace())
+    }
+
+    /// The route through places.
+    public func route(_ waypoints: [Waypoint], _ profile: VehicleProfile = VehicleProfile()) throws -> Route {
+        switch outcome(waypoints, profile) {
+        case .found(let route): return route
+        case let other: throw Mistake("no route but \(other)")
+        }
+    }
+
+    /// The route that stops at nodes, as the nodes that it passes.
+    public func route(_ stops: String, _ profile: VehicleProfile = VehicleProfile()) throws -> String {
+        letters(of: try route(try stops.map { Waypoint(try coordinate($0)) }, profile))
+    }
+
+    /// A graph of some of the tiles.
+    public func graph(without missing: Set<RoadTileID>) -> RoadGraph {
+        RoadGraph(tiles: tiles.filter { !missing.contains($0.id) }, mapVersion: graph.mapVersion)
+    }
+
+    /// The tile that holds the edges of a layer that start at a node.
+    public func tile(_ layer: RoadLayer, at node: Character) throws -> RoadTileID {
+        RoadTileID(layer: layer, containing: try coordinate(node))
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// The text of one file of this repository, or of an example that a rule is tried on.
+struct SourceFile {
+    /// From the root: `Sources/NavGeo/Angle.swift`.
+    let path: String
+    let text: String
+
+    /// The folder below `Sources`, which is the target.
+    var target: String? {
+        let parts = path.split(separator: "/")
+        return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
+    }
+
+    var isSwift: Bool { path.hasSuffix(".swift") }
+
+    /// Written by a program: the rules for people do not apply.
+    var isGenerated: Bool { path.hasPrefix("Sources/CNavProto/") }
+
+    var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
+
+    /// The lines with comments and the contents of string literals blanked out.
+    var codeLines: [Substring] {
+        SwiftCode.withoutCommentsAndStrings(text).split(separator: "\n", omittingEmptySubsequences: false)
+    }
+}
+
+/// What a rule found: `path:line: message`.
+struct Finding: CustomStringConvertible, Equatable {
+    let path: String
+    let line: Int?
+    let message: String
+
+    var description: String {
+        path + (line.map { ":\($0)" } ?? "") + ": " + message
+    }
+}
+
+/// The repository that these tests are part of.
+enum Repository {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// Every file that is committed or would be: paths from the root, sorted. Empty where there is no git.
+    static let paths: [String] = {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [
+            "git", "-C", root.path, "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others",
+            "--exclude-standard",
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return [] }
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let names = String(decoding: data, as: UTF8.self).split(separator: "\0").map(String.init)
+        return names.filter { FileManager.default.fileExists(atPath: root.appending(path: $0).path) }.sorted()
+    }()
+
+    /// Those that are UTF-8 text of at most 2 MB.
+    static let files: [SourceFile] = paths.compactMap { path in
+        guard let data = try? Data(contentsOf: root.appending(path: path)), data.count < 2_000_000, !data.contains(0),
+            let text = String(data: data, encoding: .utf8)
+        else { return nil }
+        return SourceFile(path: path, text: text)
+    }
+
+    static let swiftSources = files.filter { $0.isSwift && $0.target != nil }
+}

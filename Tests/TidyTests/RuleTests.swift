@@ -1,0 +1,125 @@
+import Testing
+
+/// A rule that cannot fail is none: each is tried on what it must find, and on what it must leave alone.
+@Suite struct RuleTests {
+    func file(_ text: String, _ path: String = "Sources/NavGeo/A.swift") -> SourceFile {
+        SourceFile(path: path, text: text)
+    }
+
+    func texts(_ findings: [Finding]) -> [String] { findings.map(\.description) }
+
+    @Test func importsAgainstTheDirectionAreFound() {
+        let found = Rules.imports([
+            file("import Glibc\npublic import NavMap\ninternal import Foundation\n"),
+            file("internal import CNavProto\nimport Foundation\n", "Sources/NavBag/B.swift"),
+            file("import struct CZeroMQ.zmq_msg_t\n", "Sources/NavNodes/C.swift"),
+            file("let x = 1\n", "Sources/NavNew/D.swift"),
+        ])
+        #expect(
+            texts(found) == [
+                "Sources/NavGeo/A.swift:2: NavGeo must not import NavMap",
+                "Sources/NavGeo/A.swift:3: NavGeo must not import Foundation",
+                "Sources/NavBag/B.swift:1: NavBag must not import CNavProto",
+                "Sources/NavNodes/C.swift:1: NavNodes must not import CZeroMQ",
+                "Sources/NavNew/D.swift: the target NavNew is in neither table of imports: add it",
+            ])
+        #expect(
+            Rules.imports([
+                file("// import Foundation\nlet text = \"import Foundation\"\n"),
+                file("public import NavMessages\nimport Logging", "Sources/NavNodes/C.swift"),
+            ]).isEmpty)
+    }
+
+    @Test func onlyOneTargetImportsTheGeneratedMessagesAndOneTheSockets() {
+        let targets = Array(Rules.pureImports.keys) + Array(Rules.projectImports.keys)
+        let importers = { (module: String) in
+            targets.filter { target in
+                Rules.imports([self.file("import \(module)", "Sources/\(target)/A.swift")]).isEmpty
+            }
+        }
+        #expect(importers("CNavProto") == ["NavMessages"])
+        #expect(importers("CZeroMQ") == ["NavBus"])
+    }
+
+    @Test(arguments: [
+        "let now = Date()", "let x = Double.random(in: 0...1)", "print(x)", "let clock = ContinuousClock()",
+        "clock_gettime(CLOCK_MONOTONIC, &t)", "let t = time(nil)", "let f = fopen(path, \"r\")",
+        "let f = open(path, O_RDONLY)", "var g = SystemRandomNumberGenerator()", "let text = \"\\(Date())\"",
+        "Task { await x() }", "items.shuffle()", "fputs(\"x\", stderr)",
+    ])
+    func impureCodeIsFound(line: String) {
+        #expect(Rules.purity([file("func f() {\n\(line)\n}")]).map(\.line) == [2])
+        #expect(Rules.purity([file(line, "Sources/NavNodes/A.swift")]).isEmpty)
+    }
+
+    @Test(arguments: [
+        "// print(x)", "/* a /* Date() */ print(1) */", "let text = \"print(x)\"", "let raw = #\"Date() \"x\" \\(y)\"#",
+        "let long = \"\"\"\n  print(x) \"quoted\"\n  \"\"\"", "func print(_ x: Int) {}", "let a = blueprint(x)",
+        "validDate(x)", "let b = travel.time(of: step)", "let c = time(of: step)", "var openTiles = 1", "item.print(1)",
+        "let d = TimedDate(x)", "heap.open(node)", "let environment = 1",
+    ])
+    func pureCodeIsLeftAlone(line: String) {
+        #expect(texts(Rules.purity([file(line)])) == [])
+    }
+
+    @Test(arguments: [
+        "let x = try! f()", "let y = z as! Int", "fatalError(\"no\")", "final class A: @unchecked Sendable {}",
+    ])
+    func trapsAreFound(line: String) {
+        #expect(Rules.soundness([file("\n" + line)]).map(\.line) == [2])
+        #expect(Rules.soundness([file("// " + line)]).isEmpty)
+        #expect(Rules.soundness([file(line, "Tests/NavGeoTests/A.swift")]).isEmpty)
+    }
+
+    @Test func anUncheckedSendableWithAReasonIsAllowed() {
+        #expect(Rules.soundness([file("// Guarded by its lock.\nfinal class A: @unchecked Sendable {}")]).isEmpty)
+    }
+
+    @Test func unfinishedWorkIsFoundInCommentsToo() {
+        let mark = "TO" + "DO"
+        #expect(Rules.finished([file("// \(mark): later", "launch/demo")]).count == 1)
+        #expect(Rules.finished([file("let \(mark)S = 1")]).isEmpty)
+    }
+
+    @Test(arguments: [
+        "// let x = 1", "    // var y: Int = 2", "// if x {", "// }", "// buffer.append(x)", "// try writer.close()",
+        "// import Foundation", "// x += 1;",
+    ])
+    func commentedOutCodeIsFound(line: String) {
+        #expect(Rules.commentedOutCode([file(line)]).count == 1)
+    }
+
+    @Test(arguments: [
+        "// Let the reader go first.", "// if the heap is empty, stop", "/// let x = 1", "// O(n)", "// let it be",
+        "// See Newson and Krumm (2009)", "// import order matters here", "//", "// 1.5 (measured)",
+    ])
+    func proseIsLeftAlone(line: String) {
+        #expect(texts(Rules.commentedOutCode([file(line)])) == [])
+    }
+
+    @Test func longFilesAreFoundUnlessAProgramWroteThem() {
+        let fits = String(repeating: "x\n", count: Rules.maximumLines)
+        #expect(Rules.fileLength([file(fits)]).isEmpty)
+        #expect(Rules.fileLength([file(fits + "x\n")]).count == 1)
+        #expect(Rules.fileLength([file(fits + fits, "Sources/CNavProto/navbus.pb-c.c")]).isEmpty)
+        #expect(Rules.fileLength([file(fits + fits, "Tests/Fixtures/drive.csv")]).isEmpty)
+    }
+
+    @Test func pathsOfOneMachineAreFound() {
+        #expect(Rules.foreignWords([file("cd /wo" + "rk/project", "launch/test")]).map(\.line) == [1])
+        #expect(Rules.foreignWords([file("https://pypi" + ".org/simple", "README.md")]).count == 1)
+        #expect(Rules.foreignWords([file("a/network/b, https://github.com/x/y")]).isEmpty)
+    }
+
+    @Test func strangersAtTheTopAndProductsAreFound() {
+        let found = Rules.layout([
+            "Package.swift", ".ci/run", ".gitignore", "notes.txt", "tools/x", "Sources/A/a.o", "Package.resolved",
+            "Tests/Peers/__pycache__/a.pyc", "launch/demo",
+        ])
+        #expect(
+            found.map(\.path) == [
+                "Package.resolved", "notes.txt", "tools", "Sources/A/a.o", "Package.resolved",
+                "Tests/Peers/__pycache__/a.pyc",
+            ])
+    }
+}

@@ -1,0 +1,198 @@
+/// What keeps the house in order. Each rule reads files and returns what is wrong with them.
+enum Rules {
+    /// Targets without IO, clock, randomness and Foundation, and what each may import besides the standard library.
+    static let pureImports: [String: Set<String>] = [
+        "NavGeo": ["Glibc"],
+        "NavMap": ["Glibc", "NavGeo", "CZlib"],
+        "NavRouting": ["Glibc", "NavGeo", "NavMap", "HeapModule"],
+        "NavMatching": ["Glibc", "NavGeo", "NavMap", "NavRouting", "HeapModule"],
+        "NavGuidance": ["Glibc", "NavGeo", "NavMap", "NavRouting"],
+        "NavNavigator": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"],
+        "NavSimulation": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching"],
+        "NavTileCache": ["Glibc", "NavGeo"],
+    ]
+
+    private static let pureColumn: Set<String> = [
+        "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+        "NavSimulation",
+    ]
+    private static let busColumn: Set<String> = ["NavMessages", "NavBus", "NavBag", "NavGNSS"]
+
+    /// Project modules that the other targets may import: the two columns meet in NavNodes.
+    static let projectImports: [String: Set<String>] = [
+        "NavMessages": ["CNavProto", "CProtobufC"],
+        "NavBus": ["CZeroMQ"],
+        "NavBag": ["CZlib", "CZstd", "CLZ4"],
+        "NavGNSS": ["NavMessages"],
+        "NavMapBuild": ["NavGeo", "NavMap", "CZlib", "CCrypto"],
+        "NavTileStore": ["NavGeo", "NavMap", "NavTileCache"],
+        "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavGuidance"],
+        "NavNodes": pureColumn.union(busColumn).union(["NavConfig", "NavTileCache", "NavTileStore", "NavDirections"]),
+        "NavConfig": [],
+        "NavLaunch": ["CSpawn", "NavConfig"],
+        "navigation-node": ["NavNodes", "NavConfig"],
+        "gnss-node": ["NavNodes", "NavConfig"],
+        "tile-cache-node": ["NavNodes"],
+        "navbus": pureColumn.union(busColumn).union(["NavNodes", "NavConfig", "NavLaunch", "NavMapBuild"]),
+    ]
+
+    static func imports(_ files: [SourceFile]) -> [Finding] {
+        let targets = Set(files.compactMap(\.target)).union(pureImports.keys).union(projectImports.keys)
+        return files.filter(\.isSwift).flatMap { file -> [Finding] in
+            guard let target = file.target else { return [] }
+            let pure = pureImports[target]
+            guard let allowed = pure ?? projectImports[target] else {
+                return [
+                    Finding(
+                        path: file.path, line: nil,
+                        message: "the target \(target) is in neither table of imports: add it")
+                ]
+            }
+            return numbered(file.codeLines).compactMap { number, line in
+                guard let module = SwiftCode.importedModule(line), !allowed.contains(module) else { return nil }
+                let isProject = targets.contains(module) || module.hasPrefix("Nav") || isCModule(module)
+                guard pure != nil || isProject else { return nil }
+                return Finding(path: file.path, line: number, message: "\(target) must not import \(module)")
+            }
+        }
+    }
+
+    private static func isCModule(_ name: String) -> Bool {
+        name.count > 1 && name.first == "C" && name.dropFirst().first?.isUppercase == true
+    }
+
+    private static let impure = [
+        "Date(", "Date.now", "ContinuousClock", "SuspendingClock", "DispatchTime", "SystemRandomNumberGenerator",
+        ".random(", ".randomElement(", ".shuffled()", ".shuffle()", "arc4random(", "drand48(", "rand(", "random()",
+        "print(", "debugPrint(", "dump(", "puts(", "printf(", "clock_gettime(", "gettimeofday(", "time(nil", "time(&",
+        "fopen(", "O_RDONLY", "O_WRONLY", "O_RDWR", "O_CREAT", "mmap(", "pread(", "getenv(", "environ", "sleep(",
+        "usleep(", "nanosleep(", "pthread_create(", "DispatchQueue", "Task {", "Task.detached", "FileManager",
+        "FileHandle", "ProcessInfo", "stdout", "stderr", "CommandLine",
+    ]
+
+    static func purity(_ files: [SourceFile]) -> [Finding] {
+        files.filter { $0.isSwift && $0.target.map { pureImports[$0] != nil } ?? false }.flatMap { file in
+            numbered(file.codeLines).flatMap { number, line in
+                impure.filter { SwiftCode.contains($0, in: line) }.map { word in
+                    Finding(
+                        path: file.path, line: number, message: "\"\(word)\" in a target without IO, clock and chance")
+                }
+            }
+        }
+    }
+
+    private static let unsafe = ["try!", "as!", "fatalError(", "@unchecked Sendable"]
+
+    /// Crashes and unfinished work. `@unchecked Sendable` needs a reason in a comment on or above its line.
+    static func soundness(_ files: [SourceFile]) -> [Finding] {
+        files.filter { $0.isSwift && $0.target != nil && !$0.isGenerated }.flatMap { file -> [Finding] in
+            let lines = file.lines
+            return numbered(file.codeLines).flatMap { number, code -> [Finding] in
+                unsafe.filter { word in
+                    guard SwiftCode.contains(word, in: code) else { return false }
+                    let nearby = lines[max(0, number - 4)..<number]
+                    return word != "@unchecked Sendable" || !nearby.contains { $0.contains("//") }
+                }.map { Finding(path: file.path, line: number, message: "\"\($0)\" in sources") }
+            }
+        }
+    }
+
+    /// Marks of unfinished work, composed so that this file does not hold them itself.
+    private static let unfinished = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]
+
+    static func finished(_ files: [SourceFile]) -> [Finding] {
+        files.filter { !$0.isGenerated && !$0.path.hasPrefix("Tests/Fixtures/") && $0.path != "LICENSE" }.flatMap {
+            file in
+            numbered(file.lines).flatMap { number, line in
+                unfinished.filter { SwiftCode.contains($0, in: line) }.map {
+                    Finding(path: file.path, line: number, message: "\"\($0)\": finish it or leave it out")
+                }
+            }
+        }
+    }
+
+    static func commentedOutCode(_ files: [SourceFile]) -> [Finding] {
+        files.filter { $0.isSwift && !$0.isGenerated }.flatMap { file in
+            numbered(file.lines).compactMap { number, line in
+                let trimmed = line.drop { $0 == " " }
+                guard trimmed.hasPrefix("//"), !trimmed.hasPrefix("///") else { return nil }
+                let comment = trimmed.dropFirst(2).drop { $0 == " " }
+                guard looksLikeCode(comment) else { return nil }
+                return Finding(path: file.path, line: number, message: "code in a comment: \(comment)")
+            }
+        }
+    }
+
+    private static func looksLikeCode(_ comment: Substring) -> Bool {
+        if comment == "}" || comment == "{" || comment.hasSuffix(";") { return true }
+        let words = comment.split(separator: " ")
+        guard let first = words.first else { return false }
+        if ["let", "var"].contains(first), words.count > 2 {
+            return words[2] == "=" || words[1].hasSuffix(":")
+        }
+        let block: Set<Substring> = ["if", "guard", "for", "while", "switch", "func", "do", "else", "struct", "class"]
+        if block.contains(first), comment.hasSuffix("{") { return true }
+        if first == "import", words.count == 2, words[1].first?.isUppercase == true { return true }
+        // One word that is a method call: buffer.append(x), try writer.close().
+        let call = first == "try" || first == "await" || first == "return" ? words.dropFirst() : words[...]
+        guard call.count == 1, let word = call.first, word.hasSuffix(")"), let open = word.firstIndex(of: "(") else {
+            return false
+        }
+        return word[..<open].contains(".") && word.first?.isLowercase == true
+    }
+
+    static let maximumLines = 700
+
+    static func fileLength(_ files: [SourceFile]) -> [Finding] {
+        files.filter { !$0.isGenerated && isHandwritten($0.path) }.compactMap { file in
+            let count = file.lines.count - (file.text.hasSuffix("\n") ? 1 : 0)
+            guard count > maximumLines else { return nil }
+            return Finding(
+                path: file.path, line: nil,
+                message: "\(count) lines, more than \(maximumLines): which subjects are in it?")
+        }
+    }
+
+    private static func isHandwritten(_ path: String) -> Bool {
+        [".swift", ".c", ".h", ".proto", ".py", ".md", ".yaml"].contains { path.hasSuffix($0) }
+    }
+
+    /// Machine paths and package registries have no place here. Composed for the same reason as above.
+    private static let foreign = [
+        "/wo" + "rk/", "pypi" + ".org", "pythonhosted" + ".org", "deb.debian" + ".org", "archive.ubuntu" + ".com",
+        "registry." + "npmjs", "index.crates" + ".io", "proxy.golang" + ".org",
+    ]
+
+    static func foreignWords(_ files: [SourceFile]) -> [Finding] {
+        files.flatMap { file in
+            numbered(file.lines).flatMap { number, line in
+                foreign.filter { line.contains($0) }.map {
+                    Finding(
+                        path: file.path, line: number, message: "\"\($0)\" belongs to one machine, not to the project")
+                }
+            }
+        }
+    }
+
+    private static let topLevel: Set<String> = [
+        "Package.swift", "Sources", "Proto", "Tests", "launch", "README.md", "LICENSE",
+    ]
+
+    /// What is visible at the top, and what must never be committed anywhere.
+    static func layout(_ paths: [String]) -> [Finding] {
+        let visible = Set(paths.map { String($0.split(separator: "/")[0]) }).filter { !$0.hasPrefix(".") }
+        let unknown = visible.subtracting(topLevel).sorted().map {
+            Finding(path: $0, line: nil, message: "not a name of the top level")
+        }
+        let built = paths.filter { path in
+            let parts = path.split(separator: "/")
+            return parts.contains { $0 == ".build" || $0 == "__pycache__" || $0 == ".venv" || $0 == "Package.resolved" }
+                || [".o", ".a", ".so", ".pyc"].contains { path.hasSuffix($0) }
+        }
+        return unknown + built.map { Finding(path: $0, line: nil, message: "a product of a build is committed") }
+    }
+
+    private static func numbered(_ lines: [Substring]) -> [(Int, Substring)] {
+        lines.enumerated().map { ($0 + 1, $1) }
+    }
+}
