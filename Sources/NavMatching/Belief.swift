@@ -21,7 +21,9 @@ struct Place {
     var forward = 0.0
     /// Log probability of the most probable history that ends here, relative to the best of all.
     var best = 0.0
-    /// The place before in that history.
+    /// The place's number when the belief was made; it stays when others are dropped later.
+    var node = 0
+    /// The ``node`` before in that history.
     var parent = Belief.noParent
     /// The stretches driven since, in the step's pool.
     var stretches = 0..<0
@@ -47,10 +49,12 @@ struct Belief {
     static let noParent = -1
 
     var places: ContiguousArray<Place> = []
-    /// The possibility of being on no mapped road; its number as a parent is the count of places.
+    /// The possibility of being on no mapped road.
     var offRoadForward = 0.0
     var offRoadBest = 0.0
     var offRoadParent = Belief.noParent
+    /// Its number, the count of places when the belief was made.
+    var offRoadNode = 0
 
     /// Places less likely than this share of everything are forgotten: e^-20.
     static let negligible = -20.0
@@ -62,6 +66,12 @@ struct Belief {
         places.indices.max {
             places[$0].forward < places[$1].forward || places[$0].forward == places[$1].forward && $0 > $1
         }
+    }
+
+    /// Gives the places their numbers.
+    mutating func number() {
+        for index in places.indices { places[index].node = index }
+        offRoadNode = places.count
     }
 
     /// Makes the probabilities sum to one and forgets the negligible.

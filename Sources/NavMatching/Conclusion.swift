@@ -27,7 +27,7 @@ struct Conclusion {
             isHeld: false)
         guard let best = order.first else { return result }
         let place = belief.places[best]
-        result.confidence = min(exp(place.forward), 1)
+        result.confidence = min(belief.places.reduce(0) { $1.edge == place.edge ? $0 + exp($1.forward) : $0 }, 1)
         guard onRoadProbability >= offRoad else {
             result.state = .offRoad
             return result

@@ -30,7 +30,7 @@ public struct MatcherConfig: Sendable, Hashable {
     public var jumpLog = -20.0
     /// Log probability that a fix tells nothing of where the vehicle is (a reflection, an old position sent again).
     public var outlierLog = -7.0
-    /// Places that are kept at most for the case that the fix tells nothing.
+    /// Places that are kept for the case that the fix tells nothing; at most 16.
     public var maximumHeld = 4
     /// How many fixes in a row may tell nothing before a place is given up, unless ``maximumHoldTime`` has not yet passed.
     public var maximumHolds = 3

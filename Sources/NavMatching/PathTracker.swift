@@ -59,9 +59,9 @@ public struct PathTracker: Sendable {
         var alive = PathTracker.mask(of: newest)
         var index = steps.count - 1
         while index > firstKept {
-            var parents: UInt32 = 0
-            for (number, node) in steps[index].nodes.enumerated() where alive & 1 << UInt32(number) != 0 {
-                if let parent = node.parent { parents |= 1 << UInt32(parent) }
+            var parents: UInt64 = 0
+            for (number, node) in steps[index].nodes.enumerated() where alive & 1 << UInt64(number) != 0 {
+                if let parent = node.parent { parents |= 1 << UInt64(parent) }
             }
             index -= 1
             alive = parents
@@ -106,8 +106,8 @@ public struct PathTracker: Sendable {
         }
     }
 
-    private static func mask(of step: MatchStep) -> UInt32 {
-        UInt32(truncatingIfNeeded: (UInt64(1) << UInt64(min(step.nodes.count, 32))) - 1)
+    private static func mask(of step: MatchStep) -> UInt64 {
+        step.nodes.count < 64 ? (1 << UInt64(step.nodes.count)) - 1 : .max
     }
 
     private static func bestNode(of step: MatchStep) -> Int? {

@@ -39,6 +39,7 @@ struct Transition {
         belief.offRoadForward = config.enteringLog + config.offRoadLog
         belief.offRoadBest = belief.offRoadForward
         belief.normalise()
+        belief.number()
         return belief
     }
 
@@ -64,6 +65,7 @@ struct Transition {
         }
         hold(before, &after, fix)
         after.normalise()
+        after.number()
         return after
     }
 
@@ -96,7 +98,8 @@ struct Transition {
                 $0 != opposite && search.candidate(on: $0) != nil
             }
         }
-        let places = ContiguousArray(hits.prefix(min(config.maximumCandidates, 31)).map { Place($0, origin: origin) })
+        let places = ContiguousArray(
+            hits.prefix(min(max(config.maximumCandidates, 0), 31)).map { Place($0, origin: origin) })
         search.setCandidates(places.lazy.map(\.edge))
         return places
     }
@@ -109,7 +112,7 @@ struct Transition {
             onRoad.add(place.forward)
             if best == Belief.noParent || place.best > before.places[best].best { best = index }
         }
-        let offRoad = before.places.count
+        let offRoad = before.offRoadNode
         let share = log(Double(max(after.places.count, 1)))
         for index in after.places.indices {
             sums[index].add(before.offRoadForward + config.enteringLog - share)
@@ -118,7 +121,7 @@ struct Transition {
             after.places[index].parent = offRoad
             if best != Belief.noParent, before.places[best].best + config.jumpLog - share > after.places[index].best {
                 after.places[index].best = before.places[best].best + config.jumpLog - share
-                after.places[index].parent = best
+                after.places[index].parent = before.places[best].node
             }
         }
         var sum = LogSum()
@@ -129,7 +132,7 @@ struct Transition {
         after.offRoadParent = offRoad
         if best != Belief.noParent, before.places[best].best + config.leavingLog > after.offRoadBest {
             after.offRoadBest = before.places[best].best + config.leavingLog
-            after.offRoadParent = best
+            after.offRoadParent = before.places[best].node
         }
         after.offRoadBest += config.offRoadLog
     }
@@ -156,7 +159,7 @@ struct Transition {
                 let distance = after.places[target].offset - place.offset
                 if distance >= -movement.backwardTolerance {
                     let log = movement.log(distance: distance, uTurns: 0)
-                    if improve(&after, target, place, source, log, state: place.state), recordsPath {
+                    if improve(&after, target, place, log, state: place.state), recordsPath {
                         stretches.append(
                             Stretch(edge: place.edge, from: place.offset, to: after.places[target].offset))
                         after.places[target].stretches = (stretches.count - 1)..<stretches.count
@@ -166,7 +169,7 @@ struct Transition {
             if let opposite = graph.opposite(place.edge), let target = search.candidate(on: opposite) {
                 let mirrored = length - after.places[target].offset
                 let log = movement.log(distance: abs(mirrored - place.offset), uTurns: 1) + hint(opposite)
-                if improve(&after, target, place, source, log, state: opposite.rawValue), recordsPath {
+                if improve(&after, target, place, log, state: opposite.rawValue), recordsPath {
                     let turn = min(max(mirrored, place.offset), length)
                     stretches.append(Stretch(edge: place.edge, from: place.offset, to: turn))
                     stretches.append(
@@ -182,7 +185,7 @@ struct Transition {
                 let distance = reach.distance + after.places[target].offset
                 let log =
                     movement.log(distance: distance, uTurns: reach.uTurns) + hint(after.places[target].edge)
-                if improve(&after, target, place, source, log, state: reach.state), recordsPath {
+                if improve(&after, target, place, log, state: reach.state), recordsPath {
                     record(reach, from: place, length: length, metric.turns, &after.places[target])
                 }
             }
@@ -192,7 +195,7 @@ struct Transition {
     /// The most probable places once more, as they were, for the case that the fix tells nothing.
     private mutating func hold(_ before: Belief, _ after: inout Belief, _ fix: Fix) {
         rank(before)
-        for source in order.prefix(config.maximumHeld) {
+        for source in order.prefix(min(max(config.maximumHeld, 0), 16)) {
             var place = before.places[source]
             guard
                 place.holds < config.maximumHolds
@@ -201,7 +204,7 @@ struct Transition {
             place.holds += 1
             place.forward += config.outlierLog
             place.best += config.outlierLog
-            place.parent = source
+            place.parent = place.node
             place.distance = Geodesy.distance(fix.coordinate, place.coordinate)
             stretches.append(Stretch(edge: place.edge, from: place.offset, to: place.offset))
             place.stretches = (stretches.count - 1)..<stretches.count
@@ -218,12 +221,12 @@ struct Transition {
 
     /// Adds a way to a place; true when it is the most probable so far.
     private mutating func improve(
-        _ after: inout Belief, _ target: Int, _ place: Place, _ source: Int, _ log: Double, state: TurnState
+        _ after: inout Belief, _ target: Int, _ place: Place, _ log: Double, state: TurnState
     ) -> Bool {
         sums[target].add(place.forward + log)
         guard place.best + log > after.places[target].best else { return false }
         after.places[target].best = place.best + log
-        after.places[target].parent = source
+        after.places[target].parent = place.node
         after.places[target].state = state
         return true
     }

@@ -1,3 +1,4 @@
+import NavGeo
 import NavMap
 import NavMatching
 import NavRouting
@@ -82,5 +83,46 @@ struct PathTests {
         for fix in fixes[1...] { _ = matcher.match(fix) }
         matcher.reset()
         #expect(matcher.match(fixes[0]) == first)
+    }
+
+    @Test("any sequence of fixes, with roads that come and go, is answered with finite numbers", arguments: 1...4)
+    func anything(seed: UInt64) throws {
+        let roads = ["ABCD", "EFGH", "IJKL", "AEI", "BFJ", "CGK", "DHL"]
+        let drawing = """
+            A---B---C---D
+            |   |   |   |
+            E---F---G---H
+            |   |   |   |
+            I---J---K---L
+            """
+        let maps = [
+            try DrawnMap(drawing, scale: 20, roads: roads),
+            try DrawnMap(drawing, scale: 20, roads: roads, skipping: ["F"]),
+            try DrawnMap(drawing, scale: 20, roads: roads, mapVersion: "next"),
+        ]
+        var random = SeededNoise(seed: seed)
+        var matcher = StreamingMatcher(metric: maps[0].metric, recordsPath: true)
+        var tracker = PathTracker(window: 8)
+        var segments: [DrivenSegment] = []
+        var seconds = 0.0
+        for count in 0..<2_000 {
+            if count % 97 == 96 { matcher.adopt(maps[(count / 97) % 3].metric) }
+            seconds += random.next() * 2 + 1.5
+            let reach = abs(random.next()) > 2.2 ? 3_000.0 : 60
+            var fix = maps[0].fix(
+                seconds, maps[0].coordinate("G", east: random.next() * reach, north: random.next() * reach),
+                speed: random.next() > 0 ? random.next() * 10 : nil, course: random.next() > 0 ? random.next() * 4 : nil
+            )
+            fix.horizontalSigma = random.next() > 0 ? random.next() * 20 : nil
+            let answer = matcher.match(fix)
+            if let step = matcher.step { segments += tracker.append(step) }
+            guard answer.state != .unusable else { continue }
+            let sum = answer.candidates.reduce(answer.offRoadProbability) { $0 + $1.probability }
+            #expect(abs(sum - 1) < 1e-6)
+            #expect(answer.confidence.isFinite && answer.coordinate.isValid)
+            #expect(answer.candidates.count <= 16)
+        }
+        segments += tracker.finish()
+        #expect(!segments.isEmpty)
     }
 }

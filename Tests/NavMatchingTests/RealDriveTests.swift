@@ -118,7 +118,7 @@ struct RealDriveTests {
         }
         // An offline matcher that sees the whole drive reaches 0.040 pooled and 0.0007 in the median.
         #expect(fractions.count == 158)
-        #expect(wrong / length <= 0.05)
+        #expect(wrong / length <= 0.045)
         #expect(fractions.sorted()[fractions.count / 2] <= 0.003)
     }
 
