@@ -84,7 +84,7 @@ public final class RoadGraph: Sendable {
 
     /// Joins tiles to a graph. A tile given twice counts once.
     ///
-    /// Takes time in proportion to the tiles' edges: some 10 ms for 100,000.
+    /// Takes time in proportion to the tiles' edges: some 30 ms for 100,000.
     public init(tiles: [RoadTile], mapVersion: String) {
         let assembly = GraphAssembly(tiles)
         self.tiles = assembly.tiles

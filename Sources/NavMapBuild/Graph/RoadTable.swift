@@ -45,7 +45,8 @@ struct RoadTable: Sendable {
             ways.append(contentsOf: piece.ways)
             exitReferences.append(contentsOf: piece.exitReferences)
             for road in piece.ways.indices {
-                forward.append(piece.forward[road] == RoadTable.none ? RoadTable.none : numbers[Int(piece.forward[road])])
+                forward.append(
+                    piece.forward[road] == RoadTable.none ? RoadTable.none : numbers[Int(piece.forward[road])])
                 backward.append(
                     piece.backward[road] == RoadTable.none ? RoadTable.none : numbers[Int(piece.backward[road])])
             }
