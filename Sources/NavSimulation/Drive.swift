@@ -84,9 +84,11 @@ public struct Drive: Sendable {
             let duration = length / mean
             while Double(sample) / rate <= time + duration {
                 let share = duration > 0 ? (Double(sample) / rate - time) / duration : 0
+                // Under constant acceleration the place is the integral of the speed; `mean` differs where it is the least.
+                let gain = (second.speed - first.speed) / (2 * mean)
                 states.append(
                     state(
-                        at: first.offset + length * share, time: Double(sample) / rate,
+                        at: first.offset + length * (share + gain * share * (share - 1)), time: Double(sample) / rate,
                         speed: first.speed + (second.speed - first.speed) * share))
                 sample += 1
             }
