@@ -16,7 +16,8 @@ struct RoadGraphTests {
         D---E---F
         """
     static let ways: KeyValuePairs<String, [String: String]> = [
-        "AB": road, "BC": road, "AD": road, "CF": road, "DE": ["highway": "primary"], "EF": ["highway": "motorway_link"],
+        "AB": road, "BC": road, "AD": road, "CF": road, "DE": ["highway": "primary"],
+        "EF": ["highway": "motorway_link"],
     ]
 
     @Test("a map across tiles and layers joins to the graph of its drawing", arguments: [0, 1, 2])
@@ -148,7 +149,8 @@ struct RoadGraphTests {
             let shape = graph.shape(of: edge)
             #expect(graph.position(at: 0, of: edge).coordinate == shape[0].coordinate)
             #expect(
-                graph.position(at: Double(graph.edgeLengths[number]), of: edge).coordinate == shape[shape.count - 1].coordinate)
+                graph.position(at: Double(graph.edgeLengths[number]), of: edge).coordinate
+                    == shape[shape.count - 1].coordinate)
             let length = Double(graph.edgeLengths[number])
             for share in [0.2, 0.5, 0.9] {
                 let (place, _, segment) = graph.position(at: length * share, of: edge)

@@ -123,7 +123,8 @@ struct RoadTileTests {
     func longPath() throws {
         var content = TestTiles.content()
         content.prohibitedPaths.append(
-            Array(repeating: EdgeReference(tailNodeID: 1, headNodeID: 2, wayID: 100), count: TileLayout.longestPath + 1))
+            Array(repeating: EdgeReference(tailNodeID: 1, headNodeID: 2, wayID: 100), count: TileLayout.longestPath + 1)
+        )
         #expect(try TestTiles.tile(TileEncoder.encode(content)).prohibitedPathCount == 1)
     }
 
@@ -138,7 +139,10 @@ struct RoadTileTests {
     @Test("tile and edge names pack and unpack")
     func names() throws {
         for layer in RoadLayer.allCases {
-            for place in [TestPlaces.insideTiles, Coordinate(latitude: -85, longitude: 180), Coordinate(latitude: 85, longitude: -180)] {
+            for place in [
+                TestPlaces.insideTiles, Coordinate(latitude: -85, longitude: 180),
+                Coordinate(latitude: 85, longitude: -180),
+            ] {
                 let id = RoadTileID(layer: layer, containing: place)
                 #expect(RoadTileID(rawValue: id.rawValue) == id && id.layer == layer)
                 #expect(id.tile == TileID(containing: place, zoom: layer.zoom))
@@ -151,7 +155,8 @@ struct RoadTileTests {
         #expect(RoadTileID(rawValue: 64 << 12) == nil)
         #expect(TestTiles.id.path.hasPrefix("12/2331/") && TestTiles.id.path.hasSuffix(".road"))
         let graph = RoadGraph(tiles: [try TestTiles.tile(TestTiles.bytes())], mapVersion: "")
-        for raw in [0, UInt64.max, UInt64(TestTiles.id.rawValue) << 32 | 3, UInt64(TestTiles.neighbour.rawValue) << 32] {
+        for raw in [0, UInt64.max, UInt64(TestTiles.id.rawValue) << 32 | 3, UInt64(TestTiles.neighbour.rawValue) << 32]
+        {
             #expect(graph.edge(EdgeKey(rawValue: raw)) == nil)
         }
     }

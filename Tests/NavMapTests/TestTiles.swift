@@ -21,9 +21,11 @@ enum TestTiles {
                 exitReference: "7a"),
         ]
         let outside = FixedCoordinate(
-            Coordinate(latitude: TestPlaces.insideTiles.latitude, longitude: neighbour.tile.northWest.longitude + 0.001))
+            Coordinate(latitude: TestPlaces.insideTiles.latitude, longitude: neighbour.tile.northWest.longitude + 0.001)
+        )
         content.externalNodes = [
-            TileContent.ExternalNode(osmID: 3, position: outside), TileContent.ExternalNode(osmID: 4, position: outside),
+            TileContent.ExternalNode(osmID: 3, position: outside),
+            TileContent.ExternalNode(osmID: 4, position: outside),
         ]
         content.shapePoints = [
             .init(osmID: 1, position: position(0, 0)), .init(osmID: 11, position: position(100, 50)),

@@ -8,7 +8,9 @@ import Testing
 @Suite("The router is exact")
 struct ExactnessTests {
     /// To repeat one: `RandomMap(seed:)` with the number in the failure's message.
-    @Test("on random towns its cost is plain Dijkstra's and its path may be driven", arguments: 1...150 as ClosedRange<UInt64>)
+    @Test(
+        "on random towns its cost is plain Dijkstra's and its path may be driven",
+        arguments: 1...150 as ClosedRange<UInt64>)
     func randomTowns(seed: UInt64) throws {
         let map = try RandomMap(seed: seed)
         try Self.compare(map.graph, pairs: 25, seed: seed, comment: "RandomMap(seed: \(seed))") { map.place(&$0) }
@@ -18,7 +20,9 @@ struct ExactnessTests {
     func randomTownsWithTruck(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 8)
         let profile = VehicleProfile(kind: .truck, avoid: [.motorways, .unpaved])
-        try Self.compare(map.graph, profile: profile, pairs: 15, seed: seed, comment: "RandomMap(seed: \(seed), size: 8)") {
+        try Self.compare(
+            map.graph, profile: profile, pairs: 15, seed: seed, comment: "RandomMap(seed: \(seed), size: 8)"
+        ) {
             map.place(&$0)
         }
     }
@@ -78,7 +82,8 @@ struct ExactnessTests {
             let path = try route.edges.map { try #require(graph.edge($0.key), comment) }
             #expect(plain.isDrivable(path), comment)
             #expect(
-                plain.cost(path, from: route.edges[0].startOffset, to: route.edges[path.count - 1].endOffset) == best, comment)
+                plain.cost(path, from: route.edges[0].startOffset, to: route.edges[path.count - 1].endOffset) == best,
+                comment)
             RouteInvariants.check(route, graph, comment)
             #expect(router.route(request, workspace: SearchWorkspace()) == outcome, comment)
         }

@@ -28,7 +28,8 @@ struct MissingTilesTests {
             let tile = try map.tile(.local, at: missing)
             let router = Router(graph: map.graph(without: [tile]))
             let request = RouteRequest(waypoints: [
-                Waypoint(try map.position(between: "A", "B", at: 0.1)), Waypoint(try map.position(between: "C", "D", at: 0.9)),
+                Waypoint(try map.position(between: "A", "B", at: 0.1)),
+                Waypoint(try map.position(between: "C", "D", at: 0.9)),
             ])
             let outcome = router.route(request, workspace: SearchWorkspace())
             if missing == "B" || tags == road {
@@ -85,10 +86,14 @@ struct MissingTilesTests {
     }
 
     /// To repeat one: `RandomMap(seed:size:gridMetres:)` with the number in the failure's message.
-    @Test("with tiles missing the answer is that of all tiles, or which tiles to load", arguments: 1...120 as ClosedRange<UInt64>)
+    @Test(
+        "with tiles missing the answer is that of all tiles, or which tiles to load",
+        arguments: 1...120 as ClosedRange<UInt64>)
     func randomTowns(seed: UInt64) throws {
         let map = try RandomMap(seed: seed, size: 7, gridMetres: 150)
-        try Self.compare(map.tiles, map.graph, seed: seed, rounds: 40, comment: "RandomMap(seed: \(seed), size: 7, 150)") {
+        try Self.compare(
+            map.tiles, map.graph, seed: seed, rounds: 40, comment: "RandomMap(seed: \(seed), size: 7, 150)"
+        ) {
             map.place(&$0)
         }
     }
@@ -113,9 +118,10 @@ struct MissingTilesTests {
             let full = all.route(request, workspace: SearchWorkspace())
             guard case .found(let best) = full else { continue }
             // What the places are put on stays: where to start is not a question of routes.
-            let kept = Set(request.waypoints.flatMap { waypoint in
-                graph.edges(near: waypoint.coordinate, radius: 250).compactMap { graph.key(of: $0.edge).tile }
-            })
+            let kept = Set(
+                request.waypoints.flatMap { waypoint in
+                    graph.edges(near: waypoint.coordinate, radius: 250).compactMap { graph.key(of: $0.edge).tile }
+                })
             let loaded = tiles.filter { kept.contains($0.id) || random.uniform() < 0.6 }
             let partial = Router(graph: RoadGraph(tiles: loaded, mapVersion: graph.mapVersion))
             switch partial.route(request, workspace: SearchWorkspace()) {
@@ -135,7 +141,8 @@ struct MissingTilesTests {
 
     /// Loading what is asked for leads to the route in a few steps.
     private static func converges(
-        _ request: RouteRequest, _ best: Route, _ tiles: [RoadTile], _ loaded: [RoadTileID], _ version: String, _ comment: Comment
+        _ request: RouteRequest, _ best: Route, _ tiles: [RoadTile], _ loaded: [RoadTileID], _ version: String,
+        _ comment: Comment
     ) throws {
         var loaded = Set(loaded)
         for _ in 0...tiles.count {

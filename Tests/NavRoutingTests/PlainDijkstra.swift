@@ -44,14 +44,18 @@ struct PlainDijkstra {
     }
 
     /// The least cost between two places, ms; nil when they are not connected.
-    func leastCost(from origin: (edge: EdgeIndex, offset: Double), to goal: (edge: EdgeIndex, offset: Double)) -> UInt64? {
+    func leastCost(from origin: (edge: EdgeIndex, offset: Double), to goal: (edge: EdgeIndex, offset: Double))
+        -> UInt64?
+    {
         guard metric.allows(origin.edge), metric.allows(goal.edge) else { return nil }
         var best: UInt64?
         if origin.edge == goal.edge, goal.offset >= origin.offset {
             best = UInt64(part(origin.edge, from: origin.offset, to: goal.offset))
         }
         let last = UInt64(part(goal.edge, from: 0, to: goal.offset))
-        var distances: [[EdgeIndex]: UInt64] = [[origin.edge]: UInt64(part(origin.edge, from: origin.offset, to: .infinity))]
+        var distances: [[EdgeIndex]: UInt64] = [
+            [origin.edge]: UInt64(part(origin.edge, from: origin.offset, to: .infinity))
+        ]
         var queue = SortedQueue()
         queue.insert([origin.edge], distances[[origin.edge]] ?? 0)
         while let (history, cost) = queue.removeLeast() {
@@ -87,7 +91,8 @@ struct PlainDijkstra {
         }
         let closed: RoadFlags = [.destinationOnly, .privateAccess]
         let enters =
-            graph.traits(of: first).flags.isDisjoint(with: closed) && !graph.traits(of: second).flags.isDisjoint(with: closed)
+            graph.traits(of: first).flags.isDisjoint(with: closed)
+            && !graph.traits(of: second).flags.isDisjoint(with: closed)
         let seconds = metric.turnDuration(from: first, to: second) + (enters ? CostModel.restrictedEntryPenalty : 0)
         return UInt32((seconds * 1_000).rounded())
     }

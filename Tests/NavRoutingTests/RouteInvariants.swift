@@ -46,7 +46,9 @@ enum RouteInvariants {
     }
 
     /// The nodes of a piece's segments follow each other on the edge's shape, and its points lie between them.
-    private static func checkSegments(of piece: RouteEdge, _ index: Int, _ route: Route, _ shape: EdgeShape, _ comment: Comment) {
+    private static func checkSegments(
+        of piece: RouteEdge, _ index: Int, _ route: Route, _ shape: EdgeShape, _ comment: Comment
+    ) {
         var place: Int?
         for point in piece.coordinates.lowerBound..<piece.coordinates.upperBound {
             let segment = route.segments[point]
@@ -65,7 +67,8 @@ enum RouteInvariants {
             let length = Geodesy.distance(shape[at].coordinate, shape[at + 1].coordinate)
             for end in [route.coordinates[point], route.coordinates[point + 1]] {
                 let detour =
-                    Geodesy.distance(shape[at].coordinate, end) + Geodesy.distance(end, shape[at + 1].coordinate) - length
+                    Geodesy.distance(shape[at].coordinate, end) + Geodesy.distance(end, shape[at + 1].coordinate)
+                    - length
                 #expect(detour < 0.02, comment)
             }
         }

@@ -15,7 +15,9 @@ public struct RandomMap: Sendable {
     public let bounds: BoundingBox
 
     /// Draws a town of `size` × `size` crossings, around a corner of tiles in all layers unless told otherwise.
-    public init(seed: UInt64, size: Int = 6, gridMetres: Double = 120, centre: Coordinate = TestPlaces.everyTileCorner) throws {
+    public init(seed: UInt64, size: Int = 6, gridMetres: Double = 120, centre: Coordinate = TestPlaces.everyTileCorner)
+        throws
+    {
         var random = SeededRandom(seed: seed)
         var data = OSMDataBuilder()
         let frame = LocalFrame(origin: centre)
@@ -29,7 +31,8 @@ public struct RandomMap: Sendable {
                 if random.uniform() < 0.08 { tags["highway"] = "turning_circle" }
                 if random.uniform() < 0.1 { tags["highway"] = "traffic_signals" }
                 data.addNode(
-                    id: RandomMap.node(row, column, size), position: FixedCoordinate(frame.coordinate(of: point)), tags: tags)
+                    id: RandomMap.node(row, column, size), position: FixedCoordinate(frame.coordinate(of: point)),
+                    tags: tags)
             }
         }
         let streets = RandomMap.addStreets(to: &data, size, &random)
@@ -55,7 +58,8 @@ public struct RandomMap: Sendable {
 
     private static func node(_ row: Int, _ column: Int, _ size: Int) -> Int64 { Int64(1 + row * size + column) }
 
-    private static func addStreets(to data: inout OSMDataBuilder, _ size: Int, _ random: inout SeededRandom) -> [Street] {
+    private static func addStreets(to data: inout OSMDataBuilder, _ size: Int, _ random: inout SeededRandom) -> [Street]
+    {
         let ranks = ["primary", "secondary", "residential", "residential", "living_street", "trunk"]
         var streets: [Street] = []
         for row in 0..<size {
@@ -66,7 +70,8 @@ public struct RandomMap: Sendable {
                     let kind = random.uniform()
                     if kind < 0.15 { tags["oneway"] = "yes" } else if kind < 0.3 { tags["oneway"] = "-1" }
                     if random.uniform() < 0.06 { tags["access"] = random.uniform() < 0.5 ? "private" : "destination" }
-                    let street = Street(id: Int64(1_000 + streets.count), first: (row, column), second: (toRow, toColumn))
+                    let street = Street(
+                        id: Int64(1_000 + streets.count), first: (row, column), second: (toRow, toColumn))
                     data.addWay(
                         id: street.id, nodes: [node(row, column, size), node(toRow, toColumn, size)], tags: tags)
                     streets.append(street)
@@ -98,7 +103,8 @@ public struct RandomMap: Sendable {
                 members.append((.way, second.id, "via"))
                 members.append((.way, third.id, "to"))
             }
-            data.addRelation(id: Int64(number + 1), members: members, tags: ["type": "restriction", "restriction": kind])
+            data.addRelation(
+                id: Int64(number + 1), members: members, tags: ["type": "restriction", "restriction": kind])
         }
     }
 }
