@@ -79,21 +79,22 @@ let package = Package(
         library("NavMapBuild", ["NavGeo", "NavMap", "CZlib", "CCrypto"]),
 
         // IO shells: where the two columns meet.
+        library("NavConfig", [yams]),
         library(
             "NavNodes",
             [
-                "NavBus", "NavMessages", "NavBag", "NavGNSS",
+                "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
-                logging, yams,
+                argumentParser, logging,
             ]),
-        library("NavLaunch", ["CSpawn", yams]),
+        library("NavLaunch", ["CSpawn", "NavConfig", yams]),
 
-        executable("navigation-node", ["NavNodes", argumentParser]),
-        executable("gnss-node", ["NavNodes", argumentParser]),
+        executable("navigation-node", ["NavConfig", "NavNodes", argumentParser]),
+        executable("gnss-node", ["NavConfig", "NavNodes", argumentParser]),
         executable(
             "navbus",
             [
-                "NavNodes", "NavLaunch", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
+                "NavNodes", "NavLaunch", "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 argumentParser,
             ]),
@@ -109,8 +110,8 @@ let package = Package(
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTestSupport"]),
         tests("NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavTestSupport"]),
-        tests("NavMatchingTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavTestSupport"]),
         tests("NavSimulationTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
+        tests("NavMatchingTests", ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavTestSupport"]),
         tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
         tests(
             "NavNavigatorTests",
@@ -119,6 +120,7 @@ let package = Package(
         tests("NavBusTests", ["NavBus", "CZeroMQ"]),
         tests("NavBagTests", ["NavBag"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
+        tests("NavConfigTests", ["NavConfig"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe"]),
         tests("NavNodesTests", ["NavNodes", "NavBus", "NavMessages", "NavGeo", "NavNavigator", "NavTestSupport"]),
         tests("TidyTests", []),

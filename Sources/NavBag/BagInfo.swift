@@ -68,13 +68,17 @@ extension MCAPReader {
                 channel: channel, schemaName: schema?.name ?? "", schemaEncoding: schema?.encoding ?? "",
                 messageCount: index.tallies[channel.id]?.count, timeRange: times[channel.id])
         }
-        let chunks = index.spans.filter { $0.kind != .bare }
-        let packings = Set(chunks.map(\.compression)).sorted().map { name in
-            let same = chunks.filter { $0.compression == name }
-            return BagInfo.Packing(
-                compression: name, chunkCount: same.count,
-                compressedBytes: same.reduce(0) { $0 &+ UInt64($1.compressedSize) },
-                uncompressedBytes: same.reduce(0) { $0 &+ UInt64($1.uncompressedSize) })
+        // In one pass: a bag may name as many compressions as it has chunks.
+        var sums: [String: (chunks: Int, packed: UInt64, unpacked: UInt64)] = [:]
+        for span in index.spans where span.kind != .bare {
+            let sum = sums[span.compression] ?? (0, 0, 0)
+            sums[span.compression] = (
+                sum.chunks + 1, sum.packed &+ UInt64(span.compressedSize), sum.unpacked &+ UInt64(span.uncompressedSize)
+            )
+        }
+        let packings = sums.sorted { $0.key < $1.key }.map { name, sum in
+            BagInfo.Packing(
+                compression: name, chunkCount: sum.chunks, compressedBytes: sum.packed, uncompressedBytes: sum.unpacked)
         }
         return BagInfo(
             header: header, fileBytes: source.count, origin: index.origin, messageCount: index.messageCount,

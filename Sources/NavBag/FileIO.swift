@@ -49,7 +49,7 @@ public final class MappedFile: ByteSource, Sendable {
 }
 
 /// Appends to a file with `write(2)`. The file closes when the last reference goes.
-public final class FileSink: ByteSink {
+public final class FileSink: ByteSink, Sendable {
     /// The path as it was given.
     public let path: String
     private let descriptor: Int32

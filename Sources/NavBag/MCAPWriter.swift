@@ -31,6 +31,9 @@ public struct MCAPWriter<Sink: ByteSink> {
     private var chunk: ChunkBuilder
     private var schemas: [BagSchema] = []
     private var channels: [BagChannel] = []
+    /// Ids by what is defined, the id in the key left at 0.
+    private var schemaIDs: [BagSchema: UInt16] = [:]
+    private var channelIDs: [BagChannel: UInt16] = [:]
     private let chunkIndexes = RecordBuffer()
     private let attachmentIndexes = RecordBuffer()
     private let metadataIndexes = RecordBuffer()
@@ -63,15 +66,15 @@ public struct MCAPWriter<Sink: ByteSink> {
     /// - Throws: ``BagError/Code/limitExceeded`` for the 65,536th schema or one over the record limit.
     public mutating func addSchema(name: String, encoding: String, data: [UInt8]) throws(BagError) -> UInt16 {
         try checkOpen()
-        if let known = schemas.first(where: { $0.name == name && $0.encoding == encoding && $0.data == data }) {
-            return known.id
-        }
+        let key = BagSchema(id: 0, name: name, encoding: encoding, data: data)
+        if let known = schemaIDs[key] { return known }
         guard schemas.count < Int(UInt16.max) else {
             throw BagError(.limitExceeded, "a bag holds at most 65535 schemas")
         }
         try checkSize(name.utf8.count + encoding.utf8.count + data.count, "the schema \(name)")
         let schema = BagSchema(id: UInt16(schemas.count + 1), name: name, encoding: encoding, data: data)
         schemas.append(schema)
+        schemaIDs[key] = schema.id
         try definition(size: data.count) { $0.append(schema) }
         statistics.schemaCount += 1
         return schema.id
@@ -93,12 +96,9 @@ public struct MCAPWriter<Sink: ByteSink> {
         guard Int(schemaID) <= schemas.count else {
             throw BagError(.invalidArgument, "the channel \(topic) names schema \(schemaID), which was never added")
         }
-        if let known = channels.first(where: {
-            $0.topic == topic && $0.schemaID == schemaID && $0.messageEncoding == messageEncoding
-                && $0.metadata == metadata
-        }) {
-            return known.id
-        }
+        let key = BagChannel(
+            id: 0, schemaID: schemaID, topic: topic, messageEncoding: messageEncoding, metadata: metadata)
+        if let known = channelIDs[key] { return known }
         guard channels.count < Int(UInt16.max) else {
             throw BagError(.limitExceeded, "a bag holds at most 65535 channels")
         }
@@ -110,6 +110,7 @@ public struct MCAPWriter<Sink: ByteSink> {
             id: UInt16(channels.count + 1), schemaID: schemaID, topic: topic, messageEncoding: messageEncoding,
             metadata: metadata)
         channels.append(channel)
+        channelIDs[key] = channel.id
         try definition(size: size) { $0.append(channel) }
         statistics.channelCount += 1
         statistics.messageCounts.append(0)

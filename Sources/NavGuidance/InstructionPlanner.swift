@@ -8,7 +8,7 @@ struct StepAnnouncements: Sendable, Equatable {
     var start: Double
     /// The speed expected before the maneuver, m/s.
     var expectedSpeed: Double
-    /// "…, far": nil for none.
+    /// The first announcement; nil for none.
     var far: InstructionTiming.Lead?
     /// Nil for a maneuver that is only told when it is there.
     var prepare: InstructionTiming.Lead?
@@ -46,7 +46,7 @@ struct InstructionPlanner {
         let timing = options.timing
         let speed = expectedSpeed(before: next)
         let leads = speed >= timing.fastSpeed ? timing.fast : timing.ordinary
-        let isQuiet = next.type == .newName || next.type == .notification
+        let isQuiet = next.type == .newName || next.type == .notification || next.type == .merge
         let isArrival = next.type == .arrive
         let clear = max(next.routeOffset - max(next.unambiguousOffset, own.endOffset), 12)
         return StepAnnouncements(
@@ -105,8 +105,9 @@ struct InstructionPlanner {
                 components += shields(road.destinationReferences)
                 components += list(road.destinations.prefix(2).map { .text($0) })
             } else {
-                if !road.name.isEmpty { components.append(.text(road.name)) }
-                components += shields(road.references)
+                let name: [BannerComponent] = road.name.isEmpty ? [] : [.text(road.name)]
+                let numbers = shields(road.references.filter { $0 != road.name })
+                components += road.prefersReference ? numbers + name : name + numbers
             }
             if components.isEmpty || components.count == 2 && !maneuver.exitNumber.isEmpty {
                 components.append(.text(text(maneuver, isThere: false)))

@@ -28,7 +28,10 @@ public struct InstructionText: Sendable, Hashable {
     public func spoken(metres: Double) -> String { distance(metres).text }
 
     /// A road as one names it: its name, else its first number; empty when unnamed. Motorways go by their number where they have one.
-    func name(_ road: RoadLabel) -> String { road.name.isEmpty ? road.references.first ?? "" : road.name }
+    func name(_ road: RoadLabel) -> String {
+        guard let reference = road.references.first else { return road.name }
+        return road.name.isEmpty || road.prefersReference ? reference : road.name
+    }
 
     // MARK: Sentences
 

@@ -62,8 +62,12 @@ public struct InstructionTiming: Sendable, Hashable {
     public var chainSeconds = 8.0
     /// A banner has the maneuver after the next below it when the two are no further apart than this, seconds.
     public var subBannerSeconds = 10.0
-    /// Silence between two announcements of one maneuver, seconds.
+    /// Silence between the announcement shortly before a maneuver and that at the maneuver, at least, seconds.
     public var pause = 3.0
+    /// Silence after an earlier announcement, at least, seconds; where there is less room it is left out.
+    public var longPause = 10.0
+    /// The announcement shortly before a maneuver names the one after it too unless that makes it longer than this, characters.
+    public var longestAnnouncement = 90
     /// Speech before any announcement but the last waits until the vehicle is this far past the maneuver before, metres.
     public var settleDistance = 15.0
 

@@ -88,7 +88,8 @@ public struct InstructionTrigger: Sendable, Equatable {
         if let departure = depart(step, offset, near: near ?? now, remaining, speed) { return departure }
         if remaining <= now { return tellNow(step, offset, remaining, speed) }
         // While the last words are still spoken, or the maneuver behind is still being driven, all else waits.
-        guard !speaking.contains(offset), offset >= plan.start + min(guidance.options.timing.settleDistance, remaining / 2)
+        guard !speaking.contains(offset),
+            offset >= plan.start + min(guidance.options.timing.settleDistance, remaining / 2)
         else { return nil }
         if let near, remaining <= near { return tellAhead(step, .near, offset, remaining, speed, until: now) }
         if let prepare, remaining <= prepare {
@@ -149,9 +150,10 @@ public struct InstructionTrigger: Sendable, Equatable {
         guard given[step].isDisjoint(with: own) else { return nil }
         let text = guidance.options.text
         var sentence = text.inDistance(remaining, text.body(guidance.steps[step + 1].maneuver, atHand: false))
-        let room = InstructionTiming.speechSeconds(sentence.text) + guidance.options.timing.pause
+        let timing = guidance.options.timing
+        let room = InstructionTiming.speechSeconds(sentence.text) + (kind == .near ? timing.pause : timing.longPause)
         guard remaining - next >= room * speed || speed == 0 else { return nil }
-        if kind == .near { sentence = withFollowing(sentence, step) }
+        if kind == .near { sentence = withFollowing(sentence, step, limit: timing.longestAnnouncement) }
         given[step].formUnion(own.union(dropped))
         return said(sentence, step, kind, offset, remaining, speed)
     }
@@ -168,11 +170,13 @@ public struct InstructionTrigger: Sendable, Equatable {
     }
 
     /// Adds the maneuver after the next where it follows closely; its own announcements but the last are then done.
-    private mutating func withFollowing(_ sentence: Sentence, _ step: Int) -> Sentence {
+    private mutating func withFollowing(_ sentence: Sentence, _ step: Int, limit: Int = .max) -> Sentence {
         guard guidance.announcements[step].isChained, step + 2 < guidance.steps.count else { return sentence }
-        given[step + 1].formUnion([.opening, .far, .prepare, .near, .chained])
         let text = guidance.options.text
-        return text.chained(sentence, text.body(guidance.steps[step + 2].maneuver, atHand: false))
+        let both = text.chained(sentence, text.body(guidance.steps[step + 2].maneuver, atHand: false))
+        guard both.text.count <= limit else { return sentence }
+        given[step + 1].formUnion([.opening, .far, .prepare, .near, .chained])
+        return both
     }
 
     private mutating func said(

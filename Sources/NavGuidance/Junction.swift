@@ -91,9 +91,16 @@ struct RouteRoads {
             guard edge != next, edge != back else { return nil }
             let traits = graph.traits(of: edge)
             guard traits.access.contains(.car) else { return nil }
+            let bearing = Double(graph.edgeStartBearings[edge.index])
+            // The same road drawn twice is no choice.
+            if graph.edgeHeads[edge.index] == graph.edgeHeads[next.index],
+                abs(degrees(from: Double(graph.edgeStartBearings[next.index]), to: bearing)) < 3
+            {
+                return nil
+            }
             return Branch(
-                edge: edge, angle: degrees(from: approach, to: Double(graph.edgeStartBearings[edge.index])),
-                traits: traits, label: RoadLabel(graph.attributes(of: edge)))
+                edge: edge, angle: degrees(from: approach, to: bearing), traits: traits,
+                label: RoadLabel(graph.attributes(of: edge)))
         }
     }
 
@@ -118,6 +125,7 @@ struct RouteRoads {
             let other = RoadLabel(route.edges[next].attributes)
             label.name = other.name
             label.references = other.references
+            label.prefersReference = other.prefersReference
             ahead += route.edges[next].length
             next += 1
         }
@@ -131,15 +139,19 @@ extension RoadLabel {
         self.init(
             name: attributes.name, references: RoadLabel.list(attributes.reference),
             destinations: RoadLabel.list(attributes.destination),
-            destinationReferences: RoadLabel.list(attributes.destinationReference))
+            destinationReferences: RoadLabel.list(attributes.destinationReference),
+            prefersReference: attributes.roadClass == .motorway && !attributes.flags.contains(.link))
     }
 
     private static func list(_ text: String) -> [String] {
         text.isEmpty ? [] : text.split(separator: ";").map { String(trimmed($0)) }.filter { !$0.isEmpty }
     }
 
-    /// Whether both carry the same name, or the same number where neither has a name.
+    /// Whether both carry the same name, or the same number where neither has a name or both go by their number.
     func sharesName(with other: RoadLabel) -> Bool {
+        if prefersReference, other.prefersReference, !references.isEmpty, !other.references.isEmpty {
+            return sharesReference(with: other)
+        }
         if !name.isEmpty || !other.name.isEmpty { return name == other.name }
         return sharesReference(with: other)
     }

@@ -112,14 +112,19 @@ public struct RoadLabel: Sendable, Hashable {
     /// Road numbers on those signs.
     public var destinationReferences: [String]
 
+    /// Whether it goes by its number where it has one, as motorways do.
+    public var prefersReference: Bool
+
     /// A label; nothing is known of an empty one.
     public init(
-        name: String = "", references: [String] = [], destinations: [String] = [], destinationReferences: [String] = []
+        name: String = "", references: [String] = [], destinations: [String] = [], destinationReferences: [String] = [],
+        prefersReference: Bool = false
     ) {
         self.name = name
         self.references = references
         self.destinations = destinations
         self.destinationReferences = destinationReferences
+        self.prefersReference = prefersReference
     }
 
     /// Whether it has neither a name nor a number.

@@ -11,6 +11,8 @@ public struct ManeuverBuilder {
     static let laneReach = 40.0
     /// How far before a maneuver a side road can be taken for it, metres.
     static let ambiguityReach = 150.0
+    /// A piece of a route up to this long at a waypoint is no road to turn into, metres.
+    static let pointLength = 2.0
     /// A waypoint nearer to the road than this lies on it, metres.
     static let sideDistance = 4.0
 
@@ -52,8 +54,7 @@ public struct ManeuverBuilder {
 
     private mutating func build(_ leg: Int) {
         self.leg = leg
-        let edges = roads.route.legs[leg].edges
-        guard !edges.isEmpty, edges.lowerBound >= 0, edges.upperBound <= roads.route.edges.count else { return }
+        guard let edges = drivenEdges(roads.route.legs[leg].edges) else { return }
         depart(edges)
         var index = edges.lowerBound + 1
         if isRoundabout(edges.lowerBound) { index = leaveFirstRoundabout(edges) }
@@ -72,6 +73,14 @@ public struct ManeuverBuilder {
         measure()
     }
 
+    /// The pieces of a leg without those at its ends that are a point: a waypoint at a junction is on all its roads. Nil for no pieces.
+    private func drivenEdges(_ all: Range<Int>) -> Range<Int>? {
+        guard !all.isEmpty, all.lowerBound >= 0, all.upperBound <= roads.route.edges.count else { return nil }
+        let isDriven = { (index: Int) in roads.route.edges[index].length > ManeuverBuilder.pointLength }
+        guard let first = all.first(where: isDriven), let last = all.last(where: isDriven) else { return all }
+        return first..<last + 1
+    }
+
     private func isRoundabout(_ index: Int) -> Bool {
         roads.route.edges[index].attributes.flags.contains(.roundabout)
     }
@@ -83,6 +92,11 @@ public struct ManeuverBuilder {
         let start = roads.route.edges[edge].routeOffset
         let bearing = roads.bearing(from: start, to: min(start + 25, roads.route.length))
         var maneuver = blank(.depart, nil, edge: edge, end: edges.upperBound)
+        maneuver.edge = roads.route.legs[leg].edges.lowerBound
+        maneuver.routeOffset = roads.route.legs[leg].routeOffset
+        maneuver.endOffset = maneuver.routeOffset
+        maneuver.unambiguousOffset = maneuver.routeOffset
+        maneuver.notes = []
         maneuver.bearingBefore = bearing
         maneuver.bearingAfter = bearing
         maneuvers.append(maneuver)
@@ -92,7 +106,7 @@ public struct ManeuverBuilder {
         let legs = roads.route.legs
         let last = edges.upperBound - 1
         var maneuver = blank(.arrive, .straight, edge: last, end: edges.upperBound)
-        maneuver.edge = edges.upperBound
+        maneuver.edge = legs[leg].edges.upperBound
         maneuver.routeOffset = legs[leg].routeOffset + legs[leg].length
         maneuver.endOffset = maneuver.routeOffset
         maneuver.bearingBefore = roads.endBearing(last)
@@ -132,6 +146,7 @@ public struct ManeuverBuilder {
             let turns = decision.type == .turn || decision.type == .continue || decision.type == .endOfRoad
             let type = atMini == true && turns ? .roundaboutTurn : decision.type
             append(type, decision.modifier, edge: index, end: end)
+            if next.flags.contains(.link) { nameRamp(maneuvers.count - 1, from: index, end: end) }
         } else if announcesNameChanges, changesName(before: index) {
             append(.newName, ManeuverModifier(turnDegrees: roads.turn(before: index)), edge: index, end: end)
         } else {
@@ -173,8 +188,12 @@ public struct ManeuverBuilder {
     }
 
     private func leavesForRamp(before index: Int, _ relevant: [Branch]) -> Bool {
-        !relevant.isEmpty && roads.route.edges[index].attributes.flags.contains(.link)
-            && !roads.route.edges[index - 1].attributes.flags.contains(.link)
+        let previous = roads.route.edges[index - 1].attributes
+        let next = roads.route.edges[index].attributes
+        // A link between lesser roads that one turns into is a street to a driver.
+        let isFast = [previous.roadClass, next.roadClass].contains { $0 == .motorway || $0 == .trunk }
+        return !relevant.isEmpty && next.flags.contains(.link) && !previous.flags.contains(.link)
+            && (isFast || abs(roads.turn(before: index)) < TurnClassifier.endOfRoadTurn)
             && relevant.contains { !$0.traits.flags.contains(.link) }
     }
 
@@ -215,6 +234,7 @@ public struct ManeuverBuilder {
         let label = RoadLabel(roads.route.edges[next].attributes)
         maneuvers[maneuver].road.name = label.name
         maneuvers[maneuver].road.references = label.references
+        maneuvers[maneuver].road.prefersReference = label.prefersReference
     }
 
     /// Drives a slip lane of an ordinary junction as the turn that it is. Returns the piece after it, or nil when there is none here.
@@ -260,7 +280,9 @@ public struct ManeuverBuilder {
             .roundabout, ManeuverModifier(turnDegrees: passage.turn), edge: first, end: end)
         let own = edges[first].attributes.name
         let neighbours = [first - 1, exit].filter { $0 < end }.map { edges[$0].attributes.name }
-        if !own.isEmpty, !neighbours.contains(own) {
+        // A word in small letters, such as "rotonda", describes and does not name; scripts without cases name.
+        let isName = own != own.lowercased() || own == own.uppercased()
+        if !own.isEmpty, isName, !neighbours.contains(own) {
             maneuver.type = .rotary
             maneuver.roundaboutName = own
         }

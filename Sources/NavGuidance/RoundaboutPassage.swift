@@ -39,7 +39,7 @@ struct RoundaboutPassage {
             exits += graph.outgoing(node).count { edge in
                 let traits = graph.traits(of: edge)
                 return !traits.flags.contains(.roundabout) && traits.access.contains(.car)
-                    && !TurnClassifier.isMinor(traits.roadClass, traits.flags)
+                    && !TurnClassifier.isMinor(traits.flags)
             }
         }
         return exits

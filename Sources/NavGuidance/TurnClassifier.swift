@@ -50,16 +50,16 @@ struct TurnClassifier {
     /// Roads that a driver could take for the right one: not the way back, and no driveways, aisles or private ways beside a real street.
     func relevantAlternatives(_ alternatives: [Branch], _ previous: RoadAttributes, _ next: RoadAttributes) -> [Branch]
     {
-        let takesMinor = TurnClassifier.isMinor(next.roadClass, next.flags)
+        let takesMinor = TurnClassifier.isMinor(next.flags)
         let leavesTrack = previous.roadClass == .track || next.roadClass == .track
         return alternatives.filter { branch in
             abs(branch.angle) <= 150
-                && (takesMinor || !TurnClassifier.isMinor(branch.traits.roadClass, branch.traits.flags))
+                && (takesMinor || !TurnClassifier.isMinor(branch.traits.flags))
                 && (leavesTrack || branch.traits.roadClass != .track)
         }
     }
 
-    static func isMinor(_ roadClass: RoadClass, _ flags: RoadFlags) -> Bool {
+    static func isMinor(_ flags: RoadFlags) -> Bool {
         !flags.isDisjoint(with: [.driveway, .parkingAisle, .privateAccess])
     }
 
@@ -83,7 +83,9 @@ struct TurnClassifier {
         guard deviation <= limit else { return false }
         return relevant.allSatisfy { branch in
             let advantage = TurnClassifier.rank(branch.traits.roadClass, branch.traits.flags) - rank
-            var required = TurnClassifier.margin - 10 * Double(max(-3, min(advantage, 2)))
+            // Where the main road bends away, going straight is leaving it.
+            if advantage < 0, !continuesRoad, branch.label.continues(from) { return false }
+            var required = TurnClassifier.margin - 10 * Double(max(-3, min(advantage, 3)))
             if continuesRoad, !branch.label.continues(from) { required -= 15 }
             // Staying on the carriageway is obvious beside an exit, whatever the angle.
             if branch.traits.flags.contains(.link), !next.flags.contains(.link) { required -= 20 }
@@ -117,7 +119,9 @@ struct TurnClassifier {
         let fastRoad = previous.roadClass == .motorway || previous.flags.contains(.link)
         let branches = relevant.filter { branch in
             let difference = abs(TurnClassifier.rank(branch.traits.roadClass, branch.traits.flags) - rank)
-            guard abs(branch.angle) <= TurnClassifier.forkReach, abs(branch.angle - turn) >= 5 else { return false }
+            // Ramps part from motorways at a degree or two.
+            guard abs(branch.angle) <= TurnClassifier.forkReach, abs(branch.angle - turn) >= (fastRoad ? 1 : 5)
+            else { return false }
             return fastRoad || difference <= 2 && abs(abs(branch.angle) - abs(turn)) < 30
         }
         guard !branches.isEmpty else { return nil }

@@ -1,3 +1,5 @@
+internal import NavConfig
+
 /// Replaces `${name}` with a value; `$$` is a dollar sign, and a lone `$` stays itself.
 struct Substitution: Sendable {
     /// Longest result, in bytes, so that arguments that name one another cannot grow without bound.

@@ -1,3 +1,4 @@
+internal import NavConfig
 internal import Yams
 
 /// One mapping of a launch file: checks its keys against those that are known, and reads typed values with `${…}`

@@ -49,10 +49,11 @@ public struct MapBuilder: Sendable {
         input: String, output: String, progress: @escaping BuildProgress = { _, _ in }
     ) throws(MapBuildError) -> BuildReport {
         let directory = try OutputDirectory(output)
-        let data = try OSMPBFReader.read(path: input, jobs: options.jobs, progress: progress)
         return try directory.replace { staging throws(MapBuildError) in
+            let data = try OSMPBFReader.read(path: input, jobs: options.jobs, progress: progress)
             var report = BuildReport()
-            let entries = try assemble(data, source: input, progress: progress, &report) { id, bytes throws(MapBuildError) in
+            let entries = try assemble(data, source: input, progress: progress, &report) {
+                id, bytes throws(MapBuildError) in
                 try staging.write(bytes, to: id.path)
                 return Tileset.Entry(
                     id: id.rawValue, file: id.path, bytes: bytes.count, sha256: bytes.withUnsafeBytes(Digest.sha256))
@@ -71,7 +72,8 @@ public struct MapBuilder: Sendable {
     /// Builds the tiles of data in memory, by ascending id.
     public func build(_ data: OSMData) throws(MapBuildError) -> (tiles: [BuiltTile], report: BuildReport) {
         var report = BuildReport()
-        let tiles = try assemble(data, source: "data", progress: { _, _ in }, &report) { id, bytes throws(MapBuildError) in
+        let tiles = try assemble(data, source: "data", progress: { _, _ in }, &report) {
+            id, bytes throws(MapBuildError) in
             BuiltTile(id: id, bytes: bytes)
         }
         report.bytes = tiles.reduce(0) { $0 + $1.bytes.count }

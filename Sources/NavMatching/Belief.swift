@@ -27,6 +27,8 @@ struct Place {
     var stretches = 0..<0
     /// When and where the fix was taken that put the vehicle here.
     var origin: Waymark
+    /// How many later fixes were taken to tell nothing.
+    var holds = 0
 
     init(_ hit: EdgeProjection, origin: Waymark) {
         self.origin = origin

@@ -23,7 +23,8 @@ struct Conclusion {
                 return MatchedPosition.Candidate(
                     edge: place.edge, offset: place.offset, distance: place.distance,
                     probability: min(exp(place.forward), 1))
-            }, offRoadProbability: offRoad, speed: speed, isTeleport: isTeleport)
+            }, offRoadProbability: offRoad, speed: speed, isTeleport: isTeleport,
+            isHeld: false)
         guard let best = order.first else { return result }
         let place = belief.places[best]
         result.confidence = min(exp(place.forward), 1)
@@ -32,6 +33,7 @@ struct Conclusion {
             return result
         }
         result.state = .onRoad
+        result.isHeld = place.holds > 0
         result.road = road(place)
         return result
     }

@@ -73,6 +73,8 @@ public struct MatchedPosition: Sendable, Hashable {
     public var speed: Double?
     /// Whether the position jumped: no vehicle gets here from the last position in the time between.
     public var isTeleport: Bool
+    /// Whether the fix was judged to tell nothing (it cannot have been reached, or fits no road that can) and the place is the one before.
+    public var isHeld: Bool
 
     /// The position on the road, else the raw one.
     public var coordinate: Coordinate { road?.coordinate ?? raw }
@@ -81,6 +83,6 @@ public struct MatchedPosition: Sendable, Hashable {
     static func unusable(_ fix: Fix) -> MatchedPosition {
         MatchedPosition(
             stamp: fix.stamp, raw: fix.coordinate, state: .unusable, road: nil, confidence: 0, candidates: [],
-            offRoadProbability: 0, speed: nil, isTeleport: false)
+            offRoadProbability: 0, speed: nil, isTeleport: false, isHeld: false)
     }
 }

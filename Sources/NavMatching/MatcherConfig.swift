@@ -3,8 +3,8 @@ import Glibc
 /// What the matcher believes of receivers, roads and drivers. The defaults fit a car with a consumer receiver.
 public struct MatcherConfig: Sendable, Hashable {
     /// Standard deviation per axis assumed of a receiver that says nothing, metres. Newson and Krumm (2009) measured 4.07 m for a logger
-    /// in the open; half as much again leaves room for streets.
-    public var defaultSigma = 6.0
+    /// in the open; twice that leaves room for streets and for the distance between a lane and its road's line.
+    public var defaultSigma = 8.0
     /// Metres per unit of HDOP, for a receiver that gives no accuracy (the user range error of single-frequency receivers).
     public var sigmaPerHDOP = 4.0
     /// The smallest standard deviation used, metres: a road's line is its middle, and the vehicle keeps beside it.
@@ -29,9 +29,13 @@ public struct MatcherConfig: Sendable, Hashable {
     /// Log probability of being found where no road leads from the last position (the map lacks a road, fixes are missing).
     public var jumpLog = -20.0
     /// Log probability that a fix tells nothing of where the vehicle is (a reflection, an old position sent again).
-    public var outlierLog = -9.0
+    public var outlierLog = -7.0
     /// Places that are kept at most for the case that the fix tells nothing.
     public var maximumHeld = 4
+    /// How many fixes in a row may tell nothing before a place is given up, unless ``maximumHoldTime`` has not yet passed.
+    public var maximumHolds = 3
+    /// How long fixes may tell nothing before a place is given up, seconds.
+    public var maximumHoldTime = 3.0
     /// Metres that the vehicle must have moved before a fix counts as new evidence, at least; a receiver's errors last longer than the
     /// time between two fixes, so that standing still teaches nothing.
     public var minimumStep = 5.0

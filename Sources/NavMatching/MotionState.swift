@@ -15,7 +15,9 @@ struct MotionState {
     enum Verdict {
         /// The fix is older than its predecessor.
         case late
-        /// No vehicle moves that fast.
+        /// No vehicle moves that fast; the fix may be wrong.
+        case suspect
+        /// No vehicle moves that fast, and the fixes stay where they are.
         case jumped
         /// Far enough to learn from.
         case stepped
@@ -23,6 +25,8 @@ struct MotionState {
         case drifted
         /// Not moving.
         case standing
+        /// The receiver repeats its last position, though by its own speed the vehicle moves.
+        case frozen
     }
 
     private struct Mark {
@@ -43,51 +47,108 @@ struct MotionState {
     /// Set when the last position is not to be held.
     var isInterrupted = false
 
+    /// Fixes that the vehicle cannot have reached, but that agree with each other.
+    private struct Suspect {
+        var since: Timestamp
+        var last: Mark
+    }
+
     private var anchor: Mark?
+    /// The last fix that moved or stood, but was not frozen.
     private var last: Mark?
+    /// The last fix of all, for its time and speed.
+    private var report: Mark?
+    private var suspect: Suspect?
 
     /// A clock that was set back by more than this begins anew, seconds.
     private static let clockReset = 10.0
+    /// A jump is believed when the fixes have stayed there for so long, seconds: single wrong fixes come back before.
+    private static let confirmation = 0.9
+    /// How far a receiver at rest may wander, in multiples of the noise that a moving one must leave.
+    private static let wander = 3.0
+    /// Speed from which a position that stays exactly the same is not believed, m/s: 0.1 m at 10 Hz, ten times a coordinate's resolution.
+    private static let frozenSpeed = 1.0
     /// Longest time over which a speed is carried on, seconds.
     private static let speedValidity = 2.5
 
     /// Takes note of a fix.
-    mutating func advance(to fix: Fix, sigma: Double, config: MatcherConfig) -> Verdict {
+    ///
+    /// - Parameter places: where the vehicle may be, for fixes without a speed: one that cannot be reached from its predecessor may be right
+    ///   and the predecessor wrong, when it can be reached from a place that did without it.
+    mutating func advance(
+        to fix: Fix, sigma: Double, config: MatcherConfig, places: ContiguousArray<Place> = []
+    ) -> Verdict {
         let mark = Mark(stamp: fix.stamp, coordinate: fix.coordinate, sigma: sigma, speed: fix.usableSpeed)
-        guard let last, let anchor else {
+        guard let last, let anchor, let report else {
+            report = mark
             self.last = mark
             anchor = mark
             return .stepped
         }
-        let seconds = fix.stamp.seconds(since: last.stamp)
+        let seconds = fix.stamp.seconds(since: report.stamp)
         if seconds < 0 {
             guard seconds < -MotionState.clockReset else { return .late }
             self = MotionState()
             _ = advance(to: fix, sigma: sigma, config: config)
             return .jumped
         }
-        let noise = last.sigma + sigma
-        let possible = config.maximumSpeed * seconds + 4 * noise + 10
-        if Geodesy.distance(last.coordinate, fix.coordinate) > possible {
-            self = MotionState()
-            _ = advance(to: fix, sigma: sigma, config: config)
-            return .jumped
-        }
-        if let before = last.speed, let now = mark.speed, seconds <= MotionState.speedValidity {
+        self.report = mark
+        if let before = report.speed, let now = mark.speed, seconds <= MotionState.speedValidity {
             travelled += (before + now) / 2 * seconds
         } else {
             gaps += 1
         }
+        if mark.coordinate == last.coordinate, mark.speed ?? 0 >= MotionState.frozenSpeed { return .frozen }
+        if let suspect {
+            let fromSuspect = Geodesy.distance(suspect.last.coordinate, fix.coordinate)
+            let agrees =
+                fromSuspect < Geodesy.distance(last.coordinate, fix.coordinate)
+                && isPossible(from: suspect.last, to: mark, distance: fromSuspect, config)
+            if agrees {
+                guard fix.stamp.seconds(since: suspect.since) >= MotionState.confirmation else {
+                    self.suspect?.last = mark
+                    return .suspect
+                }
+                self = MotionState()
+                _ = advance(to: fix, sigma: sigma, config: config)
+                return .jumped
+            }
+        }
+        let straight = Geodesy.distance(last.coordinate, fix.coordinate)
+        let isPossible =
+            isPossible(from: last, to: mark, distance: straight, config)
+            || mark.speed == nil && places.contains(where: { self.isPossible(from: $0.origin, to: mark, config) })
+        guard isPossible
+        else {
+            suspect = Suspect(since: fix.stamp, last: mark)
+            return .suspect
+        }
+        suspect = nil
         self.last = mark
         moved = Geodesy.distance(anchor.coordinate, fix.coordinate)
         elapsed = fix.stamp.seconds(since: anchor.stamp)
         let isInterrupted = isInterrupted
         self.isInterrupted = false
-        if moved >= max(config.minimumStep, min(sigma, config.maximumSigma / 2)) { return .stepped }
+        let noise = max(config.minimumStep, min(sigma, config.maximumSigma / 2))
+        let stands = mark.speed.map { $0 < config.standingSpeed }
+        // A receiver at rest wanders; its speed is better than its place.
+        if moved >= (stands == true ? MotionState.wander * noise : noise) { return .stepped }
         if isInterrupted { return .drifted }
-        if let now = mark.speed { return now < config.standingSpeed ? .standing : .drifted }
+        if let stands { return stands ? .standing : .drifted }
         // Without a speed: at the last step's pace the vehicle would have left the noise by now.
-        return (speed ?? 0) * elapsed < 2 * config.minimumStep ? .drifted : .standing
+        guard let speed, speed * elapsed < 2 * config.minimumStep else { return .standing }
+        return .drifted
+    }
+
+    private func isPossible(from first: Mark, to second: Mark, distance: Double, _ config: MatcherConfig) -> Bool {
+        let seconds = second.stamp.seconds(since: first.stamp)
+        return distance <= config.maximumSpeed * max(seconds, 0) + 4 * (first.sigma + second.sigma) + 10
+    }
+
+    private func isPossible(from origin: Waymark, to second: Mark, _ config: MatcherConfig) -> Bool {
+        let first = Mark(stamp: origin.stamp, coordinate: origin.coordinate, sigma: second.sigma)
+        return isPossible(
+            from: first, to: second, distance: Geodesy.distance(origin.coordinate, second.coordinate), config)
     }
 
     /// Begins the next step at a fix.

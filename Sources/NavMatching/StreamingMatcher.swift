@@ -83,21 +83,17 @@ public struct StreamingMatcher: Sendable {
         step = nil
         guard fix.isUsable else { return .unusable(fix) }
         let sigma = config.sigma(of: fix)
-        switch motion.advance(to: fix, sigma: sigma, config: config) {
+        switch motion.advance(to: fix, sigma: sigma, config: config, places: belief?.places ?? []) {
         case .late: return .unusable(fix)
+        case .suspect, .frozen:
+            if let held = hold(fix, isHeld: true) { return held }
+            return conclude(fix, sigma, Belief(), isTeleport: false)
         case .jumped:
             belief = nil
             output = nil
             return advance(fix, sigma, routePrior, isTeleport: true)
         case .standing:
-            if var held = output {
-                held.stamp = fix.stamp
-                held.raw = fix.coordinate
-                held.speed = fix.usableSpeed ?? 0
-                held.isTeleport = false
-                if let road = held.road { held.road?.distance = Geodesy.distance(fix.coordinate, road.coordinate) }
-                return held
-            }
+            if let held = hold(fix, isHeld: false) { return held }
             return advance(fix, sigma, routePrior, isTeleport: false)
         case .stepped: return advance(fix, sigma, routePrior, isTeleport: false)
         case .drifted:
@@ -106,6 +102,18 @@ public struct StreamingMatcher: Sendable {
                 after: belief, fix: fix, sigma: sigma, motion: motion, metric: metric, routePrior: routePrior)
             return conclude(fix, sigma, next, isTeleport: false)
         }
+    }
+
+    /// The last answer once more, for a fix that changes nothing; nil when there is none.
+    private func hold(_ fix: Fix, isHeld: Bool) -> MatchedPosition? {
+        guard var held = output else { return nil }
+        held.stamp = fix.stamp
+        held.raw = fix.coordinate
+        held.speed = fix.usableSpeed ?? (isHeld ? held.speed : 0)
+        held.isTeleport = false
+        held.isHeld = isHeld
+        if let road = held.road { held.road?.distance = Geodesy.distance(fix.coordinate, road.coordinate) }
+        return held
     }
 
     /// Takes a fix into the belief.

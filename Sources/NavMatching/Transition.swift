@@ -194,6 +194,11 @@ struct Transition {
         rank(before)
         for source in order.prefix(config.maximumHeld) {
             var place = before.places[source]
+            guard
+                place.holds < config.maximumHolds
+                    || fix.stamp.seconds(since: place.origin.stamp) <= config.maximumHoldTime
+            else { continue }
+            place.holds += 1
             place.forward += config.outlierLog
             place.best += config.outlierLog
             place.parent = source

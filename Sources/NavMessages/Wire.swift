@@ -25,7 +25,7 @@ enum Wire {
     typealias Arena = UnsafeMutablePointer<nav_arena>
 
     /// Bytes of stack that an encode or decode starts with; the most that is promised to stay off the heap.
-    static let stackBytes = 1024
+    static var stackBytes: Int { 1024 }
     /// Most bytes of C structs that unpacking may take: an empty inner message of 2 bytes takes some hundreds, so
     /// hostile bytes expand 76-fold and more, while honest ones (numbers, text, packed columns) stay under 32-fold.
     static func expansionLimit(_ size: Int) -> Int { 256 << 10 + 32 &* size }
@@ -34,7 +34,7 @@ enum Wire {
 
     @inline(__always)
     static func withArena<R>(limit: Int, _ body: (Arena) -> R) -> R {
-        withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { stack in
+        withUnsafeTemporaryAllocation(byteCount: stackBytes, alignment: 16) { stack in
             var arena = nav_arena_make(stack.baseAddress, stack.count, limit)
             defer { if arena.chunks != nil { nav_arena_free(&arena) } }
             return withUnsafeMutablePointer(to: &arena, body)
@@ -75,17 +75,22 @@ enum Wire {
             throw .tooLarge(type: M.fullName, size: bytes.count, limit: limit)
         }
         let most = expansionLimit(bytes.count)
-        let result: Result<M, MessageError> = withArena(limit: most) { arena in
+        // Plain variables rather than a Result: the value is large, and a Result would copy it twice.
+        var value: M?
+        var failure: MessageError?
+        withArena(limit: most) { arena in
             var allocator = nav_arena_allocator(arena)
             guard let c = M.unpack(&allocator, bytes) else {
-                return .failure(
+                failure =
                     arena.pointee.exhausted != 0
-                        ? .expandsTooMuch(type: M.fullName, size: bytes.count, limit: most)
-                        : .malformed(type: M.fullName, size: bytes.count))
+                    ? .expandsTooMuch(type: M.fullName, size: bytes.count, limit: most)
+                    : .malformed(type: M.fullName, size: bytes.count)
+                return
             }
-            return Result { () throws(MessageError) in try M(reading: c) }
+            do throws(MessageError) { value = try M(reading: c) } catch { failure = error }
         }
-        return try result.get()
+        if let value { return value }
+        throw failure ?? .malformed(type: M.fullName, size: bytes.count)
     }
 
     // MARK: to C
@@ -152,7 +157,6 @@ enum Wire {
         UnsafeMutableRawPointer(scalars(values, arena)).assumingMemoryBound(to: C.self)
     }
 
-    @inline(__always)
     static func message<M: WireMessage>(_ value: M, _ arena: Arena) -> UnsafeMutablePointer<M.CStruct> {
         let c = take(M.CStruct.self, 1, arena)
         M.prepare(c)
@@ -220,7 +224,6 @@ enum Wire {
             UnsafeBufferPointer(start: UnsafeRawPointer(c).assumingMemoryBound(to: E.self), count: count))
     }
 
-    @inline(__always)
     static func message<M: WireMessage>(_ c: UnsafeMutablePointer<M.CStruct>?) throws(MessageError) -> M? {
         guard let c else { return nil }
         return try M(reading: c)

@@ -61,7 +61,8 @@ public enum RouteAnswer: Sendable, Equatable {
 public struct RouteFailure: Sendable, Equatable, Error {
     /// The kind of failure.
     public enum Code: Sendable, Equatable {
-        case noRoute, noRoadNearby, tilesNeeded, invalidRequest, deadlineExceeded, cancelled, providerUnavailable, `internal`
+        case noRoute, noRoadNearby, tilesNeeded, invalidRequest, deadlineExceeded, cancelled, providerUnavailable,
+            `internal`
     }
 
     /// The kind.

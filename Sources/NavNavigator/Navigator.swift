@@ -1,8 +1,8 @@
-public import NavGeo
+import NavGeo
 import NavGuidance
 import NavMap
 public import NavMatching
-public import NavRouting
+import NavRouting
 
 /// The navigation core: events in, effects out.
 ///
@@ -33,10 +33,11 @@ public struct Navigator {
     }
 
     /// A navigator on a map, without a position.
-    public init(map: MapSnapshot, config: NavigatorConfig = NavigatorConfig(), matcher: MatcherConfig = MatcherConfig()) {
+    public init(map: MapSnapshot, config: NavigatorConfig = NavigatorConfig(), matcher: MatcherConfig = MatcherConfig())
+    {
         self.config = config
         self.map = map
-        self.matcher = StreamingMatcher(graph: map.graph, turns: map.turns, metric: map.metric, config: matcher)
+        self.matcher = StreamingMatcher(metric: map.metric, config: matcher)
         filter = FixFilter(config)
         reroute = RerouteControl(config)
     }
@@ -50,7 +51,7 @@ public struct Navigator {
         case .routeAnswer(let id, let answer): handle(answer, id, event)
         case .mapChanged(let snapshot):
             map = snapshot
-            matcher.adopt(graph: snapshot.graph, turns: snapshot.turns, metric: snapshot.metric)
+            matcher.adopt(snapshot.metric)
             trip?.resolve(in: snapshot.graph)
         }
         publishStateIfChanged(event)
@@ -114,7 +115,8 @@ public struct Navigator {
         if let (id, reason) = reroute.overdue(at: event.stamp) {
             effects.append(.cancelRoute(requestID: id))
             fail(
-                RouteFailure(code: .deadlineExceeded, message: "no route within \(config.rerouteDeadline) s"), id, reason,
+                RouteFailure(code: .deadlineExceeded, message: "no route within \(config.rerouteDeadline) s"), id,
+                reason,
                 event)
         }
         let reason: RerouteEvent.Reason

@@ -58,7 +58,9 @@ struct RerouteControl {
     }
 
     /// Notes a request.
-    mutating func start(_ requestID: UInt64, _ reason: RerouteEvent.Reason, at stamp: Timestamp, _ coordinate: Coordinate) {
+    mutating func start(
+        _ requestID: UInt64, _ reason: RerouteEvent.Reason, at stamp: Timestamp, _ coordinate: Coordinate
+    ) {
         state = .waiting(
             requestID: requestID, reason: reason, deadline: stamp.advanced(bySeconds: config.rerouteDeadline))
         last = (stamp, coordinate)

@@ -52,8 +52,10 @@ struct RouteCursor {
         let speed = position.speed ?? RouteCursor.gapSpeed
         let legEnd = leg.routeOffset + leg.length
         let reach = max(speed * 1.5, elapsed > 10 ? RouteCursor.gapSpeed : 0) * min(elapsed, 600)
-        let window = max(offset - RouteCursor.backwardReach, leg.routeOffset)...max(
-            min(offset + reach + RouteCursor.forwardReach, legEnd), leg.routeOffset)
+        let window =
+            max(
+                offset - RouteCursor.backwardReach, leg.routeOffset)...max(
+                min(offset + reach + RouteCursor.forwardReach, legEnd), leg.routeOffset)
         let matched = position.road
         if let matched {
             let expected = offset + (position.speed ?? 0) * min(elapsed, 10)

@@ -55,7 +55,8 @@ struct Trip {
     var remainingWaypoints: [Waypoint] {
         let arrived = isHeld || isComplete
         let first = leg == 0 ? 1 : route.legs[leg - 1].destination + 1
-        let candidates = route.waypoints.indices[min(arrived ? currentLeg.destination + 1 : first, route.waypoints.count)...]
+        let candidates = route.waypoints.indices[
+            min(arrived ? currentLeg.destination + 1 : first, route.waypoints.count)...]
         return candidates.filter { index in
             index >= currentLeg.destination || route.waypoints[index].routeOffset > cursor.offset
         }.map { route.waypoints[$0].waypoint }
@@ -161,7 +162,8 @@ struct Trip {
             legDurationRemaining: duration(from: offset, to: legEnd), stepDistanceRemaining: max(stepEnd - offset, 0),
             stepDurationRemaining: duration(from: offset, to: stepEnd), deviation: deviation,
             attributes: edge.attributes, nextManeuver: next?.maneuver, visualInstruction: visualID,
-            spokenInstruction: spokenID, position: position, snapped: route.line.coordinate(at: offset) ?? placement.snapped,
+            spokenInstruction: spokenID, position: position,
+            snapped: route.line.coordinate(at: offset) ?? placement.snapped,
             snappedBearing: route.line.bearing(at: offset) ?? placement.bearing,
             waypointsRemaining: route.waypoints.indices.dropFirst()
                 .filter { route.waypoints[$0].routeOffset > offset || $0 >= currentLeg.destination }.count)

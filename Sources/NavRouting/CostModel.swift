@@ -176,6 +176,8 @@ private struct Pricing {
         /// More than two ways to go on, turning round included.
         var isJunction: Bool
         var allowsUTurn: Bool
+        /// A barrier stands there: the only way on is back.
+        var isBarred: Bool
     }
 
     /// The node that an edge leads to. Where edges are missing with their tiles a dead end cannot be told, so nobody turns round there.
@@ -184,13 +186,20 @@ private struct Pricing {
         var usable = 0
         for next in graph.outgoing(node) where edgeCosts[next.index] != Metric.forbidden { usable += 1 }
         let isDeadEnd = usable == 1 && !graph.lacksDepartures(node)
+        let flags = graph.nodeFlags[node.index]
+        let isBarred = flags.contains(.impassable)
         return Node(
-            isJunction: usable > 2, allowsUTurn: isDeadEnd || graph.nodeFlags[node.index].contains(.turningCircle))
+            isJunction: usable > 2, allowsUTurn: isDeadEnd || isBarred || flags.contains(.turningCircle),
+            isBarred: isBarred)
     }
 
     /// Seconds and penalty of a turn; nil when the vehicle may not make it.
     func turn(_ first: EdgeIndex, _ second: EdgeIndex, at node: Node) -> (duration: Double, penalty: Double)? {
-        if second == graph.edgeOpposites[first.index], !node.allowsUTurn { return nil }
+        if second == graph.edgeOpposites[first.index] {
+            if !node.allowsUTurn { return nil }
+        } else if node.isBarred {
+            return nil
+        }
         let penalty = restricted[second.index] && !restricted[first.index] ? CostModel.restrictedEntryPenalty : 0
         return (Pricing.turnDuration(graph, first, second, isJunction: node.isJunction), penalty)
     }

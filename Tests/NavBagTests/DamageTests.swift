@@ -229,4 +229,24 @@ import Testing
         #expect(try reader.all().map(\.topic) == ["/x"])
         #expect(reader.damage.errors.map(\.reason) == ["channel 1 is defined again, differently"])
     }
+
+    /// Work grows with the size of a bag, however many definitions and compressions it names.
+    @Test func bagOfManyDefinitionsIsNotSlow() throws {
+        var raw = RawBag()
+        for id in UInt16(1)...20_000 {
+            raw.bytes += RawBag.rawRecord(
+                0x03, le(id) + string("S\(id)") + string("protobuf") + le(UInt32(1)) + [1])
+            raw.bytes += RawBag.rawRecord(
+                0x04, le(id) + le(id) + string("/t\(id)") + string("raw") + le(UInt32(0)))
+            raw.record(0x06, RawBag.chunk(RawBag.message(id, time: UInt64(id))))
+        }
+        raw.footer()
+        var writer = try MCAPWriter(MemorySink(), options: BagWriteOptions(compression: .none))
+        let recovery = try recoverBag(from: MemorySource(raw.bytes), to: &writer)
+        #expect(recovery.messageCount == 20_000)
+        let reader = try MCAPReader(MemorySource(writer.sink.bytes))
+        #expect(reader.index.origin == .summary)
+        #expect(reader.info().channels.count == 20_000)
+        #expect(try reader.all(BagQuery(topics: ["/t777"])).map(\.logTime) == [777])
+    }
 }

@@ -81,6 +81,25 @@ import Testing
         try waitForSubscribers(1, of: publication, on: reborn, while: [other])
     }
 
+    @Test func nodesThatStartAtOnceOverADeadDomainAllJoin() throws {
+        let bench = try Bench(.zeroMQ)
+        let directory = bench.directory
+        let names = (0..<8).map { "n\($0)" }
+        for name in names {
+            close(try bench.heldDirectory(name))
+            try Data().write(to: URL(fileURLWithPath: directory.publisherPath(name)))
+        }
+        DispatchQueue.concurrentPerform(iterations: names.count) { index in
+            do {
+                let node = try BusNode(name: names[index], configuration: BusConfiguration(directory: directory))
+                #expect(try directory.inspect().nodes.contains { $0.bootID == node.bootID })
+            } catch {
+                Issue.record(error)
+            }
+        }
+        #expect(try directory.inspect().nodes == [])
+    }
+
     @Test func aPathTooLongForASocketIsRefusedBeforeAnythingIsMade() throws {
         let temporary = try TemporaryDirectory()
         let long = temporary.path + "/" + String(repeating: "d", count: 100)

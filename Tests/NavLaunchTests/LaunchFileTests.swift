@@ -112,11 +112,4 @@ import Testing
         let node = LaunchNode(name: "n", executable: "/bin/x", arguments: ["a b", "it's", "", "/t:=/u"])
         #expect(node.commandLine == "/bin/x 'a b' 'it'\\''s' '' /t:=/u")
     }
-
-    @Test func theNearestNameIsTheOneThatWasMeant() {
-        #expect(nearestName(to: "argz", among: ["name", "args", "env"]) == "args")
-        #expect(nearestName(to: "requierd", among: ["restart", "required"]) == "required")
-        #expect(nearestName(to: "colour", among: ["name", "args"]) == nil)
-        #expect(nearestName(to: "", among: []) == nil)
-    }
 }

@@ -8,11 +8,13 @@ enum Rules {
         "NavMatching": ["Glibc", "NavGeo", "NavMap", "NavRouting", "HeapModule"],
         "NavGuidance": ["Glibc", "NavGeo", "NavMap", "NavRouting"],
         "NavNavigator": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"],
+        "NavSimulation": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching"],
         "NavTileCache": ["Glibc", "NavGeo"],
     ]
 
     private static let pureColumn: Set<String> = [
         "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+        "NavSimulation",
     ]
     private static let busColumn: Set<String> = ["NavMessages", "NavBus", "NavBag", "NavGNSS"]
 
@@ -25,12 +27,13 @@ enum Rules {
         "NavMapBuild": ["NavGeo", "NavMap", "CZlib", "CCrypto"],
         "NavTileStore": ["NavGeo", "NavMap", "NavTileCache"],
         "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavGuidance"],
-        "NavNodes": pureColumn.union(busColumn).union(["NavTileCache", "NavTileStore", "NavDirections"]),
-        "NavLaunch": ["CSpawn"],
-        "navigation-node": ["NavNodes"],
-        "gnss-node": ["NavNodes"],
+        "NavNodes": pureColumn.union(busColumn).union(["NavConfig", "NavTileCache", "NavTileStore", "NavDirections"]),
+        "NavConfig": [],
+        "NavLaunch": ["CSpawn", "NavConfig"],
+        "navigation-node": ["NavNodes", "NavConfig"],
+        "gnss-node": ["NavNodes", "NavConfig"],
         "tile-cache-node": ["NavNodes"],
-        "navbus": pureColumn.union(busColumn).union(["NavNodes", "NavLaunch", "NavMapBuild"]),
+        "navbus": pureColumn.union(busColumn).union(["NavNodes", "NavConfig", "NavLaunch", "NavMapBuild"]),
     ]
 
     static func imports(_ files: [SourceFile]) -> [Finding] {

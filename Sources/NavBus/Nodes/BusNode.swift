@@ -5,7 +5,9 @@ internal import Glibc
 /// Used by one thread; only a ``Waker`` crosses to others. The node's name is claimed until ``close()`` or the
 /// object's end.
 public final class BusNode: Bus {
+    /// The node's name, unique among the live nodes of its domain.
     public let name: String
+    /// The `boot_id` of every header the node sends, new at each start.
     public let bootID: UInt64
 
     private let configuration: BusConfiguration
@@ -64,6 +66,7 @@ public final class BusNode: Bus {
         }
     }
 
+    /// What the node has seen since it started; empty once closed.
     public var statistics: BusStatistics {
         guard let publisher, let subscriber else { return BusStatistics(topics: [], unattributedRejections: 0) }
         return BusStatistics(inbox: subscriber.inbox, outbox: publisher.outbox)
@@ -71,6 +74,7 @@ public final class BusNode: Bus {
 
     // MARK: Publishing
 
+    /// Starts publishing a topic and tells everybody, see ``Bus/advertise(_:)``.
     public func advertise(_ topic: TopicDescription) throws(BusError) -> Publication {
         guard let publisher else { throw .closed(name) }
         let publication = try publisher.advertise(topic)
@@ -83,6 +87,7 @@ public final class BusNode: Bus {
         return publication
     }
 
+    /// Publishes one message without waiting, see ``Bus/publish(_:on:stampNanoseconds:)``.
     public func publish(
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError) {
@@ -90,6 +95,7 @@ public final class BusNode: Bus {
         try publisher.publish(payload, on: publication, stampNanoseconds: stampNanoseconds)
     }
 
+    /// How many subscriptions there are to a publication's topic now.
     public func subscriberCount(of publication: Publication) throws(BusError) -> Int {
         guard let publisher else { throw .closed(name) }
         try publisher.outbox.check(publication)
@@ -112,6 +118,7 @@ public final class BusNode: Bus {
 
     // MARK: Subscribing
 
+    /// Subscribes to one topic, see ``Bus/subscribe(to:qos:maximumPayloadSize:)``.
     public func subscribe(to topic: String, qos: QoS, maximumPayloadSize: Int) throws(BusError) -> SubscriptionID {
         guard let subscriber else { throw .closed(name) }
         try Names.checkTopic(topic)
@@ -119,6 +126,7 @@ public final class BusNode: Bus {
         return try subscriber.subscribe(to: topic, qos, maximumPayloadSize)
     }
 
+    /// Subscribes to every topic a filter takes, see ``Bus/subscribe(matching:qos:maximumPayloadSize:)``.
     public func subscribe(
         matching filter: TopicFilter, qos: QoS, maximumPayloadSize: Int
     ) throws(BusError) -> SubscriptionID {
@@ -127,6 +135,7 @@ public final class BusNode: Bus {
         return try subscriber.subscribe(matching: filter, qos, maximumPayloadSize)
     }
 
+    /// Ends a subscription and drops what it had queued.
     public func unsubscribe(_ subscription: SubscriptionID) throws(BusError) {
         guard let subscriber else { throw .closed(name) }
         guard try subscriber.unsubscribe(subscription) else { throw .unknownSubscription(name) }
@@ -134,6 +143,7 @@ public final class BusNode: Bus {
 
     // MARK: The loop
 
+    /// The oldest message, waiting at most `timeout` for one, see ``Bus/poll(timeout:)``.
     public func poll(timeout: Duration?) throws(BusError) -> Delivery? {
         guard let publisher, let subscriber else { throw .closed(name) }
         var now = Clocks.monotonic()
@@ -167,6 +177,7 @@ public final class BusNode: Bus {
         }
     }
 
+    /// A handle for other threads to end a wait with.
     public func makeWaker() -> Waker { waker }
 
     /// Serves new subscribers and follows the registry.
@@ -207,6 +218,7 @@ public final class BusNode: Bus {
         }
     }
 
+    /// Leaves the bus and frees the name; called again it does nothing.
     public func close() {
         guard publisher != nil else { return }
         // Nobody new should come while the last messages go out; and the name is freed only after libzmq has removed

@@ -50,7 +50,9 @@ public final class InProcessNetwork {
 
 /// A node of an ``InProcessNetwork``: behaves as a ``BusNode`` does, at once and always the same way.
 public final class InProcessBus: Bus {
+    /// The node's name, unique among the live nodes of its domain.
     public let name: String
+    /// The `boot_id` of every header the node sends, new at each start.
     public let bootID: UInt64
 
     private let network: InProcessNetwork
@@ -75,10 +77,12 @@ public final class InProcessBus: Bus {
         network.nodes.append(self)
     }
 
+    /// What the node has seen since it started.
     public var statistics: BusStatistics { BusStatistics(inbox: inbox, outbox: outbox) }
 
     // MARK: Publishing
 
+    /// Starts publishing a topic and tells everybody, see ``Bus/advertise(_:)``.
     public func advertise(_ topic: TopicDescription) throws(BusError) -> Publication {
         try checkOpen()
         let publication = try outbox.advertise(topic)
@@ -86,6 +90,7 @@ public final class InProcessBus: Bus {
         return publication
     }
 
+    /// Publishes one message without waiting, see ``Bus/publish(_:on:stampNanoseconds:)``.
     public func publish(
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError) {
@@ -94,6 +99,7 @@ public final class InProcessBus: Bus {
         network.inject([outbox.key(publication.index), header.encoded, [UInt8](payload)])
     }
 
+    /// How many subscriptions there are to a publication's topic now.
     public func subscriberCount(of publication: Publication) throws(BusError) -> Int {
         try checkOpen()
         try outbox.check(publication)
@@ -111,6 +117,7 @@ public final class InProcessBus: Bus {
 
     // MARK: Subscribing
 
+    /// Subscribes to one topic, see ``Bus/subscribe(to:qos:maximumPayloadSize:)``.
     public func subscribe(to topic: String, qos: QoS, maximumPayloadSize: Int) throws(BusError) -> SubscriptionID {
         try checkOpen()
         try Names.checkTopic(topic)
@@ -120,6 +127,7 @@ public final class InProcessBus: Bus {
         return id
     }
 
+    /// Subscribes to every topic a filter takes, see ``Bus/subscribe(matching:qos:maximumPayloadSize:)``.
     public func subscribe(
         matching filter: TopicFilter, qos: QoS, maximumPayloadSize: Int
     ) throws(BusError) -> SubscriptionID {
@@ -131,6 +139,7 @@ public final class InProcessBus: Bus {
         return id
     }
 
+    /// Ends a subscription and drops what it had queued.
     public func unsubscribe(_ subscription: SubscriptionID) throws(BusError) {
         try checkOpen()
         guard inbox.unsubscribe(subscription) else { throw .unknownSubscription(name) }
@@ -170,8 +179,10 @@ public final class InProcessBus: Bus {
         return nil
     }
 
+    /// A handle for other threads to end a wait with.
     public func makeWaker() -> Waker { waker }
 
+    /// Leaves the bus and frees the name; called again it does nothing.
     public func close() {
         guard isOpen else { return }
         isOpen = false

@@ -16,22 +16,17 @@ package final class NodeLock {
         let path = directory.lockPath(node)
         var refusals = 0
         while true {
-            try FileSystem.makeDirectory(directory.nodePath(node))
-            try FileSystem.checkDirectory(directory.nodePath(node), isPrivate: directory.isPrivate)
-            guard let file = FileDescriptor.open(path, O_RDWR | O_CREAT) else {
-                // The directory was cleared away between the two steps: make it again.
-                if errno == ENOENT && refusals < Self.attempts {
-                    refusals += 1
-                    continue
-                }
-                throw BusError(.registry, "cannot open \(path): \(FileSystem.reason())")
+            // A node that starts at the same time may sweep a dead directory away between these steps: then again.
+            guard let file = try Self.open(node, in: directory, mayVanish: refusals < Self.attempts) else {
+                refusals += 1
+                continue
             }
-            if flock(file.rawValue, LOCK_EX | LOCK_NB) == 0 {
-                guard Self.isStillAt(path, file) else { continue }
+            let isLocked = flock(file.rawValue, LOCK_EX | LOCK_NB) == 0
+            if isLocked && Self.isStillAt(path, file) {
                 self.file = file
                 break
             }
-            guard errno == EWOULDBLOCK || errno == EINTR else {
+            guard isLocked || errno == EWOULDBLOCK || errno == EINTR else {
                 throw BusError(.registry, "cannot lock \(path): \(FileSystem.reason())")
             }
             refusals += 1
@@ -49,6 +44,22 @@ package final class NodeLock {
     }
 
     private static let attempts = 20
+
+    /// Makes the node's directory and opens its lock; nil when the directory vanished meanwhile.
+    private static func open(
+        _ node: String, in directory: BusDirectory, mayVanish: Bool
+    ) throws(BusError) -> FileDescriptor? {
+        let path = directory.nodePath(node)
+        try FileSystem.makeDirectory(path)
+        do throws(BusError) {
+            try FileSystem.checkDirectory(path, isPrivate: directory.isPrivate)
+            if let file = FileDescriptor.open(directory.lockPath(node), O_RDWR | O_CREAT) { return file }
+            throw BusError(.registry, "cannot open \(directory.lockPath(node)): \(FileSystem.reason())")
+        } catch {
+            if mayVanish && access(path, F_OK) != 0 { return nil }
+            throw error
+        }
+    }
 
     /// Removes the node's directory and frees the name.
     package func release() {

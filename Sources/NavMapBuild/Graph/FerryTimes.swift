@@ -10,7 +10,7 @@ extension RoadNetwork {
             let total = Float(lengths.reduce(0, +))
             // One number of attributes serves the whole way, so a line that calls at a landing on the way keeps no
             // time of its own per part: speed alone gives each part its share.
-            let speed = min(max(total / time, 0.5), 30)
+            let speed = min(max(total / time, 0.05), 30)
             for isBackward in [false, true] {
                 let old = isBackward ? roads.backward[road] : roads.forward[road]
                 guard old != RoadTable.none else { continue }

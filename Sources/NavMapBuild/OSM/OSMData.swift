@@ -28,6 +28,9 @@ public struct OSMData: Sendable {
         public var duplicateIDs = 0
         /// Nodes outside of the world.
         public var invalidCoordinates = 0
+
+        /// Nothing read.
+        public init() {}
     }
 
     /// The extract's time stamp, seconds since 1970 UTC, when its header says one.

@@ -5,9 +5,9 @@ internal import Glibc
 ///
 /// Blocks are read with `pread` and not mapped: a file that is cut short meanwhile is then an error and no signal, and
 /// pages that were read do not count as resident.
-final class PBFFile: Sendable {
+package final class PBFFile: Sendable {
     /// A block of the file.
-    struct Blob: Sendable {
+    package struct Blob: Sendable {
         /// Where its message begins, in bytes from the start of the file.
         let offset: Int
         /// The message's length in bytes.
@@ -15,7 +15,7 @@ final class PBFFile: Sendable {
     }
 
     /// What the file's header says.
-    struct Header: Sendable {
+    package struct Header: Sendable {
         /// Features that a reader must support.
         var required: [String] = []
         /// The replication time stamp, seconds since 1970 UTC.
@@ -31,7 +31,7 @@ final class PBFFile: Sendable {
     private let size: Int
 
     /// Opens a file.
-    init(path: String) throws(MapBuildError) {
+    package init(path: String) throws(MapBuildError) {
         self.path = path
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -51,7 +51,7 @@ final class PBFFile: Sendable {
     deinit { if descriptor >= 0 { close(descriptor) } }
 
     /// Reads the header block and lists the data blocks.
-    func scan() throws(MapBuildError) -> (header: Header, blobs: [Blob]) {
+    package func scan() throws(MapBuildError) -> (header: Header, blobs: [Blob]) {
         guard size > 0 else { throw notOSM("is empty", at: 0) }
         var header: Header?
         var blobs: [Blob] = []
@@ -64,7 +64,9 @@ final class PBFFile: Sendable {
                 if header == nil { throw notOSM("does not begin like an OSM PBF file", at: 0) }
                 throw malformed("a block header claims \(length) bytes", at: start)
             }
-            if header == nil && offset + 4 + length > size { throw notOSM("does not begin like an OSM PBF file", at: 0) }
+            if header == nil && offset + 4 + length > size {
+                throw notOSM("does not begin like an OSM PBF file", at: 0)
+            }
             let (type, dataSize) = try blobHeader(at: offset + 4, length: length, start: start, isFirst: header == nil)
             guard dataSize <= UInt64(PBFFile.largestBlob) else {
                 throw MapBuildError(
@@ -88,7 +90,7 @@ final class PBFFile: Sendable {
     }
 
     /// The inflated bytes of a block.
-    func contents(_ blob: Blob) throws(MapBuildError) -> ContiguousArray<UInt8> {
+    package func contents(_ blob: Blob) throws(MapBuildError) -> ContiguousArray<UInt8> {
         let message = try read(at: blob.offset, count: blob.length, of: blob.offset)
         return try message.withBytes { bytes throws(MapBuildError) in
             var raw: UnsafeRawBufferPointer?
@@ -180,7 +182,7 @@ final class PBFFile: Sendable {
                 var reader = WireReader(bytes)
                 while let field = try reader.field() {
                     switch (field.number, field.type) {
-                    case (4, 2): header.required.append(String(decoding: try reader.delimited(), as: UTF8.self))
+                    case (4, 2): header.required.append(PBFFile.printable(try reader.delimited()))
                     case (32, 0): header.timestamp = Int64(bitPattern: try reader.number())
                     default: try reader.skip(field)
                     }
@@ -211,6 +213,11 @@ final class PBFFile: Sendable {
         }
         guard bytes.count == count else { throw truncated(start) }
         return bytes
+    }
+
+    /// A text of the file as it may stand in a message: one line, not too long, no control characters.
+    private static func printable(_ bytes: UnsafeRawBufferPointer) -> String {
+        String(decoding: bytes.prefix(60).map { $0 < 0x20 || $0 > 0x7E ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }
 
     private func truncated(_ offset: Int) -> MapBuildError {

@@ -87,7 +87,9 @@ package enum AccessTags {
     ///
     /// `yes`, `true`, `1` along its nodes; `-1`, `reverse` against; `no`, `false`, `0` and `alternating` both;
     /// `reversible` neither, as nothing says when which holds. Motorways and roundabouts are one-way without a tag.
-    package static func directions(_ tags: TagSet, roadClass: RoadClass, isLink: Bool) -> (forward: Bool, backward: Bool) {
+    package static func directions(_ tags: TagSet, roadClass: RoadClass, isLink: Bool) -> (
+        forward: Bool, backward: Bool
+    ) {
         let oneway = tags.word(.oneway__motorcar) ?? tags.word(.oneway__motor_vehicle) ?? tags.word(.oneway)
         switch oneway {
         case .yes, .isTrue, .one: return (true, false)

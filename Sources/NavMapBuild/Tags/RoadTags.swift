@@ -126,6 +126,17 @@ public enum RoadTags {
     /// Any value but `no` counts, such as `tunnel=building_passage` or `bridge=viaduct`.
     private static func isPresent(_ word: Word?, _ has: Bool) -> Bool { has && word != .no && word != .isFalse }
 
+    /// What trucks may do: what `hgv` says, else what the tags for all vehicles say, and no more than cars may, as
+    /// `motorcar=no` alone stands for the sign that bars everything with two tracks.
+    private static func truck(
+        _ car: AccessTags.Level?, _ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction
+    ) -> AccessTags.Level? {
+        if let own = AccessTags.level(tags[.hgv], strings) { return own }
+        let general = AccessTags.vehicle([], tags, strings, direction)
+        guard let car else { return general }
+        return min(car, general ?? .yes)
+    }
+
     private static func direction(
         _ direction: AccessTags.Direction, _ common: RoadDirection, _ tags: TagSet, _ strings: StringTable,
         _ kind: (roadClass: RoadClass, isLink: Bool), needsPermission: Bool
@@ -133,7 +144,7 @@ public enum RoadTags {
         let isForward = direction == .forward
         let car = AccessTags.car(tags, strings, direction, general: !needsPermission)
         let unsaid: AccessTags.Level = needsPermission ? .no : .yes
-        let truck = needsPermission ? car : AccessTags.vehicle([.hgv], tags, strings, direction)
+        let truck = needsPermission ? car : truck(car, tags, strings, direction)
         var road = common
         if (car ?? unsaid) != .no { road.access.insert(.car) }
         if (truck ?? unsaid) != .no { road.access.insert(.truck) }

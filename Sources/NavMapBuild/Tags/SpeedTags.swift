@@ -92,7 +92,7 @@ package enum SpeedTags {
     /// The speed of free traffic, km/h, above 0.
     ///
     /// With a limit: a share of it, as signals, bends and parked cars cost more on lower classes (95 % on motorways,
-    /// 75 % on residential streets; OSRM takes 80 % everywhere), but no more than the class is good for. Without:
+    /// 65 % on residential streets; OSRM takes 80 % everywhere), but no more than the class is good for. Without:
     /// the class's own value, between the defaults of OSRM's car profile and Valhalla's. Then capped by surface,
     /// track type and service, with the values of OSRM's car profile.
     package static func freeFlow(
@@ -120,8 +120,8 @@ package enum SpeedTags {
         case .primary: isLink ? (40, 0.8, 70) : (60, 0.85, 95)
         case .secondary: isLink ? (35, 0.8, 60) : (52, 0.82, 85)
         case .tertiary: isLink ? (30, 0.8, 50) : (42, 0.8, 80)
-        case .unclassified: (34, 0.75, 70)
-        case .residential: (26, 0.75, 40)
+        case .unclassified: (34, 0.7, 70)
+        case .residential: (26, 0.65, 40)
         case .livingStreet: (9, 0.8, 15)
         case .service: (14, 0.7, 30)
         case .track: (10, 0.7, 30)
@@ -155,7 +155,8 @@ package enum SpeedTags {
     /// Whether a road is not paved, by its surface, else by its track type (grade 2 and worse).
     package static func isUnpaved(_ tags: TagSet, roadClass: RoadClass) -> Bool {
         switch tags.word(.surface) {
-        case .asphalt, .concrete, .concrete__plates, .concrete__lanes, .paved, .paving_stones, .bricks, .metal, .chipseal,
+        case .asphalt, .concrete, .concrete__plates, .concrete__lanes, .paved, .paving_stones, .bricks, .metal,
+            .chipseal,
             .sett, .cobblestone, .unhewn_cobblestone, .grass_paver, .wood:
             return false
         case .compacted, .fine_gravel, .gravel, .pebblestone, .unpaved, .ground, .dirt, .earth, .grass, .mud, .sand,

@@ -1,6 +1,7 @@
 import NavGeo
 import NavGuidance
 import NavMap
+import NavMatching
 import NavMessages
 import NavNavigator
 import NavRouting
@@ -48,7 +49,8 @@ extension NavMessages.RouteProgress {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, legIndex: UInt32(progress.leg),
-            legCount: UInt32(progress.legCount), stepIndex: UInt32(progress.step), stepCount: UInt32(progress.stepCount),
+            legCount: UInt32(progress.legCount), stepIndex: UInt32(progress.step),
+            stepCount: UInt32(progress.stepCount),
             pointIndex: UInt32(progress.point), distanceTraveledM: progress.offset,
             distanceRemainingM: progress.distanceRemaining, durationRemainingS: progress.durationRemaining,
             fractionTraveled: total > 0 ? progress.offset / total : 1,
@@ -66,7 +68,8 @@ extension NavMessages.RouteProgress {
             speedUnlimited: attributes.flags.contains(.unlimitedSpeed) ? true : nil,
             nextManeuverType: progress.nextManeuver.map { NavMessages.ManeuverType($0.type) },
             nextManeuverModifier: progress.nextManeuver?.modifier.map { NavMessages.ManeuverModifier($0) },
-            visualInstructionId: progress.visualInstruction?.wire, spokenInstructionId: progress.spokenInstruction?.wire,
+            visualInstructionId: progress.visualInstruction?.wire,
+            spokenInstructionId: progress.spokenInstruction?.wire,
             matched: Pose(
                 latitude: progress.snapped.latitude, longitude: progress.snapped.longitude,
                 course: progress.snappedBearing, speedMps: progress.position.speed),

@@ -1,4 +1,4 @@
-public import NavGeo
+import NavGeo
 public import NavMatching
 public import NavMessages
 
@@ -7,26 +7,19 @@ extension Fix {
     ///
     /// The receiver's accuracy becomes a σ per axis: from the covariance where it is known, else from the 1 σ accuracy of the message.
     public init?(_ message: NavMessages.GnssFix, sequence: UInt64?) {
-        guard let stamp = message.stamp else { return nil }
+        guard let nanoseconds = message.stampNs else { return nil }
         self.init(
-            stamp: stamp,
-            coordinate: Coordinate(latitude: message.latitude ?? .nan, longitude: message.longitude ?? .nan),
+            stamp: NavGeo.Timestamp(nanoseconds: nanoseconds),
+            coordinate: NavGeo.Coordinate(latitude: message.latitude ?? .nan, longitude: message.longitude ?? .nan),
             horizontalSigma: message.horizontalSigma, speed: message.groundSpeed, course: message.groundCourse,
             heading: message.heading, hdop: message.hdop, altitude: message.altitude,
-            type: NavMatching.FixType(message.fixType, hasPosition: message.latitude != nil && message.longitude != nil),
+            type: NavMatching.FixType(
+                message.fixType, hasPosition: message.latitude != nil && message.longitude != nil),
             sequence: sequence)
     }
 }
 
 extension NavMessages.GnssFix {
-    /// When the position was measured; nil when the message does not say, or says a time that does not exist.
-    public var stamp: Timestamp? {
-        guard let timestamp, let seconds = timestamp.seconds else { return nil }
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, carry) = whole.addingReportingOverflow(Int64(timestamp.nanos ?? 0))
-        return overflow || carry ? nil : Timestamp(nanoseconds: sum)
-    }
-
     /// σ per axis in metres: the root of the mean variance of east and north, else the horizontal accuracy.
     var horizontalSigma: Double? {
         let isKnown = positionCovarianceType != nil && positionCovarianceType != .unspecified
@@ -49,19 +42,16 @@ extension NavMessages.GnssFix {
         if let course { return course }
         guard let east = velocityEastMps, let north = velocityNorthMps, east != 0 || north != 0 else { return nil }
         let frame = LocalFrame(latitude: 0)
-        let origin = Coordinate(latitude: 0, longitude: 0)
+        let origin = NavGeo.Coordinate(latitude: 0, longitude: 0)
         return Geodesy.bearing(
             from: origin, to: frame.coordinate(of: LocalPoint(east: east * 1e-3, north: north * 1e-3)))
     }
 
     /// The message of a core's fix.
     public init(_ fix: Fix) {
-        let stamp = fix.stamp.nanoseconds
-        let second: Int64 = 1_000_000_000
-        let nanos = ((stamp % second) + second) % second
         self.init(
             latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, altitude: fix.altitude,
-            timestamp: NavMessages.Timestamp(seconds: (stamp - nanos) / second, nanos: Int32(nanos)),
+            timestamp: NavMessages.Timestamp(nanoseconds: fix.stamp.nanoseconds),
             heading: fix.heading, speed: fix.speed, course: fix.course, fixType: NavMessages.FixType(fix.type),
             hdop: fix.hdop, horizontalAccuracyM: fix.horizontalSigma)
     }

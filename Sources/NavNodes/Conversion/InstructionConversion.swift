@@ -16,7 +16,8 @@ extension NavMessages.VisualInstruction {
         _ instruction: NavGuidance.VisualInstruction, distance: Double, duration: Double, context: EventContext,
         guidance: RouteGuidance
     ) {
-        let step = guidance.legs.indices.contains(instruction.id.leg)
+        let step =
+            guidance.legs.indices.contains(instruction.id.leg)
             ? guidance.legs[instruction.id.leg].lowerBound + instruction.id.step : nil
         let maneuver = step.flatMap { step in
             guidance.steps.indices.contains(step + 1) ? guidance.steps[step + 1].maneuver : nil
@@ -25,12 +26,14 @@ extension NavMessages.VisualInstruction {
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, instructionId: instruction.id.wire,
             legIndex: UInt32(instruction.id.leg), stepIndex: UInt32(instruction.id.step),
-            maneuver: maneuver.map { NavMessages.Maneuver($0) }, primary: NavMessages.InstructionText(instruction.primary),
+            maneuver: maneuver.map { NavMessages.Maneuver($0) },
+            primary: NavMessages.InstructionText(instruction.primary),
             secondary: instruction.secondary.map { NavMessages.InstructionText($0) },
             sub: instruction.sub.map { NavMessages.InstructionText($0) },
             subManeuver: instruction.sub.map {
                 NavMessages.Maneuver(
-                    type: NavMessages.ManeuverType($0.type), modifier: $0.modifier.map { NavMessages.ManeuverModifier($0) },
+                    type: NavMessages.ManeuverType($0.type),
+                    modifier: $0.modifier.map { NavMessages.ManeuverModifier($0) },
                     roundaboutExit: $0.roundaboutExit.map { UInt32($0) })
             }, lanes: instruction.lanes.map { NavMessages.Lane($0) },
             triggerDistanceM: instruction.maneuverOffset - instruction.routeOffset, distanceToManeuverM: distance,

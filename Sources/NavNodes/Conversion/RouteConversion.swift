@@ -8,15 +8,25 @@ import NavRouting
 extension NavMessages.Route {
     /// The message of a route in force.
     init(_ plan: RoutePlan, context: EventContext, reason: NavMessages.RouteReason) {
+        self.init(plan)
+        stampNs = context.stamp.nanoseconds
+        sessionId = context.session
+        routeId = context.route
+        causeSequence = context.cause
+        eventSequence = context.eventSequence
+        summary?.etaNs = context.stamp.advanced(bySeconds: plan.route.duration).nanoseconds
+        self.reason = reason
+    }
+
+    /// A route by itself, not in force.
+    init(_ plan: RoutePlan) {
         let route = plan.route
         self.init(
-            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
-            causeSequence: context.cause, eventSequence: context.eventSequence,
             geometry: NavMessages.Polyline(route.coordinates),
             legs: route.legs.indices.map { NavMessages.RouteLeg(leg: $0, of: plan) },
             waypoints: route.waypoints.map { NavMessages.Waypoint($0) }, edgeIds: route.edges.map(\.key.rawValue),
             edgeFirstPoints: route.edges.map { UInt32($0.coordinates.lowerBound) }, mapVersion: route.mapVersion,
-            summary: NavMessages.RouteSummary(route, at: context.stamp), provider: .onBoard, reason: reason)
+            summary: NavMessages.RouteSummary(route), provider: .onBoard)
     }
 
     /// The message that says that there is no route any more.
@@ -190,7 +200,9 @@ extension NavMessages.Annotation {
             durations.append(Float(duration))
             speeds.append(duration > 0 ? Float(length / duration) : edge.attributes.freeFlowSpeed)
             let isUnlimited = edge.attributes.flags.contains(.unlimitedSpeed)
-            if let last = limits.last, last.limitMps == edge.attributes.speedLimit, (last.unlimited ?? false) == isUnlimited {
+            if let last = limits.last, last.limitMps == edge.attributes.speedLimit,
+                (last.unlimited ?? false) == isUnlimited
+            {
                 limits[limits.count - 1].segmentCount = (last.segmentCount ?? 0) + 1
             } else {
                 limits.append(
@@ -206,13 +218,12 @@ extension NavMessages.Annotation {
 }
 
 extension NavMessages.RouteSummary {
-    init(_ route: NavRouting.Route, at stamp: NavGeo.Timestamp) {
+    init(_ route: NavRouting.Route) {
         func length(_ matches: (RouteEdge) -> Bool) -> Double {
             route.edges.reduce(0) { matches($1) ? $0 + $1.length : $0 }
         }
         self.init(
             distanceM: route.length, durationS: route.duration, durationTypicalS: route.duration,
-            etaNs: stamp.advanced(bySeconds: route.duration).nanoseconds,
             toll: TollSummary(
                 totalLengthM: length { $0.attributes.flags.contains(.toll) },
                 truckLengthM: length { $0.attributes.flags.contains(.truckToll) }),

@@ -22,12 +22,39 @@ struct RealExtractTests {
         #expect(report.restrictions > 0)
     }
 
-    @Test("every extract builds", arguments: ["helsinki", "liechtenstein", "heidelberg", "cathedral"])
-    func builds(name: String) throws {
+    /// The lengths, both directions counted, are sums over the ways that osmium reads, by the same rules of access.
+    @Test(
+        "every extract builds to a road graph of the expected length",
+        arguments: [
+            ("helsinki", 1_500...1_900, 47.5), ("liechtenstein", 7_500...9_500, 1_008.9),
+            ("heidelberg", 33_000...40_000, 4_032.9), ("cathedral", 20_000...23_500, 1_837.7),
+        ])
+    func builds(name: String, edges: ClosedRange<Int>, kilometres: Double) throws {
         let data = try OSMPBFReader.read(path: TestExtracts.osm(name), jobs: 2)
         let (_, report) = try MapBuilder().build(data)
-        print(name, report)
-        #expect(report.edges > 5_000)
-        #expect(report.edgeLength > 100_000)
+        #expect(edges.contains(report.edges))
+        #expect(abs(report.edgeLength / 1000 - kilometres) < 0.01 * kilometres)
+        #expect(report.warnings[.duplicateIDs] == nil && report.warnings[.invalidCoordinates] == nil)
+    }
+
+    @Test("the driven roads keep their consecutive small ids")
+    func drivenRoads() throws {
+        let built = try BuiltMap(try OSMPBFReader.read(path: TestExtracts.drivenRoads))
+        #expect(built.report.nodes == 3_776 && built.report.ways == 448 && built.report.roads == 448)
+        #expect(
+            (0..<built.graph.edgeCount).allSatisfy {
+                built.graph.attributes(of: EdgeIndex($0)).roadClass == .unclassified
+            })
+        #expect(Set(built.edges).count == built.edges.count)
+    }
+
+    @Test("the number of jobs does not change what is read")
+    func jobs() throws {
+        let one = try OSMPBFReader.read(path: TestExtracts.osm("cathedral"), jobs: 1)
+        let four = try OSMPBFReader.read(path: TestExtracts.osm("cathedral"), jobs: 4)
+        #expect(one.nodeIDs == four.nodeIDs && one.latitudes == four.latitudes && one.longitudes == four.longitudes)
+        #expect(one.ways.ids == four.ways.ids && one.ways.parts == four.ways.parts)
+        #expect(one.ways.tags.values == four.ways.tags.values && one.nodeTags.values == four.nodeTags.values)
+        #expect(one.strings.count == four.strings.count)
     }
 }

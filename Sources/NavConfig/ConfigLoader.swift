@@ -1,0 +1,95 @@
+import Foundation
+import Yams
+
+/// Puts a node's configuration together: defaults, then a YAML file, then the environment, then `--set` on the command line.
+public enum ConfigLoader {
+    /// A configuration from its sources, the later ones winning.
+    ///
+    /// - Parameters:
+    ///   - file: a YAML file of nested or dotted keys; nil for none.
+    ///   - environment: `NAVBUS_SET_<KEY>` with dots as two underscores, in any case, such as `NAVBUS_SET_REROUTE__COOLDOWN_S=5`.
+    ///   - overrides: `key=value` pairs.
+    public static func load<Configuration: NodeConfiguration>(
+        _ type: Configuration.Type, file: String?, environment: [String: String] = [:], overrides: [String] = []
+    ) throws(ConfigError) -> Configuration {
+        var configuration = Configuration()
+        if let file {
+            for (key, value) in try read(file) { try apply(key, value, to: &configuration, source: "'\(file)'") }
+        }
+        for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("NAVBUS_SET_") {
+            let key = name.dropFirst("NAVBUS_SET_".count).lowercased().replacingOccurrences(of: "__", with: ".")
+            try apply(key, value, to: &configuration, source: "the environment (\(name))")
+        }
+        for override in overrides {
+            guard let split = override.firstIndex(of: "=") else {
+                throw ConfigError("--set \(override): give a key and a value, such as --set reroute.cooldown_s=5")
+            }
+            try apply(
+                String(override[..<split]), String(override[override.index(after: split)...]), to: &configuration,
+                source: "--set")
+        }
+        return configuration
+    }
+
+    /// The configuration as YAML with the meaning, range and unit of each key, in a form that ``load(_:file:environment:overrides:)`` reads.
+    public static func describe<Configuration: NodeConfiguration>(_ configuration: Configuration) -> String {
+        Configuration.keys.map { key in
+            "# \(key.documentation) [\(key.range)]\n\(key.name): \(quoted(key.text(of: configuration)))\n"
+        }.joined(separator: "\n")
+    }
+
+    private static func apply<Configuration: NodeConfiguration>(
+        _ name: String, _ value: String, to configuration: inout Configuration, source: String
+    ) throws(ConfigError) {
+        guard let key = Configuration.keys.first(where: { $0.name == name }) else {
+            let nearest = nearestName(to: name, among: Configuration.keys.map(\.name))
+            let hint = nearest.map { "did you mean '\($0)'?" } ?? "--print-config lists the keys"
+            throw ConfigError("unknown configuration key '\(name)' in \(source): \(hint)")
+        }
+        guard key.set(&configuration, value) else {
+            throw ConfigError(
+                "'\(value)' is not a value of '\(name)' in \(source): it takes \(key.range) (\(key.documentation))")
+        }
+    }
+
+    private static func read(_ file: String) throws(ConfigError) -> [(String, String)] {
+        let text: String
+        do {
+            text = try String(contentsOfFile: file, encoding: .utf8)
+        } catch {
+            throw ConfigError("configuration file '\(file)' cannot be read: does it exist, and is it UTF-8?")
+        }
+        let node: Node?
+        do {
+            node = try Yams.compose(yaml: text)
+        } catch {
+            let message = "\(error)".split(separator: "\n").first ?? ""
+            throw ConfigError("configuration file '\(file)' is not YAML: \(message)")
+        }
+        guard let node else { return [] }
+        guard case .mapping = node else {
+            throw ConfigError("configuration file '\(file)' must hold keys and values at its top")
+        }
+        var pairs: [(String, String)] = []
+        flatten(node, prefix: "", into: &pairs)
+        return pairs
+    }
+
+    private static func flatten(_ node: Node, prefix: String, into pairs: inout [(String, String)]) {
+        switch node {
+        case .mapping(let mapping):
+            for (key, value) in mapping {
+                let name = key.scalar?.string ?? "?"
+                flatten(value, prefix: prefix.isEmpty ? name : prefix + "." + name, into: &pairs)
+            }
+        case .sequence(let sequence):
+            pairs.append((prefix, sequence.map { $0.scalar?.string ?? "?" }.joined(separator: ";")))
+        case .scalar(let scalar): pairs.append((prefix, scalar.string))
+        case .alias: pairs.append((prefix, "?"))
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        text.isEmpty || text.contains(where: { ":#,[]{}\"'".contains($0) }) ? "\"\(text)\"" : text
+    }
+}

@@ -1,0 +1,39 @@
+/// The candidate that a mistyped name most likely meant: the least edit distance (insert, delete, replace, swap of
+/// neighbours), at most a third of the longer name and never more than 3; nil when none is near. Ties go to the first.
+package func nearestName(to name: String, among candidates: [String]) -> String? {
+    let typed = Array(name.lowercased().utf8.prefix(64))
+    var best: (name: String, distance: Int)?
+    for candidate in candidates {
+        let known = Array(candidate.lowercased().utf8.prefix(64))
+        let allowed = min(3, max(1, max(typed.count, known.count) / 3))
+        let distance = editDistance(typed, known)
+        if distance <= allowed, distance < best?.distance ?? Int.max {
+            best = (candidate, distance)
+        }
+    }
+    return best?.name
+}
+
+/// `; did you mean "x"?)`, or nothing.
+package func suggestion(for name: String, among candidates: [String]) -> String {
+    nearestName(to: name, among: candidates).map { "; did you mean \"\($0)\"?" } ?? ""
+}
+
+private func editDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    var beforeLast = [Int](repeating: 0, count: right.count + 1)
+    var last = Array(0...right.count)
+    for row in 0..<left.count {
+        var current = [row + 1] + [Int](repeating: 0, count: right.count)
+        for column in 0..<right.count {
+            var cost = last[column] + (left[row] == right[column] ? 0 : 1)
+            cost = min(cost, last[column + 1] + 1, current[column] + 1)
+            if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+                cost = min(cost, beforeLast[column - 1] + 1)
+            }
+            current[column + 1] = cost
+        }
+        beforeLast = last
+        last = current
+    }
+    return last[right.count]
+}

@@ -1,0 +1,168 @@
+public import NavMessages
+
+/// Reads a trace of comma-separated values: bytes in, one fix per row out, in arrival order.
+///
+/// The header names the columns, in any order: `t_s` (s since the Unix epoch, or since any start), `lat`, `lon`
+/// (degrees), and optionally `speed_mps`, `heading_deg` (course over ground, degrees from true north), `hdop`,
+/// `h_acc_m` (68 % radius in m) and `t_recv_s` (arrival, s since the Unix epoch). Others, like `label`, are ignored.
+/// An empty field is unknown; a row with a malformed one is rejected whole. Times are read as decimals, exact to the
+/// nanosecond.
+public struct CSVTraceParser: Sendable {
+    /// Largest line in bytes.
+    public static let lineLimit = 64 << 10
+    /// Most columns of a header.
+    public static let columnLimit = 64
+
+    private enum Column {
+        case time, latitude, longitude, speed, course, hdop, accuracy, received, ignored
+    }
+
+    /// What was not used so far.
+    public private(set) var rejections = RejectionCounts()
+    /// Number of the first line that was rejected, from 1.
+    public private(set) var firstBadLine: Int?
+    /// Why the header cannot be used, once it has been read and cannot.
+    public private(set) var headerProblem: String?
+
+    private var framer = LineFramer(limit: Self.lineLimit)
+    private var columns: [Column] = []
+
+    /// A parser before the header.
+    public init() {}
+
+    /// Whether the header was read and is usable.
+    public var hasHeader: Bool { !columns.isEmpty }
+
+    /// Takes the next chunk of the file and returns the fixes of its complete rows; none after a header that is wrong.
+    public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
+        var fixes: [GnssFix] = []
+        var position = 0
+        let skipped = framer.skipped
+        while let line = framer.next(bytes, &position) { take(line, into: &fixes) }
+        for _ in skipped..<framer.skipped { reject(.tooLong) }
+        return fixes
+    }
+
+    /// Ends the file: the last row may lack its line end.
+    public mutating func finish() -> [GnssFix] {
+        var fixes: [GnssFix] = []
+        if let line = framer.finish() { take(line, into: &fixes) }
+        return fixes
+    }
+
+    private mutating func take(_ line: Bytes, into fixes: inout [GnssFix]) {
+        guard headerProblem == nil, !line.trimmed.isEmpty else { return }
+        guard hasHeader else { return takeHeader(line) }
+        guard let fields = Self.fields(line), fields.count == columns.count else { return reject(.fieldCount) }
+        switch Self.fix(fields, columns) {
+        case .success(let fix): fixes.append(fix)
+        case .failure(let refusal): reject(refusal.reason)
+        }
+    }
+
+    private mutating func reject(_ reason: Rejection) {
+        rejections.count(reason)
+        if firstBadLine == nil { firstBadLine = framer.lineNumber }
+    }
+
+    private mutating func takeHeader(_ line: Bytes) {
+        let line = line.starts(with: [0xef, 0xbb, 0xbf]) ? line.dropFirst(3) : line
+        guard let names = Self.fields(line) else {
+            headerProblem = "the header has an unfinished quote or more than \(Self.columnLimit) columns"
+            return
+        }
+        var found: [Column] = []
+        for name in names.map({ String(decoding: $0, as: UTF8.self) }) {
+            let column = Self.column(name)
+            if column != .ignored, found.contains(column) {
+                headerProblem = "the header names the column \(name) twice"
+                return
+            }
+            found.append(column)
+        }
+        for (column, name) in [(Column.time, "t_s"), (.latitude, "lat"), (.longitude, "lon")]
+        where !found.contains(column) {
+            headerProblem = "the header lacks the column \(name): t_s, lat and lon are needed"
+            return
+        }
+        columns = found
+    }
+
+    private static func column(_ name: String) -> Column {
+        switch name {
+        case "t_s": .time
+        case "lat": .latitude
+        case "lon": .longitude
+        case "speed_mps": .speed
+        case "heading_deg": .course
+        case "hdop": .hdop
+        case "h_acc_m": .accuracy
+        case "t_recv_s": .received
+        default: .ignored
+        }
+    }
+
+    private static func fix(_ fields: [Bytes], _ columns: [Column]) -> Result<GnssFix, Refusal> {
+        var fix = GnssFix()
+        for (text, column) in zip(fields, columns) where !text.isEmpty && column != .ignored {
+            if column == .time || column == .received {
+                guard let time = Decimal.nanoseconds(text) else { return .failure(Refusal(reason: .badTime)) }
+                if column == .time { fix.timestamp = .utc(nanoseconds: time) } else { fix.receiveStampNs = time }
+                continue
+            }
+            guard let value = Decimal.double(text) else { return .failure(Refusal(reason: .malformedField)) }
+            guard let accepted = accepted(value, column) else { return .failure(Refusal(reason: .outOfRange)) }
+            switch column {
+            case .latitude: fix.latitude = accepted
+            case .longitude: fix.longitude = accepted
+            case .speed: fix.speed = accepted
+            case .course: fix.course = accepted
+            case .hdop: fix.hdop = accepted > 0 ? accepted : nil
+            case .accuracy: fix.horizontalAccuracyM = accepted
+            case .time, .received, .ignored: break
+            }
+        }
+        guard (fix.latitude == nil) == (fix.longitude == nil) else {
+            return .failure(Refusal(reason: .malformedField))
+        }
+        return .success(fix)
+    }
+
+    private static func accepted(_ value: Double, _ column: Column) -> Double? {
+        switch column {
+        case .latitude: (-90...90).contains(value) ? value : nil
+        case .longitude: (-180...180).contains(value) ? value : nil
+        case .course: bearingRadians(degrees: value)
+        default: (0..<1e9).contains(value) ? value : nil
+        }
+    }
+
+    /// The fields of a line, trimmed, quotes taken off; `nil` for an unfinished quote or too many.
+    private static func fields(_ line: Bytes) -> [Bytes]? {
+        var fields: [Bytes] = []
+        var rest = line
+        while true {
+            guard fields.count < columnLimit else { return nil }
+            let start = rest.drop { $0 == 0x20 || $0 == 0x09 }
+            if start.first == .quote {
+                var end = start.startIndex + 1
+                while end < start.endIndex {
+                    if start[end] == .quote {
+                        guard end + 1 < start.endIndex, start[end + 1] == .quote else { break }
+                        end += 1
+                    }
+                    end += 1
+                }
+                guard end < start.endIndex else { return nil }
+                fields.append(start[(start.startIndex + 1)..<end].trimmed)
+                rest = start[(end + 1)...].drop { $0 != .comma }
+            } else {
+                let field = rest.prefix { $0 != .comma }
+                fields.append(field.trimmed)
+                rest = rest[field.endIndex...]
+            }
+            guard !rest.isEmpty else { return fields }
+            rest = rest.dropFirst()
+        }
+    }
+}

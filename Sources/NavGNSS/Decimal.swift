@@ -1,0 +1,156 @@
+// Numbers in ASCII, read without locale, without rounding where a time is meant, and without a trap.
+
+typealias Bytes = ArraySlice<UInt8>
+
+package enum Decimal {
+    private static let powers: [Double] = [
+        1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20, 1e21, 1e22,
+    ]
+
+    /// A decimal number `[+-]digits[.digits][e[+-]digits]` as the nearest double; `nil` for anything else, also for
+    /// a number that no finite double holds.
+    package static func double(_ text: ArraySlice<UInt8>) -> Double? {
+        var at = text.startIndex
+        let end = text.endIndex
+        var negative = false
+        if at < end, text[at] == .plus || text[at] == .minus {
+            negative = text[at] == .minus
+            at += 1
+        }
+        var mantissa: UInt64 = 0
+        var digits = 0
+        var significant = 0
+        var scale = 0
+        var seenPoint = false
+        while at < end {
+            let byte = text[at]
+            if byte == .point, !seenPoint {
+                seenPoint = true
+            } else if let digit = byte.decimalDigit {
+                digits += 1
+                if seenPoint { scale -= 1 }
+                if significant > 0 || digit > 0 { significant += 1 }
+                if significant <= 18 { mantissa = mantissa * 10 + UInt64(digit) }
+            } else {
+                break
+            }
+            at += 1
+        }
+        guard digits > 0 else { return nil }
+        if at < end {
+            guard text[at] == UInt8(ascii: "e") || text[at] == UInt8(ascii: "E") else { return nil }
+            at += 1
+            var exponentSign = 1
+            if at < end, text[at] == .plus || text[at] == .minus {
+                exponentSign = text[at] == .minus ? -1 : 1
+                at += 1
+            }
+            guard at < end, end - at <= 4, let exponent = natural(text[at..<end]) else { return nil }
+            scale += exponentSign * exponent
+        }
+        // Both factors are exact below 2^53 and 10^22, so one operation rounds once (Clinger 1990).
+        if significant <= 15, (-22...22).contains(scale) {
+            let value = scale < 0 ? Double(mantissa) / powers[-scale] : Double(mantissa) * powers[scale]
+            return negative ? -value : value
+        }
+        guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
+        return value
+    }
+
+    /// A decimal number of seconds as nanoseconds, exact; digits past the ninth decimal are cut off.
+    ///
+    /// `nil` for anything but `[+-]digits[.digits]`, and where Int64 overflows (about 292 years).
+    package static func nanoseconds(_ text: ArraySlice<UInt8>) -> Int64? {
+        var at = text.startIndex
+        let end = text.endIndex
+        var negative = false
+        if at < end, text[at] == .plus || text[at] == .minus {
+            negative = text[at] == .minus
+            at += 1
+        }
+        var value: Int64 = 0
+        var decimals = 0
+        var digits = 0
+        var seenPoint = false
+        while at < end {
+            let byte = text[at]
+            at += 1
+            if byte == .point, !seenPoint {
+                seenPoint = true
+                continue
+            }
+            guard let digit = byte.decimalDigit else { return nil }
+            digits += 1
+            if seenPoint {
+                if decimals == 9 { continue }
+                decimals += 1
+            }
+            guard let next = appending(digit, to: value) else { return nil }
+            value = next
+        }
+        guard digits > 0 else { return nil }
+        while decimals < 9 {
+            guard let next = appending(0, to: value) else { return nil }
+            value = next
+            decimals += 1
+        }
+        return negative ? -value : value
+    }
+
+    /// A natural number of one to nine digits.
+    package static func natural(_ text: ArraySlice<UInt8>) -> Int? {
+        guard (1...9).contains(text.count) else { return nil }
+        var value = 0
+        for byte in text {
+            guard let digit = byte.decimalDigit else { return nil }
+            value = value * 10 + Int(digit)
+        }
+        return value
+    }
+
+    private static func appending(_ digit: UInt8, to value: Int64) -> Int64? {
+        let (tenfold, overflow) = value.multipliedReportingOverflow(by: 10)
+        let (sum, carry) = tenfold.addingReportingOverflow(Int64(digit))
+        return overflow || carry ? nil : sum
+    }
+}
+
+extension UInt8 {
+    static let plus = UInt8(ascii: "+")
+    static let minus = UInt8(ascii: "-")
+    static let point = UInt8(ascii: ".")
+    static let comma = UInt8(ascii: ",")
+    static let quote = UInt8(ascii: "\"")
+    static let newline = UInt8(ascii: "\n")
+    static let carriageReturn = UInt8(ascii: "\r")
+
+    var decimalDigit: UInt8? { (0x30...0x39).contains(self) ? self - 0x30 : nil }
+
+    var hexDigit: UInt8? {
+        switch self {
+        case 0x30...0x39: self - 0x30
+        case 0x41...0x46: self - 0x37
+        case 0x61...0x66: self - 0x57
+        default: nil
+        }
+    }
+
+    var isSpace: Bool { self == 0x20 || (0x09...0x0d).contains(self) }
+}
+
+extension ArraySlice<UInt8> {
+    var trimmed: Bytes {
+        var slice = self
+        while let first = slice.first, first.isSpace { slice.removeFirst() }
+        while let last = slice.last, last.isSpace { slice.removeLast() }
+        return slice
+    }
+}
+
+/// An angle in degrees as radians in [0, 2 pi); `nil` outside -360 to 360 degrees.
+func bearingRadians(degrees: Double) -> Double? {
+    guard (-360...360).contains(degrees) else { return nil }
+    let turned = degrees < 0 ? degrees + 360 : degrees
+    return turned >= 360 ? 0 : turned * .pi / 180
+}

@@ -1,0 +1,124 @@
+public import NavMessages
+
+/// Reads gpsd's JSON protocol (`gpsd_json`, protocol 3, checked against release 3.22): bytes in, one fix per TPV out.
+///
+/// SKY gives satellites and dilutions to the TPVs that follow from the same device, GST the covariance and ATT the
+/// heading of the body to the next one. A TPV of mode 1 is a fix of type NO_FIX without a position. Lines are
+/// bounded to 64 KiB; what is not used is counted. How the bytes are cut into chunks makes no difference.
+public struct GPSDParser: Sendable {
+    /// What the client sends after it has connected, to be sent JSON reports.
+    public static let handshake: [UInt8] = Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)
+
+    /// Largest line in bytes; gpsd's own limit is 10,240.
+    public static let lineLimit = 64 << 10
+
+    /// What gpsd's error estimates `eph`, `epv`, `eps`, `epd` are taken for.
+    ///
+    /// gpsd's documentation says "certainty unknown" since 3.20: what the daemon computes from the dilutions is a 95 %
+    /// value (before, the documentation said so of all), what a receiver tells is passed through as it is, mostly
+    /// 68 %.
+    public enum ErrorEstimates: Sendable {
+        /// Standard deviations, and 68 % in the plane, as given. At worst the accuracy is understated 1.6 to 2 times.
+        case oneSigma
+        /// 95 % values, converted: the radius by `sqrt(ln 0.32 / ln 0.05) = 0.617`, the others by `1 / 1.96`.
+        case ninetyFivePercent
+    }
+
+    /// What the server said of itself.
+    public struct Version: Sendable, Equatable {
+        /// Makes a version.
+        public init(release: String, protocolMajor: Int? = nil, protocolMinor: Int? = nil) {
+            self.release = release
+            self.protocolMajor = protocolMajor
+            self.protocolMinor = protocolMinor
+        }
+
+        /// Release of gpsd, for example `3.22`.
+        public var release: String
+        /// Major version of the protocol.
+        public var protocolMajor: Int?
+        /// Minor version of the protocol.
+        public var protocolMinor: Int?
+    }
+
+    /// What was not used so far.
+    public private(set) var rejections = RejectionCounts()
+    /// Reports of a known class so far, used or not.
+    public private(set) var reports = 0
+    /// The server's version, once it has told.
+    public private(set) var version: Version?
+    /// Paths of the server's devices, at most 16.
+    public private(set) var devices: [String] = []
+    /// What the server's last ERROR said.
+    public private(set) var lastError: String?
+    /// Number of the first line that was not JSON of a known class, from 1.
+    public private(set) var firstBadLine: Int?
+
+    private let estimates: ErrorEstimates
+    private var framer = LineFramer(limit: Self.lineLimit)
+    private var states: [GPSDDevice] = []
+
+    /// A parser at the beginning of a connection.
+    public init(errorEstimates: ErrorEstimates = .oneSigma) { estimates = errorEstimates }
+
+    /// Takes the next chunk of the stream and returns the fixes of its complete lines.
+    public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
+        var fixes: [GnssFix] = []
+        var position = 0
+        let skipped = framer.skipped
+        while let line = framer.next(bytes, &position) { take(line, into: &fixes) }
+        for _ in skipped..<framer.skipped { rejections.count(.tooLong) }
+        return fixes
+    }
+
+    /// Ends the stream: the last line may lack its line end.
+    public mutating func finish() -> [GnssFix] {
+        var fixes: [GnssFix] = []
+        if let line = framer.finish() { take(line, into: &fixes) }
+        return fixes
+    }
+
+    private mutating func take(_ line: Bytes, into fixes: inout [GnssFix]) {
+        let text = line.trimmed
+        guard !text.isEmpty else { return }
+        guard text.first == UInt8(ascii: "{"), let report = JSONValue(text) else { return reject(.notJSON) }
+        switch report.string("class") {
+        case "TPV":
+            let index = device(report.string("device"))
+            fixes.append(states[index].fix(report, estimates, &rejections))
+        case "SKY": states[device(report.string("device"))].takeSky(report)
+        case "GST": states[device(report.string("device"))].takeNoise(report)
+        case "ATT": states[device(report.string("device"))].takeAttitude(report)
+        case "VERSION":
+            version = Version(
+                release: report.string("release") ?? "", protocolMajor: report.natural("proto_major"),
+                protocolMinor: report.natural("proto_minor"))
+        case "DEVICES": takeDevices(report)
+        case "ERROR":
+            lastError = report.string("message")
+            rejections.count(.serverError)
+        case "DEVICE", "WATCH", "POLL", "PPS", "TOFF", "OSC", "RAW", "SUBFRAME", "AIS", "RTCM2", "RTCM3", "IMU", "LOG":
+            rejections.count(.unusedKind)
+        default: return reject(.unknownClass)
+        }
+        reports &+= 1
+    }
+
+    private mutating func reject(_ reason: Rejection) {
+        rejections.count(reason)
+        if firstBadLine == nil { firstBadLine = framer.lineNumber }
+    }
+
+    private mutating func takeDevices(_ report: JSONValue) {
+        guard case .array(let list) = report["devices"] else { return }
+        devices = list.prefix(16).compactMap { $0.string("path") }
+    }
+
+    /// Index of the device's state; the oldest of more than 16 is given up.
+    private mutating func device(_ name: String?) -> Int {
+        if let index = states.firstIndex(where: { $0.name == name }) { return index }
+        if states.count == 16 { states.removeFirst() }
+        states.append(GPSDDevice(name: name))
+        return states.count - 1
+    }
+}

@@ -1,0 +1,195 @@
+public import NavMessages
+
+/// Reads NMEA 0183: bytes in, one fix per measurement time out.
+///
+/// RMC, GGA, GNS, GLL, GSA, GSV, VTG, GST, GBS, ZDA, HDT and THS of any talker are used; sentences of the same UTC
+/// time make one fix. An epoch that any of them declares void is a fix of type NO_FIX without a position. Whatever
+/// else the stream holds is skipped and counted. How the bytes are cut into chunks makes no difference, and memory
+/// is bounded.
+///
+/// **Dates.** RMC and ZDA carry the date; two-digit years 80 to 99 are 1980 to 1999, others 2000 to 2079, since GPS
+/// time begins in 1980. An epoch without a date continues the last one, across midnight in either direction (a jump
+/// of more than twelve hours changes the day). Before any date was told the fix has no stamp, unless `initialDateNs`
+/// is set. Old receivers count 1024 weeks too few: `rolloverPivotNs` moves earlier dates forward by multiples of
+/// that. A leap second, 23:59:60, has the stamp of the next midnight.
+public struct NMEAParser: Sendable {
+    /// When an epoch is complete.
+    public enum EpochEnd: Sendable {
+        /// When a sentence of another time begins the next epoch: nothing is ever missed, one epoch late.
+        case nextEpoch
+        /// When the sentence arrives that ended the last three epochs: no delay, for live receivers. What arrives
+        /// behind it is counted as `late`, and the order is learned anew.
+        case learned
+    }
+
+    /// What a stream needs to be known beforehand.
+    public struct Configuration: Sendable {
+        /// Whether sentences without a checksum are used; a wrong checksum never is.
+        public var acceptsMissingChecksum: Bool
+        /// When an epoch is complete.
+        public var epochEnd: EpochEnd
+        /// A time near the first fix, within twelve hours, in ns since the Unix epoch, for streams without a date.
+        public var initialDateNs: Int64?
+        /// Earliest credible date, in ns since the Unix epoch; an earlier one is moved by multiples of 1024 weeks.
+        public var rolloverPivotNs: Int64?
+        /// `GnssFix.source` of every fix.
+        public var source: String?
+
+        /// Strict about checksums, epochs end with the next one, dates as the receiver tells them.
+        public init(
+            acceptsMissingChecksum: Bool = false, epochEnd: EpochEnd = .nextEpoch, initialDateNs: Int64? = nil,
+            rolloverPivotNs: Int64? = nil, source: String? = nil
+        ) {
+            self.acceptsMissingChecksum = acceptsMissingChecksum
+            self.epochEnd = epochEnd
+            self.initialDateNs = initialDateNs
+            self.rolloverPivotNs = rolloverPivotNs
+            self.source = source
+        }
+    }
+
+    /// What was not used so far.
+    public private(set) var rejections = RejectionCounts()
+    /// Sentences with a right frame so far, of a kind that is used.
+    public private(set) var sentencesUsed = 0
+
+    let configuration: Configuration
+    private var framer = NMEAFramer()
+    private var open: NMEAEpoch?
+    private var cycle = NMEACycle()
+    private var calendar: NMEACalendar
+    private var closedTime: Int64?
+
+    /// A parser at the beginning of a stream.
+    public init(configuration: Configuration = Configuration()) {
+        self.configuration = configuration
+        calendar = NMEACalendar(
+            initialDateNs: configuration.initialDateNs, rolloverPivotNs: configuration.rolloverPivotNs)
+    }
+
+    /// Takes the next chunk of the stream and returns the fixes that it completes, in their order.
+    public mutating func consume(_ bytes: [UInt8]) -> [GnssFix] {
+        var fixes: [GnssFix] = []
+        for byte in bytes { take(framer.push(byte), into: &fixes) }
+        return fixes
+    }
+
+    /// Hands out the open epoch: at the end of the stream, or when a live receiver has paused.
+    ///
+    /// The stream may go on afterwards.
+    public mutating func finish() -> [GnssFix] {
+        var fixes: [GnssFix] = []
+        take(framer.finish(), into: &fixes)
+        close(into: &fixes)
+        return fixes
+    }
+
+    private mutating func take(_ outcome: NMEAFramer.Outcome, into fixes: inout [GnssFix]) {
+        switch outcome {
+        case .nothing: break
+        case .rejected(let reason): rejections.count(reason)
+        case .sentence:
+            do {
+                let sentence = try NMEASentence(
+                    framer.sentence, acceptsMissingChecksum: configuration.acceptsMissingChecksum)
+                use(sentence, into: &fixes)
+            } catch {
+                rejections.count(error.reason)
+            }
+        }
+    }
+
+    private mutating func use(_ sentence: NMEASentence, into fixes: inout [GnssFix]) {
+        guard let kind = NMEAKind(rawValue: sentence.formatter) else { return rejections.count(.unusedKind) }
+        sentencesUsed &+= 1
+        var time: Int64?
+        if let field = kind.timeField { time = self.time(sentence[field]) }
+        if kind == .zda {
+            if let days = date(of: sentence) {
+                if let time { calendar.tell(days: days, nanosecondOfDay: time) }
+                if let time, open?.nanosecondOfDay == time, open?.days == nil { open?.days = days }
+            }
+            return
+        }
+        if let time, time == closedTime, open?.nanosecondOfDay == nil {
+            cycle.unlearn()
+            return rejections.count(.late)
+        }
+        let code = UInt64(sentence.talker) << 32 | UInt64(sentence.formatter)
+        if let epoch = open, !belongs(to: epoch, kind: kind, code: code, time: time) {
+            cycle.endedByNext()
+            close(into: &fixes)
+        }
+        var epoch = open ?? NMEAEpoch()
+        if epoch.nanosecondOfDay == nil { epoch.nanosecondOfDay = time }
+        if kind.isOncePerEpoch, epoch.seen.count < 32 { epoch.seen.append(code) }
+        epoch.take(sentence, kind, &rejections)
+        if kind == .rmc, let days = date(of: sentence) { epoch.days = days }
+        open = epoch
+        guard kind != .gsv else { return }
+        let endsCycle = cycle.heard(kind)
+        if configuration.epochEnd == .learned, endsCycle, epoch.hasSolution {
+            cycle.endedEarly()
+            close(into: &fixes)
+        }
+    }
+
+    private func belongs(to epoch: NMEAEpoch, kind: NMEAKind, code: UInt64, time: Int64?) -> Bool {
+        guard kind.timeField != nil else { return true }
+        if let time, let begun = epoch.nanosecondOfDay, time != begun { return false }
+        return !kind.isOncePerEpoch || !epoch.seen.contains(code)
+    }
+
+    private mutating func close(into fixes: inout [GnssFix]) {
+        guard let epoch = open else { return }
+        open = nil
+        closedTime = epoch.nanosecondOfDay
+        guard epoch.hasSolution else {
+            rejections.count(.noSolution)
+            return
+        }
+        var fix = epoch.fix()
+        fix.source = configuration.source
+        if let time = epoch.nanosecondOfDay {
+            if let stamp = calendar.stamp(days: epoch.days, nanosecondOfDay: time) {
+                fix.timestamp = .utc(nanoseconds: stamp)
+            } else {
+                rejections.count(.unknownDate)
+            }
+        }
+        fixes.append(fix)
+    }
+
+    private mutating func time(_ field: Bytes) -> Int64? {
+        guard !field.isEmpty else { return nil }
+        guard field.count >= 6, let hour = Decimal.natural(field.prefix(2)),
+            let minute = Decimal.natural(field.dropFirst(2).prefix(2)), field[field.startIndex + 4].decimalDigit != nil,
+            let second = Decimal.nanoseconds(field.dropFirst(4)),
+            let time = UTC.nanosecondOfDay(hour: hour, minute: minute, secondNs: second)
+        else {
+            rejections.count(.badTime)
+            return nil
+        }
+        return time
+    }
+
+    /// The date of RMC, ddmmyy, or ZDA, day, month and year, in days since 1970-01-01.
+    private mutating func date(of sentence: NMEASentence) -> Int64? {
+        let parts: (day: Bytes, month: Bytes, year: Bytes)
+        if sentence.formatter == NMEAKind.zda.rawValue {
+            parts = (sentence[2], sentence[3], sentence[4])
+        } else {
+            let field = sentence[9]
+            parts = (field.prefix(2), field.dropFirst(2).prefix(2), field.dropFirst(4))
+        }
+        guard !(parts.day.isEmpty && parts.month.isEmpty && parts.year.isEmpty) else { return nil }
+        guard let day = Decimal.natural(parts.day), let month = Decimal.natural(parts.month),
+            parts.year.count == 2 || parts.year.count == 4, let year = Decimal.natural(parts.year),
+            let days = UTC.days(year: year >= 100 ? year : year + (year >= 80 ? 1900 : 2000), month: month, day: day)
+        else {
+            rejections.count(.badTime)
+            return nil
+        }
+        return calendar.corrected(days)
+    }
+}

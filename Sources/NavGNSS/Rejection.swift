@@ -1,0 +1,89 @@
+/// Why a piece of the input was not used.
+public enum Rejection: String, CaseIterable, Sendable {
+    /// Bytes between two sentences that belong to none, per uninterrupted run.
+    case garbage
+    /// A line or sentence longer than its bound.
+    case tooLong = "too_long"
+    /// A sentence that ended before its checksum, because another one began or noise set in.
+    case truncated
+    /// The checksum does not match the content.
+    case checksum
+    /// There is no checksum and the configuration requires one.
+    case missingChecksum = "missing_checksum"
+    /// A proprietary NMEA sentence (`$P…`).
+    case proprietary
+    /// An encapsulated NMEA sentence (`!…`), as AIS uses it.
+    case encapsulated
+    /// A query between talkers (`$CCGPQ,…`).
+    case query
+    /// A sentence or report that carries nothing for a fix.
+    case unusedKind = "unused_kind"
+    /// A field that is not of the form the format asks for; the rest of the sentence is used.
+    case malformedField = "malformed_field"
+    /// A latitude, longitude or other value outside its range.
+    case outOfRange = "out_of_range"
+    /// A date or time that does not exist.
+    case badTime = "bad_time"
+    /// A fix whose date nothing told: it has no stamp.
+    case unknownDate = "unknown_date"
+    /// A sentence of an epoch that was already handed out.
+    case late
+    /// An epoch with accuracy or time alone, without a solution.
+    case noSolution = "no_solution"
+    /// A line that is not JSON.
+    case notJSON = "not_json"
+    /// A JSON line without a class that is known.
+    case unknownClass = "unknown_class"
+    /// An error that the server reported.
+    case serverError = "server_error"
+    /// A row with a number of fields that is not the header's.
+    case fieldCount = "field_count"
+    /// The document ends in the middle of an element.
+    case unfinishedDocument = "unfinished_document"
+}
+
+/// How often each reason for not using a piece of input occurred.
+public struct RejectionCounts: Sendable, Equatable {
+    private var numbers = [Int](repeating: 0, count: Rejection.allCases.count)
+
+    /// Nothing rejected yet.
+    public init() {}
+
+    /// Occurrences of one reason.
+    public subscript(reason: Rejection) -> Int { numbers[Self.index(reason)] }
+
+    /// The reasons that occurred with their counts, in the order of `Rejection.allCases`.
+    public var all: [(reason: Rejection, count: Int)] {
+        zip(Rejection.allCases, numbers).filter { $0.1 > 0 }.map { (reason: $0.0, count: $0.1) }
+    }
+
+    /// Occurrences of all reasons together.
+    public var total: Int { numbers.reduce(0, &+) }
+
+    mutating func count(_ reason: Rejection) { numbers[Self.index(reason)] &+= 1 }
+
+    private static func index(_ reason: Rejection) -> Int {
+        switch reason {
+        case .garbage: 0
+        case .tooLong: 1
+        case .truncated: 2
+        case .checksum: 3
+        case .missingChecksum: 4
+        case .proprietary: 5
+        case .encapsulated: 6
+        case .query: 7
+        case .unusedKind: 8
+        case .malformedField: 9
+        case .outOfRange: 10
+        case .badTime: 11
+        case .unknownDate: 12
+        case .late: 13
+        case .noSolution: 14
+        case .notJSON: 15
+        case .unknownClass: 16
+        case .serverError: 17
+        case .fieldCount: 18
+        case .unfinishedDocument: 19
+        }
+    }
+}

@@ -1,0 +1,64 @@
+/// Formats of recorded positions.
+public enum TraceFormat: String, CaseIterable, Sendable {
+    /// NMEA 0183 sentences.
+    case nmea
+    /// gpsd's JSON, one report a line.
+    case gpsd
+    /// Comma-separated values with a header that names `t_s`, `lat` and `lon`.
+    case csv
+    /// GPS exchange format, XML.
+    case gpx
+    /// A bag, which `NavBag` reads.
+    case mcap
+
+    /// Number of bytes from the beginning of a file that `detect` looks at.
+    public static let sniffLength = 4096
+
+    /// The format of a file, by its first bytes, or by the end of its name where they say nothing; `nil` if unknown.
+    public static func detect(_ bytes: [UInt8], name: String = "") -> TraceFormat? {
+        let head = GPXReader.utf8(Array(bytes.prefix(sniffLength)))
+        if head.starts(with: [0x89, 0x4d, 0x43, 0x41, 0x50, 0x30, 0x0d, 0x0a]) { return .mcap }
+        let text = Self.withoutMark(head[...]).drop { $0.isSpace }
+        if text.first == UInt8(ascii: "<") { return .gpx }
+        if text.first == UInt8(ascii: "{"), contains(text, "\"class\"") { return .gpsd }
+        if let start = text.indices.first(where: { isSentence(text[$0...]) }), start == text.startIndex { return .nmea }
+        let header = text.prefix { $0 != .newline && $0 != .carriageReturn }
+        let names = header.split(separator: .comma).map { $0.trimmed }
+        if ["t_s", "lat", "lon"].allSatisfy({ wanted in names.contains { $0.elementsEqual(wanted.utf8) } }) {
+            return .csv
+        }
+        if text.indices.contains(where: { isSentence(text[$0...]) }) { return .nmea }
+        if contains(text, "{\"class\":") { return .gpsd }
+        return byName(name)
+    }
+
+    private static func withoutMark(_ bytes: Bytes) -> Bytes {
+        var bytes = bytes
+        if bytes.starts(with: [0xef, 0xbb, 0xbf]) { bytes = bytes.dropFirst(3) }
+        return bytes
+    }
+
+    private static func contains(_ text: Bytes, _ wanted: StaticString) -> Bool {
+        text.indices.contains { text[$0...].prefix(wanted.utf8CodeUnitCount).elementsEqual(wanted) }
+    }
+
+    private static func isSentence(_ text: Bytes) -> Bool {
+        guard text.first == UInt8(ascii: "$") || text.first == UInt8(ascii: "!") else { return false }
+        let address = text.dropFirst().prefix(6)
+        return address.count == 6 && address.last == .comma
+            && address.dropLast().allSatisfy { (0x41...0x5a).contains($0) }
+    }
+
+    private static func byName(_ name: String) -> TraceFormat? {
+        let end = name.split(separator: ".", omittingEmptySubsequences: false).last?.lowercased()
+        guard name.contains("."), let end else { return nil }
+        return switch end {
+        case "nmea", "nma": .nmea
+        case "json", "jsonl", "gpsd": .gpsd
+        case "csv": .csv
+        case "gpx": .gpx
+        case "mcap": .mcap
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,131 @@
+public import NavMessages
+
+/// Why a trace cannot be read at all.
+public struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// Kinds of failure.
+    public enum Code: String, Sendable {
+        /// Neither the content nor the name tells the format.
+        case unknownFormat = "unknown_format"
+        /// The content is not of the format.
+        case notThisFormat = "not_this_format"
+        /// The format is not read here, but by `NavBag`.
+        case isBag = "is_bag"
+        /// There is nothing in it.
+        case empty
+    }
+
+    /// Kind of failure.
+    public let code: Code
+    /// The format that was expected, if one was.
+    public let format: TraceFormat?
+    /// Number of the line that shows it, from 1, where there is one.
+    public let line: Int?
+    /// What is wrong and what to do, in a sentence.
+    public let reason: String
+
+    /// One line for people.
+    public var description: String {
+        let place = line.map { "line \($0): " } ?? ""
+        return (format.map { "\($0.rawValue): " } ?? "") + place + reason
+    }
+}
+
+/// A recorded trace: its fixes in the order of the file, and what was not used.
+public struct Trace: Sendable {
+    /// Format that was read.
+    public let format: TraceFormat
+    /// The fixes, in the order of the file.
+    public let fixes: [GnssFix]
+    /// What was not used, by reason.
+    public let rejections: RejectionCounts
+}
+
+/// Reads a whole trace of any format.
+public enum TraceReader {
+    /// Reads the bytes of a file.
+    ///
+    /// - Parameters:
+    ///   - bytes: the file's content.
+    ///   - format: its format, when known; otherwise it is detected.
+    ///   - name: the file's name, which tells the format when the content does not.
+    ///   - nmea: what an NMEA stream needs to be known beforehand.
+    /// - Throws: `TraceError` when the content is not of the format; single bad lines are counted instead.
+    public static func read(
+        _ bytes: [UInt8], format: TraceFormat? = nil, name: String = "",
+        nmea: NMEAParser.Configuration = NMEAParser.Configuration()
+    ) throws(TraceError) -> Trace {
+        guard let firstLine = firstLine(bytes) else {
+            throw TraceError(code: .empty, format: format, line: nil, reason: "there is nothing in it")
+        }
+        guard let format = format ?? TraceFormat.detect(bytes, name: name) else {
+            throw TraceError(
+                code: .unknownFormat, format: nil, line: nil,
+                reason: "neither NMEA 0183, gpsd JSON, GPX nor CSV with the columns t_s, lat and lon: name the format")
+        }
+        switch format {
+        case .nmea: return try readNMEA(bytes, nmea, firstLine)
+        case .gpsd: return try readGPSD(bytes, firstLine)
+        case .csv: return try readCSV(bytes, firstLine)
+        case .gpx: return try readGPX(bytes, firstLine)
+        case .mcap:
+            throw TraceError(
+                code: .isBag, format: .mcap, line: nil, reason: "a bag is no trace of a receiver: convert or play it")
+        }
+    }
+
+    private static func readNMEA(
+        _ bytes: [UInt8], _ configuration: NMEAParser.Configuration, _ line: Int
+    ) throws(TraceError) -> Trace {
+        var parser = NMEAParser(configuration: configuration)
+        let fixes = parser.consume(bytes) + parser.finish()
+        guard parser.sentencesUsed > 0 else {
+            let hint =
+                parser.rejections[.missingChecksum] > 0
+                ? "no sentence has a checksum: accept missing checksums to read it"
+                : parser.rejections[.checksum] > 0
+                    ? "no sentence has a right checksum" : "no sentence of a receiver in it"
+            throw TraceError(code: .notThisFormat, format: .nmea, line: line, reason: hint)
+        }
+        return Trace(format: .nmea, fixes: fixes, rejections: parser.rejections)
+    }
+
+    private static func readGPSD(_ bytes: [UInt8], _ line: Int) throws(TraceError) -> Trace {
+        var parser = GPSDParser()
+        let fixes = parser.consume(bytes) + parser.finish()
+        guard parser.reports > 0 else {
+            throw TraceError(
+                code: .notThisFormat, format: .gpsd, line: parser.firstBadLine ?? line,
+                reason: "not a JSON object with a class of gpsd's protocol")
+        }
+        return Trace(format: .gpsd, fixes: fixes, rejections: parser.rejections)
+    }
+
+    private static func readCSV(_ bytes: [UInt8], _ line: Int) throws(TraceError) -> Trace {
+        var parser = CSVTraceParser()
+        let fixes = parser.consume(bytes) + parser.finish()
+        guard parser.hasHeader else {
+            throw TraceError(
+                code: .notThisFormat, format: .csv, line: line,
+                reason: parser.headerProblem ?? "no header: its first line must name t_s, lat and lon")
+        }
+        if fixes.isEmpty, let bad = parser.firstBadLine {
+            let reasons = parser.rejections.all.map { "\($0.count) \($0.reason.rawValue)" }.joined(separator: ", ")
+            throw TraceError(code: .notThisFormat, format: .csv, line: bad, reason: "no row is usable: \(reasons)")
+        }
+        return Trace(format: .csv, fixes: fixes, rejections: parser.rejections)
+    }
+
+    private static func readGPX(_ bytes: [UInt8], _ line: Int) throws(TraceError) -> Trace {
+        let reader = GPXReader(bytes)
+        guard reader.isGPX else {
+            throw TraceError(code: .notThisFormat, format: .gpx, line: line, reason: "no gpx element in it")
+        }
+        return Trace(format: .gpx, fixes: reader.fixes, rejections: reader.rejections)
+    }
+
+    /// Number of the first line with anything on it.
+    private static func firstLine(_ bytes: [UInt8]) -> Int? {
+        guard let start = bytes.firstIndex(where: { !$0.isSpace }) else { return nil }
+        return 1 + bytes[..<start].count { $0 == .newline }
+    }
+}

@@ -1,0 +1,68 @@
+public import NavBag
+public import NavMessages
+
+/// Writes the messages of topics into a bag, with the schema that any reader needs.
+public struct MessageLog<Sink: ByteSink> {
+    private var writer: MCAPWriter<Sink>
+    private var channels: [String: Channel] = [:]
+
+    private struct Channel {
+        var id: UInt16
+        var sequence: UInt32
+    }
+
+    /// A log into a bag. One owner writes it.
+    public init(_ writer: MCAPWriter<Sink>) { self.writer = writer }
+
+    /// Messages written so far.
+    public var messageCount: UInt64 { writer.statistics.messageCount }
+
+    /// Adds an encoded message.
+    ///
+    /// - Parameters:
+    ///   - type: the full name of its type; one that this build does not know is written without a schema.
+    ///   - sequence: the publisher's count, of which the lower 32 bits are kept; nil counts here.
+    ///   - logTime: the time that orders the bag, ns.
+    ///   - publishTime: when its content was true, ns.
+    public mutating func write(
+        _ payload: some RandomAccessCollection<UInt8>, topic: String, type: String, sequence: UInt64?, logTime: Int64,
+        publishTime: Int64
+    ) throws(BagError) {
+        var channel = try channel(topic: topic, type: type)
+        channel.sequence = sequence.map { UInt32(truncatingIfNeeded: $0) } ?? channel.sequence &+ 1
+        channels[topic] = channel
+        try writer.write(
+            channel: channel.id, sequence: channel.sequence, logTime: UInt64(clamping: logTime),
+            publishTime: UInt64(clamping: publishTime), data: Array(payload))
+    }
+
+    /// Adds a message.
+    public mutating func write(_ message: any Message, topic: String, logTime: Int64, publishTime: Int64)
+        throws(BagError)
+    {
+        try write(
+            message.encoded(), topic: topic, type: type(of: message).fullName, sequence: nil, logTime: logTime,
+            publishTime: publishTime)
+    }
+
+    /// Adds named values about the bag as a whole.
+    public mutating func addMetadata(name: String, _ entries: [String: String]) throws(BagError) {
+        try writer.addMetadata(name: name, entries)
+    }
+
+    /// Closes the current chunk, so that a crash loses nothing before this point.
+    public mutating func flush() throws(BagError) { try writer.flush() }
+
+    /// Completes the bag.
+    public mutating func close() throws(BagError) { try writer.close() }
+
+    private mutating func channel(topic: String, type: String) throws(BagError) -> Channel {
+        if let known = channels[topic] { return known }
+        let id = try writer.addChannel(
+            topic: topic, schemaName: type, schemaEncoding: "protobuf",
+            schemaData: Schema.fileDescriptorSet(for: type) ?? [], messageEncoding: "protobuf")
+        let channel = Channel(id: id, sequence: 0)
+        channels[topic] = channel
+        return channel
+    }
+}

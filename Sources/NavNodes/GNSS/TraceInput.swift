@@ -1,0 +1,65 @@
+import Foundation
+import NavBag
+import NavGNSS
+public import NavMessages
+
+/// Recorded fixes of a file of any kind: a bag, or what receivers and loggers write.
+public struct TraceInput: Sendable {
+    /// The fixes, in the order in which they arrived.
+    public let fixes: [GnssFix]
+    /// What was left out, by reason.
+    public let rejected: [(reason: String, count: Int)]
+
+    /// Reads a file.
+    public init(path: String) throws(NodeError) {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
+        } catch {
+            throw NodeError(.missing, "'\(path)' cannot be read: does it exist?")
+        }
+        let head = [UInt8](data.prefix(TraceFormat.sniffLength))
+        if TraceFormat.detect(head, name: path) == .mcap {
+            self = try TraceInput(bag: path)
+            return
+        }
+        do throws(TraceError) {
+            let trace = try TraceReader.read([UInt8](data), name: path)
+            fixes = trace.fixes
+            rejected = trace.rejections.all.filter { $0.count > 0 }.map { ($0.reason.rawValue, $0.count) }
+        } catch {
+            throw NodeError(.invalid, "'\(path)': \(error)")
+        }
+    }
+
+    private init(bag path: String) throws(NodeError) {
+        do throws(BagError) {
+            let reader = try BagReader(path: path)
+            var fixes: [GnssFix] = []
+            var unreadable = 0
+            let channels = reader.index.channels(topic: "/gnss/fix")
+            guard !channels.isEmpty else {
+                let topics = reader.index.channels.map(\.topic).sorted().joined(separator: ", ")
+                throw BagError(.invalidArgument, "there is no topic /gnss/fix in it; it holds: \(topics)")
+            }
+            for channel in channels {
+                let type = reader.index.schema(channel.schemaID)?.name ?? ""
+                guard type == GnssFix.fullName else {
+                    throw BagError(.invalidArgument, "/gnss/fix is of type '\(type)', expected \(GnssFix.fullName)")
+                }
+            }
+            var cursor = reader.messages(BagQuery(topics: ["/gnss/fix"]))
+            while let message = try cursor.next() {
+                if let fix = try? GnssFix(decoding: Array(message.data), limit: 16 << 10) {
+                    fixes.append(fix)
+                } else {
+                    unreadable += 1
+                }
+            }
+            self.fixes = fixes
+            rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
+        } catch {
+            throw NodeError(.invalid, "'\(path)': \(error)")
+        }
+    }
+}

@@ -1,0 +1,98 @@
+public import ArgumentParser
+import Foundation
+import Glibc
+import NavBus
+public import NavConfig
+
+extension ParsableCommand {
+    /// Runs the program: exit 0 when done, 1 when the work failed, 2 for a wrong call. What is wrong is one clear line on standard error.
+    public static func runAndExit() -> Never {
+        // A reader that goes away, as `head` does, is an error to be handled and no reason to be killed.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+            Glibc.exit(0)
+        } catch {
+            end(error)
+        }
+    }
+
+    private static func end(_ error: any Error) -> Never {
+        switch error {
+        case let error as NodeError:
+            complain(error.description)
+            Glibc.exit(error.code == .usage ? 2 : 1)
+        case let error as ConfigError:
+            complain(error.description)
+            Glibc.exit(2)
+        case let error as ExitCode: Glibc.exit(error.rawValue)
+        default: break
+        }
+        switch exitCode(for: error) {
+        case .success:
+            print(fullMessage(for: error))
+            Glibc.exit(0)
+        case .validationFailure:
+            FileHandle.standardError.write(Data((fullMessage(for: error) + "\n").utf8))
+            Glibc.exit(2)
+        default:
+            complain(message(for: error))
+            Glibc.exit(1)
+        }
+    }
+
+    private static func complain(_ text: String) {
+        FileHandle.standardError.write(Data("\(_commandName): \(text)\n".utf8))
+    }
+}
+
+/// The options of a process on the bus.
+public struct BusOptions: ParsableArguments {
+    /// The node's name.
+    @Option(help: "The node's name on the bus.") public var name: String?
+    /// Topics and what they are called.
+    @Option(help: "A topic and what it is called on this bus, FROM:=TO; may be given several times.")
+    public var remap: [String] = []
+
+    /// Nothing given.
+    public init() {}
+
+    /// Topics and what they are called.
+    public func remaps() throws(NodeError) -> [String: String] { try NodeArguments.remaps(remap) }
+}
+
+/// The command line that all nodes share.
+public struct NodeCommandOptions: ParsableArguments {
+    /// Name and topics.
+    @OptionGroup public var bus: BusOptions
+    /// A YAML file.
+    @Option(help: "Configuration file (YAML).") public var config: String?
+    /// Keys and values.
+    @Option(help: "Configuration key, KEY=VALUE; may be given several times.") public var set: [String] = []
+    /// Print and end.
+    @Flag(help: "Print the configuration with the meaning and range of every key, and end.") public var printConfig =
+        false
+
+    /// Nothing given.
+    public init() {}
+
+    /// Puts the configuration together, joins the bus and runs a node on it.
+    public func run<Configuration: NodeConfiguration>(
+        _ type: Configuration.Type, defaultName: String,
+        _ body: (NodeLink, Configuration, NodeLog, StopSignal) throws -> Void
+    ) throws {
+        let configuration = try ConfigLoader.load(
+            type, file: config, environment: ProcessInfo.processInfo.environment, overrides: set)
+        if printConfig {
+            print(ConfigLoader.describe(configuration), terminator: "")
+            return
+        }
+        let remaps = try bus.remaps()
+        let (node, _) = try NodeArguments.join(name: bus.name ?? defaultName)
+        defer { node.close() }
+        let log = NodeLog(node: node.name)
+        let stop = StopSignal(waking: node.makeWaker())
+        try body(NodeLink(node, remaps: remaps, log: log), configuration, log, stop)
+    }
+}

@@ -1,0 +1,27 @@
+public import NavBus
+
+/// What the command lines of all nodes share.
+public enum NodeArguments {
+    /// Topics and what they are called, from `FROM:=TO` words.
+    public static func remaps(_ words: [String]) throws(NodeError) -> [String: String] {
+        var result: [String: String] = [:]
+        for word in words {
+            let parts = word.split(separator: ":=", omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0].hasPrefix("/"), parts[1].hasPrefix("/") else {
+                throw NodeError(.usage, "--remap \(word): give two topics, such as --remap /gnss/fix:=/front/fix")
+            }
+            result[String(parts[0])] = String(parts[1])
+        }
+        return result
+    }
+
+    /// Joins the bus of the environment under a name.
+    public static func join(name: String) throws(NodeError) -> (bus: BusNode, directory: BusDirectory) {
+        do throws(BusError) {
+            let directory = try BusDirectory.fromEnvironment()
+            return (try BusNode(name: name, configuration: BusConfiguration(directory: directory)), directory)
+        } catch {
+            throw NodeError(error.code == .invalidName ? .usage : .system, error.description)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+// A dispatch source may be used from any thread; the overlay does not say so yet.
+@preconcurrency import Dispatch
+import Glibc
+public import NavBus
+import Synchronization
+
+/// Turns SIGINT and SIGTERM into a flag that a node's loop looks at, and wakes the loop.
+public final class StopSignal: Sendable {
+    private final class Flag: Sendable {
+        let value = Atomic<Bool>(false)
+    }
+
+    private let flag = Flag()
+    private let sources: [any DispatchSourceSignal]
+
+    /// Starts to listen; the signals no longer end the process by themselves.
+    public init(waking waker: Waker? = nil) {
+        sources = [SIGINT, SIGTERM].map { [flag] number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                flag.value.store(true, ordering: .relaxed)
+                waker?.wake()
+            }
+            source.resume()
+            return source
+        }
+    }
+
+    /// Whether a signal has arrived.
+    public var isStopped: Bool { flag.value.load(ordering: .relaxed) }
+}

@@ -1,0 +1,56 @@
+import NavMessages
+
+/// One readable line for what a person following a drive wants to know; nil for what comes with every fix.
+enum EventLine {
+    /// The line of a message.
+    static func text(_ message: any Message) -> String? {
+        switch message {
+        case let event as NavMessages.RerouteEvent: reroute(event)
+        case let event as NavMessages.ArrivalEvent: arrival(event)
+        case let route as NavMessages.Route: self.route(route)
+        case let spoken as NavMessages.SpokenInstruction: spoken.text.map { "say: \($0)" }
+        case let state as NavMessages.NavigationState: self.state(state)
+        default: nil
+        }
+    }
+
+    private static func reroute(_ event: NavMessages.RerouteEvent) -> String {
+        let phase = word(event.phase?.description, "REROUTE_PHASE_")
+        let reason = word(event.reason?.description, "REROUTE_REASON_")
+        switch event.phase {
+        case .failed:
+            let next = event.nextAttemptNs == nil ? "not tried again" : "will be tried again"
+            return "reroute \(phase) (\(reason)): \(event.error?.message ?? "unknown cause"), \(next)"
+        case .rejected: return "reroute \(phase): \(word(event.rejection?.description, "REROUTE_REJECTION_"))"
+        default: return "reroute \(phase) (\(reason))"
+        }
+    }
+
+    private static func arrival(_ event: NavMessages.ArrivalEvent) -> String? {
+        guard event.phase != .approaching || event.isFirst == true else { return nil }
+        let place = event.isDestination == true ? "destination" : "waypoint \(event.waypointIndex ?? 0)"
+        let remaining = event.distanceRemainingM.map { ", \(Int($0.rounded())) m to go" } ?? ""
+        return "arrival \(word(event.phase?.description, "ARRIVAL_PHASE_")) \(place)\(remaining)"
+    }
+
+    private static func route(_ route: NavMessages.Route) -> String {
+        guard let summary = route.summary else { return "route: none" }
+        let length = summary.distanceM.map {
+            $0 >= 1_000 ? "\(Int(($0 / 100).rounded()) / 10).\(Int(($0 / 100).rounded()) % 10) km" : "\(Int($0)) m"
+        }
+        let minutes = summary.durationS.map { "\(Int(($0 / 60).rounded(.up))) min" }
+        let names = summary.names.isEmpty ? "" : " via \(summary.names.joined(separator: ", "))"
+        return "route \(route.routeId ?? 0): \(length ?? "?"), \(minutes ?? "?")\(names)"
+    }
+
+    private static func state(_ state: NavMessages.NavigationState) -> String? {
+        guard let phase = state.phase else { return nil }
+        let guidance = state.guidance.map { " " + word($0.description, "GUIDANCE_STATE_") } ?? ""
+        return "state \(word(phase.description, "NAVIGATION_PHASE_"))\(guidance)"
+    }
+
+    private static func word(_ name: String?, _ prefix: String) -> String {
+        guard let name else { return "?" }
+        return name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name
+    }
+}

@@ -1,0 +1,150 @@
+public import NavConfig
+public import NavGeo
+public import NavMatching
+public import NavNavigator
+public import NavRouting
+
+/// The configuration of `navigation-node` and of `navbus replay`.
+public struct NavigationConfiguration: NodeConfiguration {
+    /// The directory of road tiles.
+    public var tiles = ""
+    /// Where to guide to from the first position on; nil waits for a command.
+    public var destination: Coordinate?
+    /// Stops on the way.
+    public var via: [Coordinate] = []
+    /// Whether the node lives by `/clock` and not by the machine's clock.
+    public var simTime = false
+    /// The vehicle.
+    public var profile = VehicleProfile()
+    /// Thresholds of the core.
+    public var navigator = NavigatorConfig()
+    /// Thresholds of the matcher.
+    public var matcher = MatcherConfig()
+
+    /// The defaults.
+    public init() {}
+
+    /// The places of the configured trip; empty without one.
+    public var trip: [Waypoint] {
+        guard let destination else { return [] }
+        return (via + [destination]).map { Waypoint($0) }
+    }
+
+    /// Every key.
+    public static var keys: [ConfigKey<NavigationConfiguration>] {
+        [
+            .string("tiles", \.tiles, "Directory of road tiles, as made by 'navbus map build'."),
+            .text(
+                "destination", \.destination, range: "LAT,LON, or empty",
+                "Where to guide to from the first position on, degrees; empty waits for a command.",
+                parse: { $0.isEmpty ? .some(nil) : Coordinate(text: $0).map { .some($0) } },
+                format: { $0?.text ?? "" }),
+            .text(
+                "via", \.via, range: "LAT,LON;LAT,LON;…, or empty", "Stops on the way to the destination, degrees.",
+                parse: { text in
+                    let parts = text.split(separator: ";")
+                    let places = parts.compactMap { Coordinate(text: String($0)) }
+                    return places.count == parts.count ? places : nil
+                }, format: { $0.map(\.text).joined(separator: ";") }),
+            .flag("sim_time", \.simTime, "Whether the node lives by /clock, as when a bag is played."),
+            .text(
+                "vehicle.kind", \.profile, range: "car | truck",
+                "The kind of vehicle; a truck has the usual limits of Europe.",
+                parse: { VehicleProfile.Kind(rawValue: $0).map { VehicleProfile(kind: $0) } },
+                format: { $0.kind.rawValue }),
+            .text(
+                "vehicle.avoid", \.profile.avoid, range: "any of \(Avoidance.names.map(\.name).joined(separator: ","))",
+                "Roads that are used only when nothing else leads there.", parse: { Avoidance(names: $0) },
+                format: { $0.text }),
+        ] + thresholds
+    }
+
+    private static var thresholds: [ConfigKey<NavigationConfiguration>] {
+        [
+            .number(
+                "fix.max_h_accuracy_m", \.navigator.fixMaximumAccuracy, in: 1...10_000,
+                "Worst horizontal accuracy (1 σ) of a fix that counts, metres."),
+            .number(
+                "fix.start_max_h_accuracy_m", \.navigator.fixStartMaximumAccuracy, in: 1...10_000,
+                "Worst horizontal accuracy (1 σ) of the fix that starts navigation, metres."),
+            .number(
+                "deviation.min_distance_m", \.navigator.deviationMinimumDistance, in: 1...1_000,
+                "Distance from the route that is always tolerated, metres."),
+            .number(
+                "deviation.max_distance_m", \.navigator.deviationMaximumDistance, in: 1...1_000,
+                "Distance from the route that is never tolerated, metres."),
+            .number(
+                "deviation.debounce_s", \.navigator.deviationDebounce, in: 0...60,
+                "How long the evidence against the route must last, seconds."),
+            .integer(
+                "deviation.debounce_fixes", \.navigator.deviationDebounceFixes, in: 1...100,
+                "How many fixes must speak against the route."),
+            .number(
+                "wrong_way.backtrack_m", \.navigator.wrongWayDistance, in: 1...1_000,
+                "Distance back along the route that tells of the wrong direction, metres."),
+            .integer(
+                "wrong_way.fixes", \.navigator.wrongWayFixes, in: 1...100,
+                "Fixes in the wrong direction that tell of it."),
+            .flag("reroute.detect", \.navigator.rerouteDetect, "Whether leaving the route leads to a new one."),
+            .number(
+                "reroute.cooldown_s", \.navigator.rerouteCooldown, in: 0...600,
+                "Shortest time between two reroutes, seconds."),
+            .number(
+                "reroute.min_move_m", \.navigator.rerouteMinimumMovement, in: 0...10_000,
+                "Shortest way between two reroutes, metres."),
+            .number(
+                "reroute.backoff_max_s", \.navigator.rerouteBackoffLongest, in: 1...3_600,
+                "Longest pause after failed reroutes, seconds."),
+            .number(
+                "reroute.deadline_s", \.navigator.rerouteDeadline, in: 0.1...600,
+                "How long a new route is waited for, seconds."),
+            .number(
+                "arrival.radius_m", \.navigator.arrivalRadius, in: 0.5...1_000,
+                "Distance to a waypoint at which it is reached, metres."),
+            .number(
+                "arrival.approach_s", \.navigator.arrivalApproach, in: 0...3_600,
+                "Time before a waypoint from which the approach is announced, seconds."),
+            .number(
+                "arrival.suppress_reroute_m", \.navigator.arrivalSuppressReroute, in: 0...10_000,
+                "Distance before a waypoint within which leaving the route does not lead to a new one, metres."),
+            .flag(
+                "legs.auto_advance", \.navigator.legsAutoAdvance, "Whether the next leg starts by itself at a waypoint."
+            ),
+        ]
+    }
+}
+
+extension Coordinate {
+    /// A position from `LAT,LON` in degrees; nil for anything else.
+    public init?(text: String) {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
+            Double($0.trimmingPrefix(while: { $0 == " " }))
+        }
+        guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
+        self.init(latitude: latitude, longitude: longitude)
+        guard isValid else { return nil }
+    }
+
+    /// `LAT,LON` in degrees.
+    public var text: String { "\(latitude),\(longitude)" }
+}
+
+extension Avoidance {
+    /// What can be avoided, by name.
+    public static let names: [(name: String, value: Avoidance)] = [
+        ("tolls", .tolls), ("motorways", .motorways), ("ferries", .ferries), ("unpaved", .unpaved),
+        ("tunnels", .tunnels),
+    ]
+
+    /// A set from names separated by commas; nil when one is unknown.
+    public init?(names text: String) {
+        self = []
+        for name in text.split(separator: ",") {
+            guard let value = Avoidance.names.first(where: { $0.name == name })?.value else { return nil }
+            insert(value)
+        }
+    }
+
+    /// The names, separated by commas.
+    var text: String { Avoidance.names.filter { contains($0.value) }.map(\.name).joined(separator: ",") }
+}

@@ -1,0 +1,99 @@
+import NavBus
+import NavGeo
+import NavMap
+import NavMessages
+import NavNavigator
+import NavRouting
+
+/// The navigation node: GNSS fixes from the bus in, progress, instructions, reroutes and arrival out.
+public final class NavigationNode {
+    private let link: NodeLink
+    private let log: NodeLog
+    private let session: NavigationSession
+    private let worker: RoutingWorker
+    private let fixes: SubscriptionID
+    private let clock: SubscriptionID?
+    private var rejected: UInt64 = 0
+    private var lastFix: Int64?
+    private var nextHealth: Int64 = 0
+
+    /// Topics that the node publishes.
+    static let topics = [
+        "/nav/state", "/nav/position", "/nav/progress", "/nav/route", "/nav/reroute", "/nav/instruction/visual",
+        "/nav/instruction/spoken", "/nav/arrival", "/nav/fix_rejected", "/nav/journal",
+    ]
+
+    /// Loads the map and joins the bus.
+    public init(link: NodeLink, configuration: NavigationConfiguration, log: NodeLog) throws(NodeError) {
+        guard !configuration.tiles.isEmpty else {
+            throw NodeError(.usage, "no map: give a directory of road tiles with --set tiles=DIRECTORY")
+        }
+        let directory = try TilesetDirectory(path: configuration.tiles)
+        let graph = try directory.loadGraph()
+        let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
+        log.info(
+            "map \(graph.mapVersion.prefix(12)): \(graph.tiles.count) tiles, \(graph.nodeCount) nodes, \(graph.edgeCount) edges"
+        )
+        self.link = link
+        self.log = log
+        session = NavigationSession(map: map, configuration: configuration, nodeName: link.bus.name)
+        worker = RoutingWorker(map: map, waker: link.bus.makeWaker())
+        try link.advertise(NavigationNode.topics + [TopicCatalogue.health(of: link.bus.name)])
+        fixes = try link.subscribe(to: "/gnss/fix")
+        clock = configuration.simTime ? try link.subscribe(to: "/clock") : nil
+    }
+
+    /// Runs until `stop` is set.
+    public func run(until stop: StopSignal) throws(NodeError) {
+        defer { worker.stop() }
+        while !stop.isStopped {
+            do throws(BusError) {
+                if let delivery = try link.bus.poll(timeout: .milliseconds(200)) { handle(delivery) }
+            } catch {
+                throw NodeError(.system, error.description)
+            }
+            for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
+            publishHealthWhenDue()
+        }
+    }
+
+    private func handle(_ delivery: Delivery) {
+        if delivery.subscription == clock, let time = try? Clock(decoding: delivery.payload.bytes).stampNs {
+            link.simulatedTime = time
+        }
+        guard delivery.subscription == fixes else { return }
+        do {
+            let message = try delivery.payload.withUnsafeBytes { bytes throws(MessageError) in
+                try GnssFix(decoding: bytes, limit: 16 << 10)
+            }
+            lastFix = MonotonicClock.now()
+            carryOut(session.handle(message, sequence: delivery.header.sequence))
+        } catch {
+            rejected += 1
+            if rejected == 1 { log.warning("a message on \(delivery.topic) cannot be read: \(error)") }
+        }
+    }
+
+    private func carryOut(_ outcome: NavigationSession.Outcome) {
+        for message in outcome.messages {
+            link.publish(message.message, on: message.topic, stampNanoseconds: message.stamp.nanoseconds)
+            if let line = EventLine.text(message.message) { log.info(line) }
+        }
+        for id in outcome.cancelled { worker.cancel(id) }
+        for query in outcome.queries { worker.submit(query) }
+    }
+
+    private func publishHealthWhenDue() {
+        let now = MonotonicClock.now()
+        guard now >= nextHealth else { return }
+        nextHealth = now + 1_000_000_000
+        var reasons: [HealthReason] = []
+        if let lastFix, now - lastFix > 2_500_000_000 {
+            reasons.append(
+                HealthReason(code: "gnss.stale", message: "no fix for \((now - lastFix) / 1_000_000_000) s"))
+        } else if lastFix == nil {
+            reasons.append(HealthReason(code: "gnss.none", message: "no fix on \(link.name(of: "/gnss/fix")) yet"))
+        }
+        link.publishHealth(reasons: reasons, counters: [Counter(name: "fixes.unreadable", value: rejected)])
+    }
+}

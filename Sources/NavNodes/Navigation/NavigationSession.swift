@@ -1,0 +1,186 @@
+import NavConfig
+public import NavGeo
+import NavGuidance
+import NavMap
+import NavMatching
+public import NavMessages
+public import NavNavigator
+import NavRouting
+
+/// A message to be published.
+public struct OutgoingMessage: Sendable {
+    /// The topic's name in the catalogue.
+    public var topic: String
+    /// When its content was true.
+    public var stamp: NavGeo.Timestamp
+    /// The message.
+    public var message: any Message
+
+    init(_ topic: String, _ stamp: NavGeo.Timestamp, _ message: any Message) {
+        self.topic = topic
+        self.stamp = stamp
+        self.message = message
+    }
+}
+
+/// The navigation core between messages in and messages out, without bus, threads or clock: what the live node and the replay share.
+///
+/// Every event is written to the journal before the core sees it.
+public final class NavigationSession {
+    /// Work that the shell does elsewhere.
+    public struct Outcome {
+        /// What to publish, in order.
+        public var messages: [OutgoingMessage] = []
+        /// Routes to find.
+        var queries: [RouteQuery] = []
+        /// Queries that nobody waits for any more.
+        var cancelled: [UInt64] = []
+    }
+
+    private let map: MapSnapshot
+    private var navigator: Navigator
+    private var plan: RoutePlan?
+    private var journalSequence: UInt64 = 0
+    private var newest: NavGeo.Timestamp?
+    private var outcome = Outcome()
+    private let nodeName: String
+    private let configuration: NavigationConfiguration
+
+    /// A session on a map.
+    public init(map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String) {
+        self.map = map
+        self.nodeName = nodeName
+        self.configuration = configuration
+        navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
+    }
+
+    /// Starts the journal and sets out for the configured destination, at the time of the first fix.
+    private func start(at stamp: NavGeo.Timestamp) {
+        journal(
+            .start(
+                CoreStart(
+                    version: NavbusVersion.text, mapVersion: map.graph.mapVersion,
+                    configuration: configuration.journalText, node: nodeName)), stamp, cause: 0)
+        let trip = configuration.trip
+        guard !trip.isEmpty else { return }
+        let request = CalculateRouteRequest(waypoints: trip.map { NavMessages.Waypoint($0) })
+        let command = NavigationCommand(
+            caller: "configuration", request: .setRoute(SetRouteRequest(target: .calculate(request))))
+        journal(.command(command), stamp, cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(trip))))
+    }
+
+    /// Takes a fix in. A message without a time cannot be placed among the events and is left out.
+    public func handle(_ message: NavMessages.GnssFix, sequence: UInt64) -> Outcome {
+        outcome = Outcome()
+        guard let fix = Fix(message, sequence: sequence) else { return outcome }
+        if newest == nil { start(at: fix.stamp) }
+        rejectedSource = message
+        journal(.fix(message), fix.stamp, cause: sequence)
+        newest = max(newest ?? fix.stamp, fix.stamp)
+        run(NavigatorEvent(stamp: fix.stamp, causeSequence: sequence, kind: .fix(fix)))
+        return outcome
+    }
+
+    /// Takes the answer to a query in, stamped with the newest event that was seen.
+    func handle(_ answer: NavNavigator.RouteAnswer, to query: RouteQuery) -> Outcome {
+        outcome = Outcome()
+        let stamp = newest ?? query.deadline
+        journal(.routeAnswer(NavMessages.RouteAnswer(answer, to: query)), stamp, cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .routeAnswer(requestID: query.requestID, answer)))
+        return outcome
+    }
+
+    private var rejectedSource = NavMessages.GnssFix()
+
+    private func run(_ event: NavigatorEvent) {
+        for effect in navigator.handle(event) {
+            switch effect {
+            case .publish(let context, let publication): publish(publication, context)
+            case .requestRoute(let query): outcome.queries.append(query)
+            case .cancelRoute(let id): outcome.cancelled.append(id)
+            case .needTiles: break
+            }
+        }
+    }
+
+    private func journal(_ event: JournalEntry.Event, _ stamp: NavGeo.Timestamp, cause: UInt64) {
+        journalSequence += 1
+        outcome.messages.append(
+            OutgoingMessage(
+                "/nav/journal", stamp,
+                JournalEntry(
+                    stampNs: stamp.nanoseconds, entrySequence: journalSequence, causeSequence: cause == 0 ? nil : cause,
+                    event: event)))
+    }
+
+    private func publish(_ publication: Publication, _ context: EventContext) {
+        let (topic, message) = encode(publication, context)
+        outcome.messages.append(OutgoingMessage(topic, context.stamp, message))
+    }
+
+    private func encode(_ publication: Publication, _ context: EventContext) -> (String, any Message) {
+        switch publication {
+        case .state(let state):
+            return ("/nav/state", NavigationState(state, context: context, mapVersion: map.graph.mapVersion))
+        case .position(let sighting):
+            return ("/nav/position", NavMessages.MatchedPosition(sighting, context: context, graph: map.graph))
+        case .progress(let progress): return ("/nav/progress", NavMessages.RouteProgress(progress, context: context))
+        case .route(let plan, let change):
+            self.plan = plan
+            guard let plan else { return ("/nav/route", NavMessages.Route(noneAt: context)) }
+            return ("/nav/route", NavMessages.Route(plan, context: context, reason: RouteReason(change)))
+        case .reroute(let event): return ("/nav/reroute", NavMessages.RerouteEvent(event, context: context))
+        case .visual(let instruction, let distance, let duration):
+            guard let instruction, let plan else {
+                return ("/nav/instruction/visual", NavMessages.VisualInstruction(clearedAt: context))
+            }
+            return (
+                "/nav/instruction/visual",
+                NavMessages.VisualInstruction(
+                    instruction, distance: distance, duration: duration, context: context, guidance: plan.guidance)
+            )
+        case .spoken(let instruction, let distance, let duration):
+            return (
+                "/nav/instruction/spoken",
+                NavMessages.SpokenInstruction(
+                    instruction, distance: distance, duration: duration, context: context,
+                    language: plan?.guidance.options.text.phrases.language ?? "")
+            )
+        case .arrival(let event):
+            return ("/nav/arrival", NavMessages.ArrivalEvent(event, context: context, route: plan?.route))
+        case .fixRejected(_, let rejection):
+            return ("/nav/fix_rejected", FixRejected(rejection, rejectedSource, context: context))
+        }
+    }
+}
+
+extension RouteReason {
+    init(_ change: RouteChange) {
+        switch change {
+        case .started: self = .started
+        case .set, .stopped: self = .set
+        case .rerouted: self = .rerouted
+        }
+    }
+}
+
+extension NavMessages.RouteAnswer {
+    /// The journal's form of an answer.
+    init(_ answer: NavNavigator.RouteAnswer, to query: RouteQuery) {
+        self.init(requestId: query.requestID, provider: .onBoard)
+        switch answer {
+        case .found(let plan):
+            routes = [NavMessages.Route(plan)]
+        case .failed(let failure): error = ErrorInfo(failure)
+        }
+    }
+}
+
+extension NavigationConfiguration {
+    /// The keys and values that the core depends on, one a line.
+    var journalText: String {
+        NavigationConfiguration.keys.filter { $0.name != "tiles" && $0.name != "sim_time" }
+            .map { "\($0.name): \($0.text(of: self))" }.joined(separator: "\n")
+    }
+}

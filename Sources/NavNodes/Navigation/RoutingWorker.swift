@@ -1,0 +1,74 @@
+import Foundation
+import NavBus
+import NavNavigator
+import Synchronization
+
+/// Finds routes on a thread of its own, so that progress never waits for a route.
+final class RoutingWorker: Sendable {
+    private struct State: Sendable {
+        var queries: [RouteQuery] = []
+        var answers: [(RouteQuery, RouteAnswer)] = []
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+    private let pending = DispatchSemaphore(value: 0)
+    private let finished = DispatchSemaphore(value: 0)
+    private let map: MapSnapshot
+    private let waker: Waker
+
+    /// A worker on a map; `waker` wakes the node when an answer is there.
+    init(map: MapSnapshot, waker: Waker) {
+        self.map = map
+        self.waker = waker
+        let thread = Thread { [self] in work() }
+        thread.name = "routing"
+        thread.stackSize = 8 << 20
+        thread.start()
+    }
+
+    /// Queues a query.
+    func submit(_ query: RouteQuery) {
+        state.withLock { $0.queries.append(query) }
+        pending.signal()
+    }
+
+    /// Drops a query that has not been started and the answer of one that has.
+    func cancel(_ requestID: UInt64) {
+        state.withLock { state in
+            state.queries.removeAll { $0.requestID == requestID }
+            state.answers.removeAll { $0.0.requestID == requestID }
+        }
+    }
+
+    /// Takes the answers that are there, in order.
+    func takeAnswers() -> [(RouteQuery, RouteAnswer)] {
+        state.withLock { state in
+            defer { state.answers = [] }
+            return state.answers
+        }
+    }
+
+    /// Ends the thread after the query at hand.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        pending.signal()
+        finished.wait()
+    }
+
+    private func work() {
+        let planner = RoutePlanner()
+        while true {
+            pending.wait()
+            let (query, isStopped) = state.withLock { state in
+                (state.queries.isEmpty ? nil : state.queries.removeFirst(), state.isStopped)
+            }
+            if isStopped { break }
+            guard let query else { continue }
+            let answer = planner.answer(query, on: map)
+            state.withLock { $0.answers.append((query, answer)) }
+            waker.wake()
+        }
+        finished.signal()
+    }
+}

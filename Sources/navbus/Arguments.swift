@@ -1,0 +1,31 @@
+public import ArgumentParser
+public import NavGeo
+public import NavRouting
+public import NavSimulation
+import NavNodes
+
+extension Coordinate: ExpressibleByArgument {
+    /// `LAT,LON` in degrees.
+    public init?(argument: String) { self.init(text: argument) }
+}
+
+extension VehicleProfile.Kind: ExpressibleByArgument {}
+
+extension ReceiverModel.Environment: ExpressibleByArgument {}
+
+/// The vehicle, as options.
+struct VehicleOptions: ParsableArguments {
+    @Option(help: "car or truck.") var profile = VehicleProfile.Kind.car
+    @Option(help: "Roads to use only when nothing else leads there: tolls,motorways,ferries,unpaved,tunnels.")
+    var avoid = ""
+
+    var vehicle: VehicleProfile {
+        get throws {
+            guard let avoidance = Avoidance(names: avoid) else {
+                let names = Avoidance.names.map(\.name).joined(separator: ",")
+                throw ValidationError("--avoid \(avoid): give names out of \(names), separated by commas")
+            }
+            return VehicleProfile(kind: profile, avoid: avoidance)
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import ArgumentParser
+import Foundation
+import NavBag
+import NavBus
+import NavNodes
+
+/// `navbus bag`.
+struct BagCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bag", abstract: "Record, play and inspect bags (MCAP).",
+        subcommands: [BagRecord.self, BagPlay.self, BagInfoCommand.self])
+}
+
+/// `navbus bag record`.
+struct BagRecord: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record", abstract: "Record topics into a bag until Ctrl-C.")
+
+    @Argument(help: "Topics, * stands for any text; all unless told.") var topics: [String] = []
+    @Option(help: "The bag to write (.mcap).") var out: String
+    @Flag(help: "Order the bag by /clock, for drives that are played.") var simTime = false
+    @Flag(help: "Replace a bag that is there.") var overwrite = false
+    @OptionGroup var node: BusOptions
+
+    func run() throws {
+        let (bus, directory) = try NodeArguments.join(name: node.name ?? "recorder")
+        let stop = StopSignal(waking: bus.makeWaker())
+        var options = BagRecorder.Options()
+        if !topics.isEmpty { options.topics = topics }
+        options.simTime = simTime
+        options.overwrite = overwrite
+        let recorder = try BagRecorder(bus, path: out, options: options, directory: directory)
+        try recorder.run(until: stop)
+        let lost = recorder.lostCount
+        bus.close()
+        print("\(out): \(recorder.messageCount) messages\(lost > 0 ? ", \(lost) lost on the way" : "")")
+    }
+}
+
+/// `navbus bag play`.
+struct BagPlay: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "play", abstract: "Play a bag onto the bus at its pace.")
+
+    @Argument(help: "The bag.") var bag: String
+    @Option(help: "Times as fast as it was recorded.") var rate = 1.0
+    @Option(help: "Seconds from the bag's start at which to start.") var start = 0.0
+    @Option(help: "Seconds from the bag's start at which to end.") var end: Double?
+    @Flag(help: "Start over at the end.") var loop = false
+    @Option(parsing: .upToNextOption, help: "Topics to play, * stands for any text; all unless told.") var topics:
+        [String] = []
+    @Flag(help: "Publish /clock with the bag's time.") var clock = false
+    @Option(help: "How many subscribers each topic should have before the first message.") var subscribers = 1
+    @Option(help: "How long to wait for them, seconds.") var wait = 10.0
+    @OptionGroup var node: BusOptions
+
+    func validate() throws {
+        guard rate > 0, rate.isFinite else { throw ValidationError("--rate must be above 0") }
+        guard start >= 0, start <= 1e9, end.map({ $0 >= start && $0 <= 1e9 }) ?? true else {
+            throw ValidationError("--start and --end must be seconds, the end not before the start")
+        }
+        guard subscribers >= 0, wait >= 0, wait <= 1e6 else {
+            throw ValidationError("--subscribers and --wait must be at least 0")
+        }
+    }
+
+    func run() throws {
+        let (bus, _) = try NodeArguments.join(name: node.name ?? "player")
+        let stop = StopSignal(waking: bus.makeWaker())
+        var options = BagPlayer.Options()
+        options.rate = rate
+        options.start = start
+        options.end = end
+        options.loop = loop
+        if !topics.isEmpty { options.topics = topics }
+        options.remaps = try node.remaps()
+        options.clock = clock
+        options.subscribers = subscribers
+        options.wait = wait
+        let player = try BagPlayer(bus, path: bag, options: options, log: NodeLog(node: bus.name))
+        let bar = ProgressBar()
+        try player.run(until: stop) { bar.show($0.progress, "\($0.messageCount) messages") }
+        bar.finish()
+        bus.close()
+        print("\(bag): \(player.messageCount) messages played")
+    }
+}
+
+/// `navbus bag info`.
+struct BagInfoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "info", abstract: "Say what a bag holds.")
+
+    @Argument(help: "The bag.") var bag: String
+    @Flag(help: "Print JSON.") var json = false
+
+    private struct Document: Encodable {
+        var duration_s: Double
+        var messages: UInt64?
+        var start_ns: UInt64?
+        var end_ns: UInt64?
+        var bytes: Int
+        var topics: [Topic]
+    }
+
+    private struct Topic: Encodable {
+        var topic: String
+        var type: String
+        var messages: UInt64?
+    }
+
+    func run() throws {
+        let info: BagInfo
+        let origin: BagIndex.Origin
+        do throws(BagError) {
+            let reader = try BagReader(path: bag)
+            info = reader.info()
+            origin = reader.index.origin
+        } catch {
+            throw NodeError(.invalid, error.description)
+        }
+        let topics = info.channels.map {
+            Topic(topic: $0.channel.topic, type: $0.schemaName, messages: $0.messageCount)
+        }
+        .sorted { $0.topic < $1.topic }
+        if json {
+            print(
+                try navbus.json(
+                    Document(
+                        duration_s: Double(info.duration) * 1e-9, messages: info.messageCount,
+                        start_ns: info.timeRange?.lowerBound, end_ns: info.timeRange?.upperBound, bytes: info.fileBytes,
+                        topics: topics)))
+            return
+        }
+        let duration = String(format: "%.1f", Double(info.duration) * 1e-9)
+        print("\(bag): \(info.messageCount.map { "\($0)" } ?? "?") messages, \(duration) s, \(info.fileBytes) bytes")
+        if let range = info.timeRange {
+            let format = ISO8601DateFormatter()
+            print(
+                "from \(format.string(from: Date(timeIntervalSince1970: Double(range.lowerBound) * 1e-9))) to \(format.string(from: Date(timeIntervalSince1970: Double(range.upperBound) * 1e-9)))"
+            )
+        }
+        for packing in info.packings {
+            let name = packing.compression.isEmpty ? "uncompressed" : packing.compression
+            print("\(packing.chunkCount) chunks, \(name), ratio " + String(format: "%.1f", packing.ratio))
+        }
+        if case .scan(let ending, _) = origin {
+            print("note: the bag has no usable index (\(ending)); it was read through")
+        }
+        let width = topics.map(\.topic.count).max() ?? 0
+        for topic in topics {
+            print(
+                "  \(topic.topic.padding(toLength: width, withPad: " ", startingAt: 0))  \(topic.messages.map { "\($0)" } ?? "?")\t\(topic.type)"
+            )
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import NavLaunch
+import NavNodes
+
+/// `navbus launch`.
+struct LaunchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "launch", abstract: "Start the processes of a launch file and stop them together.")
+
+    @Argument(help: "The launch file (YAML).") var file: String
+    @Argument(help: "Arguments of the launch file, NAME:=VALUE.") var arguments: [String] = []
+    @Flag(help: "Check the file and print the commands; start nothing.") var check = false
+
+    func run() throws {
+        let launchFile: LaunchFile
+        do throws(LaunchFileError) {
+            launchFile = try LaunchFile.load(path: file, arguments: try LaunchFile.parseArguments(arguments))
+        } catch {
+            throw NodeError(.usage, error.description)
+        }
+        if check {
+            for node in launchFile.nodes { print("\(node.name): \(node.commandLine)") }
+            return
+        }
+        let status = Launcher(launchFile).run()
+        if status != 0 { throw ExitCode(status) }
+    }
+}

@@ -1,0 +1,115 @@
+import ArgumentParser
+import Foundation
+import NavGeo
+import NavMap
+import NavMapBuild
+import NavNodes
+
+/// `navbus map`.
+struct MapCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "map", abstract: "Build and inspect road tiles.",
+        subcommands: [MapBuild.self, MapInfo.self])
+}
+
+/// `navbus map build`.
+struct MapBuild: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "build", abstract: "Build road tiles from an OpenStreetMap extract.")
+
+    @Argument(help: "The extract (.osm.pbf).") var input: String
+    @Option(help: "The directory to write; a tileset that is there is replaced.") var out: String
+    @Option(help: "How many threads to use; as many as there are processors unless told.") var jobs: Int?
+    @Flag(help: "Traffic keeps to the left.") var leftHandTraffic = false
+    @Flag(help: "Print the report as JSON.") var json = false
+
+    func validate() throws {
+        if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1") }
+    }
+
+    func run() throws {
+        let bar = ProgressBar()
+        let start = Date()
+        let builder = MapBuilder(MapBuilder.Options(jobs: jobs, leftHandTraffic: leftHandTraffic))
+        let report: BuildReport
+        do throws(MapBuildError) {
+            report = try builder.build(input: input, output: out) { phase, fraction in
+                bar.show(fraction, phase.rawValue)
+            }
+        } catch {
+            bar.finish()
+            throw NodeError(.invalid, error.description)
+        }
+        bar.finish()
+        if json {
+            print(try navbus.json(report))
+            return
+        }
+        let seconds = String(format: "%.1f", Date().timeIntervalSince(start))
+        print(
+            "\(out): \(report.tiles) tiles, \(report.edges) directed edges, \(report.graphNodes) nodes, \(report.bytes) bytes, \(seconds) s"
+        )
+        print("map version \(report.mapVersion)")
+        for (warning, count) in report.warnings.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where count > 0 {
+            print("note: \(count) \(warning.rawValue)")
+        }
+    }
+}
+
+/// `navbus map info`.
+struct MapInfo: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "info", abstract: "Say what a directory of road tiles holds; every tile is checked.")
+
+    @Argument(help: "The directory.") var tiles: String
+    @Flag(help: "Print JSON.") var json = false
+
+    private struct Info: Encodable {
+        var tileset: Tileset
+        var layers: [String: Layer]
+        var edges: Int
+        var nodes: Int
+        var prohibitedPaths: Int
+        var bytes: Int
+    }
+
+    private struct Layer: Encodable {
+        var tiles = 0
+        var edges = 0
+        var bytes = 0
+    }
+
+    func run() throws {
+        let directory = try TilesetDirectory(path: tiles)
+        let loaded = try directory.loadTiles()
+        var layers: [String: Layer] = [:]
+        for tile in loaded {
+            var layer = layers["\(tile.id.layer)"] ?? Layer()
+            layer.tiles += 1
+            layer.edges += tile.edgeCount
+            layer.bytes += tile.byteCount
+            layers["\(tile.id.layer)"] = layer
+        }
+        let info = Info(
+            tileset: directory.tileset, layers: layers, edges: loaded.reduce(0) { $0 + $1.edgeCount },
+            nodes: loaded.reduce(0) { $0 + $1.nodeCount },
+            prohibitedPaths: loaded.reduce(0) { $0 + $1.prohibitedPathCount },
+            bytes: loaded.reduce(0) { $0 + $1.byteCount })
+        if json {
+            print(try navbus.json(info))
+            return
+        }
+        let tileset = directory.tileset
+        print("\(tiles): format \(tileset.formatVersion), map version \(tileset.mapVersion)")
+        print("source \(tileset.source)\(tileset.sourceTimestamp.map { ", of \($0)" } ?? "") (\(tileset.attribution))")
+        let bounds = tileset.bounds
+        print("bounds \(bounds.south),\(bounds.west) to \(bounds.north),\(bounds.east)")
+        for name in RoadLayer.allCases.map({ "\($0)" }) {
+            guard let layer = layers[name] else { continue }
+            print("\(name): \(layer.tiles) tiles, \(layer.edges) directed edges, \(layer.bytes) bytes")
+        }
+        print(
+            "in all: \(loaded.count) tiles, \(info.edges) directed edges, \(info.nodes) nodes, \(info.prohibitedPaths) prohibited paths, \(info.bytes) bytes"
+        )
+    }
+}

@@ -1,0 +1,17 @@
+import ArgumentParser
+import NavNodes
+
+/// The command line.
+@main
+struct Navbus: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "navbus",
+        abstract: "Turn-by-turn navigation as nodes on a message bus.",
+        version: NavbusVersion.text,
+        subcommands: [
+            MapCommand.self, RouteCommand.self, MatchCommand.self, SimulateCommand.self, ReplayCommand.self,
+            BagCommand.self, LaunchCommand.self, TopicCommand.self,
+        ])
+
+    static func main() { runAndExit() }
+}

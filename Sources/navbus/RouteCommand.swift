@@ -1,0 +1,129 @@
+import ArgumentParser
+import Foundation
+import NavGeo
+import NavGuidance
+import NavMap
+import NavNodes
+import NavRouting
+
+/// `navbus route`.
+struct RouteCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "route", abstract: "Find the fastest route.",
+        discussion:
+            "With --batch, reads from_lat,from_lon,to_lat,to_lon and prints distance_m,duration_s,status,compute_us for each line."
+    )
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case json, geojson, osrm }
+
+    @Option(help: "Directory of road tiles.") var tiles: String
+    @Option(help: "Start, LAT,LON in degrees.") var from: Coordinate?
+    @Option(help: "Destination, LAT,LON in degrees.") var to: Coordinate?
+    @Option(help: "Stop on the way, LAT,LON in degrees; may be given several times.") var via: [Coordinate] = []
+    @Option(help: "Direction of travel at the start, degrees clockwise from north.") var heading: Double?
+    @OptionGroup var vehicle: VehicleOptions
+    @Option(help: "json, geojson or osrm.") var format = Format.json
+    @Option(help: "A CSV file of pairs to route, one a line.") var batch: String?
+
+    func validate() throws {
+        if batch == nil, from == nil || to == nil { throw ValidationError("give --from and --to, or --batch FILE") }
+        if batch != nil, from != nil || to != nil || !via.isEmpty || heading != nil {
+            throw ValidationError("--batch takes its places from the file; leave --from, --to, --via and --heading out")
+        }
+        if let heading, !heading.isFinite { throw ValidationError("--heading must be a number of degrees") }
+    }
+
+    func run() throws {
+        let graph = try TilesetDirectory(path: tiles).loadGraph()
+        let router = Router(graph: graph, model: CostModel(profile: try vehicle.vehicle))
+        if let batch {
+            try RouteBatch(router: router).run(batch)
+            return
+        }
+        guard let from, let to else { return }
+        var waypoints = ([from] + via + [to]).map { Waypoint($0) }
+        waypoints[0].bearing = heading.map { Angle.normalised(Angle.radians($0)) }
+        let outcome = router.route(RouteRequest(waypoints: waypoints), workspace: SearchWorkspace())
+        guard case .found(let route) = outcome else { throw RouteCommand.failure(outcome, waypoints) }
+        let guidance = RouteGuidance(route: route, graph: graph)
+        print(try RouteDocument.text(route, guidance, format: format))
+    }
+
+    /// The error of an outcome without a route.
+    static func failure(_ outcome: RouteOutcome, _ waypoints: [Waypoint]) -> NodeError {
+        switch outcome {
+        case .found: NodeError(.invalid, "a route was found")
+        case .unreachable(let index):
+            NodeError(.missing, "no road leads to \(waypoints[index].coordinate.text) for this vehicle")
+        case .offRoad(let index):
+            NodeError(
+                .missing,
+                "no road for this vehicle within 1000 m of \(waypoints[index].coordinate.text): is it inside the map? (navbus map info)"
+            )
+        case .tilesNeeded(let tiles):
+            NodeError(
+                .missing,
+                "these tiles are needed and not there: \(tiles.prefix(10).map(\.description).joined(separator: ", "))")
+        case .invalid(let reason): NodeError(.usage, reason)
+        }
+    }
+}
+
+/// Routes between many pairs, one line each.
+struct RouteBatch {
+    let router: Router
+
+    func run(_ path: String) throws {
+        let text: String
+        do {
+            text = try String(contentsOfFile: path, encoding: .utf8)
+        } catch {
+            throw NodeError(.missing, "'\(path)' cannot be read: does it exist?")
+        }
+        var lines = text.split(whereSeparator: \.isNewline)[...]
+        guard let header = lines.popFirst() else { throw NodeError(.invalid, "'\(path)' is empty") }
+        let names = header.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        let columns = ["from_lat", "from_lon", "to_lat", "to_lon"].map { names.firstIndex(of: $0) }
+        guard let a = columns[0], let b = columns[1], let c = columns[2], let d = columns[3] else {
+            throw NodeError(.invalid, "'\(path)': the first line must name from_lat,from_lon,to_lat,to_lon")
+        }
+        let workspace = SearchWorkspace()
+        let bar = ProgressBar()
+        var output = Output()
+        output.line("distance_m,duration_s,status,compute_us")
+        for (index, line) in lines.enumerated() {
+            let values = line.split(separator: ",", omittingEmptySubsequences: false).map {
+                Double($0.trimmingCharacters(in: .whitespaces))
+            }
+            func place(_ latitude: Int, _ longitude: Int) -> Coordinate? {
+                guard latitude < values.count, longitude < values.count, let x = values[latitude],
+                    let y = values[longitude]
+                else { return nil }
+                let coordinate = Coordinate(latitude: x, longitude: y)
+                return coordinate.isValid ? coordinate : nil
+            }
+            guard let from = place(a, b), let to = place(c, d) else {
+                throw NodeError(.invalid, "'\(path)' line \(index + 2): '\(line)' is not four numbers of degrees")
+            }
+            let clock = ContinuousClock()
+            let start = clock.now
+            let outcome = router.route(RouteRequest(waypoints: [Waypoint(from), Waypoint(to)]), workspace: workspace)
+            let elapsed = (clock.now - start) / .microseconds(1)
+            output.line(RouteBatch.row(outcome, microseconds: elapsed))
+            bar.show(Double(index + 1) / Double(lines.count), "routes")
+        }
+        bar.finish()
+        output.flush()
+    }
+
+    private static func row(_ outcome: RouteOutcome, microseconds: Double) -> String {
+        let time = String(format: "%.0f", microseconds)
+        switch outcome {
+        case .found(let route): return String(format: "%.1f,%.1f,ok,%@", route.length, route.duration, time)
+        case .unreachable: return ",,no_route,\(time)"
+        case .offRoad: return ",,no_road_nearby,\(time)"
+        case .tilesNeeded: return ",,tiles_needed,\(time)"
+        case .invalid: return ",,invalid,\(time)"
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import NavGeo
+import NavNodes
+import NavRouting
+import NavSimulation
+
+/// A span of seconds, `START-END`.
+struct Span: ExpressibleByArgument {
+    let range: ClosedRange<Double>
+
+    init?(argument: String) {
+        let parts = argument.split(separator: "-").map { Double($0) }
+        guard parts.count == 2, let start = parts[0], let end = parts[1], start >= 0, end >= start, end.isFinite
+        else { return nil }
+        range = start...end
+    }
+}
+
+/// `navbus simulate`.
+struct SimulateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate", abstract: "Drive a route with the errors of a receiver, into a bag.")
+
+    @Option(help: "Directory of road tiles.") var tiles: String
+    @Option(help: "Start, LAT,LON in degrees.") var from: Coordinate
+    @Option(help: "Destination, LAT,LON in degrees.") var to: Coordinate
+    @Option(help: "Stop on the way, LAT,LON in degrees; may be given several times.") var via: [Coordinate] = []
+    @Option(help: "Take a wrong turn at the first opportunity after so many metres.") var deviateAt: Double?
+    @Option(help: "The receiver's surroundings: urban, open or none (no errors).") var noise = ReceiverModel.Environment
+        .open
+    @Option(help: "No fixes between two moments, START-END in seconds; may be given several times.") var outage:
+        [Span] = []
+    @Option(help: "Fixes a second.") var rate = 1.0
+    @Option(help: "Chooses the errors; equal seeds give equal drives.") var seed: UInt64 = 1
+    @Option(help: "When the drive starts, seconds since 1970.") var start = 1_767_258_000.0
+    @OptionGroup var vehicle: VehicleOptions
+    @Option(help: "The bag to write (.mcap).") var out: String
+    @Flag(help: "Print the report as JSON.") var json = false
+
+    func validate() throws {
+        guard rate > 0, rate <= 1_000 else { throw ValidationError("--rate must be above 0 and at most 1000") }
+        if let deviateAt, !(deviateAt >= 0) { throw ValidationError("--deviate-at must be metres, at least 0") }
+        guard Timestamp(seconds: start) != nil else { throw ValidationError("--start must be seconds since 1970") }
+    }
+
+    func run() throws {
+        let graph = try TilesetDirectory(path: tiles).loadGraph()
+        let router = Router(graph: graph, model: CostModel(profile: try vehicle.vehicle))
+        let plan = DriveSimulator.Plan(
+            waypoints: ([from] + via + [to]).map { Waypoint($0) }, deviateAt: deviateAt,
+            receiver: ReceiverModel(noise, outages: outage.map(\.range)), rate: rate, seed: seed,
+            start: Timestamp(seconds: start) ?? Timestamp(nanoseconds: 0))
+        let report = try DriveSimulator(router: router).run(plan, into: out)
+        if json {
+            print(try navbus.json(report))
+        } else {
+            let wrong = report.deviation.map { ", wrong turn after \(Int($0)) m" } ?? ""
+            print("\(out): \(report.fixes) fixes, \(Int(report.distance)) m in \(Int(report.duration)) s\(wrong)")
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import NavConfig
+import NavNodes
+
+/// `navigation-node`.
+@main
+struct NavigationNodeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "navigation-node",
+        abstract:
+            "Follows the vehicle, guides it along routes and reroutes it: GNSS fixes in, progress and instructions out.",
+        version: NavbusVersion.text)
+
+    static func main() { runAndExit() }
+
+    @OptionGroup var options: NodeCommandOptions
+
+    func run() throws {
+        try options.run(NavigationConfiguration.self, defaultName: "navigation-node") {
+            link, configuration, log, stop in
+            try NavigationNode(link: link, configuration: configuration, log: log).run(until: stop)
+        }
+    }
+}

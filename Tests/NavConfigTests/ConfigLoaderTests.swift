@@ -1,0 +1,80 @@
+import Foundation
+import NavConfig
+import Testing
+
+private struct Sample: NodeConfiguration, Equatable {
+    var cooldown = 5.0
+    var fixes = 4
+    var detect = true
+    var title = "x"
+
+    static var keys: [ConfigKey<Sample>] {
+        [
+            .number("reroute.cooldown_s", \.cooldown, in: 0...600, "Shortest time between two reroutes, seconds."),
+            .integer("deviation.fixes", \.fixes, in: 1...100, "How many fixes must agree."),
+            .flag("reroute.detect", \.detect, "Whether leaving the route leads to a new one."),
+            .string("title", \.title, "What it is called."),
+        ]
+    }
+}
+
+@Suite struct ConfigLoaderTests {
+    private func file(_ text: String) throws -> String {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("navbus-config-\(UUID().uuidString).yaml").path
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    private func failure(_ file: String? = nil, _ overrides: [String] = [], _ environment: [String: String] = [:]) -> String? {
+        do {
+            _ = try ConfigLoader.load(Sample.self, file: file, environment: environment, overrides: overrides)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func laterSourcesWin() throws {
+        let path = try file("reroute:\n  cooldown_s: 7\n  detect: false\ndeviation.fixes: 9\n")
+        let loaded = try ConfigLoader.load(
+            Sample.self, file: path, environment: ["NAVBUS_SET_DEVIATION__FIXES": "11", "HOME": "/"],
+            overrides: ["reroute.cooldown_s=8", "title=a=b"])
+        #expect(loaded == Sample(cooldown: 8, fixes: 11, detect: false, title: "a=b"))
+    }
+
+    @Test func anUnknownKeyNamesTheNearestOne() throws {
+        let path = try file("reroute:\n  cooldwn_s: 7\n")
+        let message = try #require(failure(path))
+        #expect(message.contains("unknown configuration key 'reroute.cooldwn_s'"))
+        #expect(message.contains("did you mean 'reroute.cooldown_s'?") && message.contains(path))
+    }
+
+    @Test(arguments: ["reroute.cooldown_s=-1", "reroute.cooldown_s=nan", "deviation.fixes=1.5", "reroute.detect=maybe"])
+    func aValueOutOfRangeSaysTheRange(_ override: String) throws {
+        let message = try #require(failure(nil, [override]))
+        #expect(message.contains("it takes"))
+    }
+
+    @Test func whatIsNoConfigurationSaysSo() throws {
+        #expect(try #require(failure("/nonexistent/x.yaml")).contains("cannot be read"))
+        #expect(try #require(failure(try file("a: [1"))).contains("is not YAML"))
+        #expect(try #require(failure(try file("- a\n- b\n"))).contains("keys and values"))
+        #expect(try #require(failure(nil, ["title"])).contains("give a key and a value"))
+        #expect(try #require(failure(nil, [], ["NAVBUS_SET_NOPE": "1"])).contains("NAVBUS_SET_NOPE"))
+    }
+
+    @Test func theDescriptionCanBeReadBack() throws {
+        var sample = Sample()
+        sample.cooldown = 12.5
+        sample.title = "a: b"
+        let path = try file(ConfigLoader.describe(sample))
+        #expect(try ConfigLoader.load(Sample.self, file: path) == sample)
+    }
+
+    @Test func theNearestNameIsTheOneThatWasMeant() {
+        #expect(nearestName(to: "argz", among: ["name", "args", "env"]) == "args")
+        #expect(nearestName(to: "requierd", among: ["restart", "required"]) == "required")
+        #expect(nearestName(to: "colour", among: ["name", "args"]) == nil)
+        #expect(nearestName(to: "", among: []) == nil)
+    }
+}

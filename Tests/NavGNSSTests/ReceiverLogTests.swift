@@ -1,0 +1,106 @@
+import NavGNSS
+import NavMessages
+import Testing
+
+@Suite(.enabled(if: TestData.isPresent, "needs ../shared/data or NAVBUS_TEST_DATA"))
+struct ReceiverLogTests {
+    // Differences that are gpsd's own way: bundg_zeus_9: a multiplexer whose RMC is a second older than the GGA of
+    // the same time; gpsd lets the last one win. garmin17n: a binary packet between the sentences corrects gpsd's
+    // idea of the date. bt451: a GGA before any date. hemi, humminbird-M37: gpsd derives speed from positions and
+    // drops the VTG that arrives between two times.
+    @Test("positions, speeds and courses are those that gpsd reads from the same sentences")
+    func agreesWithGPSD() throws {
+        var total = Comparison()
+        for name in try TestData.names(in: "ingest/gpsd_logs", ending: ".log") {
+            let one = try Comparison(name)
+            guard !one.nmea.isEmpty else { continue }
+            total.add(one)
+            if name == "bundg_zeus_9.log" { continue }
+            #expect(one.samePosition == one.matched, "\(name)")
+            #expect(one.sameTrack == one.withTrack, "\(name)")
+            if !["hemi.log", "humminbird-M37.log"].contains(name) {
+                #expect(one.sameSpeed == one.withSpeed, "\(name)")
+            }
+        }
+        #expect(total.expected == 2656)
+        #expect(total.matched >= 2654, "epochs with the same time")
+        #expect(total.samePosition >= 2570)
+        #expect(total.sameSpeed >= 2555 && total.withSpeed >= 2585)
+        #expect(total.sameTrack >= 1297 && total.withTrack >= 1320)
+    }
+
+    @Test("every log of any receiver and protocol is read to its end, cut anywhere, with the same result")
+    func everyLog() throws {
+        var fixes = 0
+        for name in try TestData.names(in: "ingest/gpsd_logs", ending: ".log") {
+            let bytes = try TestData.bytes("ingest/gpsd_logs/" + name).prefix(20_000)
+            var whole = NMEAParser()
+            let expected = whole.consume(Array(bytes)) + whole.finish()
+            var single = NMEAParser()
+            var got: [GnssFix] = []
+            for byte in bytes { got += single.consume([byte]) }
+            got += single.finish()
+            #expect(got == expected && single.rejections == whole.rejections, "\(name)")
+            fixes += got.count
+        }
+        #expect(fixes > 2000)
+    }
+}
+
+/// One log, read by the NMEA parser, beside gpsd's own reports of it.
+struct Comparison {
+    var nmea: [GnssFix] = []
+    var expected = 0
+    var matched = 0
+    var samePosition = 0
+    var sameSpeed = 0
+    var withSpeed = 0
+    var sameTrack = 0
+    var withTrack = 0
+
+    init() {}
+
+    mutating func add(_ other: Comparison) {
+        expected += other.expected
+        matched += other.matched
+        samePosition += other.samePosition
+        sameSpeed += other.sameSpeed
+        withSpeed += other.withSpeed
+        sameTrack += other.sameTrack
+        withTrack += other.withTrack
+    }
+
+    init(_ name: String) throws {
+        let path = "ingest/gpsd_logs/" + name
+        // gpsd takes dates before its own release for a lost rollover; the oldest log that it believes is of 2017.
+        var parser = NMEAParser(
+            configuration: .init(acceptsMissingChecksum: true, rolloverPivotNs: 1_483_228_800_000_000_000))
+        nmea = parser.consume(try TestData.bytes(path)) + parser.finish()
+        var oracle = GPSDParser()
+        let reports = oracle.consume(try TestData.bytes(path + ".chk")) + oracle.finish()
+        // gpsd reports an epoch again as it learns more of it: the last one holds.
+        var last: [Int64: GnssFix] = [:]
+        for fix in reports { if let stamp = fix.stampNs, fix.latitude != nil { last[stamp] = fix } }
+        expected = last.count
+        var own: [Int64: GnssFix] = [:]
+        for fix in nmea { if let stamp = fix.stampNs, fix.latitude != nil { own[stamp] = fix } }
+        for (stamp, want) in last {
+            guard let got = own[stamp] else { continue }
+            matched += 1
+            if let a = want.latitude, let b = want.longitude, let c = got.latitude, let d = got.longitude,
+                abs(a - c) < 1e-6, abs(b - d) < 1e-6
+            {
+                samePosition += 1
+            }
+            if let a = want.speed, let b = got.speed {
+                withSpeed += 1
+                if abs(a - b) < 0.01 { sameSpeed += 1 }
+            }
+            if let a = want.course, let b = got.course {
+                withTrack += 1
+                let turn = abs(a - b)
+                if min(turn, 2 * .pi - turn) < 2e-4 { sameTrack += 1 }
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavRouting
+import Testing
+
+/// Drives along a route at one speed and gives what was said, with the distance to the maneuver in metres.
+private func drive(
+    _ guidance: RouteGuidance, speed: Double, from start: Double = 0, to end: Double = .infinity, step: Double? = nil
+) -> (spoken: [SpokenInstruction], visual: [VisualInstruction]) {
+    var trigger = InstructionTrigger(guidance)
+    var spoken: [SpokenInstruction] = []
+    var visual: [VisualInstruction] = []
+    let length = guidance.steps.last?.routeOffset ?? 0
+    var offset = start
+    while offset < min(end, length) + (step ?? speed) {
+        for instruction in trigger.update(offset: min(offset, length), speed: speed) {
+            switch instruction {
+            case .spoken(let value): spoken.append(value)
+            case .visual(let value): visual.append(value)
+            }
+        }
+        offset += step ?? speed
+    }
+    return (spoken, visual)
+}
+
+@Suite("When instructions are given")
+struct InstructionTriggerTests {
+    /// 3 km of High Street, a right turn, 1 km of Mill Lane.
+    private func longTown(speed: Float = 14, roadClass: RoadClass = .secondary) -> Town {
+        var town = Town(
+            """
+            A              B    X
+                           |
+                           C
+            """, scale: 200)
+        town.road("AB", "High Street", roadClass: roadClass, speed: speed)
+        town.road("BX", "Low Street", roadClass: roadClass, speed: speed)
+        town.road("BC", "Mill Lane", roadClass: roadClass, speed: speed)
+        return town
+    }
+
+    @Test("A turn is told in time to prepare, shortly before, and when it is there")
+    func sequence() throws {
+        let told = drive(try longTown().guidance("ABC"), speed: 14).spoken
+        #expect(
+            told.map(\.text) == [
+                "Head east on High Street",
+                "In 1 kilometre, turn right onto Mill Lane",
+                "In 200 metres, turn right onto Mill Lane",
+                "Turn right onto Mill Lane",
+                "In 200 metres, you will arrive at your destination",
+                "You have arrived at your destination",
+            ])
+        #expect(
+            told.map(\.id.description) == [
+                "0/0/depart", "0/0/prepare", "0/0/near", "0/0/now", "0/1/near", "0/1/now",
+            ])
+    }
+
+    @Test("The faster the vehicle, the earlier it is told", arguments: [(5.0, 75.0), (10.0, 150.0), (20.0, 300.0)])
+    func speed(speed: Double, distance: Double) throws {
+        let told = drive(try longTown().guidance("ABC"), speed: speed, step: 1).spoken
+        let near = try #require(told.first { $0.id.kind == .near && $0.id.step == 0 })
+        #expect(near.distance <= distance && near.distance > distance - 2)
+    }
+
+    @Test("A fast road is told from further away, and how far it goes on after a maneuver")
+    func fastRoad() throws {
+        var town = longTown(speed: 30, roadClass: .trunk)
+        town.road("CD", "")
+        let told = drive(try longTown(speed: 30).guidance("ABC"), speed: 30, from: 100).spoken
+        #expect(
+            told.prefix(4).map(\.text) == [
+                "Continue on High Street for 3 kilometres",
+                "In 2.5 kilometres, turn right onto Mill Lane",
+                "In 1 kilometre, turn right onto Mill Lane",
+                "In 450 metres, turn right onto Mill Lane",
+            ])
+    }
+
+    @Test("Each instruction is given once, also when the position trembles")
+    func once() throws {
+        let guidance = try longTown().guidance("ABC")
+        var trigger = InstructionTrigger(guidance)
+        var ids: [InstructionID] = []
+        for tick in 0..<400 {
+            let offset = Double(tick) * 10 + (tick % 3 == 0 ? -35 : 0)
+            ids += trigger.update(offset: max(offset, 0), speed: 10).map(\.id)
+        }
+        #expect(Set(ids).count == ids.count)
+        #expect(ids.filter { $0.kind == .visual }.count == 3)
+    }
+
+    @Test("A jump does not tell what it passed over")
+    func jump() throws {
+        let guidance = try longTown().guidance("ABC")
+        var trigger = InstructionTrigger(guidance)
+        _ = trigger.update(offset: 0, speed: 14)
+        let turn = guidance.steps[1].routeOffset
+        #expect(trigger.update(offset: turn - 50, speed: 14).map(\.id.description) == ["0/0/now"])
+        #expect(trigger.update(offset: turn + 195, speed: 14).map(\.id.description) == ["0/1/visual", "0/1/near"])
+        #expect(trigger.update(offset: turn - 100, speed: 14) == [])
+    }
+
+    @Test("Starting in the middle gives the banner there and the next announcement that is due")
+    func midRoute() throws {
+        let guidance = try longTown().guidance("ABC")
+        let turn = guidance.steps[1].routeOffset
+        var trigger = InstructionTrigger(guidance)
+        let first = trigger.update(offset: turn - 500, speed: 14)
+        #expect(first.map(\.id.description) == ["0/0/visual", "0/0/prepare"])
+        guard case .spoken(let spoken) = first.last else {
+            Issue.record("nothing was said")
+            return
+        }
+        #expect(spoken.text == "In 500 metres, turn right onto Mill Lane")
+    }
+
+    @Test("Nothing is given for a position that is no number, and an unknown speed counts as the road's")
+    func badInput() throws {
+        let guidance = try longTown().guidance("ABC")
+        var trigger = InstructionTrigger(guidance)
+        #expect(trigger.update(offset: .nan, speed: 14) == [])
+        #expect(trigger.update(offset: .infinity, speed: 14) == [])
+        let turn = guidance.steps[1].routeOffset
+        for speed in [nil, Double.nan, -1, Double.infinity] {
+            var other = InstructionTrigger(guidance)
+            #expect(other.update(offset: turn - 205, speed: speed).map(\.id.kind) == [.visual, .near])
+        }
+        #expect(trigger.update(offset: -1e300, speed: 1e300).map(\.id.kind) == [.visual, .depart])
+    }
+
+    @Test("Turns that follow closely are told together, and the second once more when it is there")
+    func chain() throws {
+        var town = Town(
+            """
+            A              B    X
+
+                           C    D
+                           |
+                           Y
+            """, scale: 30)
+        town.road("ABX", "High Street")
+        town.road("BCY", "Mill Lane")
+        town.road("CD", "Side Lane")
+        let told = drive(try town.guidance("ABCD"), speed: 14).spoken.map(\.text)
+        #expect(
+            told == [
+                "Head east on High Street",
+                "In 400 metres, turn right onto Mill Lane",
+                "In 200 metres, turn right onto Mill Lane, then turn left onto Side Lane",
+                "Turn right onto Mill Lane, then turn left onto Side Lane",
+                "Turn left onto Side Lane",
+                "In 150 metres, you will arrive at your destination",
+                "You have arrived at your destination",
+            ])
+        let banners = drive(try town.guidance("ABCD"), speed: 14).visual
+        #expect(banners.map(\.primary.text).prefix(2) == ["Mill Lane", "Side Lane"])
+        #expect(banners[0].sub?.text == "Side Lane")
+    }
+
+    @Test("A turn is not called until the last road that it could be taken for is passed")
+    func ambiguousSideRoad() throws {
+        var town = Town(
+            """
+            A                   P   B   X
+
+                                Q   C
+            """, scale: 10)
+        town.road("APBX", "High Street", speed: 20)
+        town.road("PQ", "First Lane")
+        town.road("BC", "Second Lane")
+        let guidance = try town.guidance("APBC")
+        let told = drive(guidance, speed: 18, step: 1).spoken
+        let now = try #require(told.first { $0.id.kind == .now && $0.id.step == 0 })
+        #expect(now.distance <= 41 && now.distance > 38)
+    }
+
+    @Test("Announcements that would crowd each other on a short step are left out, and a merge is told once")
+    func shortSteps() throws {
+        var town = Town(
+            """
+            A              B    X
+
+
+                           C    D
+                           |
+                           Y
+            """, scale: 100)
+        town.road("ABX", "High Street")
+        town.road("BCY", "Mill Lane")
+        town.road("CD", "Side Lane")
+        let told = drive(try town.guidance("ABCD"), speed: 14).spoken
+        #expect(told.filter { $0.id.step == 1 }.map(\.id.kind) == [.near, .now])
+
+        var ramp = Town(
+            """
+            A              M    B
+            R
+            """, scale: 100)
+        ramp.road("AMB", "", oneway: true, roadClass: .motorway, reference: "A 1")
+        ramp.road("RM", "", oneway: true, roadClass: .motorway, flags: .link)
+        #expect(
+            drive(try ramp.guidance("RMB"), speed: 14).spoken.prefix(2).map(\.text) == [
+                "Head east", "Merge left onto A 1",
+            ])
+    }
+
+    @Test("The banner of a roundabout stays until its exit")
+    func roundaboutBanner() throws {
+        var town = Town(
+            """
+                     N
+
+                     n
+                  w     e     E
+                     s
+
+                     S
+            """, scale: 20)
+        town.road("senws", "", oneway: true, flags: .roundabout)
+        town.road("Nn", "North Road")
+        town.road("Ee", "East Road")
+        town.road("Ss", "South Road")
+        let guidance = try town.guidance("SsenN")
+        let roundabout = guidance.steps[1].maneuver
+        #expect(guidance.visual(at: roundabout.routeOffset + 5)?.primary.type == .roundabout)
+        #expect(guidance.visual(at: roundabout.endOffset + 5)?.primary.type == .arrive)
+    }
+
+    @Test("At a stop the leg decides which step the vehicle is on")
+    func legs() throws {
+        let town = longTown()
+        let guidance = RouteGuidance(route: try town.route("AB", "BC"), graph: try town.graph())
+        #expect(guidance.legs.count == 2)
+        let stop = guidance.steps[guidance.legs[1].lowerBound].routeOffset
+        #expect(guidance.step(at: stop + 1, leg: 0) == 1)
+        #expect(guidance.step(at: stop, leg: 1) == 2)
+        var trigger = InstructionTrigger(guidance)
+        let arrival = trigger.update(offset: stop, speed: 0, leg: 0)
+        #expect(arrival.map(\.id.description) == ["0/0/visual", "0/0/now", "0/1/visual"])
+        #expect(trigger.update(offset: stop, speed: 0, leg: 0) == [])
+        #expect(trigger.update(offset: stop, speed: 0, leg: 1).map(\.id.description) == ["1/0/visual", "1/0/depart"])
+    }
+}

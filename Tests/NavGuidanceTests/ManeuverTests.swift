@@ -1,0 +1,430 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavRouting
+import Testing
+
+@Suite("Maneuvers at junctions")
+struct ManeuverTests {
+    @Test("A road that ends at a crossing one is told by its side")
+    func endOfRoad() throws {
+        var town = Town(
+            """
+            L    A    R
+                 |
+                 |
+                 S
+            """)
+        town.road("LAR", "High Street")
+        town.road("SA", "Mill Lane")
+        #expect(try town.told("SAL") == ["At the end of the road, turn left onto High Street"])
+        #expect(try town.told("SAR") == ["At the end of the road, turn right onto High Street"])
+    }
+
+    @Test("Straight over a crossing nothing is said, even when the name changes")
+    func straightOn() throws {
+        var town = Town(
+            """
+                 N
+
+            L    A    R
+
+                 S
+            """)
+        town.road("LAR", "High Street")
+        town.road("SA", "Mill Lane")
+        town.road("AN", "Church Lane")
+        #expect(try town.told("SAN") == [])
+        #expect(try town.told("SAL") == ["Turn left onto High Street"])
+        #expect(try town.told("NAL") == ["Turn right onto High Street"])
+    }
+
+    @Test("A change of name ahead is told only on request")
+    func nameChange() throws {
+        var town = Town("S    A    N")
+        town.road("SA", "Mill Lane")
+        town.road("AN", "Church Lane")
+        #expect(try town.told("SAN") == [])
+        let loud = try town.guidance("SAN", options: GuidanceOptions(announcesNameChanges: true))
+        #expect(loud.maneuvers.map(\.type) == [.depart, .newName, .arrive])
+        #expect(loud.options.text.instruction(loud.maneuvers[1]) == "Continue onto Church Lane")
+    }
+
+    @Test("A bend without another road is no maneuver, however sharp")
+    func bend() throws {
+        var town = Town(
+            """
+            N    A
+
+                 S
+            """)
+        town.road("SAN", "Mill Lane")
+        #expect(try town.told("SAN") == [])
+    }
+
+    @Test("A main road that bends away from a straight lane is told as staying on it")
+    func bendingMainRoad() throws {
+        var town = Town(
+            """
+                 N
+
+            L    A
+
+                 S
+            """)
+        town.road("SAL", "High Street", roadClass: .secondary)
+        town.road("AN", "Mill Lane")
+        #expect(try town.told("SAL") == ["Turn left to stay on High Street"])
+        #expect(try town.told("SAN") == ["Go straight onto Mill Lane"])
+    }
+
+    @Test("Driveways and ways that no car may use make no junction")
+    func ignoredRoads() throws {
+        var town = Town(
+            """
+                 N
+
+            L    A
+
+                 S
+            """)
+        town.road("SAL", "High Street")
+        town.road("AN", "", roadClass: .service, flags: .driveway)
+        town.road("AN", "Bus Way", access: [.bus])
+        #expect(try town.told("SAL") == [])
+    }
+
+    @Test("A road that is drawn twice over the same nodes is no junction")
+    func duplicateRoad() throws {
+        var town = Town("S    A    N")
+        town.road("SAN", "Mill Lane")
+        town.road("SAN", "Mill Lane", oneway: true)
+        #expect(try town.told("SAN") == [])
+    }
+
+    @Test("Similar arms of a fork are told apart by side")
+    func fork() throws {
+        var town = Town(
+            """
+            L    R
+
+
+
+              A
+
+
+              S
+            """)
+        town.road("SA", "Mill Lane")
+        town.road("AL", "West Road")
+        town.road("AR", "East Road")
+        #expect(try town.told("SAL") == ["Keep left onto West Road"])
+        #expect(try town.told("SAR") == ["Keep right onto East Road"])
+        #expect(try town.maneuvers("SAR").map(\.type) == [.depart, .fork, .arrive])
+    }
+
+    @Test("Turning into a one-way carriageway over the median is told although the last node leaves no choice")
+    func ontoDualCarriageway() throws {
+        var town = Town(
+            """
+            1         B         2
+
+            4         A         3
+
+
+                      S
+            """)
+        town.road("2B1", "Ring Road", oneway: true, roadClass: .primary)
+        town.road("4A3", "Ring Road", oneway: true, roadClass: .primary)
+        town.road("SA", "Mill Lane")
+        town.road("AB", "", roadClass: .residential)
+        #expect(try town.told("SAB1") == ["Turn left onto Ring Road"])
+        #expect(try town.told("SA3") == ["Turn right onto Ring Road"])
+    }
+
+    @Test("Two left turns across a median are one U-turn")
+    func uTurnOverMedian() throws {
+        var town = Town(
+            """
+            1         B         2
+
+            4         A         3
+            """)
+        town.road("2B1", "Ring Road", oneway: true, roadClass: .primary)
+        town.road("4A3", "Ring Road", oneway: true, roadClass: .primary)
+        town.road("AB", "", roadClass: .service)
+        let maneuvers = try town.maneuvers("4AB1")
+        #expect(maneuvers.map(\.modifier) == [nil, .uTurn, .straight])
+        #expect(maneuvers[1].endOffset > maneuvers[1].routeOffset + 15)
+        #expect(try town.told("4AB1") == ["Make a U-turn and continue on Ring Road"])
+    }
+
+    @Test("Turning round on the same road is a U-turn")
+    func uTurn() throws {
+        var town = Town("S    A    N")
+        town.road("SAN", "Mill Lane")
+        #expect(try town.told("SANAS", via: town.coordinate("N")) == ["Make a U-turn and continue on Mill Lane"])
+    }
+
+    @Test("A slip lane is the turn that it serves")
+    func slipLane() throws {
+        var town = Town(
+            """
+                      N
+
+
+            L         A    T    R
+
+
+
+                      P
+                      S
+            """)
+        town.road("SPAN", "Mill Lane", roadClass: .secondary)
+        town.road("LATR", "High Street", roadClass: .secondary)
+        town.road("PT", "", oneway: true, roadClass: .secondary, flags: .link)
+        #expect(try town.told("SPTR") == ["Turn right onto High Street"])
+        #expect(try town.told("SPAN") == [])
+    }
+
+    @Test("A motorway exit has its number and where it leads; staying on says nothing")
+    func motorwayExit() throws {
+        var town = Town(
+            """
+                               E
+            A    B    C    D
+            """, scale: 50)
+        town.road("ABCD", "", oneway: true, roadClass: .motorway, speed: 30, reference: "A 1;E 18")
+        town.road(
+            "BE", "", oneway: true, roadClass: .motorway, flags: .link, speed: 20, destination: "Espoo;Hanko")
+        town.exits["B"] = "23"
+        #expect(try town.told("ABE") == ["Take exit 23 on the left towards Espoo, Hanko"])
+        #expect(try town.told("ABCD") == [])
+    }
+
+    @Test("A ramp that joins a motorway merges, from the side that it comes from")
+    func merge() throws {
+        var town = Town(
+            """
+            A         M         B
+            R
+            """, scale: 50)
+        town.road("AMB", "", oneway: true, roadClass: .motorway, speed: 30, reference: "A 1")
+        town.road("RM", "", oneway: true, roadClass: .motorway, flags: .link, speed: 20)
+        #expect(try town.told("RMB") == ["Merge left onto A 1"])
+    }
+
+    @Test("A ferry is boarded and left")
+    func ferry() throws {
+        var town = Town("A    B    C    D")
+        town.road("AB", "Quay")
+        town.road("BC", "Sea Line", roadClass: .ferry, speed: 5)
+        town.road("CD", "Island Road")
+        #expect(try town.told("ABCD") == ["Take the Sea Line ferry", "Leave the ferry and continue on Island Road"])
+        #expect(try town.maneuvers("ABCD")[1].notes == [.boardsFerry])
+    }
+
+    @Test("Distances and times run from maneuver to maneuver and add up to the route's")
+    func measures() throws {
+        var town = Town(
+            """
+            L    A    R
+                 |
+                 S
+            """)
+        town.road("LAR", "High Street")
+        town.road("SA", "Mill Lane")
+        let route = try town.route("SAL")
+        let guidance = RouteGuidance(route: route, graph: try town.graph())
+        #expect(abs(guidance.steps.reduce(0) { $0 + $1.length } - route.length) < 1e-6)
+        #expect(abs(guidance.steps.reduce(0) { $0 + $1.duration } - route.duration) < 1e-6)
+        #expect(guidance.steps.map(\.name) == ["Mill Lane", "High Street", "High Street"])
+    }
+
+    @Test("Without the tiles of another map version only what the route shows is told")
+    func unknownMap() throws {
+        var town = Town(
+            """
+            L    A    R
+                 |
+                 S
+            """)
+        town.road("LAR", "High Street")
+        town.road("SA", "Mill Lane")
+        var route = try town.route("SAL")
+        route.mapVersion = "another"
+        let guidance = RouteGuidance(route: route, graph: try town.graph())
+        #expect(guidance.maneuvers.map(\.type) == [.depart, .arrive])
+    }
+
+    @Test("A motorway goes by its number, and a fork of ramps by the road that it leads to")
+    func numbers() throws {
+        var town = Town(
+            """
+                           D    E
+            A    B
+                           C    F
+            """, scale: 50)
+        town.road("AB", "Western Motorway", oneway: true, roadClass: .motorway, speed: 30, reference: "A 4;E 82")
+        town.road("BC", "Western Motorway", oneway: true, roadClass: .motorway, speed: 30, reference: "A 4")
+        town.road("BD", "", oneway: true, roadClass: .motorway, speed: 30, reference: "A 28")
+        town.road("DE", "", oneway: true, roadClass: .motorway, speed: 30, reference: "A 28")
+        town.road("CF", "", oneway: true, roadClass: .motorway, flags: .link, speed: 20)
+        #expect(try town.told("ABC") == ["Keep right to stay on A 4"])
+        #expect(try town.told("ABDE") == ["Keep left onto A 28"])
+
+        var ramps = Town(
+            """
+                           D    E
+            A    B
+                           C    F
+            """, scale: 50)
+        ramps.road("AB", "", oneway: true, roadClass: .motorway, flags: .link)
+        ramps.road("BD", "", oneway: true, roadClass: .motorway, flags: .link)
+        ramps.road("BC", "", oneway: true, roadClass: .motorway, flags: .link)
+        ramps.road("DE", "", oneway: true, roadClass: .motorway, reference: "A 28")
+        ramps.road("CF", "", oneway: true, roadClass: .motorway, reference: "A 4")
+        #expect(try ramps.told("ABDE") == ["Keep left onto A 28"])
+        #expect(try ramps.told("ABCF") == ["Keep right onto A 4"])
+    }
+
+    @Test("Pieces that are a point, where a waypoint lies at a junction, are no roads to turn into")
+    func pointPieces() throws {
+        var town = Town(
+            """
+            L    A    R
+                 |
+                 S
+            """)
+        town.road("LAR", "High Street")
+        town.road("SA", "Mill Lane")
+        var route = try town.route("SAL")
+        // The destination moves to a metre behind the junction.
+        let junction = route.edges[1].routeOffset
+        route.edges[1].endOffset = 1
+        route.line = Polyline([
+            route.coordinates[0], route.coordinates[1], try #require(route.line.coordinate(at: junction + 1)),
+        ])
+        route.legs[0].length = junction + 1
+        let guidance = RouteGuidance(route: route, graph: try town.graph())
+        #expect(guidance.maneuvers.map(\.type) == [.depart, .arrive])
+        #expect(guidance.maneuvers.last?.routeOffset == junction + 1)
+    }
+
+    @Test("A crossing that is drawn in two halves is driven straight over")
+    func offsetCrossing() throws {
+        var town = Town(
+            """
+                      N
+
+            L        AB        R
+
+                     S
+            """)
+        town.road("LABR", "High Street", roadClass: .secondary)
+        town.road("SA", "Mill Lane")
+        town.road("BN", "Church Lane")
+        #expect(try town.told("SABN") == ["Go straight onto Church Lane"])
+    }
+}
+
+@Suite("Roundabouts")
+struct RoundaboutTests {
+    /// Four arms, driven anticlockwise; the western and southern arms are two-way.
+    private func circle(name: String = "") -> Town {
+        var town = Town(
+            """
+                     N
+
+
+
+                     n
+
+            W     w     e     E
+
+                     s
+
+
+
+                     S
+            """, scale: 8)
+        town.road("senws", name, oneway: true, flags: .roundabout)
+        town.road("Nn", "North Road")
+        town.road("Ee", "East Road")
+        town.road("Ss", "South Road")
+        town.road("Ww", "West Road")
+        return town
+    }
+
+    @Test(
+        "Exits are counted from the entry",
+        arguments: [
+            ("SseE", "first", "East Road"), ("SsenN", "second", "North Road"), ("SsenwW", "third", "West Road"),
+        ])
+    func exits(path: String, nth: String, road: String) throws {
+        #expect(try circle().told(path) == ["At the roundabout, take the \(nth) exit onto \(road)"])
+    }
+
+    @Test("A full circle counts the way back, also over a waypoint inside the roundabout")
+    func fullCircle() throws {
+        let town = circle()
+        let via = town.coordinate("n", east: -12, north: -12)
+        #expect(
+            try town.told("SsenwsS", via: via) == ["At the roundabout, take the fourth exit onto South Road"])
+    }
+
+    @Test("Entry and exit are one maneuver that ends at the exit")
+    func oneManeuver() throws {
+        let maneuver = try circle().maneuvers("SsenN")[1]
+        #expect(maneuver.type == .roundabout)
+        #expect(maneuver.modifier == .straight)
+        #expect(maneuver.roundaboutExit == 2)
+        #expect(maneuver.endOffset > maneuver.routeOffset + 40)
+    }
+
+    @Test("Exits that no car may take, and driveways, are not counted")
+    func uncountedExits() throws {
+        var town = Town(
+            """
+                     N
+
+                     n
+                  w     e     E
+                     s
+
+                     S
+            """, scale: 8)
+        town.road("senws", "", oneway: true, flags: .roundabout)
+        town.road("Nn", "North Road")
+        town.road("Ee", "Bus Road", access: [.bus])
+        town.road("Ss", "South Road")
+        #expect(try town.told("SsenN") == ["At the roundabout, take the first exit onto North Road"])
+    }
+
+    @Test("A roundabout with a name of its own is called by it")
+    func rotary() throws {
+        #expect(try circle(name: "Star Place").told("SsenN") == ["At Star Place, take the second exit onto North Road"])
+    }
+
+    @Test("A leg that starts in a roundabout is told to leave it")
+    func startInside() throws {
+        #expect(try circle().told("enN") == ["Exit the roundabout onto North Road"])
+    }
+
+    @Test("A mini-roundabout is a turn")
+    func miniRoundabout() throws {
+        var town = Town(
+            """
+                 N
+
+            L    A    R
+
+                 S
+            """)
+        town.road("LAR", "High Street")
+        town.road("SAN", "Mill Lane")
+        town.nodeFlags["A"] = .miniRoundabout
+        #expect(try town.told("SAR") == ["At the roundabout, turn right onto High Street"])
+        #expect(try town.told("SAN") == [])
+    }
+}

@@ -1,0 +1,215 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavRouting
+import Testing
+
+@Suite("Words")
+struct TextTests {
+    private func maneuver(
+        _ type: ManeuverType, _ modifier: ManeuverModifier?, _ road: RoadLabel = RoadLabel()
+    ) throws -> Maneuver {
+        var town = Town("A    B    C")
+        town.road("ABC")
+        var maneuver = try town.maneuvers("ABC")[0]
+        maneuver.type = type
+        maneuver.modifier = modifier
+        maneuver.road = road
+        return maneuver
+    }
+
+    @Test("Every type and modifier has words, named and unnamed")
+    func complete() throws {
+        let text = InstructionText()
+        for type in ManeuverType.allCases {
+            for modifier in ManeuverModifier.allCases {
+                for road in [RoadLabel(), RoadLabel(name: "High Street"), RoadLabel(destinations: ["Espoo"])] {
+                    let words = text.instruction(try maneuver(type, modifier, road))
+                    #expect(!words.isEmpty && !words.contains("{") && !words.contains("  "), "\(type) \(modifier)")
+                    #expect(words.first?.isUppercase == true)
+                }
+            }
+        }
+    }
+
+    @Test("Unnamed roads are told by the turn alone, numbered ones by their number")
+    func unnamed() throws {
+        let text = InstructionText()
+        #expect(text.instruction(try maneuver(.turn, .sharpLeft)) == "Make a sharp left")
+        #expect(
+            text.instruction(try maneuver(.merge, .slightLeft, RoadLabel(references: ["A 1", "E 18"])))
+                == "Merge left onto A 1")
+        #expect(text.instruction(try maneuver(.fork, .slightRight)) == "Keep right at the fork")
+        #expect(
+            text.instruction(try maneuver(.onRamp, .slightRight, RoadLabel(name: "Link", destinations: ["Turku"])))
+                == "Take the ramp towards Turku")
+    }
+
+    @Test(
+        "Distances are spoken as people round them",
+        arguments: [
+            (3.0, "10 metres"), (47, "50 metres"), (94, "90 metres"), (96, "100 metres"), (224, "200 metres"),
+            (330, "350 metres"), (560, "600 metres"), (960, "1 kilometre"), (1_490, "1.5 kilometres"),
+            (2_740, "2.5 kilometres"), (4_600, "5 kilometres"), (120_400, "120 kilometres"), (.nan, "10 metres"),
+            (-.infinity, "10 metres"),
+        ])
+    func spoken(metres: Double, words: String) {
+        #expect(InstructionText().spoken(metres: metres) == words)
+    }
+
+    @Test(
+        "Distances are displayed more finely",
+        arguments: [
+            (12.0, "10 m"), (296, "300 m"), (312, "300 m"), (980, "1 km"), (1_449, "1.4 km"), (9_960, "10 km"),
+            (.greatestFiniteMagnitude, "1000000 km"),
+        ])
+    func displayed(metres: Double, words: String) {
+        #expect(InstructionText().displayed(metres: metres) == words)
+    }
+
+    @Test("Another language is another table")
+    func anotherLanguage() throws {
+        let finnish = PhraseTable(
+            language: "fi",
+            phrases: [
+                "turn.left": "käänny vasemmalle", "turn.left.name": "käänny vasemmalle tielle {name}",
+                "distance.kilometre.one": "{number} kilometrin", "distance.kilometre.other": "{number} kilometrin",
+            ], ordinals: [], compass: [], decimalSeparator: ",", listSeparator: ", ", singular: .one,
+            capitalisesSentences: true)
+        let text = InstructionText(phrases: finnish)
+        #expect(
+            text.instruction(try maneuver(.endOfRoad, .left, RoadLabel(name: "Kaivokatu")))
+                == "Käänny vasemmalle tielle Kaivokatu")
+        #expect(text.spoken(metres: 1_500) == "1,5 kilometrin")
+        #expect(text.instruction(try maneuver(.depart, nil)) == "")
+    }
+
+    @Test("Names from the map are escaped in SSML, marked when they hold digits, and never read as placeholders")
+    func ssml() throws {
+        var town = Town(
+            """
+            L    A    R
+                 |
+                 S
+            """, scale: 100)
+        town.road("LA", "A & B <\"x\"> {name}\u{1}")
+        town.road("AR", "Road 7")
+        town.road("SA", "Mill Lane")
+        func spoken(_ path: String) throws -> SpokenInstruction {
+            let guidance = try town.guidance(path)
+            var trigger = InstructionTrigger(guidance)
+            _ = trigger.update(offset: 0, speed: 2)
+            for instruction in trigger.update(offset: 145, speed: 2) {
+                if case .spoken(let value) = instruction { return value }
+            }
+            throw Town.NoRoute(outcome: "nothing said")
+        }
+        let head = "<speak version=\"1.1\" xmlns=\"http://www.w3.org/2001/10/synthesis\" xml:lang=\"en\">"
+        let left = try spoken("SAL")
+        #expect(
+            left.text.hasSuffix("turn left onto A & B <\"x\"> {name}\u{1}"))
+        #expect(left.ssml.hasPrefix(head))
+        #expect(left.ssml.contains("A &amp; B &lt;&quot;x&quot;&gt; {name}<"))
+        #expect(try spoken("SAR").ssml.contains("<say-as interpret-as=\"address\">Road 7</say-as>"))
+    }
+
+    @Test("An arrival has the side of the waypoint and its name")
+    func arrival() throws {
+        var town = Town(
+            """
+            N
+
+
+            S
+            """)
+        town.road("SN", "Mill Lane")
+        func last(_ destination: Coordinate?, _ name: String = "") throws -> String {
+            let route = try town.route("SN", destination: destination, name: name)
+            let guidance = RouteGuidance(route: route, graph: try town.graph())
+            return guidance.options.text.instruction(try #require(guidance.maneuvers.last))
+        }
+        #expect(try last(nil) == "You have arrived at your destination")
+        #expect(
+            try last(town.coordinate("N", east: 12, north: -10)) == "You have arrived at your destination, on the right"
+        )
+        #expect(
+            try last(town.coordinate("N", east: -12, north: -10)) == "You have arrived at your destination, on the left"
+        )
+        #expect(
+            try last(town.coordinate("N", east: -12, north: -10), "the depot")
+                == "You have arrived at the depot, on the left")
+        #expect(try last(town.coordinate("N", north: 15)) == "You have arrived at your destination")
+    }
+
+    @Test("A departure names the direction")
+    func departure() throws {
+        var town = Town("A    B")
+        town.road("AB", "High Street")
+        let guidance = try town.guidance("AB")
+        #expect(guidance.options.text.instruction(guidance.maneuvers[0]) == "Head east on High Street")
+        let back = try town.guidance("BA")
+        #expect(back.options.text.instruction(back.maneuvers[0]) == "Head west on High Street")
+    }
+
+    @Test("The banner of an exit has its number, its places and the road's shield in parts")
+    func exitBanner() throws {
+        var town = Town(
+            """
+            A    B    C    D
+                           E
+            """, scale: 50)
+        town.road("ABCD", "", oneway: true, roadClass: .motorway, speed: 30, reference: "A 1")
+        town.road(
+            "BE", "", oneway: true, roadClass: .motorway, flags: .link, speed: 20, destination: "Espoo; Hanko")
+        town.exits["B"] = "23A"
+        let banner = try town.guidance("ABE").visuals[0].primary
+        #expect(
+            banner.components == [
+                .exitLabel("Exit"), .exitNumber("23A"), .text("Espoo"), .delimiter(" / "), .text("Hanko"),
+            ])
+        #expect(banner.text == "Exit 23A Espoo / Hanko")
+    }
+}
+
+@Suite("Lanes")
+struct LaneTests {
+    private func lanes(_ tag: String, _ path: String) throws -> [Lane] {
+        var town = Town(
+            """
+                 N
+
+            L    A    R
+
+                 S
+            """)
+        town.road("LA", "West Street")
+        town.road("AR", "East Street")
+        town.road("SA", "Mill Lane", turnLanes: tag)
+        town.road("AN", "Mill Lane")
+        return try town.maneuvers(path)[1].lanes
+    }
+
+    @Test("The lanes that serve the turn are valid, with the arrow to follow")
+    func valid() throws {
+        let lanes = try lanes("left|left;through|through|through;right", "SAL")
+        #expect(lanes.map(\.isValid) == [true, true, false, false])
+        #expect(lanes.map(\.active) == [.left, .left, nil, nil])
+        #expect(lanes[3].indications == [.straight, .right])
+        #expect(
+            try self.lanes("left|left;through|through|through;right", "SAR").map(\.isValid) == [
+                false, false, false, true,
+            ])
+    }
+
+    @Test(
+        "Lanes that do not fit the turn give no advice", arguments: ["through|through", "", "left", "||", "nonsense|x"])
+    func unusable(tag: String) throws {
+        #expect(try lanes(tag, "SAL") == [])
+    }
+
+    @Test("A value with more lanes than a road can have is ignored")
+    func tooMany() throws {
+        let tag = Array(repeating: "left", count: 40).joined(separator: "|")
+        #expect(try lanes(tag, "SAL") == [])
+    }
+}

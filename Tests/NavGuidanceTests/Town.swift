@@ -1,0 +1,139 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavRouting
+import Testing
+
+/// A drawn map: letters are nodes, a grid step is `scale` metres in both directions.
+struct Town {
+    private static let origin = Coordinate(latitude: 60.17, longitude: 24.94)
+
+    private struct Road {
+        var from: Character
+        var to: Character
+        var wayID: Int64
+        var attributes: RoadAttributes
+    }
+
+    private var places: [Character: LocalPoint] = [:]
+    private var letters: [Character] = []
+    private var roads: [Road] = []
+    private var ways: Int64 = 0
+    private let frame = LocalFrame(origin: Town.origin)
+    private let scale: Double
+    /// Flags of nodes, by letter.
+    var nodeFlags: [Character: NodeFlags] = [:]
+    /// Exit numbers of nodes, by letter.
+    var exits: [Character: String] = [:]
+
+    init(_ drawing: String, scale: Double = 10) {
+        self.scale = scale
+        for (row, line) in drawing.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            for (column, letter) in line.enumerated() where letter.isLetter || letter.isNumber {
+                places[letter] = LocalPoint(east: Double(column) * scale, north: -Double(row) * scale)
+                letters.append(letter)
+            }
+        }
+    }
+
+    /// Adds a road over the letters of `path`, which may be driven both ways unless it is `oneway`.
+    mutating func road(
+        _ path: String, _ name: String = "", oneway: Bool = false, roadClass: RoadClass = .residential,
+        flags: RoadFlags = [], speed: Float = 14, reference: String = "", destination: String = "",
+        turnLanes: String = "", access: VehicleAccess = [.car]
+    ) {
+        ways += 1
+        let attributes = RoadAttributes(
+            roadClass: roadClass, flags: oneway ? flags.union(.oneway) : flags, access: access, freeFlowSpeed: speed,
+            name: name, reference: reference, destination: destination, turnLanes: turnLanes)
+        for (from, to) in zip(path, path.dropFirst()) {
+            roads.append(Road(from: from, to: to, wayID: ways, attributes: attributes))
+            guard !oneway else { continue }
+            var back = attributes
+            back.turnLanes = ""
+            roads.append(Road(from: to, to: from, wayID: ways, attributes: back))
+        }
+    }
+
+    private func id(_ letter: Character) -> Int64 { Int64(letters.firstIndex(of: letter) ?? 0) + 1 }
+
+    private func position(_ letter: Character) -> FixedCoordinate {
+        FixedCoordinate(frame.coordinate(of: places[letter] ?? LocalPoint(east: 0, north: 0)))
+    }
+
+    func coordinate(_ letter: Character, east: Double = 0, north: Double = 0) -> Coordinate {
+        let place = places[letter] ?? LocalPoint(east: 0, north: 0)
+        return frame.coordinate(of: LocalPoint(east: place.east + east, north: place.north + north))
+    }
+
+    func graph() throws -> RoadGraph { try graph { _ in true } }
+
+    /// The graph in which only some roads are open to cars, the edges being the same.
+    private func graph(isOpen: (Road) -> Bool) throws -> RoadGraph {
+        var content = TileContent(id: RoadTileID(layer: .local, containing: Town.origin))
+        content.nodes = letters.map {
+            TileContent.Node(
+                osmID: id($0), position: position($0), flags: nodeFlags[$0] ?? [], layers: [.local],
+                exitReference: exits[$0] ?? "")
+        }
+        let sorted = roads.sorted { id($0.from) < id($1.from) }
+        for road in sorted {
+            let opposite = sorted.firstIndex { $0.from == road.to && $0.to == road.from && $0.wayID == road.wayID }
+            let start = content.shapePoints.count
+            content.shapePoints += [road.from, road.to].map {
+                TileContent.ShapePoint(osmID: id($0), position: position($0))
+            }
+            var attributes = road.attributes
+            if !isOpen(road) { attributes.access = [] }
+            content.attributes.append(attributes)
+            content.edges.append(
+                TileContent.Edge(
+                    tail: Int(id(road.from)) - 1, head: .local(Int(id(road.to)) - 1), wayID: road.wayID,
+                    shape: start..<start + 2, reversed: false, opposite: opposite,
+                    attributes: content.attributes.count - 1))
+        }
+        let bytes = try TileEncoder.encode(content)
+        return RoadGraph(tiles: [try RoadTile(TileStorage(copying: bytes))], mapVersion: "drawn")
+    }
+
+    /// The route over the letters of each leg: the router finds it where all other roads are closed.
+    ///
+    /// - Parameters:
+    ///   - via: passed in the first leg without a stop.
+    ///   - destination: the last waypoint, when it is not at the last letter.
+    func route(
+        _ legs: String..., via: Coordinate? = nil, destination: Coordinate? = nil, name: String = ""
+    ) throws -> Route {
+        var waypoints: [Waypoint] = []
+        for (number, leg) in legs.enumerated() {
+            let first = try #require(leg.first)
+            waypoints.append(Waypoint(coordinate(first)))
+            if number == 0, let via { waypoints.append(Waypoint(via, isStop: false)) }
+        }
+        let last = try #require(legs.last?.last)
+        waypoints.append(Waypoint(destination ?? coordinate(last), name: name))
+        let closed = try graph { road in
+            legs.contains { leg in zip(leg, leg.dropFirst()).contains { $0 == road.from && $1 == road.to } }
+        }
+        let outcome = Router(graph: closed).route(
+            RouteRequest(waypoints: waypoints), workspace: SearchWorkspace())
+        guard case .found(let route) = outcome else { throw NoRoute(outcome: "\(outcome)") }
+        return route
+    }
+
+    struct NoRoute: Error {
+        var outcome: String
+    }
+
+    /// What is told along a route, departure and arrival left out, one maneuver a line.
+    func told(_ path: String, via: Coordinate? = nil) throws -> [String] {
+        let guidance = RouteGuidance(route: try route(path, via: via), graph: try graph())
+        return guidance.maneuvers.dropFirst().dropLast().map { guidance.options.text.instruction($0) }
+    }
+
+    func guidance(_ path: String, options: GuidanceOptions = GuidanceOptions()) throws -> RouteGuidance {
+        RouteGuidance(route: try route(path), graph: try graph(), options: options)
+    }
+
+    func maneuvers(_ path: String) throws -> [Maneuver] { try guidance(path).maneuvers }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import NavMap
+import NavMapBuild
+import Synchronization
+import Testing
+
+@Suite("Writing tilesets", .enabled(if: TestExtracts.areAvailable, "the extracts of NAVBUS_TEST_DATA are absent"))
+struct BuildOutputTests {
+    private func contents(_ directory: URL) throws -> [String: Data] {
+        var result: [String: Data] = [:]
+        let names = FileManager.default.enumerator(atPath: directory.path)?.allObjects as? [String] ?? []
+        for name in names {
+            var isDirectory: ObjCBool = false
+            let path = directory.appendingPathComponent(name).path
+            if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue {
+                result[name] = try Data(contentsOf: URL(fileURLWithPath: path))
+            }
+        }
+        return result
+    }
+
+    @Test("builds with one job and with three are byte-identical, and the tileset says what is there")
+    func deterministic() throws {
+        let directory = try TestExtracts.temporaryDirectory()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let first = directory.appendingPathComponent("first")
+        let second = directory.appendingPathComponent("second")
+        let input = TestExtracts.osm("liechtenstein")
+        let report = try MapBuilder(.init(jobs: 1)).build(input: input, output: first.path)
+        #expect(try MapBuilder(.init(jobs: 3)).build(input: input, output: second.path) == report)
+        let files = try contents(first)
+        #expect(try contents(second) == files)
+        let json = try #require(files["tileset.json"])
+        let tileset = try JSONDecoder().decode(Tileset.self, from: json)
+        #expect(tileset.formatVersion == Tileset.formatVersion)
+        #expect(tileset.mapVersion == report.mapVersion && tileset.mapVersion.count == 32)
+        #expect(tileset.source == "liechtenstein.osm.pbf")
+        #expect(tileset.attribution == "© OpenStreetMap contributors")
+        #expect(tileset.tiles.map(\.id) == tileset.tiles.map(\.id).sorted())
+        #expect(tileset.tiles.count == files.count - 1)
+        for entry in tileset.tiles {
+            let bytes = try #require(files[entry.file])
+            #expect(bytes.count == entry.bytes && entry.sha256.count == 64)
+            let tile = try RoadTile(TileStorage(copying: [UInt8](bytes)))
+            #expect(tile.id.rawValue == entry.id)
+        }
+        #expect(tileset.tiles.reduce(0) { $0 + $1.bytes } == report.bytes)
+    }
+
+    @Test("tiles in memory are those of the files")
+    func memory() throws {
+        let data = try OSMPBFReader.read(path: TestExtracts.osm("helsinki"), jobs: 3)
+        let (tiles, report) = try MapBuilder(.init(jobs: 2)).build(data)
+        let directory = try TestExtracts.temporaryDirectory()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let output = directory.appendingPathComponent("tiles")
+        let written = try MapBuilder().build(input: TestExtracts.osm("helsinki"), output: output.path)
+        #expect(written == report)
+        for tile in tiles {
+            #expect(try [UInt8](Data(contentsOf: output.appendingPathComponent(tile.id.path))) == tile.bytes)
+        }
+    }
+
+    @Test("a tileset is replaced, anything else is left alone")
+    func replacement() throws {
+        let directory = try TestExtracts.temporaryDirectory()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let output = directory.appendingPathComponent("tiles")
+        let builder = MapBuilder(.init(jobs: 2))
+        _ = try builder.build(input: TestExtracts.osm("helsinki"), output: output.path + "/")
+        let first = try contents(output)
+        try Data("stale".utf8).write(to: output.appendingPathComponent("stale.road"))
+        _ = try builder.build(input: TestExtracts.osm("helsinki"), output: output.path)
+        #expect(try contents(output) == first)
+        // Nothing of the work remains beside it.
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["tiles"])
+
+        let foreign = directory.appendingPathComponent("home")
+        try FileManager.default.createDirectory(at: foreign, withIntermediateDirectories: true)
+        try Data("mine".utf8).write(to: foreign.appendingPathComponent("letter.txt"))
+        for path in [foreign.path, foreign.appendingPathComponent("letter.txt").path] {
+            #expect { try builder.build(input: TestExtracts.osm("helsinki"), output: path) } throws: {
+                ($0 as? MapBuildError)?.code == .outputExists
+            }
+        }
+        #expect(try contents(foreign) == ["letter.txt": Data("mine".utf8)])
+    }
+
+    @Test("a failed build leaves an older tileset as it was")
+    func failure() throws {
+        let directory = try TestExtracts.temporaryDirectory()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let output = directory.appendingPathComponent("tiles")
+        _ = try MapBuilder().build(input: TestExtracts.osm("helsinki"), output: output.path)
+        let before = try contents(output)
+        let cut = directory.appendingPathComponent("cut.osm.pbf")
+        try Data(contentsOf: URL(fileURLWithPath: TestExtracts.osm("helsinki"))).prefix(300_000).write(to: cut)
+        #expect(throws: MapBuildError.self) { try MapBuilder().build(input: cut.path, output: output.path) }
+        #expect(try contents(output) == before)
+    }
+
+    @Test("a directory that cannot be made is named before the input is read")
+    func unwritable() {
+        let output = "/proc/nowhere/tiles"
+        #expect { try MapBuilder().build(input: "/nowhere.osm.pbf", output: output) } throws: {
+            let error = $0 as? MapBuildError
+            return error?.code == .unwritable && error?.path.hasPrefix(output) == true
+        }
+    }
+
+    @Test("a report in JSON names warnings and restrictions by their reasons")
+    func reportAsJSON() throws {
+        var report = BuildReport()
+        report.warnings = [.missingNodes: 3]
+        report.restrictionProblems = [.ambiguous: 2]
+        let json = try JSONEncoder().encode(report)
+        let text = String(decoding: json, as: UTF8.self)
+        #expect(text.contains("\"warnings\":{\"missingNodes\":3}"))
+        #expect(text.contains("\"restrictionProblems\":{\"ambiguous\":2}"))
+        #expect(try JSONDecoder().decode(BuildReport.self, from: json) == report)
+    }
+
+    @Test("progress passes through all phases in order and reaches the end of each")
+    func progress() throws {
+        let directory = try TestExtracts.temporaryDirectory()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let heard = Mutex<[(BuildPhase, Double)]>([])
+        _ = try MapBuilder(.init(jobs: 2)).build(
+            input: TestExtracts.osm("helsinki"), output: directory.appendingPathComponent("tiles").path
+        ) { phase, fraction in heard.withLock { $0.append((phase, fraction)) } }
+        let steps = heard.withLock { $0 }
+        var phases: [BuildPhase] = []
+        for (phase, _) in steps where phases.last != phase { phases.append(phase) }
+        #expect(phases == BuildPhase.allCases)
+        for phase in BuildPhase.allCases {
+            let fractions = steps.filter { $0.0 == phase }.map(\.1)
+            #expect(fractions == fractions.sorted() && fractions.last == 1)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import NavMapBuild
+import Testing
+
+@Suite("Turn restrictions")
+struct RestrictionTests {
+    /// A crossroads at node 12: way 1 from the west (11), 2 to the east (13), 3 to the north (2), 4 to the south (22).
+    private func crossroads() -> GridMap {
+        var map = GridMap()
+        map.nodes([11, 12, 13, 2, 22])
+        map.way(1, [11, 12])
+        map.way(2, [12, 13])
+        map.way(3, [12, 2])
+        map.way(4, [12, 22])
+        return map
+    }
+
+    @Test("no_ forbids the one turn", arguments: ["no_left_turn", "no_right_turn", "no_straight_on", "no_exit"])
+    func no(kind: String) throws {
+        var map = crossroads()
+        map.restriction(1, kind, from: [1], viaNodes: [12], to: [3])
+        let built = try BuiltMap(map)
+        #expect(built.forbidden == [[11, 12, 2]])
+        #expect(built.report.restrictions == 1 && built.report.restrictionProblems == [:])
+    }
+
+    @Test("only_ forbids every other turn, the U-turn too")
+    func only() throws {
+        var map = crossroads()
+        map.restriction(1, "only_straight_on", from: [1], viaNodes: [12], to: [2])
+        #expect(try BuiltMap(map).forbidden == [[11, 12, 2], [11, 12, 22], [11, 12, 11]])
+    }
+
+    @Test("no_u_turn forbids turning into the road one comes from")
+    func uTurn() throws {
+        var map = crossroads()
+        map.restriction(1, "no_u_turn", from: [1], viaNodes: [12], to: [1])
+        #expect(try BuiltMap(map).forbidden == [[11, 12, 11]])
+    }
+
+    @Test("no_entry may have several from, no_exit several to")
+    func several() throws {
+        var map = crossroads()
+        map.restriction(1, "no_entry", from: [1, 2], viaNodes: [12], to: [3])
+        map.restriction(2, "no_exit", from: [4], viaNodes: [12], to: [1, 2])
+        #expect(try BuiltMap(map).forbidden == [[11, 12, 2], [13, 12, 2], [22, 12, 11], [22, 12, 13]])
+    }
+
+    /// A dual carriageway: eastbound 1 (11, 12) and 5 (12, 13), westbound 2 (23, 22) and 6 (22, 21), joined by way 3
+    /// from 12 to 22.
+    private func dual(_ joint: [Int64] = [12, 22]) -> GridMap {
+        let oneway = ["highway": "primary", "oneway": "yes"]
+        var map = GridMap()
+        map.nodes([11, 12, 13, 21, 22, 23, 32, 42, 33])
+        map.way(1, [11, 12], oneway)
+        map.way(5, [12, 13], oneway)
+        map.way(2, [23, 22], oneway)
+        map.way(6, [22, 21], oneway)
+        map.way(3, joint)
+        return map
+    }
+
+    @Test("a way as via forbids the whole path")
+    func viaWay() throws {
+        var map = dual()
+        map.restriction(1, "no_u_turn", from: [1], viaWays: [3], to: [6])
+        #expect(try BuiltMap(map).forbidden == [[11, 12, 22, 21]])
+    }
+
+    @Test("a via way that other roads cross is a path of several edges")
+    func splitViaWay() throws {
+        var map = GridMap()
+        map.nodes([11, 12, 22, 32, 31, 23])
+        map.way(1, [11, 12])
+        map.way(3, [12, 22, 32])
+        map.way(6, [32, 31])
+        map.way(7, [22, 23])
+        map.restriction(1, "no_u_turn", from: [1], viaWays: [3], to: [6])
+        #expect(try BuiltMap(map).forbidden == [[11, 12, 22, 32, 31]])
+    }
+
+    @Test("several via ways are found in either order")
+    func viaWays() throws {
+        for order in [[Int64(3), 4], [4, 3]] {
+            var map = GridMap()
+            map.nodes([11, 12, 22, 32, 31])
+            map.way(1, [11, 12])
+            map.way(3, [12, 22])
+            map.way(4, [32, 22])
+            map.way(6, [32, 31])
+            map.restriction(1, "no_u_turn", from: [1], viaWays: order, to: [6])
+            #expect(try BuiltMap(map).forbidden == [[11, 12, 22, 32, 31]])
+        }
+    }
+
+    @Test("only_ over a via way forbids every other way out of its end")
+    func onlyViaWay() throws {
+        var map = dual()
+        map.way(8, [22, 32])
+        map.restriction(1, "only_left_turn", from: [1], viaWays: [3], to: [6])
+        #expect(try BuiltMap(map).forbidden == [[11, 12, 22, 32], [11, 12, 22, 12]])
+    }
+
+    @Test("restriction:motorcar counts, and what exempts cars does not")
+    func vehicles() throws {
+        var map = crossroads()
+        map.restriction(1, "", from: [1], viaNodes: [12], to: [3], tags: ["restriction:motorcar": "no_left_turn"])
+        map.restriction(2, "no_left_turn", from: [1], viaNodes: [12], to: [4], tags: ["except": "psv;motorcar"])
+        map.restriction(3, "no_left_turn", from: [2], viaNodes: [12], to: [4], tags: ["except": "bicycle"])
+        map.restriction(4, "", from: [1], viaNodes: [12], to: [2], tags: ["restriction:hgv": "no_left_turn"])
+        let built = try BuiltMap(map)
+        #expect(built.forbidden == [[11, 12, 2], [13, 12, 22]])
+        #expect(built.report.restrictionProblems == [.otherVehicles: 2])
+    }
+
+    @Test("what cannot be applied is counted by reason")
+    func broken() throws {
+        var map = crossroads()
+        map.nodes([3, 21, 31])
+        map.way(7, [2, 3])
+        map.way(8, [21, 22, 31])
+        map.way(9, [11, 21], ["highway": "residential", "oneway": "yes"])
+        map.restriction(1, "no_left_turn", from: [1], to: [3])
+        map.restriction(2, "no_left_turn", from: [], viaNodes: [12], to: [3])
+        map.restriction(3, "no_left_turn", from: [1], viaNodes: [12], to: [999])
+        map.restriction(4, "no_left_turn", from: [1], viaNodes: [999], to: [3])
+        map.restriction(5, "no_left_turn", from: [1], viaNodes: [12], to: [7])
+        map.restriction(6, "no_left_turn", from: [4], viaNodes: [22], to: [8])
+        map.restriction(7, "give_way", from: [1], viaNodes: [12], to: [3])
+        map.restriction(
+            8, "", from: [1], viaNodes: [12], to: [3], tags: ["restriction:conditional": "no_left_turn @ (Mo-Fr)"])
+        map.restriction(9, "no_left_turn", from: [9], viaNodes: [11], to: [1])
+        map.restriction(10, "no_u_turn", from: [1], viaWays: [7], to: [2])
+        let built = try BuiltMap(map)
+        #expect(built.forbidden == [])
+        #expect(built.report.restrictions == 0)
+        #expect(
+            built.report.restrictionProblems == [
+                .incompleteMembers: 2, .memberIsNoRoad: 1, .notConnected: 4, .ambiguous: 1, .unknownKind: 1,
+                .conditional: 1,
+            ])
+    }
+}

@@ -1,0 +1,284 @@
+import NavMap
+import NavMapBuild
+import Testing
+
+@Suite("Road tags")
+struct RoadTagsTests {
+    private func road(_ tags: [String: String]) -> (forward: RoadAttributes?, backward: RoadAttributes?) {
+        RoadTags.attributes(of: tags)
+    }
+
+    @Test("the vocabulary is spelled as OSM spells it")
+    func vocabulary() {
+        #expect(TagKey.maxspeed__forward.text == "maxspeed:forward")
+        #expect(TagKey.motor_vehicle__backward.text == "motor_vehicle:backward")
+        #expect(TagKey.destination__ref__forward.text == "destination:ref:forward")
+        #expect(Word.motorway_link.text == "motorway_link")
+        #expect(Word.minusOne.text == "-1")
+        #expect(Word.concrete__plates.text == "concrete:plates")
+        #expect(Word.public.text == "public" && Word.private.text == "private" && Word.default.text == "default")
+        #expect(Set(Word.allCases.map(\.text)).count == Word.allCases.count)
+        #expect(
+            TagKey.allCases.allSatisfy { key in
+                key.text.withCString {
+                    Vocabulary.shared.key(UnsafeRawBufferPointer(start: $0, count: key.text.utf8.count))
+                }
+                    == key
+            })
+    }
+
+    @Test(
+        "a highway value decides the class, its link and its layer",
+        arguments: [
+            ("motorway", RoadClass.motorway, false), ("motorway_link", .motorway, true), ("trunk_link", .trunk, true),
+            ("primary", .primary, false), ("secondary_link", .secondary, true), ("tertiary", .tertiary, false),
+            ("unclassified", .unclassified, false), ("road", .unclassified, false),
+            ("residential", .residential, false), ("living_street", .livingStreet, false),
+            ("service", .service, false),
+        ])
+    func classes(highway: String, roadClass: RoadClass, isLink: Bool) {
+        let attributes = road(["highway": highway]).forward
+        #expect(attributes?.roadClass == roadClass)
+        #expect(attributes?.flags.contains(.link) == isLink)
+    }
+
+    @Test(
+        "what is no road for vehicles is left out",
+        arguments: [
+            ["highway": "footway"], ["highway": "steps"], ["highway": "construction"], ["highway": "proposed"],
+            ["highway": "pedestrian"], ["highway": "track"], ["highway": "track", "tracktype": "grade4"],
+            ["highway": "residential", "area": "yes"], ["highway": "residential", "access": "no"],
+            ["highway": "residential", "motor_vehicle": "no"], ["highway": "service", "service": "emergency_access"],
+            ["highway": "unclassified", "motor_vehicle": "agricultural;forestry"], ["building": "yes"],
+            ["highway": "primary", "impassable": "yes"], ["highway": "primary", "oneway": "reversible"],
+            ["route": "ferry", "motor_vehicle": "no"], ["railway": "rail"],
+        ])
+    func noRoads(tags: [String: String]) {
+        let attributes = road(tags)
+        #expect(attributes.forward == nil && attributes.backward == nil)
+    }
+
+    @Test(
+        "the most specific access tag wins",
+        arguments: [
+            (["access": "no", "motor_vehicle": "yes"], true, false),
+            (["access": "no", "vehicle": "no", "motorcar": "permissive"], true, false),
+            (["motor_vehicle": "yes", "motorcar": "no"], false, false),
+            (["vehicle": "destination"], true, true), (["access": "customers"], true, true),
+            (["access": "delivery", "motorcar": "designated"], true, false),
+            (["access": "nonsense"], true, false), (["access": "agricultural;destination"], true, true),
+        ])
+    func access(extra: [String: String], isOpen: Bool, isDestination: Bool) {
+        let attributes = road(["highway": "residential"].merging(extra) { $1 }).forward
+        #expect((attributes?.access.contains(.car) ?? false) == isOpen)
+        #expect((attributes?.flags.contains(.destinationOnly) ?? false) == isDestination)
+    }
+
+    @Test("private ground is a road of its own kind")
+    func privateRoads() {
+        let attributes = road(["highway": "service", "access": "private"]).forward
+        #expect(attributes?.flags.contains(.privateAccess) == true)
+        #expect(attributes?.flags.contains(.destinationOnly) == false)
+    }
+
+    @Test("access by direction closes one direction")
+    func directedAccess() {
+        let attributes = road(["highway": "residential", "motor_vehicle:backward": "no"])
+        #expect(attributes.forward != nil && attributes.backward == nil)
+        #expect(attributes.forward?.flags.contains(.oneway) == true)
+    }
+
+    @Test("goods vehicles and buses have access of their own")
+    func otherVehicles() {
+        let noTrucks = road(["highway": "primary", "hgv": "no"]).forward
+        #expect(noTrucks?.access == [.car, .bus, .taxi, .emergency])
+        let deliveries = road(["highway": "residential", "motorcar": "no", "hgv": "yes"]).forward
+        #expect(deliveries?.access.contains(.car) == false)
+        #expect(deliveries?.access.contains(.truck) == true)
+        #expect(road(["highway": "residential", "motorcar": "no"]).forward == nil)
+        let carsOnly = road(["highway": "residential", "motorcar": "yes", "motor_vehicle": "no"]).forward
+        #expect(carsOnly?.access.contains(.car) == true && carsOnly?.access.contains(.truck) == false)
+        let busLane = road(["highway": "service", "motor_vehicle": "no", "hgv": "destination", "bus": "yes"]).forward
+        #expect(busLane?.access.contains(.bus) == true)
+    }
+
+    @Test("tracks and pedestrian streets count where vehicles are permitted")
+    func permitted() {
+        #expect(road(["highway": "track", "tracktype": "grade1"]).forward?.roadClass == .track)
+        #expect(road(["highway": "track", "motor_vehicle": "yes"]).forward != nil)
+        #expect(road(["highway": "pedestrian", "motor_vehicle": "destination"]).forward?.roadClass == .service)
+        #expect(road(["highway": "pedestrian", "access": "yes"]).forward == nil)
+    }
+
+    @Test(
+        "oneway in all its spellings",
+        arguments: [
+            (["oneway": "yes"], true, false), (["oneway": "true"], true, false), (["oneway": "1"], true, false),
+            (["oneway": "-1"], false, true), (["oneway": "reverse"], false, true), (["oneway": "no"], true, true),
+            (["oneway": "alternating"], true, true), ([:], true, true), (["junction": "roundabout"], true, false),
+            (["junction": "circular"], true, false), (["junction": "roundabout", "oneway": "no"], true, true),
+            (["junction": "roundabout", "oneway": "-1"], false, true), (["highway": "motorway"], true, false),
+            (["highway": "motorway", "oneway": "no"], true, true), (["highway": "motorway_link"], true, true),
+            (["oneway": "yes", "oneway:motor_vehicle": "no"], true, true),
+        ])
+    func oneway(extra: [String: String], forward: Bool, backward: Bool) {
+        let attributes = road(["highway": "primary"].merging(extra) { $1 })
+        #expect((attributes.forward != nil) == forward)
+        #expect((attributes.backward != nil) == backward)
+        let isOneWay = (attributes.forward ?? attributes.backward)?.flags.contains(.oneway)
+        #expect(isOneWay == (forward != backward))
+    }
+
+    @Test(
+        "speed limits with units, zones and words, in km/h",
+        arguments: [
+            ("50", Float(50)), ("30 mph", 48.28), ("30mph", 48.28), ("10 knots", 18.52), ("walk", 7), ("80 km/h", 80),
+            ("DE:urban", 50), ("DE:rural", 100), ("CH:motorway", 120), ("FR:zone30", 30), ("DE:zone:30", 30),
+            ("GB:nsl_single", 96.56), ("GB:zone20", 32.19), ("XX:urban", 50), ("70;50", 50), ("PT:trunk", 100),
+        ])
+    func limits(value: String, expected: Float) throws {
+        let limit = try #require(road(["highway": "primary", "maxspeed": value]).forward?.speedLimit)
+        #expect(abs(limit * 3.6 - expected) < 0.02)
+    }
+
+    @Test("speed limits that say nothing", arguments: ["signals", "variable", "fast", "", "0", "9999", "-5", "RU:"])
+    func unknownLimits(value: String) {
+        #expect(road(["highway": "primary", "maxspeed": value]).forward?.speedLimit == nil)
+    }
+
+    @Test("no limit is not an unknown limit")
+    func unlimited() {
+        for value in ["none", "DE:motorway"] {
+            let attributes = road(["highway": "motorway", "maxspeed": value]).forward
+            #expect(attributes?.speedLimit == nil)
+            #expect(attributes?.flags.contains([.unlimitedSpeed, .taggedSpeedLimit]) == true)
+            #expect((attributes?.freeFlowSpeed ?? 0) * 3.6 > 110)
+        }
+    }
+
+    @Test("directions may have their own limits, lanes and arrows")
+    func directed() {
+        let attributes = road([
+            "highway": "primary", "maxspeed": "70", "maxspeed:backward": "50", "lanes": "3", "lanes:forward": "2",
+            "turn:lanes:forward": "left|through", "turn:lanes": "ignored|here", "destination:backward": "Basel",
+        ])
+        #expect(attributes.forward?.speedLimit == 70 / 3.6 && attributes.backward?.speedLimit == 50 / 3.6)
+        #expect(attributes.forward?.lanes == 2 && attributes.backward?.lanes == 1)
+        #expect(attributes.forward?.turnLanes == "left|through" && attributes.backward?.turnLanes == "")
+        #expect(attributes.forward?.destination == "" && attributes.backward?.destination == "Basel")
+    }
+
+    @Test("a one-way road takes the tags without direction")
+    func oneWayTexts() {
+        let ramp = road([
+            "highway": "motorway_link", "oneway": "yes", "lanes": "2", "turn:lanes": "through|right",
+            "destination": "Porto;Braga", "destination:ref": "A 3", "name": "N", "ref": "A 4",
+        ]).forward
+        #expect(ramp?.lanes == 2 && ramp?.turnLanes == "through|right")
+        #expect(ramp?.destination == "Porto;Braga" && ramp?.destinationReference == "A 3")
+        #expect(ramp?.name == "N" && ramp?.reference == "A 4")
+    }
+
+    @Test("speed follows class, limit, surface and service")
+    func freeFlow() throws {
+        func speed(_ tags: [String: String]) throws -> Float { try #require(road(tags).forward).freeFlowSpeed * 3.6 }
+        let motorway = try speed(["highway": "motorway"])
+        let residential = try speed(["highway": "residential"])
+        #expect(motorway > 95 && residential < 30)
+        #expect(try speed(["highway": "motorway", "maxspeed": "80"]) < motorway)
+        #expect(try speed(["highway": "residential", "maxspeed": "10"]) < residential)
+        #expect(try speed(["highway": "primary", "surface": "sand"]) < 20.01)
+        #expect(try speed(["highway": "track", "tracktype": "grade2", "maxspeed": "80"]) < 30.01)
+        #expect(try speed(["highway": "service", "service": "parking_aisle"]) < 8.01)
+        #expect(try speed(["highway": "living_street", "maxspeed": "walk"]) > 2.99)
+    }
+
+    @Test("what a road is made of and runs through")
+    func flags() throws {
+        let plain = try #require(road(["highway": "primary"]).forward).flags
+        #expect(plain == [])
+        let tagged = try #require(
+            road([
+                "highway": "primary", "tunnel": "building_passage", "bridge": "viaduct", "toll": "yes",
+                "surface": "gravel", "hov": "designated", "driving_side": "left",
+            ]).forward)
+        #expect(tagged.flags == [.tunnel, .bridge, .toll, .truckToll, .unpaved, .highOccupancy, .leftHandTraffic])
+        let trucks = try #require(road(["highway": "trunk", "toll": "no", "toll:hgv": "yes", "tunnel": "no"]).forward)
+        #expect(trucks.flags == .truckToll)
+    }
+
+    @Test(
+        "limits of size in metres and tonnes",
+        arguments: [
+            ("3.5", Float(3.5)), ("3.5 m", 3.5), ("3,5", 3.5), ("350 cm", 3.5), ("11 ft", 3.3528), ("11'6\"", 3.5052),
+            ("11' 6\"", 3.5052),
+        ])
+    func sizes(value: String, metres: Float) throws {
+        let height = try #require(road(["highway": "primary", "maxheight": value]).forward?.maximumHeight)
+        #expect(abs(height - metres) < 0.001)
+    }
+
+    @Test("sizes that say nothing", arguments: ["default", "none", "below_default", "tall", "", "0", "3.5 x"])
+    func noSizes(value: String) {
+        let attributes = road(["highway": "primary", "maxheight": value, "maxweight": value]).forward
+        #expect(attributes?.maximumHeight == nil && attributes?.maximumWeight == nil)
+    }
+
+    @Test("weights", arguments: [("7.5", Float(7.5)), ("7500 kg", 7.5), ("16000 lbs", 7.257), ("8 st", 7.257)])
+    func weights(value: String, tonnes: Float) throws {
+        let weight = try #require(road(["highway": "primary", "maxweight": value]).forward?.maximumWeight)
+        #expect(abs(weight - tonnes) < 0.01)
+    }
+
+    @Test(
+        "crossing times of ferries",
+        arguments: [
+            ("20", Float(1200)), ("1:30", 5400), ("00:45", 2700), ("1:00:30", 3630), ("PT20M", 1200),
+            ("PT1H30M", 5400), ("P1DT1H", 90_000),
+        ])
+    func durations(value: String, seconds: Float) throws {
+        let ferry = try #require(road(["route": "ferry", "duration": value]).forward)
+        #expect(ferry.roadClass == .ferry && ferry.crossingTime == seconds)
+    }
+
+    @Test("crossing times that say nothing", arguments: ["soon", "", "1:99", "PT", "P1", "0", "99999999999"])
+    func noDurations(value: String) {
+        #expect(road(["route": "ferry", "duration": value]).forward?.crossingTime == nil)
+    }
+
+    @Test("lane counts", arguments: [("2", UInt8(2)), ("1.5", 1), ("2;3", 2), ("many", nil), ("0", nil), ("999", nil)])
+    func lanes(value: String, expected: UInt8?) {
+        #expect(road(["highway": "primary", "oneway": "yes", "lanes": value]).forward?.lanes == expected)
+    }
+}
+
+@Suite("Node tags")
+struct NodeTagsTests {
+    private static let signCases: [(String, NodeFlags)] = [
+        ("traffic_signals", .trafficSignals), ("stop", .stop), ("give_way", .giveWay), ("crossing", .crossing),
+        ("motorway_junction", .motorwayJunction), ("turning_loop", .turningCircle), ("turning_circle", .turningCircle),
+        ("mini_roundabout", .miniRoundabout), ("street_lamp", []),
+    ]
+    private static let barrierCases: [(String, String?, NodeFlags)] = [
+        ("toll_booth", nil, .tollBooth), ("gate", nil, .gate), ("lift_gate", nil, .gate), ("kerb", nil, []),
+        ("cattle_grid", nil, []), ("no", nil, []), ("bollard", nil, .impassable), ("wall", nil, .impassable),
+        ("bollard", "yes", []), ("gate", "no", [.gate, .impassable]), ("block", "private", .gate),
+    ]
+
+    @Test("signs and signals", arguments: signCases)
+    func signs(highway: String, expected: NodeFlags) {
+        #expect(NodeTags.flags(of: ["highway": highway]) == expected)
+    }
+
+    @Test("barriers let cars pass or not, by their kind and access", arguments: barrierCases)
+    func barriers(kind: String, access: String?, expected: NodeFlags) {
+        var tags = ["barrier": kind]
+        tags["motor_vehicle"] = access
+        #expect(NodeTags.flags(of: tags) == expected)
+    }
+
+    @Test("other tags mean nothing")
+    func others() {
+        #expect(NodeTags.flags(of: ["name": "Somewhere"]) == [])
+    }
+}

@@ -1,0 +1,196 @@
+import NavGeo
+import NavMap
+import NavMatching
+import Testing
+
+@Suite("Fixes that are wrong, missing or far from roads")
+struct BadFixTests {
+    private func road() throws -> DrawnMap {
+        try DrawnMap(
+            """
+            A--------------------B--------------------C
+                                 |
+                                 D
+            """, scale: 25, roads: ["ABC", "BD"])
+    }
+
+    @Test(
+        "a fix without a usable position is answered without a match and changes nothing",
+        arguments: [
+            Coordinate(latitude: .nan, longitude: 9), Coordinate(latitude: 47, longitude: .infinity),
+            Coordinate(latitude: 91, longitude: 9), Coordinate(latitude: 47, longitude: -181),
+        ])
+    func unusable(coordinate: Coordinate) throws {
+        let map = try road()
+        var fixes = map.drive("AB", noise: 2)
+        let expected = MatchedDrive(map, fixes)
+        fixes.insert(map.fix(4.5, coordinate), at: 5)
+        var drive = MatchedDrive(map, fixes)
+        #expect(drive.positions[5].state == .unusable)
+        #expect(drive.positions[5].road == nil)
+        drive.positions.remove(at: 5)
+        #expect(drive.positions == expected.positions)
+    }
+
+    @Test("numbers out of range in the other fields are taken as unknown")
+    func oddFields() throws {
+        let map = try road()
+        let odd: [Double] = [.nan, .infinity, -.infinity, -1, 1e300, .leastNonzeroMagnitude]
+        let fixes = map.drive("ABC").enumerated().map { index, fix in
+            var fix = fix
+            let value = odd[index % odd.count]
+            fix.speed = value
+            fix.course = value
+            fix.hdop = value
+            fix.horizontalSigma = value
+            return fix
+        }
+        #expect(MatchedDrive(map, fixes).visited == ["AB", "BC"])
+    }
+
+    @Test("stamps at the ends of time do not trap")
+    func extremeStamps() throws {
+        let map = try road()
+        var matcher = StreamingMatcher(metric: map.metric)
+        for nanoseconds in [Int64.min, .max, 0, .min, .max, .max] {
+            _ = matcher.match(Fix(stamp: Timestamp(nanoseconds: nanoseconds), coordinate: map.coordinate("A")))
+        }
+    }
+
+    @Test("a fix older than its predecessor changes nothing")
+    func late() throws {
+        let map = try road()
+        var fixes = map.drive("AB", noise: 2)
+        let expected = MatchedDrive(map, fixes)
+        var old = fixes[3]
+        old.coordinate = map.coordinate("D")
+        fixes.insert(old, at: 8)
+        var drive = MatchedDrive(map, fixes)
+        #expect(drive.positions[8].state == .unusable)
+        drive.positions.remove(at: 8)
+        #expect(drive.positions == expected.positions)
+    }
+
+    @Test("standing still keeps place, direction and confidence", arguments: [0.1, 1])
+    func standing(interval: Double) throws {
+        let map = try road()
+        let drive = map.drive("AB", noise: 1).prefix(20)
+        let stop = try #require(drive.last)
+        var random = SeededNoise(seed: 5)
+        let fixes =
+            drive
+            + (1...200).map { index in
+                let place = Geodesy.destination(from: stop.coordinate, bearing: 1, distance: 3 * random.next())
+                return map.fix(19 + Double(index) * interval, place, speed: 0.1)
+            }
+        let answers = MatchedDrive(map, fixes).positions
+        let before = try #require(answers[19].road)
+        for answer in answers[20...] {
+            let road = try #require(answer.road)
+            #expect(road.edge == before.edge)
+            #expect(road.coordinate == before.coordinate)
+            #expect(answer.confidence == answers[19].confidence)
+        }
+    }
+
+    @Test("standing still without a reported speed does not turn the vehicle round")
+    func standingWithoutSpeed() throws {
+        let map = try road()
+        let drive = map.drive("AB", noise: 1, senses: false).prefix(20)
+        let stop = try #require(drive.last)
+        var random = SeededNoise(seed: 9)
+        let fixes =
+            drive
+            + (1...300).map { index in
+                map.fix(
+                    19 + Double(index),
+                    Geodesy.destination(from: stop.coordinate, bearing: 1, distance: 3 * random.next()))
+            }
+        #expect(MatchedDrive(map, fixes).visited == ["AB"])
+    }
+
+    @Test("one fix far away is held back, and the drive goes on")
+    func singleJump() throws {
+        let map = try road()
+        var fixes = map.drive("ABC", noise: 1)
+        fixes[10].coordinate = map.coordinate("C", north: 3_000)
+        let drive = MatchedDrive(map, fixes)
+        #expect(drive.positions[10].isHeld)
+        #expect(drive.positions.allSatisfy { !$0.isTeleport })
+        #expect(drive.visited == ["AB", "BC"])
+        #expect(drive.path == ["AB", "BC"])
+    }
+
+    @Test("a jump that lasts is flagged once, and matched where it leads")
+    func teleport() throws {
+        let map = try road()
+        let start = map.drive("AB").prefix(8)
+        let rest = map.drive("BC", from: 8).suffix(20)
+        let drive = MatchedDrive(
+            map,
+            start
+                + rest.enumerated().map { index, fix in
+                    var fix = fix
+                    fix.stamp = start[0].stamp.advanced(bySeconds: Double(8 + index))
+                    return fix
+                })
+        #expect(drive.positions.filter(\.isTeleport).count == 1)
+        #expect(drive.positions[9].isTeleport)
+        #expect(drive.visited == ["AB", "BC"])
+    }
+
+    @Test("a gap in the fixes is bridged by road")
+    func outage() throws {
+        let map = try road()
+        let fixes = map.drive("ABD", noise: 1)
+        let answers = MatchedDrive(map, Array(fixes[..<15] + fixes[44...]))
+        #expect(answers.positions.count == fixes.count - 29)
+        #expect(answers.positions.allSatisfy { $0.state == .onRoad && !$0.isTeleport })
+        #expect(answers.path == ["AB", "BD"])
+    }
+
+    @Test("a receiver that repeats its position while it moves is not believed to stand")
+    func frozen() throws {
+        let map = try road()
+        var fixes = map.drive("ABC", noise: 1)
+        for index in 20..<40 { fixes[index].coordinate = fixes[19].coordinate }
+        let drive = MatchedDrive(map, fixes)
+        #expect(drive.positions[30].isHeld)
+        #expect(drive.positions.allSatisfy { !$0.isTeleport })
+        #expect(drive.path == ["AB", "BC"])
+    }
+
+    @Test("away from roads the off-road probability rises, and falls again on the way back")
+    func offRoad() throws {
+        let map = try road()
+        let start = map.drive("AB", noise: 1).prefix(20)
+        let left = try #require(start.last).coordinate
+        let away = (1...20).map { index in
+            map.fix(
+                19 + Double(index),
+                Geodesy.destination(from: left, bearing: 0, distance: Double(min(index, 21 - index)) * 10), speed: 10)
+        }
+        let rest = map.drive("AB").dropFirst(20).enumerated().map { index, fix in
+            var fix = fix
+            fix.stamp = start[0].stamp.advanced(bySeconds: Double(40 + index))
+            return fix
+        }
+        let answers = MatchedDrive(map, Array(start) + away + rest).positions
+        #expect(answers[19].offRoadProbability < 0.01)
+        #expect(answers[29].offRoadProbability > 0.9)
+        #expect(answers[29].state == .offRoad || answers[29].state == .noCandidates)
+        #expect(answers[29].road == nil)
+        let last = try #require(answers.last)
+        #expect(last.state == .onRoad)
+        #expect(last.offRoadProbability < 0.01)
+    }
+
+    @Test("where no road is near there are no candidates")
+    func wilderness() throws {
+        let map = try road()
+        let drive = MatchedDrive(map, [map.fix(0, map.coordinate("A", north: 5_000))])
+        #expect(drive.positions[0].state == .noCandidates)
+        #expect(drive.positions[0].offRoadProbability == 1)
+        #expect(drive.path.isEmpty)
+    }
+}

@@ -1,0 +1,150 @@
+import NavGeo
+import NavMap
+import NavMatching
+import Testing
+
+@Suite("Following a vehicle along roads")
+struct FollowingTests {
+    static let cross = """
+              E
+              |
+        A-----B-----C
+              |
+              D
+        """
+
+    private func cross() throws -> DrawnMap {
+        try DrawnMap(FollowingTests.cross, scale: 40, roads: ["ABC", "EBD"])
+    }
+
+    @Test("a straight road is followed without leaving it")
+    func straight() throws {
+        let map = try cross()
+        let drive = MatchedDrive(map, map.drive("ABC", noise: 3, seed: 7))
+        #expect(drive.visited == ["AB", "BC"])
+        #expect(drive.path == ["AB", "BC"])
+        #expect(drive.positions.allSatisfy { $0.state == .onRoad && !$0.isTeleport })
+    }
+
+    @Test("a turn is taken", arguments: [true, false])
+    func turn(senses: Bool) throws {
+        let map = try cross()
+        let drive = MatchedDrive(map, map.drive("ABD", noise: 2, seed: 3, senses: senses))
+        #expect(drive.visited.first == "AB")
+        #expect(drive.visited.last == "BD")
+        #expect(drive.path == ["AB", "BD"])
+    }
+
+    @Test("fixes five seconds apart, without speed or course, are joined by road")
+    func sparse() throws {
+        let map = try DrawnMap(
+            """
+            A---B---C
+                |   |
+                D---E---F
+            """, scale: 12, roads: ["ABC", "BD", "CE", "DEF"])
+        let drive = MatchedDrive(map, map.drive("ABDEF", speed: 9, every: 5, noise: 3, senses: false))
+        #expect(drive.path == ["AB", "BD", "DE", "EF"])
+    }
+
+    @Test("the direction of a two-way road is known as soon as the vehicle moves")
+    func direction() throws {
+        let map = try cross()
+        let drive = MatchedDrive(map, map.drive("CBA", senses: false))
+        #expect(drive.positions[0].confidence < 0.6)
+        let later = try #require(drive.positions[2].road)
+        #expect(DrawnMap.name(later.fromNodeID, later.toNodeID) == "CB")
+        #expect(drive.positions[2].confidence > 0.9)
+    }
+
+    @Test("a course tells the direction of a two-way road at the first fix")
+    func courseAtFirstFix() throws {
+        let map = try cross()
+        let first = try #require(map.drive("CBA").first)
+        let drive = MatchedDrive(map, [first])
+        #expect(drive.visited == ["CB"])
+        #expect(drive.positions[0].confidence > 0.9)
+    }
+
+    @Test("a one-way street is not matched against its direction")
+    func oneWay() throws {
+        let map = try DrawnMap(
+            """
+            A---------B
+            C---------D
+            """, scale: 12, roads: [">BA", ">CD"])
+        // Two carriageways 24 m apart; the fixes run between them, nearer to the one that leads the other way.
+        let drive = MatchedDrive(map, map.drive("CD", noise: 0, sideways: -14))
+        #expect(drive.visited == ["CD"])
+    }
+
+    @Test("a parallel road is not jumped to when single fixes lie nearer to it")
+    func parallel() throws {
+        let map = try DrawnMap(
+            """
+            A--------------------B
+            C--------------------D
+            """, scale: 10, roads: ["AB", "CD"])
+        var fixes = map.drive("AB", noise: 2, seed: 11)
+        for index in [6, 7, 12] {
+            fixes[index].coordinate = Geodesy.destination(from: fixes[index].coordinate, bearing: .pi, distance: 13)
+        }
+        #expect(MatchedDrive(map, fixes).visited == ["AB"])
+    }
+
+    @Test("a roundabout is driven round to its exit")
+    func roundabout() throws {
+        let map = try DrawnMap(
+            """
+                  N
+                  |
+                  P
+            W---Q   R---E
+                  S
+                  |
+                  T
+            """, scale: 12, roads: [">PQSRP", "NP", "WQ", "TS", "ER"])
+        let drive = MatchedDrive(map, map.drive("WQSRE", speed: 7, noise: 1.5, seed: 5))
+        #expect(drive.path == ["WQ", "QS", "SR", "RE"])
+    }
+
+    @Test("a forbidden turn is not driven while a permitted way explains the fixes")
+    func restriction() throws {
+        let map = try DrawnMap(
+            """
+            A-----B-----C
+                  |     |
+                  D-----E
+            """, scale: 20, roads: ["AB", "BC", "BD", "CE", "DE"], prohibited: ["ABD"])
+        let drive = MatchedDrive(map, map.drive("ABCED", noise: 2, seed: 2))
+        #expect(drive.path == ["AB", "BC", "CE", "ED"])
+    }
+
+    @Test("a vehicle that turns round is followed back")
+    func uTurn() throws {
+        let map = try DrawnMap("A--------------------B", scale: 20, roads: ["AB"])
+        let there = map.drive("AB", speed: 10, senses: false).prefix(20)
+        let back = map.drive("BA", speed: 10, from: 20, senses: false).suffix(18)
+        let drive = MatchedDrive(
+            map,
+            there
+                + back.enumerated().map { index, fix in
+                    var fix = fix
+                    fix.stamp = there[0].stamp.advanced(bySeconds: Double(20 + index))
+                    return fix
+                })
+        #expect(drive.visited == ["AB", "BA"])
+        #expect(try #require(drive.positions.last).confidence > 0.9)
+        #expect(drive.positions.allSatisfy { !$0.isTeleport })
+    }
+
+    @Test("the same fixes give the same answers")
+    func determinism() throws {
+        let map = try cross()
+        let fixes = map.drive("ABDBC", noise: 4, seed: 21)
+        let first = MatchedDrive(map, fixes)
+        let second = MatchedDrive(map, fixes)
+        #expect(first.positions == second.positions)
+        #expect(first.path == second.path)
+    }
+}

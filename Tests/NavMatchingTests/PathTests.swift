@@ -1,0 +1,86 @@
+import NavMap
+import NavMatching
+import NavRouting
+import Testing
+
+@Suite("The driven path, and new tiles on the way")
+struct PathTests {
+    private func grid() throws -> DrawnMap {
+        try DrawnMap(
+            """
+            A---B---C---D
+            |   |   |   |
+            E---F---G---H
+            |   |   |   |
+            I---J---K---L
+            """, scale: 20, roads: ["ABCD", "EFGH", "IJKL", "AEI", "BFJ", "CGK", "DHL"])
+    }
+
+    @Test("a loop that crosses itself is given out in driving order, each traversal once")
+    func loop() throws {
+        let map = try grid()
+        let drive = MatchedDrive(map, map.drive("EFGHDCGKL", noise: 2, seed: 8))
+        #expect(drive.path == ["EF", "FG", "GH", "HD", "DC", "CG", "GK", "KL"])
+    }
+
+    @Test("segments driven in part at the ends count when asked for")
+    func partialEnds() throws {
+        let map = try grid()
+        let fixes = Array(map.drive("ABCD", speed: 10).dropFirst(3).dropLast(3))
+        #expect(MatchedDrive(map, fixes).path == ["BC"])
+        #expect(MatchedDrive(map, fixes, includesPartialEnds: true).path == ["AB", "BC", "CD"])
+    }
+
+    @Test("a short window gives the same path on a clear drive")
+    func window() throws {
+        let map = try grid()
+        let fixes = map.drive("EFGHDCGKL", noise: 1, seed: 8)
+        #expect(MatchedDrive(map, fixes, window: 2).path == MatchedDrive(map, fixes).path)
+    }
+
+    @Test("the path is given out while driving, not only at the end")
+    func online() throws {
+        let map = try grid()
+        var matcher = StreamingMatcher(metric: map.metric, recordsPath: true)
+        var tracker = PathTracker()
+        var early: [DrivenSegment] = []
+        for fix in map.drive("ABCDHLKJI", noise: 1) {
+            _ = matcher.match(fix)
+            if let step = matcher.step { early += tracker.append(step) }
+        }
+        #expect(early.count >= 6)
+    }
+
+    @Test("tiles that arrive on the way do not disturb the belief", arguments: ["drawn", "another"])
+    func adoption(version: String) throws {
+        let roads = ["ABCD", "EFGH"]
+        let drawing = """
+            A---B---C---D
+            E---F---G---H
+            """
+        let small = try DrawnMap(drawing, scale: 20, roads: roads, mapVersion: "other", skipping: ["E"])
+        let large = try DrawnMap(drawing, scale: 20, roads: roads, mapVersion: version)
+        let fixes = small.drive("ABCD", noise: 1)
+        var matcher = StreamingMatcher(metric: small.metric)
+        var before = matcher.match(fixes[0])
+        for fix in fixes[1..<10] { before = matcher.match(fix) }
+        matcher.adopt(large.metric)
+        let after = matcher.match(fixes[10])
+        #expect(matcher.turns === large.metric.turns)
+        #expect(before.road?.wayID == 100)
+        #expect(after.road?.wayID == 100)
+        #expect(after.confidence > 0.9)
+        #expect(!after.isTeleport)
+    }
+
+    @Test("a reset forgets everything")
+    func reset() throws {
+        let map = try grid()
+        let fixes = map.drive("ABCD", noise: 2)
+        var matcher = StreamingMatcher(metric: map.metric)
+        let first = matcher.match(fixes[0])
+        for fix in fixes[1...] { _ = matcher.match(fix) }
+        matcher.reset()
+        #expect(matcher.match(fixes[0]) == first)
+    }
+}
