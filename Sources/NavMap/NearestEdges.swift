@@ -21,7 +21,8 @@ public struct EdgeProjection: Sendable, Hashable {
 extension RoadGraph {
     /// The nearest point on each edge within `radius` metres, each direction of a road on its own.
     ///
-    /// By ascending distance; equal distances by edge number. Cost grows with the logarithm of the graph and the number of roads in reach.
+    /// By ascending distance; equal distances by edge number. Cost grows with the logarithm of the graph and the number
+    /// of roads in reach.
     public func edges(near coordinate: Coordinate, radius: Double) -> [EdgeProjection] {
         guard coordinate.isValid, radius >= 0, radius.isFinite else { return [] }
         let frame = LocalFrame(origin: coordinate)
@@ -140,7 +141,8 @@ extension RoadGraph {
 }
 
 extension LocalFrame {
-    /// The boxes that hold all positions within `radius` metres of the origin: two where these lie on both sides of the antimeridian.
+    /// The boxes that hold all positions within `radius` metres of the origin: two where these lie on both sides of the
+    /// antimeridian.
     fileprivate func boxes(radius: Double) -> [BoxRecord] {
         func box(_ west: Double, _ east: Double) -> BoxRecord {
             let height = radius / metresPerDegreeLatitude

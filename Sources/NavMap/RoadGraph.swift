@@ -38,9 +38,9 @@ public struct NodeIndex: RawRepresentable, Sendable, Hashable, Comparable {
 
 /// An immutable snapshot of the loaded tiles as one directed graph.
 ///
-/// Topology, lengths and headings lie in flat arrays for the searches; names, lines and limits are read from the tiles when asked for.
-/// A head in a tile that is not loaded is a node without edges, and ``missingTiles(at:)`` names what would continue it. Edge and node
-/// numbers depend on which tiles are loaded; ``EdgeKey`` and OSM ids do not.
+/// Topology, lengths and headings lie in flat arrays for the searches; names, lines and limits are read from the tiles
+/// when asked for. A head in a tile that is not loaded is a node without edges, and ``missingTiles(at:)`` names what
+/// would continue it. Edge and node numbers depend on which tiles are loaded; ``EdgeKey`` and OSM ids do not.
 public final class RoadGraph: Sendable {
     /// The loaded tiles, by ascending id.
     public let tiles: [RoadTile]
