@@ -7,7 +7,8 @@ enum TestTiles {
     static let id = RoadTileID(layer: .local, containing: TestPlaces.insideTiles)
     static let neighbour = RoadTileID(rawValue: id.rawValue + (1 << 12)) ?? id
 
-    /// Two nodes and a third in the next tile: A ⇄ B over a bend, B → C, with names, a feature, a restriction and an arrival.
+    /// Two nodes and a third in the next tile: A ⇄ B over a bend, B → C, with names, a feature, a restriction and an
+    /// arrival.
     static func content() -> TileContent {
         func position(_ east: Double, _ north: Double) -> FixedCoordinate {
             FixedCoordinate(

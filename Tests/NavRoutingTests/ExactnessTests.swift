@@ -39,6 +39,52 @@ struct ExactnessTests {
         try Self.compare(graph, pairs: 120, seed: 8, comment: "Andorra") { Self.place(on: graph, &$0) }
     }
 
+    @Test(
+        "through a stop or a pass-through point it is the best of all ways to", arguments: 1...60 as ClosedRange<UInt64>
+    )
+    func waypoints(seed: UInt64) throws {
+        let map = try RandomMap(seed: seed, size: 5)
+        let router = Router(graph: map.graph)
+        let plain = PlainDijkstra(router.metric)
+        let turning = UInt64(CostModel.uTurnDuration * 1_000)
+        var random = SeededRandom(seed: seed &+ 9_000)
+        for round in 0..<8 {
+            let isStop = round % 2 == 0
+            let waypoints = [
+                Waypoint(map.place(&random)), Waypoint(map.place(&random), isStop: isStop),
+                Waypoint(map.place(&random)),
+            ]
+            let ends = waypoints.map { Self.nearest($0, router) }
+            var best: UInt64?
+            for middle in ends[1] {
+                let there = ends[0].compactMap {
+                    plain.leastCost(from: ($0.edge, $0.offset), to: (middle.edge, middle.offset))
+                }
+                guard let there = there.min() else { continue }
+                for leaving in ends[1] {
+                    let turns = isStop && map.graph.opposite(middle.edge) == leaving.edge
+                    guard leaving.edge == middle.edge || turns else { continue }
+                    let onward = ends[2].compactMap {
+                        plain.leastCost(from: (leaving.edge, leaving.offset), to: ($0.edge, $0.offset))
+                    }
+                    guard let onward = onward.min() else { continue }
+                    best = min(best ?? .max, there + onward + (turns ? turning : 0))
+                }
+            }
+            guard let best else { continue }
+            let comment: Comment = "RandomMap(seed: \(seed), size: 5), round \(round)"
+            guard
+                case .found(let route) = router.route(RouteRequest(waypoints: waypoints), workspace: SearchWorkspace())
+            else {
+                Issue.record("\(comment): no route, plain Dijkstra \(best)")
+                continue
+            }
+            #expect(route.cost == best, comment)
+            #expect(route.legs.count == (isStop ? 2 : 1), comment)
+            RouteInvariants.check(route, map.graph, comment)
+        }
+    }
+
     /// A place some metres beside a random road.
     static func place(on graph: RoadGraph, _ random: inout SeededRandom) -> Coordinate {
         let edge = EdgeIndex(Int(random.next() % UInt64(graph.edgeCount)))

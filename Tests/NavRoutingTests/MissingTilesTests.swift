@@ -42,7 +42,8 @@ struct MissingTilesTests {
     @Test("a one-way road into the loaded tiles is an open end for the search from the destination")
     func arrivals() throws {
         let map = try Self.corner(oneway)
-        // A's tile holds A→B, D's tile holds nothing that leads back: only its arrivals say that something comes from C.
+        // A's tile holds A→B, D's tile holds nothing that leads back: only its arrivals say that something comes from
+        // C.
         let tile = try map.tile(.local, at: "B")
         let graph = map.graph(without: [tile])
         let node = try #require(graph.nodeOSMIDs.firstIndex(of: ASCIIMap.nodeID("C")))

@@ -3,8 +3,8 @@ import NavRouting
 
 /// The slow, obvious router that the fast one is checked against.
 ///
-/// A state is the path driven so far as far as any prohibited path could still need it: the edge with the edges before it. Nothing is
-/// shared with the router but the prices of edges and turns.
+/// A state is the path driven so far as far as any prohibited path could still need it: the edge with the edges before
+/// it. Nothing is shared with the router but the prices of edges and turns.
 struct PlainDijkstra {
     let graph: RoadGraph
     let metric: Metric
@@ -82,13 +82,15 @@ struct PlainDijkstra {
         return UInt32((Double(metric.cost(of: edge)) * min(max((min(end, length) - start) / length, 0), 1)).rounded())
     }
 
-    /// What a turn costs, ms; nil where it turns round other than at a dead end or turning circle.
+    /// What a turn costs, ms; nil through a barrier, and where it turns round other than at a dead end,
+    /// barrier or turning circle.
     private func turnCost(_ first: EdgeIndex, _ second: EdgeIndex) -> UInt32? {
         let node = graph.edgeHeads[first.index]
         let exits = graph.outgoing(node).filter { metric.allows($0) }
-        if graph.opposite(first) == second, exits.count > 1, !graph.nodeFlags[node.index].contains(.turningCircle) {
-            return nil
-        }
+        let flags = graph.nodeFlags[node.index]
+        let isBack = graph.opposite(first) == second
+        if flags.contains(.impassable), !isBack { return nil }
+        if isBack, exits.count > 1, flags.isDisjoint(with: [.turningCircle, .impassable]) { return nil }
         let closed: RoadFlags = [.destinationOnly, .privateAccess]
         let enters =
             graph.traits(of: first).flags.isDisjoint(with: closed)

@@ -53,7 +53,8 @@ struct DriveTests {
                 let change = (after.speed - before.speed) / (after.time - before.time)
                 #expect(change <= Drive.acceleration + 0.01)
                 #expect(change >= -Drive.deceleration - 0.01)
-                // The place moves as the speed says; where the acceleration changes in between, by a little less or more.
+                // The place moves as the speed says; where the acceleration changes in between, by a little less or
+                // more.
                 #expect(abs(after.offset - before.offset - (before.speed + after.speed) / 20) < 0.05)
             }
         }

@@ -4,8 +4,8 @@ import NavMapBuild
 public import NavRouting
 public import NavSimulation
 
-/// A random town on a crooked grid, the same for the same seed: two-way and one-way streets of all ranks, gaps, private ways,
-/// turning circles, signals, and turn restrictions at nodes and over several ways.
+/// A random town on a crooked grid, the same for the same seed: two-way and one-way streets of all ranks, gaps, private
+/// ways, turning circles, signals, and turn restrictions at nodes and over several ways.
 public struct RandomMap: Sendable {
     /// The tiles, by ascending id.
     public let tiles: [RoadTile]
