@@ -108,8 +108,8 @@ let package = Package(
         .executableTarget(
             name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
-        tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTestSupport"]),
-        tests("NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavTestSupport"]),
+        tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
+        tests("NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavSimulation", "NavTestSupport"]),
         tests("NavSimulationTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
         tests("NavMatchingTests", ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavTestSupport"]),
         tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),

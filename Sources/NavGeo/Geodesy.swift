@@ -21,8 +21,8 @@ public enum Geodesy {
 
     /// The direction from one position to another, radians clockwise from true north in 0 ..< 2π; 0 when they coincide.
     ///
-    /// It is the geodesic's direction half-way, which on a road segment is its direction everywhere. Over tens of kilometres the
-    /// directions at the ends differ from it by half the meridians' convergence.
+    /// It is the geodesic's direction half-way, which on a road segment is its direction everywhere. Over tens of
+    /// kilometres the directions at the ends differ from it by half the meridians' convergence.
     @inlinable
     public static func bearing(from first: Coordinate, to second: Coordinate) -> Double {
         let offset = LocalFrame(latitude: (first.latitude + second.latitude) / 2)
@@ -31,13 +31,14 @@ public enum Geodesy {
         return Angle.normalised(atan2(east, north))
     }
 
-    /// The position to which ``distance(_:_:)`` is `distance` metres and ``bearing(from:to:)`` is `bearing` (radians clockwise from
-    /// north), for up to some 100 km.
+    /// The position to which ``distance(_:_:)`` is `distance` metres and ``bearing(from:to:)`` is `bearing` (radians
+    /// clockwise from north), for up to some 100 km.
     public static func destination(from start: Coordinate, bearing: Double, distance: Double) -> Coordinate {
         let (east, north) = (sin(bearing) * distance, cos(bearing) * distance)
         var scale = LocalFrame(latitude: start.latitude)
         var latitude = start.latitude
-        // The scale is that of the latitude half-way, which depends on the result: two rounds leave less than a millimetre.
+        // The scale is that of the latitude half-way, which depends on the result: two rounds leave less than a
+        // millimetre.
         for _ in 0..<3 {
             latitude = start.latitude + north / scale.metresPerDegreeLatitude
             scale = LocalFrame(latitude: (start.latitude + latitude) / 2)

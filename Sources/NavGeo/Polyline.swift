@@ -42,7 +42,8 @@ public struct Polyline: Sendable, Equatable {
         return Polyline.interpolate(coordinates[index], coordinates[index + 1], fraction)
     }
 
-    /// The direction of travel `distance` metres from the start, radians clockwise from north; nil without a segment of any length.
+    /// The direction of travel `distance` metres from the start, radians clockwise from north; nil without a segment of
+    /// any length.
     public func bearing(at distance: Double) -> Double? {
         guard coordinates.count > 1 else { return nil }
         let index = segment(at: distance)
@@ -66,8 +67,8 @@ public struct Polyline: Sendable, Equatable {
         public var segment: Int
     }
 
-    /// The nearest point within `range` metres from the start (the whole polyline by default); the earliest of equals; nil for fewer
-    /// than two positions or a range beyond the polyline's ends.
+    /// The nearest point within `range` metres from the start (the whole polyline by default); the earliest of equals;
+    /// nil for fewer than two positions or a range beyond the polyline's ends.
     public func project(_ coordinate: Coordinate, within range: ClosedRange<Double>? = nil) -> Projection? {
         guard coordinates.count > 1 else { return nil }
         if let range, range.lowerBound > length || range.upperBound < 0 { return nil }

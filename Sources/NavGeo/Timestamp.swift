@@ -26,7 +26,8 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         return overflow ? (nanoseconds < earlier.nanoseconds ? -9.3e9 : 9.3e9) : Double(difference) * 1e-9
     }
 
-    /// This moment moved by `seconds`; saturates at the ends of the range, and stays where it is for what is not a number.
+    /// This moment moved by `seconds`; saturates at the ends of the range, and stays where it is for what is not a
+    /// number.
     public func advanced(bySeconds seconds: Double) -> Timestamp {
         guard !seconds.isNaN else { return self }
         let end = Timestamp(nanoseconds: seconds < 0 ? .min : .max)

@@ -105,7 +105,8 @@ struct GraphAssembly {
         }
     }
 
-    /// The node for a head in another tile. When that tile is not loaded a node stands for it, with this layer as what is known of it.
+    /// The node for a head in another tile. When that tile is not loaded a node stands for it, with this layer as what
+    /// is known of it.
     private mutating func external(_ record: ExternalNodeRecord, layer: RoadLayer) -> NodeIndex {
         if let known = sharedNodes[record.osmID] { return known }
         let node = addNode(
@@ -171,7 +172,8 @@ struct GraphAssembly {
             wayID: wayID)
     }
 
-    /// Turns restrictions by OSM ids into paths of edges. One that names an edge of a missing tile cannot be driven and is left out.
+    /// Turns restrictions by OSM ids into paths of edges. One that names an edge of a missing tile cannot be driven and
+    /// is left out.
     private mutating func resolveProhibitedPaths() {
         var wanted: Set<EdgeReference> = []
         for tile in tiles {

@@ -21,29 +21,16 @@ public struct EdgeProjection: Sendable, Hashable {
 extension RoadGraph {
     /// The nearest point on each edge within `radius` metres, each direction of a road on its own.
     ///
-    /// By ascending distance; equal distances by edge number. Cost grows with the logarithm of the graph and the number of roads in reach.
+    /// By ascending distance; equal distances by edge number. Cost grows with the logarithm of the graph and the number
+    /// of roads in reach.
     public func edges(near coordinate: Coordinate, radius: Double) -> [EdgeProjection] {
         guard coordinate.isValid, radius >= 0, radius.isFinite else { return [] }
         let frame = LocalFrame(origin: coordinate)
-        let reach = BoxRecord(
-            south: FixedCoordinate.init(
-                Coordinate(latitude: coordinate.latitude - radius / frame.metresPerDegreeLatitude, longitude: 0)
-            ).latitudeE7,
-            west: FixedCoordinate(
-                Coordinate(
-                    latitude: 0, longitude: coordinate.longitude - radius / max(frame.metresPerDegreeLongitude, 1))
-            ).longitudeE7,
-            north: FixedCoordinate(
-                Coordinate(latitude: coordinate.latitude + radius / frame.metresPerDegreeLatitude, longitude: 0)
-            ).latitudeE7,
-            east: FixedCoordinate(
-                Coordinate(
-                    latitude: 0, longitude: coordinate.longitude + radius / max(frame.metresPerDegreeLongitude, 1))
-            ).longitudeE7)
+        let reaches = frame.boxes(radius: radius)
         var best: [EdgeIndex: EdgeProjection] = [:]
-        for (tileIndex, tile) in tiles.enumerated() where tile.bounds.intersects(reach) {
+        for (tileIndex, tile) in tiles.enumerated() {
             let firstEdge = Int(firstEdgeOfTile[tileIndex])
-            tile.visitIndex(in: reach) { item in
+            func visit(_ item: IndexItemRecord) {
                 let edge = EdgeIndex(firstEdge + Int(item.edge))
                 guard
                     let hit = project(
@@ -54,6 +41,7 @@ extension RoadGraph {
                 else { return }
                 best[edge] = hit
             }
+            for reach in reaches where tile.bounds.intersects(reach) { tile.visitIndex(in: reach, visit) }
         }
         var result: [EdgeProjection] = []
         result.reserveCapacity(best.count * 2)
@@ -149,6 +137,26 @@ extension RoadGraph {
             edge: edge, offset: max(Double(edgeLengths[edge.index]) - hit.offset, 0), distance: hit.distance,
             coordinate: hit.coordinate, bearing: Angle.normalised(hit.bearing + .pi), segment: points - 2 - hit.segment,
             sideOffset: -hit.sideOffset)
+    }
+}
+
+extension LocalFrame {
+    /// The boxes that hold all positions within `radius` metres of the origin: two where these lie on both sides of the
+    /// antimeridian.
+    fileprivate func boxes(radius: Double) -> [BoxRecord] {
+        func box(_ west: Double, _ east: Double) -> BoxRecord {
+            let height = radius / metresPerDegreeLatitude
+            let low = FixedCoordinate(Coordinate(latitude: origin.latitude - height, longitude: west))
+            let high = FixedCoordinate(Coordinate(latitude: origin.latitude + height, longitude: east))
+            return BoxRecord(
+                south: low.latitudeE7, west: low.longitudeE7, north: high.latitudeE7, east: high.longitudeE7)
+        }
+        let width = radius / max(metresPerDegreeLongitude, 1)
+        let (west, east) = (origin.longitude - width, origin.longitude + width)
+        if width >= 180 { return [box(-180, 180)] }
+        if west < -180 { return [box(-180, east), box(west + 360, 180)] }
+        if east > 180 { return [box(west, 180), box(-180, east - 360)] }
+        return [box(west, east)]
     }
 }
 

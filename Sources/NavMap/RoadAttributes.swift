@@ -12,7 +12,8 @@ public enum RoadClass: UInt8, Sendable, CaseIterable, Codable {
     }
 }
 
-/// The layers of road tiles: each edge is in exactly one, so that a corridor can be held finely and the land around it coarsely.
+/// The layers of road tiles: each edge is in exactly one, so that a corridor can be held finely and the land around it
+/// coarsely.
 public enum RoadLayer: UInt8, Sendable, CaseIterable, Codable {
     case highway, arterial, local
 

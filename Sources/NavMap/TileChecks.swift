@@ -1,6 +1,6 @@
 extension RoadTile {
-    /// Checks every number that leads from one record to another, and every quantity that is reckoned with, so that a tile made to
-    /// harm cannot make a reader trap, hang or outgrow the tile.
+    /// Checks every number that leads from one record to another, and every quantity that is reckoned with, so that a
+    /// tile made to harm cannot make a reader trap, hang or outgrow the tile.
     func checkRecords() throws(TileError) {
         try checkNodesAndEdges()
         try checkAttributes()

@@ -2,8 +2,8 @@ public import NavGeo
 
 /// What goes into one road tile, before it is encoded.
 ///
-/// Nodes lie in the tile; edges are sorted by tail and start at one of its nodes. The order of nodes is the builder's choice and is
-/// best made along a space-filling curve, so that neighbours share cache lines.
+/// Nodes lie in the tile; edges are sorted by tail and start at one of its nodes. The order of nodes is the builder's
+/// choice and is best made along a space-filling curve, so that neighbours share cache lines.
 public struct TileContent: Sendable {
     /// A node of the road graph.
     public struct Node: Sendable {
@@ -122,7 +122,8 @@ public struct TileContent: Sendable {
     public var nodes: [Node] = []
     /// Nodes elsewhere that edges of the tile lead to, or that edges into the tile come from.
     public var externalNodes: [ExternalNode] = []
-    /// Where edges of other tiles end in this one: what tells an open end from a dead one while those tiles are missing.
+    /// Where edges of other tiles end in this one: what tells an open end from a dead one while those tiles are
+    /// missing.
     public var arrivals: [Arrival] = []
     /// The edges, sorted by tail.
     public var edges: [Edge] = []
@@ -130,8 +131,8 @@ public struct TileContent: Sendable {
     public var shapePoints: [ShapePoint] = []
     /// Distinct attributes.
     public var attributes: [RoadAttributes] = []
-    /// Paths of two or more edges that may not be driven, kept in the tile of their first edge. Those of more than 255 edges are left
-    /// out of the tile: no real restriction has as many.
+    /// Paths of two or more edges that may not be driven, kept in the tile of their first edge. Those of more than 255
+    /// edges are left out of the tile: no real restriction has as many.
     public var prohibitedPaths: [[EdgeReference]] = []
 
     /// A tile without content.

@@ -2,7 +2,8 @@ internal import NavGeo
 
 /// Why a tile's content cannot be encoded: a mistake of the builder that made it.
 public enum TileEncodingError: Error, Sendable, Equatable {
-    /// An edge names a node, shape, opposite or attribute that is not there or not its own, or edges are not sorted by tail.
+    /// An edge names a node, shape, opposite or attribute that is not there or not its own, or edges are not sorted by
+    /// tail.
     case inconsistentEdge(index: Int)
     /// An arrival names a node that is not there.
     case inconsistentArrival(index: Int)

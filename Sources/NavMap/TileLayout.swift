@@ -10,7 +10,8 @@ package enum TileLayout {
     package static let externalHead: UInt32 = 1 << 31
     package static let indexNodeSize = 16
     package static let segmentsPerIndexItem = 8
-    /// The longest prohibited path, edges. Searches keep every prefix of every path, so its square bounds what a tile can ask for.
+    /// The longest prohibited path, edges. Searches keep every prefix of every path, so its square bounds what a tile
+    /// can ask for.
     package static let longestPath = 255
     /// Metres: half of the equator, further than any road or ferry goes.
     package static let longestEdge: Float = 2e7

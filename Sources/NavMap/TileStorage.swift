@@ -4,7 +4,8 @@ public final class TileStorage: @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
     private let release: @Sendable () -> Void
 
-    /// Takes over bytes, 8-byte aligned, that stay as they are until `release` is called, once, at the end of the storage's life.
+    /// Takes over bytes, 8-byte aligned, that stay as they are until `release` is called, once, at the end of the
+    /// storage's life.
     public init(bytes: UnsafeRawBufferPointer, release: @escaping @Sendable () -> Void) {
         self.bytes = bytes
         self.release = release

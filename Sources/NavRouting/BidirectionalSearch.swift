@@ -11,11 +11,12 @@ struct EdgePosition: Hashable {
 
 /// Dijkstra's search from both ends over the turn graph: exact for every metric.
 ///
-/// A forward label is the cost from the origin to the end of a state's edge, a backward label the cost from there to the destination.
+/// A forward label is the cost from the origin to the end of a state's edge, a backward label the cost from there to
+/// the destination.
 struct BidirectionalSearch {
     enum Result {
-        /// The edges in travel order, the origin's and the destination's included, with the cost in ms; `origin` and `destination` say
-        /// which of the given places were used.
+        /// The edges in travel order, the origin's and the destination's included, with the cost in ms; `origin` and
+        /// `destination` say which of the given places were used.
         case path([EdgeIndex], cost: UInt64, origin: EdgePosition, destination: EdgePosition)
         case unreachable
         case tilesNeeded([RoadTileID])
@@ -124,9 +125,10 @@ struct BidirectionalSearch {
 
     /// The tiles without which a route as cheap as `best` cannot be ruled out, by ascending id.
     ///
-    /// Such a route leaves the loaded tiles at an open end that the forward search reaches and returns at one that the backward search
-    /// reaches. Where one search has found an end, the other goes on until all that lie near enough are known; without a path that
-    /// means until it has run dry. Equal costs count: turns at open ends may cost more than is known.
+    /// Such a route leaves the loaded tiles at an open end that the forward search reaches and returns at one that the
+    /// backward search reaches. Where one search has found an end, the other goes on until all that lie near enough are
+    /// known; without a path that means until it has run dry. Equal costs count: turns at open ends may cost more than
+    /// is known.
     private func missingTiles(_ best: UInt32, _ open: inout OpenEnds) -> [RoadTileID] {
         var settled = Meeting()
         while true {

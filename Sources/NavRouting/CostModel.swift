@@ -7,8 +7,8 @@ public struct CostModel: Sendable, Hashable {
     /// The vehicle.
     public var profile: VehicleProfile
 
-    /// Seconds that entering private or destination-only ground costs the choice, not the clock: enough to keep through traffic out,
-    /// finite so that addresses there can be reached.
+    /// Seconds that entering private or destination-only ground costs the choice, not the clock: enough to keep through
+    /// traffic out, finite so that addresses there can be reached.
     public static let restrictedEntryPenalty = 450.0
     /// How much worse an avoided road counts than it is.
     public static let avoidanceFactor = 8.0
@@ -35,8 +35,8 @@ public struct CostModel: Sendable, Hashable {
 
     /// Seconds that turning by an angle takes where roads meet.
     ///
-    /// A sigmoid of the angle, gentle turns near 0 s and sharp ones near 7.5 s, with turns across the oncoming traffic slightly dearer: the
-    /// shape and numbers of OSRM's car profile, which fitted it to drives.
+    /// A sigmoid of the angle, gentle turns near 0 s and sharp ones near 7.5 s, with turns across the oncoming traffic
+    /// slightly dearer: the shape and numbers of OSRM's car profile, which fitted it to drives.
     ///
     /// - Parameter angle: radians, clockwise positive.
     public static func turnDuration(angle: Double, leftHandTraffic: Bool) -> Double {
@@ -180,7 +180,8 @@ private struct Pricing {
         var isBarred: Bool
     }
 
-    /// The node that an edge leads to. Where edges are missing with their tiles a dead end cannot be told, so nobody turns round there.
+    /// The node that an edge leads to. Where edges are missing with their tiles a dead end cannot be told, so nobody
+    /// turns round there.
     func node(after edge: EdgeIndex) -> Node {
         let node = graph.edgeHeads[edge.index]
         var usable = 0

@@ -1,4 +1,5 @@
-/// A four-ary min-heap of (cost, state): smaller costs first, smaller states first among equals, so that searches are deterministic.
+/// A four-ary min-heap of (cost, state): smaller costs first, smaller states first among equals, so that searches are
+/// deterministic.
 ///
 /// Four children share a cache line, which makes it faster than a binary heap for the many pushes of a search.
 struct QuaternaryHeap {

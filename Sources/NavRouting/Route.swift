@@ -88,7 +88,8 @@ public struct RouteSegment: Sendable, Equatable {
     public var edge: Int
 }
 
-/// A route: a drivable path with its line, times and road attributes. It names edges by tile, so it outlives the graph it was found in.
+/// A route: a drivable path with its line, times and road attributes. It names edges by tile, so it outlives the graph
+/// it was found in.
 public struct Route: Sendable, Equatable {
     /// The content version of the map.
     public var mapVersion: String
@@ -134,7 +135,8 @@ public struct RouteRequest: Sendable, Hashable {
 public enum RouteOutcome: Sendable, Equatable {
     /// The fastest route, exact on the loaded tiles and not beaten by any road outside them.
     case found(Route)
-    /// The waypoints are not connected for this vehicle; `waypoint` is the first that cannot be reached from the one before.
+    /// The waypoints are not connected for this vehicle; `waypoint` is the first that cannot be reached from the one
+    /// before.
     case unreachable(waypoint: Int)
     /// No road that this vehicle may use, in the wanted direction, lies near the waypoint.
     case offRoad(waypoint: Int)

@@ -16,9 +16,9 @@ public struct Router: Sendable {
 
     /// The fastest route through all waypoints.
     ///
-    /// Exact for the given snapping: both directions of each stop's road are weighed, and a vehicle leaves a stop as it came, or turns
-    /// round there for ``CostModel/uTurnDuration``; at a pass-through point it never turns round. When a waypoint's nearest road is not
-    /// connected with the others, further roads around it are tried.
+    /// Exact for the given snapping: both directions of each stop's road are weighed, and a vehicle leaves a stop as it
+    /// came, or turns round there for ``CostModel/uTurnDuration``; at a pass-through point it never turns round. When a
+    /// waypoint's nearest road is not connected with the others, further roads around it are tried.
     public func route(_ request: RouteRequest, workspace: SearchWorkspace) -> RouteOutcome {
         guard request.waypoints.count >= 2 else { return .invalid("a route needs a start and a destination") }
         for (index, waypoint) in request.waypoints.enumerated() where !waypoint.coordinate.isValid {
@@ -101,7 +101,8 @@ public struct Router: Sendable {
         }
         return .found(RouteBuilder(metric).route(request.waypoints, legs: best.legs))
 
-        /// The best way to stand at a candidate ready to leave along it: having arrived on it, or having turned round at a stop.
+        /// The best way to stand at a candidate ready to leave along it: having arrived on it, or having turned round
+        /// at a stop.
         func departure(_ candidate: Int, at waypoint: Int) -> (Arrival, turned: Bool)? {
             let straight = arrivals[candidate]
             guard waypoint > 0, request.waypoints[waypoint].isStop,

@@ -1,4 +1,5 @@
-/// Scratch memory of one searcher at a time: labels that are valid only in the current query, so that starting one costs nothing.
+/// Scratch memory of one searcher at a time: labels that are valid only in the current query, so that starting one
+/// costs nothing.
 public final class SearchWorkspace {
     /// Labels of one direction of a search.
     struct Labels {

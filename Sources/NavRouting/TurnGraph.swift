@@ -2,14 +2,15 @@ public import NavMap
 
 /// A state of the search: being on an edge, with what is still needed of how it was reached.
 ///
-/// The states 0 ..< edge count are the edges themselves. Further states exist for edges inside restrictions over several ways, where
-/// what may follow depends on where the vehicle came from.
+/// The states 0 ..< edge count are the edges themselves. Further states exist for edges inside restrictions over
+/// several ways, where what may follow depends on where the vehicle came from.
 public typealias TurnState = UInt32
 
-/// The edge-expanded graph: states are driven edges, arcs are permitted turns. It holds for every vehicle and every traffic.
+/// The edge-expanded graph: states are driven edges, arcs are permitted turns. It holds for every vehicle and every
+/// traffic.
 ///
-/// Restrictions are exact: a forbidden turn has no arc, and a forbidden path over several edges is followed by an automaton over the
-/// paths' prefixes (Aho and Corasick, 1975), whose states split the edges on the way.
+/// Restrictions are exact: a forbidden turn has no arc, and a forbidden path over several edges is followed by an
+/// automaton over the paths' prefixes (Aho and Corasick, 1975), whose states split the edges on the way.
 public final class TurnGraph: Sendable {
     /// The roads.
     public let graph: RoadGraph

@@ -41,7 +41,8 @@ public struct VehicleProfile: Sendable, Hashable {
     /// Greatest speed of the vehicle, m/s.
     public var maximumSpeed: Float
 
-    /// A vehicle. A truck is a 40 t articulated lorry (4 m high, 2.55 m wide, 16.5 m long: the limits of directive 96/53/EC) unless told otherwise.
+    /// A vehicle. A truck is a 40 t articulated lorry (4 m high, 2.55 m wide, 16.5 m long: the limits of directive
+    /// 96/53/EC) unless told otherwise.
     public init(
         kind: Kind = .car, avoid: Avoidance = [], height: Float? = nil, width: Float? = nil, length: Float? = nil,
         weight: Float? = nil, maximumSpeed: Float? = nil

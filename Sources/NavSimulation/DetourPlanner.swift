@@ -45,7 +45,8 @@ public struct DetourPlanner {
     private let router: Router
     private let workspace: SearchWorkspace
 
-    /// Metres that the driver stays on the wrong road before taking directions again: long enough for any system to have noticed.
+    /// Metres that the driver stays on the wrong road before taking directions again: long enough for any system to
+    /// have noticed.
     public static let wrongDistance = 250.0
 
     /// A planner on a router's map.
@@ -54,8 +55,9 @@ public struct DetourPlanner {
         self.workspace = workspace
     }
 
-    /// The path of a driver who follows `route`, turns wrong at the first opportunity after `distance` metres, goes on for
-    /// ``wrongDistance`` as straight as possible and then takes the fastest way to the destination; nil when there is no such opportunity.
+    /// The path of a driver who follows `route`, turns wrong at the first opportunity after `distance` metres, goes on
+    /// for ``wrongDistance`` as straight as possible and then takes the fastest way to the destination; nil when there
+    /// is no such opportunity.
     public func path(along route: Route, wrongTurnAfter distance: Double) -> DrivePath? {
         let metric = router.metric
         let graph = metric.turns.graph

@@ -36,7 +36,8 @@ public struct Drive: Sendable {
     private let speedLimits: [Double]
     private let edgeOfSegment: [Int]
 
-    /// A drive over connected edges from one distance along the first to another along the last; nil for a path without length.
+    /// A drive over connected edges from one distance along the first to another along the last; nil for a path without
+    /// length.
     public init?(_ metric: Metric, edges: [EdgeIndex], from start: Double, to end: Double) {
         let graph = metric.turns.graph
         var coordinates: [Coordinate] = []
@@ -68,8 +69,9 @@ public struct Drive: Sendable {
 
     /// The vehicle at `rate` moments a second from standstill to standstill.
     ///
-    /// Speeds keep to the edges' speeds, slow down for bends and turns so that the lateral acceleration stays comfortable, and change no
-    /// faster than ``acceleration`` and ``deceleration``. There are none at a rate that is not a number above 0.
+    /// Speeds keep to the edges' speeds, slow down for bends and turns so that the lateral acceleration stays
+    /// comfortable, and change no faster than ``acceleration`` and ``deceleration``. There are none at a rate that is
+    /// not a number above 0.
     public func states(rate: Double) -> [DriveState] {
         guard rate > 0, rate.isFinite else { return [] }
         let profile = speedProfile()
@@ -84,9 +86,12 @@ public struct Drive: Sendable {
             let duration = length / mean
             while Double(sample) / rate <= time + duration {
                 let share = duration > 0 ? (Double(sample) / rate - time) / duration : 0
+                // Under constant acceleration the place is the integral of the speed; `mean` differs where it is the
+                // least.
+                let gain = (second.speed - first.speed) / (2 * mean)
                 states.append(
                     state(
-                        at: first.offset + length * share, time: Double(sample) / rate,
+                        at: first.offset + length * (share + gain * share * (share - 1)), time: Double(sample) / rate,
                         speed: first.speed + (second.speed - first.speed) * share))
                 sample += 1
             }

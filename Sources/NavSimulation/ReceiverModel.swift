@@ -25,7 +25,8 @@ public struct ReceiverModel: Sendable, Hashable {
     /// Spans of the drive without fixes, seconds since its start.
     public var outages: [ClosedRange<Double>]
 
-    /// The errors of an environment; magnitudes as in the recordings that the matcher is tested with (2-D p50 about 1.9 m open, 5 m urban).
+    /// The errors of an environment; magnitudes as in the recordings that the matcher is tested with (2-D p50 about 1.9
+    /// m open, 5 m urban).
     public init(_ environment: Environment, outages: [ClosedRange<Double>] = []) {
         switch environment {
         case .none: (wander, noise, speedNoise) = (0, 0, 0)

@@ -106,6 +106,20 @@ struct DrawnMapTests {
         #expect(circle.letters(of: try circle.route([start, goal])) == "ABA")
     }
 
+    @Test("a barrier bars the way and is where one turns round")
+    func barrier() throws {
+        let map = try ASCIIMap(
+            """
+            A---B---C
+            |       |
+            D-------E
+            """, ways: ["ABC": road, "AD": road, "CE": road, "DE": road], nodes: ["B": ["barrier": "bollard"]])
+        #expect(try map.route("AC") == "ADEC")
+        let start = Waypoint(try map.position(between: "A", "B", at: 0.8), bearing: .pi / 2)
+        let goal = Waypoint(try map.position(between: "A", "B", at: 0.2), bearing: 3 * .pi / 2)
+        #expect(map.letters(of: try map.route([start, goal])) == "ABA")
+    }
+
     @Test("private ground is not a way through, but can be reached and left")
     func privateGround() throws {
         let map = try ASCIIMap(

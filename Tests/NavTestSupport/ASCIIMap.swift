@@ -5,8 +5,9 @@ public import NavRouting
 
 /// A road map drawn with characters: the idea of Valhalla's gurka tests.
 ///
-/// Letters and digits are nodes, everything else is decoration; a column is ``gridMetres`` east of the one before, a line as far south.
-/// Roads are strings of nodes with OSM tags. The map goes through the real map builder, so that tests see what a vehicle would.
+/// Letters and digits are nodes, everything else is decoration; a column is ``gridMetres`` east of the one before, a
+/// line as far south. Roads are strings of nodes with OSM tags. The map goes through the real map builder, so that
+/// tests see what a vehicle would.
 ///
 ///     let map = try ASCIIMap("A---B---C", ways: ["ABC": ["highway": "primary"]])
 ///     #expect(try map.route("AC") == "ABC")

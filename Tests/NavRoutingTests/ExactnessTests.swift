@@ -1,0 +1,149 @@
+import NavGeo
+import NavMap
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+@Suite("The router is exact")
+struct ExactnessTests {
+    /// To repeat one: `RandomMap(seed:)` with the number in the failure's message.
+    @Test(
+        "on random towns its cost is plain Dijkstra's and its path may be driven",
+        arguments: 1...150 as ClosedRange<UInt64>)
+    func randomTowns(seed: UInt64) throws {
+        let map = try RandomMap(seed: seed)
+        try Self.compare(map.graph, pairs: 25, seed: seed, comment: "RandomMap(seed: \(seed))") { map.place(&$0) }
+    }
+
+    @Test("on random towns with a truck that avoids", arguments: 1...20 as ClosedRange<UInt64>)
+    func randomTownsWithTruck(seed: UInt64) throws {
+        let map = try RandomMap(seed: seed, size: 8)
+        let profile = VehicleProfile(kind: .truck, avoid: [.motorways, .unpaved])
+        try Self.compare(
+            map.graph, profile: profile, pairs: 15, seed: seed, comment: "RandomMap(seed: \(seed), size: 8)"
+        ) {
+            map.place(&$0)
+        }
+    }
+
+    @Test("on Helsinki")
+    func helsinki() throws {
+        let graph = try RealMap.helsinki.get().graph
+        try Self.compare(graph, pairs: 300, seed: 7, comment: "Helsinki") { Self.place(on: graph, &$0) }
+    }
+
+    @Test("on Andorra", .enabled(if: TestData.has("osm/andorra.osm.pbf"), "the shared data is absent"))
+    func andorra() throws {
+        let graph = try RealMap.andorra.get().graph
+        try Self.compare(graph, pairs: 120, seed: 8, comment: "Andorra") { Self.place(on: graph, &$0) }
+    }
+
+    @Test(
+        "through a stop or a pass-through point it is the best of all ways to", arguments: 1...60 as ClosedRange<UInt64>
+    )
+    func waypoints(seed: UInt64) throws {
+        let map = try RandomMap(seed: seed, size: 5)
+        let router = Router(graph: map.graph)
+        let plain = PlainDijkstra(router.metric)
+        let turning = UInt64(CostModel.uTurnDuration * 1_000)
+        var random = SeededRandom(seed: seed &+ 9_000)
+        for round in 0..<8 {
+            let isStop = round % 2 == 0
+            let waypoints = [
+                Waypoint(map.place(&random)), Waypoint(map.place(&random), isStop: isStop),
+                Waypoint(map.place(&random)),
+            ]
+            let ends = waypoints.map { Self.nearest($0, router) }
+            var best: UInt64?
+            for middle in ends[1] {
+                let there = ends[0].compactMap {
+                    plain.leastCost(from: ($0.edge, $0.offset), to: (middle.edge, middle.offset))
+                }
+                guard let there = there.min() else { continue }
+                for leaving in ends[1] {
+                    let turns = isStop && map.graph.opposite(middle.edge) == leaving.edge
+                    guard leaving.edge == middle.edge || turns else { continue }
+                    let onward = ends[2].compactMap {
+                        plain.leastCost(from: (leaving.edge, leaving.offset), to: ($0.edge, $0.offset))
+                    }
+                    guard let onward = onward.min() else { continue }
+                    best = min(best ?? .max, there + onward + (turns ? turning : 0))
+                }
+            }
+            guard let best else { continue }
+            let comment: Comment = "RandomMap(seed: \(seed), size: 5), round \(round)"
+            guard
+                case .found(let route) = router.route(RouteRequest(waypoints: waypoints), workspace: SearchWorkspace())
+            else {
+                Issue.record("\(comment): no route, plain Dijkstra \(best)")
+                continue
+            }
+            #expect(route.cost == best, comment)
+            #expect(route.legs.count == (isStop ? 2 : 1), comment)
+            RouteInvariants.check(route, map.graph, comment)
+        }
+    }
+
+    /// A place some metres beside a random road.
+    static func place(on graph: RoadGraph, _ random: inout SeededRandom) -> Coordinate {
+        let edge = EdgeIndex(Int(random.next() % UInt64(graph.edgeCount)))
+        let offset = random.uniform() * Double(graph.edgeLengths[edge.index])
+        return Geodesy.destination(
+            from: graph.position(at: offset, of: edge).coordinate, bearing: random.uniform() * 6, distance: 3)
+    }
+
+    private static func compare(
+        _ graph: RoadGraph, profile: VehicleProfile = VehicleProfile(), pairs: Int, seed: UInt64, comment: Comment,
+        place: (inout SeededRandom) -> Coordinate
+    ) throws {
+        let router = Router(graph: graph, model: CostModel(profile: profile))
+        let plain = PlainDijkstra(router.metric)
+        let workspace = SearchWorkspace()
+        var random = SeededRandom(seed: seed &+ 1_000)
+        var found = 0
+        for _ in 0..<pairs {
+            let waypoints = [Waypoint(place(&random)), Waypoint(place(&random))]
+            let request = RouteRequest(waypoints: waypoints)
+            let outcome = router.route(request, workspace: workspace)
+            let ends = waypoints.map { nearest($0, router) }
+            var best: UInt64?
+            for origin in ends[0] {
+                for goal in ends[1] {
+                    let cost = plain.leastCost(from: (origin.edge, origin.offset), to: (goal.edge, goal.offset))
+                    if let cost { best = min(best ?? .max, cost) }
+                }
+            }
+            guard let best else {
+                // The nearest roads are not connected; the router may have found others.
+                #expect(outcome != .offRoad(waypoint: 0), comment)
+                continue
+            }
+            guard case .found(let route) = outcome else {
+                Issue.record("\(comment): \(outcome) for \(waypoints), plain Dijkstra \(best)")
+                continue
+            }
+            found += 1
+            #expect(route.cost == best, comment)
+            let path = try route.edges.map { try #require(graph.edge($0.key), comment) }
+            #expect(plain.isDrivable(path), comment)
+            #expect(
+                plain.cost(path, from: route.edges[0].startOffset, to: route.edges[path.count - 1].endOffset) == best,
+                comment)
+            RouteInvariants.check(route, graph, comment)
+            #expect(router.route(request, workspace: SearchWorkspace()) == outcome, comment)
+        }
+        #expect(found > pairs / 8, comment)
+    }
+
+    /// The places that a waypoint stands for: the nearest road, or the roads that meet at the nearest point.
+    private static func nearest(_ waypoint: Waypoint, _ router: Router) -> [EdgeProjection] {
+        let graph = router.metric.turns.graph
+        let hits = graph.edges(near: waypoint.coordinate, radius: 1_000).filter { router.metric.allows($0.edge) }
+        guard let first = hits.first else { return [] }
+        return hits.filter {
+            $0.edge == first.edge || graph.opposite(first.edge) == $0.edge
+                || ($0.distance - first.distance < 0.1 && Geodesy.distance($0.coordinate, first.coordinate) < 0.1)
+        }
+    }
+}

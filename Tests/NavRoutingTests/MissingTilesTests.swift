@@ -1,0 +1,163 @@
+import NavGeo
+import NavMap
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+private let road = ["highway": "residential"]
+private let oneway = ["highway": "residential", "oneway": "yes"]
+
+@Suite("Routes on some of the tiles")
+struct MissingTilesTests {
+    /// A road whose middle lies in another tile than its ends.
+    static func corner(_ tags: [String: String]) throws -> ASCIIMap {
+        try ASCIIMap(
+            """
+            B-------C
+
+
+            A       D
+            """, gridMetres: 50, placement: .localTileCorner, ways: ["AB": tags, "BC": tags, "CD": tags])
+    }
+
+    @Test("a gap in the middle is named, not taken for the end of the road", arguments: [road, oneway])
+    func gap(tags: [String: String]) throws {
+        let map = try Self.corner(tags)
+        for missing in ["B", "C"] as [Character] {
+            let tile = try map.tile(.local, at: missing)
+            let router = Router(graph: map.graph(without: [tile]))
+            let request = RouteRequest(waypoints: [
+                Waypoint(try map.position(between: "A", "B", at: 0.1)),
+                Waypoint(try map.position(between: "C", "D", at: 0.9)),
+            ])
+            let outcome = router.route(request, workspace: SearchWorkspace())
+            if missing == "B" || tags == road {
+                #expect(outcome == .tilesNeeded([tile]))
+            }
+        }
+        #expect(try map.route("AD") == "ABCD")
+    }
+
+    @Test("a one-way road into the loaded tiles is an open end for the search from the destination")
+    func arrivals() throws {
+        let map = try Self.corner(oneway)
+        // A's tile holds A→B, D's tile holds nothing that leads back: only its arrivals say that something comes from
+        // C.
+        let tile = try map.tile(.local, at: "B")
+        let graph = map.graph(without: [tile])
+        let node = try #require(graph.nodeOSMIDs.firstIndex(of: ASCIIMap.nodeID("C")))
+        #expect(graph.lacksArrivals(NodeIndex(node)) && !graph.lacksDepartures(NodeIndex(node)))
+        #expect(graph.missingTiles(at: NodeIndex(node)) == [tile])
+        #expect(map.graph.nodeOSMIDs.indices.allSatisfy { !map.graph.isIncomplete(NodeIndex($0)) })
+    }
+
+    @Test("where a layer is missing nobody turns round")
+    func noFalseDeadEnds() throws {
+        let map = try ASCIIMap(
+            """
+            A---B---C
+            """, ways: ["AB": road, "BC": ["highway": "primary"]])
+        let arterial = try map.tile(.arterial, at: "B")
+        let router = Router(graph: map.graph(without: [arterial]))
+        let request = RouteRequest(waypoints: [
+            Waypoint(try map.position(between: "A", "B", at: 0.8), bearing: .pi / 2),
+            Waypoint(try map.position(between: "A", "B", at: 0.2), bearing: 3 * .pi / 2),
+        ])
+        #expect(router.route(request, workspace: SearchWorkspace()) == .tilesNeeded([arterial]))
+    }
+
+    @Test("open ends that lie too far for a faster route do not matter")
+    func farEnds() throws {
+        let map = try ASCIIMap(
+            """
+            A-B-C--------------------------D
+            """, gridMetres: 100, placement: .localTileCorner, ways: ["AB": road, "BC": road, "CD": road])
+        let missing = try map.tile(.local, at: "D")
+        #expect(try map.tile(.local, at: "C") != missing)
+        let router = Router(graph: map.graph(without: [missing]))
+        let request = RouteRequest(waypoints: [
+            Waypoint(try map.coordinate("A")), Waypoint(try map.position(between: "B", "C")),
+        ])
+        guard case .found(let route) = router.route(request, workspace: SearchWorkspace()) else {
+            Issue.record("a route inside one tile needs its neighbour")
+            return
+        }
+        #expect(map.letters(of: route) == "ABC")
+    }
+
+    /// To repeat one: `RandomMap(seed:size:gridMetres:)` with the number in the failure's message.
+    @Test(
+        "with tiles missing the answer is that of all tiles, or which tiles to load",
+        arguments: 1...120 as ClosedRange<UInt64>)
+    func randomTowns(seed: UInt64) throws {
+        let map = try RandomMap(seed: seed, size: 7, gridMetres: 150)
+        try Self.compare(
+            map.tiles, map.graph, seed: seed, rounds: 40, comment: "RandomMap(seed: \(seed), size: 7, 150)"
+        ) {
+            map.place(&$0)
+        }
+    }
+
+    @Test("likewise on Andorra", .enabled(if: TestData.has("osm/andorra.osm.pbf"), "the shared data is absent"))
+    func andorra() throws {
+        let map = try RealMap.andorra.get()
+        try Self.compare(map.tiles, map.graph, seed: 3, rounds: 60, comment: "Andorra") {
+            ExactnessTests.place(on: map.graph, &$0)
+        }
+    }
+
+    private static func compare(
+        _ tiles: [RoadTile], _ graph: RoadGraph, seed: UInt64, rounds: Int, comment: Comment,
+        place: (inout SeededRandom) -> Coordinate
+    ) throws {
+        let all = Router(graph: graph)
+        var random = SeededRandom(seed: seed &+ 5_000)
+        for _ in 0..<rounds {
+            // A radius smaller than what is kept below: which roads a place may stand for is not what is asked here.
+            let request = RouteRequest(waypoints: [Waypoint(place(&random)), Waypoint(place(&random))], snapRadius: 60)
+            let full = all.route(request, workspace: SearchWorkspace())
+            guard case .found(let best) = full else { continue }
+            // What the places are put on stays: where to start is not a question of routes.
+            let kept = Set(
+                request.waypoints.flatMap { waypoint in
+                    graph.edges(near: waypoint.coordinate, radius: 250).compactMap { graph.key(of: $0.edge).tile }
+                })
+            let loaded = tiles.filter { kept.contains($0.id) || random.uniform() < 0.6 }
+            let partial = Router(graph: RoadGraph(tiles: loaded, mapVersion: graph.mapVersion))
+            switch partial.route(request, workspace: SearchWorkspace()) {
+            case .found(let route):
+                #expect(route.cost == best.cost, comment)
+                #expect(route.duration == best.duration || route.edges.map(\.key) != best.edges.map(\.key), comment)
+            case .tilesNeeded(let needed):
+                #expect(!needed.isEmpty && needed == needed.sorted(), comment)
+                #expect(Set(needed).isDisjoint(with: loaded.map(\.id)), comment)
+                #expect(Set(needed).isSubset(of: tiles.map(\.id)), comment)
+                try converges(request, best, tiles, loaded.map(\.id), graph.mapVersion, comment)
+            case let other:
+                Issue.record("\(comment): \(other) though all tiles give a route")
+            }
+        }
+    }
+
+    /// Loading what is asked for leads to the route in a few steps.
+    private static func converges(
+        _ request: RouteRequest, _ best: Route, _ tiles: [RoadTile], _ loaded: [RoadTileID], _ version: String,
+        _ comment: Comment
+    ) throws {
+        var loaded = Set(loaded)
+        for _ in 0...tiles.count {
+            let router = Router(graph: RoadGraph(tiles: tiles.filter { loaded.contains($0.id) }, mapVersion: version))
+            switch router.route(request, workspace: SearchWorkspace()) {
+            case .tilesNeeded(let needed): loaded.formUnion(needed)
+            case .found(let route):
+                #expect(route.cost == best.cost, comment)
+                return
+            case let other:
+                Issue.record("\(comment): \(other) after loading what was asked for")
+                return
+            }
+        }
+        Issue.record("\(comment): asks for tiles forever")
+    }
+}

@@ -1,0 +1,110 @@
+public import NavGeo
+public import NavMap
+import NavMapBuild
+public import NavRouting
+public import NavSimulation
+
+/// A random town on a crooked grid, the same for the same seed: two-way and one-way streets of all ranks, gaps, private
+/// ways, turning circles, signals, and turn restrictions at nodes and over several ways.
+public struct RandomMap: Sendable {
+    /// The tiles, by ascending id.
+    public let tiles: [RoadTile]
+    /// All tiles as one graph.
+    public let graph: RoadGraph
+    /// The bounds of the town.
+    public let bounds: BoundingBox
+
+    /// Draws a town of `size` × `size` crossings, around a corner of tiles in all layers unless told otherwise.
+    public init(seed: UInt64, size: Int = 6, gridMetres: Double = 120, centre: Coordinate = TestPlaces.everyTileCorner)
+        throws
+    {
+        var random = SeededRandom(seed: seed)
+        var data = OSMDataBuilder()
+        let frame = LocalFrame(origin: centre)
+        let middle = Double(size - 1) / 2
+        for row in 0..<size {
+            for column in 0..<size {
+                let point = LocalPoint(
+                    east: (Double(column) - middle + 0.3 * (random.uniform() - 0.5)) * gridMetres,
+                    north: (Double(row) - middle + 0.3 * (random.uniform() - 0.5)) * gridMetres)
+                var tags: [String: String] = [:]
+                if random.uniform() < 0.08 { tags["highway"] = "turning_circle" }
+                if random.uniform() < 0.1 { tags["highway"] = "traffic_signals" }
+                data.addNode(
+                    id: RandomMap.node(row, column, size), position: FixedCoordinate(frame.coordinate(of: point)),
+                    tags: tags)
+            }
+        }
+        let streets = RandomMap.addStreets(to: &data, size, &random)
+        RandomMap.addRestrictions(to: &data, streets, size, &random)
+        let built = try MapBuilder(MapBuilder.Options(jobs: 1)).build(data.build())
+        tiles = try built.tiles.map { try RoadTile(TileStorage(copying: $0.bytes), expected: $0.id) }
+        graph = RoadGraph(tiles: tiles, mapVersion: built.report.mapVersion)
+        bounds = built.report.bounds
+    }
+
+    /// A random place in the town.
+    public func place(_ random: inout SeededRandom) -> Coordinate {
+        Coordinate(
+            latitude: bounds.south + (bounds.north - bounds.south) * random.uniform(),
+            longitude: bounds.west + (bounds.east - bounds.west) * random.uniform())
+    }
+
+    private struct Street {
+        var id: Int64
+        var first: (row: Int, column: Int)
+        var second: (row: Int, column: Int)
+    }
+
+    private static func node(_ row: Int, _ column: Int, _ size: Int) -> Int64 { Int64(1 + row * size + column) }
+
+    private static func addStreets(to data: inout OSMDataBuilder, _ size: Int, _ random: inout SeededRandom) -> [Street]
+    {
+        let ranks = ["primary", "secondary", "residential", "residential", "living_street", "trunk"]
+        var streets: [Street] = []
+        for row in 0..<size {
+            for column in 0..<size {
+                for (toRow, toColumn) in [(row + 1, column), (row, column + 1)] where toRow < size && toColumn < size {
+                    guard random.uniform() < 0.85 else { continue }
+                    var tags = ["highway": ranks[Int(random.next() % UInt64(ranks.count))]]
+                    let kind = random.uniform()
+                    if kind < 0.15 { tags["oneway"] = "yes" } else if kind < 0.3 { tags["oneway"] = "-1" }
+                    if random.uniform() < 0.06 { tags["access"] = random.uniform() < 0.5 ? "private" : "destination" }
+                    let street = Street(
+                        id: Int64(1_000 + streets.count), first: (row, column), second: (toRow, toColumn))
+                    data.addWay(
+                        id: street.id, nodes: [node(row, column, size), node(toRow, toColumn, size)], tags: tags)
+                    streets.append(street)
+                }
+            }
+        }
+        return streets
+    }
+
+    private static func addRestrictions(
+        to data: inout OSMDataBuilder, _ streets: [Street], _ size: Int, _ random: inout SeededRandom
+    ) {
+        func touching(_ place: (row: Int, column: Int), but other: Int64) -> [Street] {
+            streets.filter { ($0.first == place || $0.second == place) && $0.id != other }
+        }
+        func pick(_ list: [Street]) -> Street? { list.isEmpty ? nil : list[Int(random.next() % UInt64(list.count))] }
+        for number in 0..<(size * size) {
+            guard let from = pick(streets) else { return }
+            let corner = random.uniform() < 0.5 ? from.first : from.second
+            guard let second = pick(touching(corner, but: from.id)) else { continue }
+            let kind = random.uniform() < 0.7 ? "no_left_turn" : "only_straight_on"
+            var members: [(kind: OSMData.Member.Kind, id: Int64, role: String)] = [(.way, from.id, "from")]
+            if random.uniform() < 0.5 {
+                members.append((.node, node(corner.row, corner.column, size), "via"))
+                members.append((.way, second.id, "to"))
+            } else {
+                let far = second.first == corner ? second.second : second.first
+                guard let third = pick(touching(far, but: second.id)) else { continue }
+                members.append((.way, second.id, "via"))
+                members.append((.way, third.id, "to"))
+            }
+            data.addRelation(
+                id: Int64(number + 1), members: members, tags: ["type": "restriction", "restriction": kind])
+        }
+    }
+}
