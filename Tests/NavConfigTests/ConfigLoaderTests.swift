@@ -20,12 +20,15 @@ private struct Sample: NodeConfiguration, Equatable {
 
 @Suite struct ConfigLoaderTests {
     private func file(_ text: String) throws -> String {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("navbus-config-\(UUID().uuidString).yaml").path
+        let folder = FileManager.default.temporaryDirectory
+        let path = folder.appendingPathComponent("navbus-config-\(UUID().uuidString).yaml").path
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         return path
     }
 
-    private func failure(_ file: String? = nil, _ overrides: [String] = [], _ environment: [String: String] = [:]) -> String? {
+    private func failure(
+        _ file: String? = nil, _ overrides: [String] = [], _ environment: [String: String] = [:]
+    ) -> String? {
         do {
             _ = try ConfigLoader.load(Sample.self, file: file, environment: environment, overrides: overrides)
             return nil
