@@ -36,13 +36,13 @@ extension RoadTile {
         }
     }
 
-    /// Whether the edge that an edge calls its opposite is that: it calls it the same and runs along the same line.
+    /// Whether the edge that an edge calls its opposite may be that: another one that calls it the same, with as many
+    /// points. A line that both share is driven once each way.
     private func isOpposite(_ edge: EdgeRecord, _ index: Int) -> Bool {
-        guard Int(edge.opposite) < edges.count else { return false }
+        guard Int(edge.opposite) < edges.count, Int(edge.opposite) != index else { return false }
         let other = edges[Int(edge.opposite)]
-        return Int(other.opposite) == index && other.shapeStart == edge.shapeStart
-            && other.shapeCount == edge.shapeCount
-            && (other.flags ^ edge.flags) & EdgeRecord.reversedShape != 0
+        return Int(other.opposite) == index && other.shapeCount == edge.shapeCount
+            && (other.shapeStart != edge.shapeStart || (other.flags ^ edge.flags) & EdgeRecord.reversedShape != 0)
     }
 
     private func checkAttributes() throws(TileError) {
