@@ -101,7 +101,7 @@ import Testing
         let fits = String(repeating: "x\n", count: Rules.maximumLines)
         #expect(Rules.fileLength([file(fits)]).isEmpty)
         #expect(Rules.fileLength([file(fits + "x\n")]).count == 1)
-        #expect(Rules.fileLength([file(fits + fits, "Sources/CNavProto/navbus.pb-c.c")]).isEmpty)
+        #expect(Rules.fileLength([file(fits + fits, "Sources/CNavProto/generated/navbus.pb-c.c")]).isEmpty)
         #expect(Rules.fileLength([file(fits + fits, "Tests/Fixtures/drive.csv")]).isEmpty)
     }
 
