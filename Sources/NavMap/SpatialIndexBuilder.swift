@@ -21,9 +21,9 @@ struct SpatialIndexBuilder {
                     let point = content.shapePoints[position].position
                     box.extend(point.latitudeE7, point.longitudeE7)
                 }
-                let key = hilbertKey(
-                    x: UInt32(bitPattern: box.west / 2 + box.east / 2) ^ 0x8000_0000,
-                    y: UInt32(bitPattern: box.south / 2 + box.north / 2) ^ 0x8000_0000)
+                let key = HilbertCurve.index(
+                    of: FixedCoordinate(
+                        latitudeE7: box.south / 2 + box.north / 2, longitudeE7: box.west / 2 + box.east / 2))
                 pieces.append(
                     (
                         IndexItemRecord(
@@ -47,26 +47,4 @@ struct SpatialIndexBuilder {
         }
         return (pieces.map(\.item), boxes)
     }
-}
-
-/// The position of a point along the 32-bit Hilbert curve (Hamilton's bitwise form of Hilbert's construction).
-package func hilbertKey(x: UInt32, y: UInt32) -> UInt64 {
-    var x = x
-    var y = y
-    var key: UInt64 = 0
-    var side: UInt32 = 1 << 31
-    while side > 0 {
-        let right: UInt32 = x & side != 0 ? 1 : 0
-        let upper: UInt32 = y & side != 0 ? 1 : 0
-        key = key << 2 | UInt64((3 &* right) ^ upper)
-        if upper == 0 {
-            if right == 1 {
-                x = ~x
-                y = ~y
-            }
-            swap(&x, &y)
-        }
-        side >>= 1
-    }
-    return key
 }

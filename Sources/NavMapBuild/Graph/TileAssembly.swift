@@ -66,7 +66,7 @@ struct TileAssembly: Sendable {
         places.reserveCapacity(network.nodes.count)
         for (node, index) in network.nodes.enumerated() {
             let position = data.position(index)
-            let curve = Hilbert.index(position)
+            let curve = HilbertCurve.index(of: position)
             for layer in RoadLayer.allCases where layerMasks[node] & 1 << layer.rawValue != 0 {
                 let tile = RoadTileID(layer: layer, containing: position.coordinate).rawValue
                 nodeTiles[Int(layer.rawValue)][node] = tile

@@ -1,10 +1,9 @@
-internal import NavGeo
-
-/// The order of nodes in a tile.
-enum Hilbert {
-    /// The place of a position on a Hilbert curve over the whole world, about 1 cm fine: what is near on the curve is
-    /// near on the ground.
-    static func index(_ position: FixedCoordinate) -> UInt64 {
+/// An order of places in which neighbours are near: a Hilbert curve over the whole world, a centimetre fine.
+public enum HilbertCurve {
+    /// The place of a position along the curve: what is near on the curve is near on the ground.
+    ///
+    /// Hamilton's bitwise form of Hilbert's construction over the two 32-bit coordinates.
+    public static func index(of position: FixedCoordinate) -> UInt64 {
         var x = UInt32(bitPattern: position.longitudeE7) ^ 0x8000_0000
         var y = UInt32(bitPattern: position.latitudeE7) ^ 0x8000_0000
         var index: UInt64 = 0
