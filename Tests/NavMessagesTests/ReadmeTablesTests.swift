@@ -1,0 +1,50 @@
+import Foundation
+import NavMessages
+import Testing
+
+/// The README's tables of topics and services are those of the catalogue; `NAVBUS_REWRITE=1` writes them anew.
+@Suite("Tables of the README")
+struct ReadmeTablesTests {
+    static let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("README.md")
+
+    static let tables = [
+        ("topics", TopicCatalogue.markdownTable()), ("services", ServiceCatalogue.markdownTable()),
+    ]
+
+    @Test("they equal the catalogue")
+    func equalTheCatalogue() throws {
+        var text = try String(contentsOf: Self.readme, encoding: .utf8)
+        if ProcessInfo.processInfo.environment["NAVBUS_REWRITE"] == "1" {
+            for (name, table) in Self.tables {
+                text.replaceSubrange(try Self.place(of: name, in: text), with: table)
+            }
+            try text.write(to: Self.readme, atomically: true, encoding: .utf8)
+        }
+        for (name, table) in Self.tables {
+            #expect(
+                text[try Self.place(of: name, in: text)] == table,
+                "the table of \(name) is out of date: run this test with NAVBUS_REWRITE=1")
+        }
+    }
+
+    @Test("a table is found between its markers, and nowhere else")
+    func places() throws {
+        let text = "a\n<!-- topics -->\n| x |\n<!-- /topics -->\nb\n"
+        #expect(text[try Self.place(of: "topics", in: text)] == "| x |\n")
+        #expect(throws: Failure.self) { try Self.place(of: "services", in: text) }
+        #expect(throws: Failure.self) { try Self.place(of: "topics", in: text + text) }
+    }
+
+    struct Failure: Error, CustomStringConvertible { let description: String }
+
+    /// Where the table stands: the lines between `<!-- name -->` and `<!-- /name -->`.
+    static func place(of name: String, in text: String) throws -> Range<String.Index> {
+        let (open, close) = ("<!-- \(name) -->\n", "<!-- /\(name) -->\n")
+        let (starts, ends) = (text.ranges(of: open), text.ranges(of: close))
+        guard starts.count == 1, ends.count == 1, starts[0].upperBound <= ends[0].lowerBound else {
+            throw Failure(description: "the README must have \(open.dropLast()) and \(close.dropLast()) once each")
+        }
+        return starts[0].upperBound..<ends[0].lowerBound
+    }
+}
