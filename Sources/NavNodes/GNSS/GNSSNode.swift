@@ -57,19 +57,20 @@ public final class GNSSNode {
     private func keepReading<Parser: StreamParser>(
         _ stop: StopSignal, _ parser: Parser, name: String, open: () throws(NodeError) -> ByteStream
     ) throws(NodeError) {
-        var pause = 1.0
+        let shortest = min(1, configuration.retryMaximum)
+        var pause = shortest
         while !stop.isStopped {
+            let before = published
             do throws(NodeError) {
                 let stream = try open()
                 log.info("reading \(name)")
-                let before = published
                 problem = nil
                 try read(stream, parser, stop, name)
-                if published > before { pause = 1 }
             } catch {
                 if problem != error.description { log.warning("\(error); trying again") }
                 problem = error.description
             }
+            if published > before { pause = shortest }
             try rest(pause, stop)
             pause = min(pause * 2, configuration.retryMaximum)
         }
@@ -112,7 +113,7 @@ public final class GNSSNode {
             let first = trace.fixes.lazy.compactMap(\.stampNs).first ?? 0
             for fix in trace.fixes {
                 guard !stop.isStopped else { return }
-                let due = begin + Int64(clamping: Int(Double((fix.stampNs ?? first) - first) / configuration.rate))
+                let due = begin + Pace.nanoseconds(from: first, to: fix.stampNs ?? first, rate: configuration.rate)
                 while !stop.isStopped, MonotonicClock.now() < due {
                     try serve(.nanoseconds(min(due - MonotonicClock.now(), 100_000_000)))
                 }
