@@ -111,7 +111,8 @@ let package = Package(
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTestSupport"]),
         tests("NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavTestSupport"]),
         tests("NavMatchingTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavTestSupport"]),
-        tests("NavSimulationTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
+        tests(
+            "NavSimulationTests", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
         tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
         tests(
             "NavNavigatorTests",
@@ -122,7 +123,13 @@ let package = Package(
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
         tests("NavConfigTests", ["NavConfig"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe"]),
-        tests("NavNodesTests", ["NavNodes", "NavBus", "NavMessages", "NavGeo", "NavNavigator", "NavTestSupport"]),
+        tests(
+            "NavNodesTests",
+            [
+                "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavMapBuild",
+                "NavRouting",
+                "NavMatching", "NavNavigator", "NavSimulation", logging,
+            ]),
         tests("TidyTests", []),
         tests("EndToEndTests", []),
     ],
