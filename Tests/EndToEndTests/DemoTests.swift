@@ -10,7 +10,7 @@ struct DemoTests {
                 "navbus",
                 [
                     "launch", Project.root + "/launch/demo.yaml", "work:=\(box.path)", "destination:=\(Town.to)",
-                    "rate:=40",
+                    "rate:=25",
                 ])
             #expect(launch.status == 0, "\(launch.errors)\n\(launch.output)")
             expectInOrder(

@@ -102,7 +102,7 @@ struct ReadmeTests {
             """
         #expect(
             Self.blocks(of: text) == [
-                Block(number: 2, lines: ["one two three", "four"]), Block(number: 14, lines: ["five"]),
+                Block(number: 2, lines: ["one two three", "four"]), Block(number: 15, lines: ["five"]),
             ])
     }
 }

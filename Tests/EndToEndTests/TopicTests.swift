@@ -36,7 +36,7 @@ struct TopicTests {
             let hz = try await box.succeed("navbus", ["topic", "hz", "/gnss/fix", "--duration", "5.5"])
             let rates = hz.outputLines.compactMap { Double($0.split(separator: " ")[0]) }.sorted()
             #expect(rates.count >= 3)
-            #expect((7...13).contains(rates[rates.count / 2]), "\(hz.output)")
+            #expect((5...20).contains(rates[rates.count / 2]), "\(hz.output)")
 
             for program in [player, node] {
                 program.send(SIGTERM)

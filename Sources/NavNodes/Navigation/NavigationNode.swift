@@ -60,6 +60,9 @@ public final class NavigationNode {
         publishHealthWhenDue()
     }
 
+    /// Whether a route is being looked for.
+    package var isRouting: Bool { worker.isBusy }
+
     /// Ends the search for routes; the node is of no use after it.
     package func finish() { worker.stop() }
 
