@@ -31,7 +31,7 @@ public final class GNSSNode {
         switch source {
         case .gpsd(let host, let port):
             try keepReading(stop, GPSDParser(), name: "gpsd at \(host):\(port)") { () throws(NodeError) in
-                let stream = try ByteStream.connect(host: host, port: port, timeout: 5)
+                let stream = try ByteStream.connect(host: host, port: port, timeout: 5) { !stop.isStopped }
                 try stream.send(GPSDParser.handshake)
                 return stream
             }
@@ -67,7 +67,7 @@ public final class GNSSNode {
                 problem = nil
                 try read(stream, parser, stop, name)
             } catch {
-                if problem != error.description { log.warning("\(error); trying again") }
+                if problem != error.description, !stop.isStopped { log.warning("\(error); trying again") }
                 problem = error.description
             }
             if published > before { pause = shortest }
