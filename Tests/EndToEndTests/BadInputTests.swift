@@ -325,6 +325,9 @@ struct BadInputTests {
         Mistake(call: "bag plya x", status: 2, says: ["'plya'", "'play'", "navbus bag --help"]),
         Mistake(call: "whatever", status: 2, says: ["'whatever'", "navbus --help"]),
         Mistake(call: "route --tils x", status: 2, says: ["--til", "navbus route --help"]),
+        Mistake(
+            call: "route --tiles x --from 1,1 --to 2,2 --format xml", status: 2,
+            says: ["'xml'", "'json', 'geojson' or 'osrm'; see 'navbus route --help'"]),
         Mistake(call: "bag info", status: 2, says: ["<bag>", "navbus bag info --help"]),
         Mistake(call: "topic echo fix", status: 2, says: ["'fix'", "'/'"]),
         Mistake(call: "topic echo /no --timeout 0.2", status: 1, says: ["/no", "navbus topic list"]),

@@ -57,8 +57,10 @@ extension ParsableCommand {
             }
         }
         if let unknown = unknownCommand() { problem = unknown }
-        let text = problem + meaning
-        return "\(text.hasSuffix(".") ? String(text.dropLast()) : text); see '\(help)'"
+        // A problem of whole sentences has already said what it takes.
+        let text = problem.hasSuffix(".") || problem.hasSuffix("?") ? problem : problem + meaning
+        return text.hasSuffix("?")
+            ? "\(text) See '\(help)'" : "\(text.hasSuffix(".") ? String(text.dropLast()) : text); see '\(help)'"
     }
 
     /// What is wrong when a word stands where a command should; nil when every command is known.
