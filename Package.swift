@@ -124,7 +124,12 @@ let package = Package(
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
         tests("NavConfigTests", ["NavConfig"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe"]),
-        tests("NavNodesTests", ["NavNodes", "NavBus", "NavMessages", "NavGeo", "NavNavigator", "NavTestSupport"]),
+        tests(
+            "NavNodesTests",
+            [
+                "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavMapBuild",
+                "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", logging,
+            ]),
         tests("TidyTests", []),
         tests("EndToEndTests", []),
     ],

@@ -89,7 +89,26 @@ public enum ConfigLoader {
         }
     }
 
+    /// A value as YAML: as it is where it can only be read as that text, else in double quotes.
     private static func quoted(_ text: String) -> String {
-        text.isEmpty || text.contains(where: { ":#,[]{}\"'".contains($0) }) ? "\"\(text)\"" : text
+        let isPlain = !text.isEmpty && text.utf8.allSatisfy(isPlainByte) && text.utf8.first != UInt8(ascii: "-")
+        if isPlain || Double(text) != nil { return text }
+        let escaped = text.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\"", "\\": "\\\(scalar)"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7f: "\\x" + String(format: "%02x", scalar.value)
+            default: String(scalar)
+            }
+        }
+        return "\"\(escaped.joined())\""
+    }
+
+    private static func isPlainByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "_-./".utf8.contains(byte)
+        }
     }
 }

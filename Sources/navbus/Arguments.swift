@@ -1,4 +1,5 @@
 public import ArgumentParser
+import Glibc
 public import NavGeo
 public import NavRouting
 public import NavSimulation
@@ -12,6 +13,13 @@ extension Coordinate: ExpressibleByArgument {
 extension VehicleProfile.Kind: ExpressibleByArgument {}
 
 extension ReceiverModel.Environment: ExpressibleByArgument {}
+
+/// Whether two paths lead to one file that exists.
+func isSameFile(_ left: String, _ right: String) -> Bool {
+    var (first, second) = (stat(), stat())
+    guard stat(left, &first) == 0, stat(right, &second) == 0 else { return false }
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+}
 
 /// The vehicle, as options.
 struct VehicleOptions: ParsableArguments {

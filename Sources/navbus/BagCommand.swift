@@ -55,7 +55,7 @@ struct BagPlay: ParsableCommand {
     @OptionGroup var node: BusOptions
 
     func validate() throws {
-        guard rate > 0, rate.isFinite else { throw ValidationError("--rate must be above 0") }
+        guard BagPlayer.rates.contains(rate) else { throw ValidationError("--rate must be from 0.001 to 1000000") }
         guard start >= 0, start <= 1e9, end.map({ $0 >= start && $0 <= 1e9 }) ?? true else {
             throw ValidationError("--start and --end must be seconds, the end not before the start")
         }

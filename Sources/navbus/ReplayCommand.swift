@@ -18,13 +18,16 @@ struct ReplayCommand: ParsableCommand {
     @Option(help: "Directory of road tiles.") var tiles: String
     @Option(help: "Configuration file of the navigation node.") var config: String?
     @Option(help: "Configuration key, KEY=VALUE; may be given several times.") var set: [String] = []
-    @Option(help: "Where to guide to, LAT,LON in degrees.") var to: NavGeo.Coordinate?
+    @Option(parsing: .unconditional, help: "Where to guide to, LAT,LON in degrees.") var to: NavGeo.Coordinate?
     @Option(help: "The bag to write (.mcap).") var out: String
     @Flag(help: "Print the summary as JSON.") var json = false
 
     func run() throws {
         var configuration = try ConfigLoader.load(NavigationConfiguration.self, file: config, overrides: set)
         if let to { configuration.destination = to }
+        guard !isSameFile(input, out) else {
+            throw NodeError(.usage, "'\(out)' is the input, which would be lost: name another file with --out")
+        }
         let graph = try TilesetDirectory(path: tiles).loadGraph()
         let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
         let fixes = try TraceInput(path: input).fixes
@@ -37,7 +40,7 @@ struct ReplayCommand: ParsableCommand {
             }
             try log.close()
         } catch {
-            throw NodeError(.system, "cannot write '\(out)': \(error)")
+            throw NodeError(.system, "cannot write the replay: \(error)")
         }
         bar.finish()
         if json {

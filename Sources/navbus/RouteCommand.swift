@@ -17,10 +17,13 @@ struct RouteCommand: ParsableCommand {
     enum Format: String, ExpressibleByArgument, CaseIterable { case json, geojson, osrm }
 
     @Option(help: "Directory of road tiles.") var tiles: String
-    @Option(help: "Start, LAT,LON in degrees.") var from: Coordinate?
-    @Option(help: "Destination, LAT,LON in degrees.") var to: Coordinate?
-    @Option(help: "Stop on the way, LAT,LON in degrees; may be given several times.") var via: [Coordinate] = []
-    @Option(help: "Direction of travel at the start, degrees clockwise from north.") var heading: Double?
+    @Option(parsing: .unconditional, help: "Start, LAT,LON in degrees.") var from: Coordinate?
+    @Option(parsing: .unconditional, help: "Destination, LAT,LON in degrees.") var to: Coordinate?
+    @Option(
+        parsing: .unconditionalSingleValue, help: "Stop on the way, LAT,LON in degrees; may be given several times.")
+    var via: [Coordinate] = []
+    @Option(parsing: .unconditional, help: "Direction of travel at the start, degrees clockwise from north.")
+    var heading: Double?
     @OptionGroup var vehicle: VehicleOptions
     @Option(help: "json, geojson or osrm.") var format = Format.json
     @Option(help: "A CSV file of pairs to route, one a line.") var batch: String?

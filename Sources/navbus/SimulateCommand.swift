@@ -22,9 +22,11 @@ struct SimulateCommand: ParsableCommand {
         commandName: "simulate", abstract: "Drive a route with the errors of a receiver, into a bag.")
 
     @Option(help: "Directory of road tiles.") var tiles: String
-    @Option(help: "Start, LAT,LON in degrees.") var from: Coordinate
-    @Option(help: "Destination, LAT,LON in degrees.") var to: Coordinate
-    @Option(help: "Stop on the way, LAT,LON in degrees; may be given several times.") var via: [Coordinate] = []
+    @Option(parsing: .unconditional, help: "Start, LAT,LON in degrees.") var from: Coordinate
+    @Option(parsing: .unconditional, help: "Destination, LAT,LON in degrees.") var to: Coordinate
+    @Option(
+        parsing: .unconditionalSingleValue, help: "Stop on the way, LAT,LON in degrees; may be given several times.")
+    var via: [Coordinate] = []
     @Option(help: "Take a wrong turn at the first opportunity after so many metres.") var deviateAt: Double?
     @Option(help: "The receiver's surroundings: urban, open or none (no errors).") var noise = ReceiverModel.Environment
         .open
@@ -32,13 +34,13 @@ struct SimulateCommand: ParsableCommand {
         [Span] = []
     @Option(help: "Fixes a second.") var rate = 1.0
     @Option(help: "Chooses the errors; equal seeds give equal drives.") var seed: UInt64 = 1
-    @Option(help: "When the drive starts, seconds since 1970.") var start = 1_767_258_000.0
+    @Option(parsing: .unconditional, help: "When the drive starts, seconds since 1970.") var start = 1_767_258_000.0
     @OptionGroup var vehicle: VehicleOptions
     @Option(help: "The bag to write (.mcap).") var out: String
     @Flag(help: "Print the report as JSON.") var json = false
 
     func validate() throws {
-        guard rate > 0, rate <= 1_000 else { throw ValidationError("--rate must be above 0 and at most 1000") }
+        guard rate >= 0.001, rate <= 1_000 else { throw ValidationError("--rate must be from 0.001 to 1000") }
         if let deviateAt, !(deviateAt >= 0) { throw ValidationError("--deviate-at must be metres, at least 0") }
         guard Timestamp(seconds: start) != nil else { throw ValidationError("--start must be seconds since 1970") }
     }

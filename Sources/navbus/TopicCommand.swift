@@ -96,6 +96,11 @@ struct TopicEcho: ParsableCommand {
     @Option(help: "End after so many messages.") var count: Int?
     @Option(help: "End with exit 1 when nothing has come for so many seconds.") var timeout: Double?
 
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+        if let timeout, !(timeout >= 0) { throw ValidationError("--timeout must be seconds, at least 0") }
+    }
+
     func run() throws {
         let listener = try Listener(topic, qos: .keepLast(1_000))
         var seen = 0
@@ -131,6 +136,10 @@ struct TopicHz: ParsableCommand {
 
     @Argument(help: "The topic.") var topic: String
     @Option(help: "End after so many seconds.") var duration: Double?
+
+    func validate() throws {
+        if let duration, !(duration >= 0) { throw ValidationError("--duration must be seconds, at least 0") }
+    }
 
     func run() throws {
         let listener = try Listener(topic, qos: .keepLast(10_000))

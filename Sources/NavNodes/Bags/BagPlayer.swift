@@ -6,7 +6,7 @@ import NavMessages
 public final class BagPlayer {
     /// How a bag is played.
     public struct Options: Sendable {
-        /// Times as fast as it was recorded, above 0.
+        /// Times as fast as it was recorded, in ``rates``.
         public var rate = 1.0
         /// Seconds from the bag's start at which playing starts.
         public var start = 0.0
@@ -36,6 +36,9 @@ public final class BagPlayer {
         var latched: Bool
     }
 
+    /// How much slower or faster than it was recorded a bag can be played.
+    public static let rates = 0.001...1_000_000.0
+
     private let bus: any Bus
     private let reader: BagReader
     private let options: Options
@@ -50,7 +53,9 @@ public final class BagPlayer {
 
     /// Opens a bag and announces its topics.
     public init(_ bus: any Bus, path: String, options: Options, log: NodeLog) throws(NodeError) {
-        guard options.rate > 0, options.rate.isFinite else { throw NodeError(.usage, "the rate must be above 0") }
+        guard BagPlayer.rates.contains(options.rate) else {
+            throw NodeError(.usage, "a bag is played at 0.001 to 1000000 times its pace, not at \(options.rate)")
+        }
         self.bus = bus
         self.options = options
         self.log = log
@@ -65,6 +70,9 @@ public final class BagPlayer {
         }
         guard !tracks.isEmpty else {
             let topics = reader.index.channels.map(\.topic).sorted().joined(separator: ", ")
+            guard !topics.isEmpty else {
+                throw NodeError(.invalid, "'\(path)' holds no message that can be read: record it again")
+            }
             throw NodeError(.usage, "no topic of '\(path)' is to be played; it holds: \(topics)")
         }
         if options.clock { clockPublication = try advertise("/clock", "navbus.v1.Clock", fallback: .latest) }
@@ -99,7 +107,7 @@ public final class BagPlayer {
             try awaitSubscribers(stop)
             repeat { try playOnce(stop, report) } while options.loop && !stop.isStopped
             report(self)
-            let end = deadline(MonotonicClock.now(), after: options.linger * 1e9)
+            let end = MonotonicClock.now() + Int64(options.linger * 1e9)
             while MonotonicClock.now() < end, !stop.isStopped { _ = try bus.poll(timeout: .milliseconds(50)) }
         } catch let error as BagError {
             throw NodeError(.invalid, error.description)
@@ -111,14 +119,14 @@ public final class BagPlayer {
     }
 
     private func awaitSubscribers(_ stop: StopSignal) throws(BusError) {
-        let giveUp = deadline(MonotonicClock.now(), after: options.wait * 1e9)
+        let deadline = MonotonicClock.now() + Int64(options.wait * 1e9)
         while !stop.isStopped {
             var missing: [String] = []
             for track in tracks.values where try bus.subscriberCount(of: track.publication) < options.subscribers {
                 missing.append(track.publication.topic)
             }
             if missing.isEmpty { return }
-            if MonotonicClock.now() >= giveUp {
+            if MonotonicClock.now() >= deadline {
                 log.warning(
                     "fewer than \(options.subscribers) subscribers after \(options.wait) s: "
                         + missing.sorted().joined(separator: ", "))
@@ -130,8 +138,8 @@ public final class BagPlayer {
 
     private func playOnce(_ stop: StopSignal, _ report: (BagPlayer) -> Void) throws {
         let first = reader.index.timeRange?.lowerBound ?? 0
-        let start = first &+ UInt64(deadline(0, after: options.start * 1e9))
-        let query = BagQuery(start: start, end: options.end.map { first &+ UInt64(deadline(0, after: $0 * 1e9)) })
+        let start = Pace.moment(options.start, after: first)
+        let query = BagQuery(start: start, end: options.end.map { Pace.moment($0, after: first) })
         var cursor = reader.messages(query)
         let begin = MonotonicClock.now()
         var nextClock: UInt64 = start
@@ -141,7 +149,7 @@ public final class BagPlayer {
             while nextClock < message.logTime, options.clock {
                 try waitUntil(nextClock, start, begin, stop)
                 try publishClock(nextClock)
-                nextClock = min(message.logTime, nextClock &+ UInt64(max(deadline(0, after: options.rate * 1e7), 1)))
+                nextClock += min(message.logTime - nextClock, UInt64(options.rate * 1e7))
             }
             try waitUntil(message.logTime, start, begin, stop)
             guard !stop.isStopped else { return }
@@ -168,7 +176,7 @@ public final class BagPlayer {
 
     /// Waits for a message's moment; the bus is served meanwhile.
     private func waitUntil(_ time: UInt64, _ start: UInt64, _ begin: Int64, _ stop: StopSignal) throws(BusError) {
-        let due = deadline(begin, after: Double(time - min(start, time)) / options.rate)
+        let due = begin + Pace.nanoseconds(from: Int64(clamping: start), to: Int64(clamping: time), rate: options.rate)
         while !stop.isStopped {
             let remaining = due - MonotonicClock.now()
             guard remaining > 0 else { return }

@@ -1,3 +1,4 @@
+import Glibc
 import NavBag
 public import NavBus
 import NavMessages
@@ -41,7 +42,8 @@ public final class BagRecorder {
         do throws(BagError) {
             log = MessageLog(try BagWriter(path: path, overwrite: options.overwrite))
         } catch {
-            throw NodeError(.system, "cannot record: \(error)")
+            let isThere = error.code == .io && !options.overwrite && access(path, F_OK) == 0
+            throw NodeError(.system, "cannot record: \(error)\(isThere ? "; --overwrite replaces it" : "")")
         }
         do throws(BusError) {
             subscription = try bus.subscribe(

@@ -47,10 +47,11 @@ extension NavMessages.GnssFix {
             from: origin, to: frame.coordinate(of: LocalPoint(east: east * 1e-3, north: north * 1e-3)))
     }
 
-    /// The message of a core's fix.
+    /// The message of a core's fix; a fix without a position gives a message without one.
     public init(_ fix: Fix) {
+        let position = fix.coordinate.isValid ? fix.coordinate : nil
         self.init(
-            latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, altitude: fix.altitude,
+            latitude: position?.latitude, longitude: position?.longitude, altitude: fix.altitude,
             timestamp: NavMessages.Timestamp(nanoseconds: fix.stamp.nanoseconds),
             heading: fix.heading, speed: fix.speed, course: fix.course, fixType: NavMessages.FixType(fix.type),
             hdop: fix.hdop, horizontalAccuracyM: fix.horizontalSigma)

@@ -16,8 +16,10 @@ final class ByteStream {
 
     deinit { close(descriptor) }
 
-    /// Connects to a TCP server, waiting at most `timeout` seconds for each of its addresses.
-    static func connect(host: String, port: Int, timeout: Double) throws(NodeError) -> ByteStream {
+    /// Connects to a TCP server, waiting at most `timeout` seconds for each of its addresses, and no longer than `isWanted`.
+    static func connect(
+        host: String, port: Int, timeout: Double, while isWanted: () -> Bool
+    ) throws(NodeError) -> ByteStream {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
@@ -34,7 +36,7 @@ final class ByteStream {
             if candidate >= 0 {
                 let stream = ByteStream(candidate)
                 if Glibc.connect(candidate, address.ai_addr, address.ai_addrlen) == 0 { return stream }
-                if errno == EINPROGRESS, stream.isConnected(within: timeout) { return stream }
+                if errno == EINPROGRESS, stream.isConnected(within: timeout, while: isWanted) { return stream }
                 reason = String(cString: strerror(errno))
             } else {
                 reason = String(cString: strerror(errno))
@@ -100,10 +102,13 @@ final class ByteStream {
         return errno == EAGAIN || errno == EINTR ? .nothing : .ended(String(cString: strerror(errno)))
     }
 
-    private func isConnected(within timeout: Double) -> Bool {
-        guard wait(for: POLLOUT, milliseconds: Int32(timeout * 1_000)) else {
-            errno = ETIMEDOUT
-            return false
+    private func isConnected(within timeout: Double, while isWanted: () -> Bool) -> Bool {
+        let deadline = MonotonicClock.now() + Int64(timeout * 1e9)
+        while !wait(for: POLLOUT, milliseconds: 50) {
+            guard isWanted(), MonotonicClock.now() < deadline else {
+                errno = ETIMEDOUT
+                return false
+            }
         }
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)

@@ -34,7 +34,8 @@ public struct GNSSConfiguration: NodeConfiguration {
         [
             .text(
                 "source", \.source, range: "gpsd://HOST:PORT | a device or file (NMEA 0183, gpsd JSON, CSV, GPX, MCAP)",
-                "Where fixes come from.", parse: { Source(text: $0) }, format: { $0?.text ?? "" }),
+                "Where fixes come from.", parse: { $0.isEmpty ? .some(nil) : Source(text: $0).map { .some($0) } },
+                format: { $0?.text ?? "" }),
             .text(
                 "serial.baud", \.baud, range: bauds.map(String.init).joined(separator: " | "),
                 "Speed of a serial device.",

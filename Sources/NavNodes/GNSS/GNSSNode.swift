@@ -31,7 +31,7 @@ public final class GNSSNode {
         switch source {
         case .gpsd(let host, let port):
             try keepReading(stop, GPSDParser(), name: "gpsd at \(host):\(port)") { () throws(NodeError) in
-                let stream = try ByteStream.connect(host: host, port: port, timeout: 5)
+                let stream = try ByteStream.connect(host: host, port: port, timeout: 5) { !stop.isStopped }
                 try stream.send(GPSDParser.handshake)
                 return stream
             }
@@ -57,19 +57,20 @@ public final class GNSSNode {
     private func keepReading<Parser: StreamParser>(
         _ stop: StopSignal, _ parser: Parser, name: String, open: () throws(NodeError) -> ByteStream
     ) throws(NodeError) {
-        var pause = 1.0
+        let shortest = min(1, configuration.retryMaximum)
+        var pause = shortest
         while !stop.isStopped {
+            let before = published
             do throws(NodeError) {
                 let stream = try open()
                 log.info("reading \(name)")
-                let before = published
                 problem = nil
                 try read(stream, parser, stop, name)
-                if published > before { pause = 1 }
             } catch {
-                if problem != error.description { log.warning("\(error); trying again") }
+                if problem != error.description, !stop.isStopped { log.warning("\(error); trying again") }
                 problem = error.description
             }
+            if published > before { pause = shortest }
             try rest(pause, stop)
             pause = min(pause * 2, configuration.retryMaximum)
         }
@@ -93,7 +94,7 @@ public final class GNSSNode {
     }
 
     private func rest(_ seconds: Double, _ stop: StopSignal) throws(NodeError) {
-        let end = deadline(MonotonicClock.now(), after: seconds * 1e9)
+        let end = MonotonicClock.now() + Int64(seconds * 1e9)
         while !stop.isStopped, MonotonicClock.now() < end { try serve(.milliseconds(50)) }
     }
 
@@ -103,8 +104,8 @@ public final class GNSSNode {
         let trace = try TraceInput(path: path)
         rejected = trace.rejected.reduce(0) { $0 + $1.count }
         log.info("playing \(trace.fixes.count) fixes of '\(path)' at rate \(configuration.rate)")
-        let giveUp = MonotonicClock.now() + 10_000_000_000
-        while !stop.isStopped, link.subscriberCount(of: "/gnss/fix") == 0, MonotonicClock.now() < giveUp {
+        let deadline = MonotonicClock.now() + 10_000_000_000
+        while !stop.isStopped, link.subscriberCount(of: "/gnss/fix") == 0, MonotonicClock.now() < deadline {
             try serve(.milliseconds(20))
         }
         repeat {
@@ -112,7 +113,7 @@ public final class GNSSNode {
             let first = trace.fixes.lazy.compactMap(\.stampNs).first ?? 0
             for fix in trace.fixes {
                 guard !stop.isStopped else { return }
-                let due = deadline(begin, after: (Double(fix.stampNs ?? first) - Double(first)) / configuration.rate)
+                let due = begin + Pace.nanoseconds(from: first, to: fix.stampNs ?? first, rate: configuration.rate)
                 while !stop.isStopped, MonotonicClock.now() < due {
                     try serve(.nanoseconds(min(due - MonotonicClock.now(), 100_000_000)))
                 }

@@ -40,12 +40,14 @@ public struct TraceInput: Sendable {
             let channels = reader.index.channels(topic: "/gnss/fix")
             guard !channels.isEmpty else {
                 let topics = reader.index.channels.map(\.topic).sorted().joined(separator: ", ")
-                throw BagError(.invalidArgument, "there is no topic /gnss/fix in it; it holds: \(topics)")
+                let content = topics.isEmpty ? "it holds no message that can be read" : "it holds: \(topics)"
+                throw BagError(.invalidArgument, "'\(path)' has no topic /gnss/fix; \(content)")
             }
             for channel in channels {
                 let type = reader.index.schema(channel.schemaID)?.name ?? ""
                 guard type == GnssFix.fullName else {
-                    throw BagError(.invalidArgument, "/gnss/fix is of type '\(type)', expected \(GnssFix.fullName)")
+                    throw BagError(
+                        .invalidArgument, "/gnss/fix in '\(path)' is of type '\(type)', expected \(GnssFix.fullName)")
                 }
             }
             var cursor = reader.messages(BagQuery(topics: ["/gnss/fix"]))
@@ -59,7 +61,7 @@ public struct TraceInput: Sendable {
             self.fixes = fixes
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
         } catch {
-            throw NodeError(.invalid, "'\(path)': \(error)")
+            throw NodeError(.invalid, error.description)
         }
     }
 }

@@ -34,12 +34,47 @@ extension ParsableCommand {
             print(fullMessage(for: error))
             Glibc.exit(0)
         case .validationFailure:
-            FileHandle.standardError.write(Data((fullMessage(for: error) + "\n").utf8))
+            complain(usageLine(fullMessage(for: error)))
             Glibc.exit(2)
         default:
             complain(message(for: error))
             Glibc.exit(1)
         }
+    }
+
+    /// One line of the parser's explanation: what is wrong, what the option is for, and where the help is.
+    private static func usageLine(_ explanation: String) -> String {
+        var problem = ""
+        var meaning = ""
+        var help = "\(_commandName) --help"
+        for line in explanation.split(separator: "\n") {
+            if line.hasPrefix("Error: ") {
+                problem = String(line.dropFirst("Error: ".count))
+            } else if line.hasPrefix("Help: "), let gap = line.dropFirst(7).firstRange(of: "  ") {
+                meaning = ": " + line[gap.upperBound...].trimmingPrefix(while: { $0 == " " })
+            } else if let start = line.firstRange(of: "See '"), let end = line.lastIndex(of: "'") {
+                help = String(line[start.upperBound..<end])
+            }
+        }
+        if let unknown = unknownCommand() { problem = unknown }
+        // A problem of whole sentences has already said what it takes.
+        let text = problem.hasSuffix(".") || problem.hasSuffix("?") ? problem : problem + meaning
+        return text.hasSuffix("?")
+            ? "\(text) See '\(help)'" : "\(text.hasSuffix(".") ? String(text.dropLast()) : text); see '\(help)'"
+    }
+
+    /// What is wrong when a word stands where a command should; nil when every command is known.
+    private static func unknownCommand() -> String? {
+        var commands = configuration.subcommands
+        for word in CommandLine.arguments.dropFirst() {
+            guard !commands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
+            guard let command = commands.first(where: { $0._commandName == word }) else {
+                let nearest = nearestName(to: word, among: commands.map { $0._commandName })
+                return "unknown command '\(word)'" + (nearest.map { ", did you mean '\($0)'?" } ?? "")
+            }
+            commands = command.configuration.subcommands
+        }
+        return nil
     }
 
     private static func complain(_ text: String) {

@@ -126,13 +126,6 @@ public enum MonotonicClock {
     public static func now() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
 }
 
-/// A deadline on the monotonic clock: `base` and `delay` nanoseconds later. A delay that is no number, or longer than a century, counts
-/// as a century, so that no recorded stamp and no rate can overflow.
-func deadline(_ base: Int64, after delay: Double) -> Int64 {
-    let century = 3.2e18
-    return base &+ Int64(delay.isNaN ? century : min(max(delay, 0), century))
-}
-
 private func nanoseconds(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     clock_gettime(clock, &time)

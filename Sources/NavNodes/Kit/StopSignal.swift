@@ -1,6 +1,6 @@
 // A dispatch source may be used from any thread; the overlay does not say so yet.
 @preconcurrency import Dispatch
-import Glibc
+public import Glibc
 public import NavBus
 import Synchronization
 
@@ -14,8 +14,8 @@ public final class StopSignal: Sendable {
     private let sources: [any DispatchSourceSignal]
 
     /// Starts to listen; the signals no longer end the process by themselves.
-    public init(waking waker: Waker? = nil) {
-        sources = [SIGINT, SIGTERM].map { [flag] number in
+    public init(_ signals: [Int32] = [SIGINT, SIGTERM], waking waker: Waker? = nil) {
+        sources = signals.map { [flag] number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
@@ -26,6 +26,9 @@ public final class StopSignal: Sendable {
             return source
         }
     }
+
+    /// Does what a signal does.
+    public func stop() { flag.value.store(true, ordering: .relaxed) }
 
     /// Whether a signal has arrived.
     public var isStopped: Bool { flag.value.load(ordering: .relaxed) }

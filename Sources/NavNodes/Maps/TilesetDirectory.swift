@@ -57,7 +57,7 @@ public struct TilesetDirectory: Sendable {
         do throws(TileError) {
             return try RoadTile(try mapFile(file), expected: id)
         } catch {
-            throw NodeError(.invalid, "'\(file)': \(error)")
+            throw NodeError(.invalid, "'\(file)': \(error); rebuild the tiles with 'navbus map build'")
         }
     }
 

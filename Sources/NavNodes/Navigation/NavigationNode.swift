@@ -45,17 +45,26 @@ public final class NavigationNode {
 
     /// Runs until `stop` is set.
     public func run(until stop: StopSignal) throws(NodeError) {
-        defer { worker.stop() }
-        while !stop.isStopped {
-            do throws(BusError) {
-                if let delivery = try link.bus.poll(timeout: .milliseconds(200)) { handle(delivery) }
-            } catch {
-                throw NodeError(.system, error.description)
-            }
-            for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
-            publishHealthWhenDue()
-        }
+        defer { finish() }
+        while !stop.isStopped { try step(waiting: .milliseconds(200)) }
     }
+
+    /// Handles the next message of the bus, waiting so long for one, and the routes that have been found meanwhile.
+    package func step(waiting timeout: Duration) throws(NodeError) {
+        do throws(BusError) {
+            if let delivery = try link.bus.poll(timeout: timeout) { handle(delivery) }
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+        for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
+        publishHealthWhenDue()
+    }
+
+    /// Whether a route is being looked for.
+    package var isRouting: Bool { worker.isBusy }
+
+    /// Ends the search for routes; the node is of no use after it.
+    package func finish() { worker.stop() }
 
     private func handle(_ delivery: Delivery) {
         if delivery.subscription == clock, let time = try? Clock(decoding: delivery.payload.bytes).stampNs {

@@ -32,9 +32,9 @@ public final class NavigationSession {
         /// What to publish, in order.
         public var messages: [OutgoingMessage] = []
         /// Routes to find.
-        var queries: [RouteQuery] = []
+        package var queries: [RouteQuery] = []
         /// Queries that nobody waits for any more.
-        var cancelled: [UInt64] = []
+        package var cancelled: [UInt64] = []
     }
 
     private let map: MapSnapshot
@@ -83,7 +83,7 @@ public final class NavigationSession {
     }
 
     /// Takes the answer to a query in, stamped with the newest event that was seen.
-    func handle(_ answer: NavNavigator.RouteAnswer, to query: RouteQuery) -> Outcome {
+    package func handle(_ answer: NavNavigator.RouteAnswer, to query: RouteQuery) -> Outcome {
         outcome = Outcome()
         let stamp = newest ?? query.deadline
         journal(.routeAnswer(NavMessages.RouteAnswer(answer, to: query)), stamp, cause: 0)

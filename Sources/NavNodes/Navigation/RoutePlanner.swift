@@ -1,16 +1,16 @@
-import NavGuidance
-import NavNavigator
+package import NavGuidance
+package import NavNavigator
 import NavRouting
 
 /// Answers the core's route queries: finds the route and prepares its guidance. Equal queries on equal maps get equal answers.
-final class RoutePlanner {
+package final class RoutePlanner {
     private let workspace = SearchWorkspace()
     private let options: GuidanceOptions
 
-    init(options: GuidanceOptions = GuidanceOptions()) { self.options = options }
+    package init(options: GuidanceOptions = GuidanceOptions()) { self.options = options }
 
     /// The answer to a query on a map.
-    func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
+    package func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
         switch Router(map.metric).route(query.request, workspace: workspace) {
         case .found(let route):
             return .found(

@@ -8,6 +8,7 @@ final class RoutingWorker: Sendable {
     private struct State: Sendable {
         var queries: [RouteQuery] = []
         var answers: [(RouteQuery, RouteAnswer)] = []
+        var isSearching = false
         var isStopped = false
     }
 
@@ -41,6 +42,9 @@ final class RoutingWorker: Sendable {
         }
     }
 
+    /// Whether an answer is there or on its way.
+    var isBusy: Bool { state.withLock { $0.isSearching || !$0.queries.isEmpty || !$0.answers.isEmpty } }
+
     /// Takes the answers that are there, in order.
     func takeAnswers() -> [(RouteQuery, RouteAnswer)] {
         state.withLock { state in
@@ -60,13 +64,18 @@ final class RoutingWorker: Sendable {
         let planner = RoutePlanner()
         while true {
             pending.wait()
-            let (query, isStopped) = state.withLock { state in
-                (state.queries.isEmpty ? nil : state.queries.removeFirst(), state.isStopped)
+            let (query, isStopped) = state.withLock { state -> (RouteQuery?, Bool) in
+                let query = state.queries.isEmpty ? nil : state.queries.removeFirst()
+                state.isSearching = query != nil
+                return (query, state.isStopped)
             }
             if isStopped { break }
             guard let query else { continue }
             let answer = planner.answer(query, on: map)
-            state.withLock { $0.answers.append((query, answer)) }
+            state.withLock { state in
+                state.answers.append((query, answer))
+                state.isSearching = false
+            }
             waker.wake()
         }
         finished.signal()

@@ -1,0 +1,68 @@
+import Testing
+
+/// The demo, as `launch/demo` runs it, and what stays of it.
+struct DemoTests {
+    @Test func aDriveWithAWrongTurnIsReroutedAndArrives() async throws {
+        try await withSandbox { box in
+            try await box.succeed("navbus", ["map", "build", Project.map, "--out", "tiles"])
+            try await box.succeed("navbus", Town.simulation(tiles: "tiles", to: "drive.mcap"))
+            let launch = try await box.run(
+                "navbus",
+                [
+                    "launch", Project.root + "/launch/demo.yaml", "work:=\(box.path)", "destination:=\(Town.to)",
+                    "rate:=25",
+                ])
+            #expect(launch.status == 0, "\(launch.errors)\n\(launch.output)")
+            expectInOrder(
+                ["state GUIDANCE", "say: ", "reroute WILL_REROUTE", "reroute APPLIED", "arrival ARRIVED destination"],
+                in: launch.output + launch.errors)
+
+            let bag = box.path + "/recording.mcap"
+            let readable = try await box.succeed("navbus", ["bag", "info", bag])
+            for topic in Self.topics { #expect(readable.output.contains(topic), "\(topic) in \(readable.output)") }
+            let counts = try topicCounts(of: try await box.succeed("navbus", ["bag", "info", bag, "--json"]).output)
+            #expect(counts["/gnss/fix"] == 383)
+            // The fix that starts the trip finds no route yet, and its answer may take a few more.
+            #expect((300...383).contains(counts["/nav/progress"] ?? 0))
+
+            guard Project.hasPython else { return }
+            let decoded = try await box.succeed(Project.python, ["-c", Self.decodeEverything, bag])
+            let lines = decoded.outputLines.map { $0.split(separator: " ") }
+            let found = Dictionary(uniqueKeysWithValues: lines.map { (String($0[0]), Int($0[1])) })
+            #expect(found == counts)
+        }
+    }
+
+    private static let topics = [
+        "/gnss/fix", "/nav/state", "/nav/position", "/nav/progress", "/nav/route", "/nav/reroute", "/nav/arrival",
+        "/nav/instruction/visual", "/nav/instruction/spoken", "/nav/journal", "/health/navigation-node",
+    ]
+
+    /// Counts by topic of the messages that the reference implementation decodes; one that it cannot decode is an error.
+    private static let decodeEverything = """
+        import collections, sys
+        from mcap.reader import make_reader
+        from mcap_protobuf.decoder import DecoderFactory
+        counts = collections.Counter()
+        with open(sys.argv[1], "rb") as file:
+            reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
+            for schema, channel, message, decoded in reader.iter_decoded_messages():
+                assert decoded.DESCRIPTOR.full_name == schema.name, schema.name
+                assert decoded.ByteSize() > 0 or not message.data
+                counts[channel.topic] += 1
+        for topic, count in counts.items():
+            print(topic, count)
+        """
+}
+
+/// Expects texts to appear one after the other.
+func expectInOrder(_ texts: [String], in output: String, sourceLocation: SourceLocation = #_sourceLocation) {
+    var rest = output[...]
+    for text in texts {
+        guard let place = rest.firstRange(of: text) else {
+            Issue.record("'\(text)' is missing or too early in:\n\(output)", sourceLocation: sourceLocation)
+            return
+        }
+        rest = rest[place.upperBound...]
+    }
+}

@@ -1,0 +1,44 @@
+import Testing
+
+/// Nodes in another language: the scripts that the README shows.
+@Suite(
+    .enabled(
+        if: Project.hasPython && Project.find("protoc") != nil,
+        "needs protoc, and Python with zmq, google.protobuf, mcap and mcap_protobuf: set NAVBUS_PYTHON"))
+struct PythonPeerTests {
+    @Test func aClientOfFortyLinesPrintsTheProgressOfARunningNode() async throws {
+        let script = Project.root + "/Tests/Peers/progress_client.py"
+        let lines = try #require(readFile(script)).split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count - 1 <= 40)
+
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let node = try box.start("navigation-node", ["--set", "tiles=\(tiles)", "--set", "destination=\(Town.to)"])
+            try await box.announces("/nav/progress", node: "navigation-node")
+            let client = try box.start(Project.python, [script])
+            try box.start("navbus", ["bag", "play", drive, "--rate", "20"])
+            try await client.says(" m, ", times: 20)
+            let line = #/#\d+ route \d+: \d+ m, \d+ s to go on .+/#
+            #expect(try client.output.split(separator: "\n").allSatisfy { try line.wholeMatch(in: $0) != nil })
+            #expect(node.exitStatus == nil)
+        }
+    }
+
+    @Test func aNodeInPythonIsFoundAndHeard() async throws {
+        try await withSandbox { box in
+            let echo = try box.start("navbus", ["topic", "echo", "/gnss/fix", "--count", "2"])
+            let script = Project.root + "/Tests/Peers/fix_publisher.py"
+            let publisher = try box.start(Project.python, [script, "python", "60.17,24.94", "60.18,24.95"])
+            let result = try await echo.wait()
+            #expect(result.status == 0)
+            let fixes = try result.outputLines.map { try #require(try json($0) as? [String: Any]) }
+            #expect(fixes.compactMap { $0["latitude"] as? Double } == [60.17, 60.18], "\(result.output)")
+            let ended = try await publisher.wait()
+            #expect(ended.status == 0, "\(ended.errors)")
+
+            // What it left behind bars nobody: the lock died with the process.
+            let list = try await box.succeed("navbus", ["topic", "list", "--json"])
+            #expect(try (json(list.output) as? [Any])?.isEmpty == true)
+        }
+    }
+}

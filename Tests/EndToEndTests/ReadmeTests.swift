@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+
+/// The commands of the README do what a reader expects: they work.
+///
+/// A fenced block marked `sh` is run as it stands, one marked `python` prints something of a running node or of the
+/// demo's recording; blocks of other kinds (`console`, `text`, …) are only looked at by people.
+struct ReadmeTests {
+    static let text = readFile(Project.root + "/README.md")
+
+    @Test(.enabled(if: text != nil, "there is no README.md"))
+    func everyCommandWorks() async throws {
+        let blocks = Self.blocks(of: try #require(Self.text), marked: "sh")
+        #expect(!blocks.isEmpty, "no block of the README is marked sh")
+        try await withSandbox { box in
+            try showRepository(in: box)
+            for block in blocks { try await run(block, in: box) }
+        }
+    }
+
+    /// The reader's place: the repository, with what is built and written in the sandbox.
+    private func showRepository(in box: Sandbox) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: Project.root) where !name.hasPrefix(".") {
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(box.path)/\(name)", withDestinationPath: "\(Project.root)/\(name)")
+        }
+    }
+
+    /// Runs a block: its lines one after the other until one fails, what it leaves in the background stopped at its end.
+    private func run(_ block: Block, in box: Sandbox) async throws {
+        var lines: [String] = []
+        for line in block.commands {
+            let program = String(line.split(separator: " ").first ?? "")
+            if ["launch/demo", "launch/test"].contains(program) {
+                // The demo has a test of its own, and this is the other.
+                #expect(FileManager.default.isExecutableFile(atPath: "\(Project.root)/\(program)"), "\(program)")
+            } else {
+                lines.append(line)
+            }
+        }
+        guard !lines.isEmpty else { return }
+        let script = lines.joined(separator: "\n")
+        let stop = "for job in $(jobs -p); do kill -TERM \"$job\" 2>/dev/null || true; done; wait"
+        let program = try box.start(
+            "/bin/bash", ["-euo", "pipefail", "-c", "\(script)\n\(stop)"],
+            environment: ["PYTHON": Project.python])
+        let result = try await program.wait(seconds: 300)
+        #expect(result.status == 0, "README.md line \(block.number):\n\(script)\n\(result.output)\n\(result.errors)")
+    }
+
+    struct Block: Equatable {
+        /// The line of the README where the block begins, from 1.
+        var number: Int
+        /// Its lines.
+        var lines: [String]
+
+        /// Its lines without comments, continued ones joined.
+        var commands: [String] {
+            var commands: [String] = []
+            for line in lines {
+                let trimmed = line.drop { $0 == " " }
+                if let last = commands.last, last.hasSuffix("\\") {
+                    commands[commands.count - 1] = String(last.dropLast()) + String(trimmed)
+                } else if !trimmed.isEmpty, !trimmed.hasPrefix("#") {
+                    commands.append(line)
+                }
+            }
+            return commands
+        }
+    }
+
+    /// The blocks marked as of a language.
+    static func blocks(of text: String, marked language: String) -> [Block] {
+        var blocks: [Block] = []
+        var open: Block?
+        var isInOther = false
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let trimmed = line.drop { $0 == " " }
+            guard trimmed.hasPrefix("```") else {
+                open?.lines.append(String(line))
+                continue
+            }
+            if open != nil || isInOther {
+                // Only a fence that says nothing ends a block.
+                guard trimmed == "```" else { continue }
+                if let block = open { blocks.append(block) }
+                (open, isInOther) = (nil, false)
+            } else if trimmed == "```" + language {
+                open = Block(number: index + 1, lines: [])
+            } else {
+                isInOther = true
+            }
+        }
+        return blocks
+    }
+
+    @Test func blocksAreFound() {
+        let text = """
+            Text
+            ```sh
+            # a comment
+            one two \\
+                three
+
+            four
+            ```
+            ```console
+            $ not this
+            ```
+            ```text
+            ```sh
+            ```
+            ```sh
+            five
+            ```
+            """
+        let blocks = Self.blocks(of: text, marked: "sh")
+        #expect(blocks.map(\.number) == [2, 15])
+        #expect(blocks.map(\.commands) == [["one two three", "four"], ["five"]])
+        #expect(Self.blocks(of: text, marked: "console").map(\.lines) == [["$ not this"]])
+    }
+
+    @Test(
+        .enabled(
+            if: text != nil && Project.hasPython && Project.find("protoc") != nil,
+            "needs a README.md, protoc, and Python with zmq and google.protobuf: set NAVBUS_PYTHON"))
+    func everyListingInPythonPrintsWhatIsThere() async throws {
+        let listings = Self.blocks(of: try #require(Self.text), marked: "python")
+        let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+        for listing in listings {
+            try await withSandbox { box in
+                try showRepository(in: box)
+                let demo = box.path + "/.build/demo"
+                try FileManager.default.createDirectory(atPath: demo, withIntermediateDirectories: true)
+                try await box.succeed(
+                    "navbus", ["replay", drive, "--tiles", tiles, "--to", Town.to, "--out", demo + "/recording.mcap"])
+                let script = try box.write("listing.py", listing.lines.joined(separator: "\n") + "\n")
+                try box.start("navigation-node", ["--set", "tiles=\(tiles)", "--set", "destination=\(Town.to)"])
+                try await box.announces("/nav/progress", node: "navigation-node")
+                let client = try box.start(Project.python, ["-u", script])
+                try box.start("navbus", ["bag", "play", drive, "--rate", "20"])
+                try await eventually("README.md line \(listing.number) prints", detail: { client.errors }) {
+                    let isOver = client.exitStatus != nil
+                    let lines = client.output.split(separator: "\n").count
+                    guard !isOver || client.exitStatus == 0 && lines > 0 else {
+                        throw Failure("README.md line \(listing.number):\n\(client.errors)")
+                    }
+                    return isOver || lines >= 5
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import Testing
+
+/// gnss-node with everything that positions come from.
+struct ReceiverTests {
+    /// Starts the node on a source, with a listener that ends after `count` positions; both are heard by the time it returns.
+    private func start(_ source: String, count: Int, in box: Sandbox, _ settings: [String] = []) async throws
+        -> (node: Program, echo: Program)
+    {
+        let echo = try box.start("navbus", ["topic", "echo", "/gnss/fix", "--count", "\(count)"])
+        let keys = (["source=\(source)"] + settings).flatMap { ["--set", $0] }
+        return (try box.start("gnss-node", keys), echo)
+    }
+
+    private func positions(_ echo: Program) async throws -> [(latitude: Double, longitude: Double)] {
+        let result = try await echo.wait()
+        guard result.status == 0 else { throw Failure("echo: exit \(result.status)\n\(result.errors)") }
+        return try result.outputLines.map { line in
+            let fix = try json(line) as? [String: Any]
+            return (try #require(fix?["latitude"] as? Double), try #require(fix?["longitude"] as? Double))
+        }
+    }
+
+    private static func isInNagoya(_ place: (latitude: Double, longitude: Double)) -> Bool {
+        (35.0...35.4).contains(place.latitude) && (136.7...137.2).contains(place.longitude)
+    }
+
+    /// A sentence a second, driving north.
+    private static func sentences(_ count: Int, from second: Int = 0) -> String {
+        (second..<second + count).map { second in
+            let clock = String(format: "12%02d%02d.00", second / 60, second % 60)
+            let minutes = String(format: "10.%04d", second * 10)
+            return nmea("GPRMC,\(clock),A,60\(minutes),N,02456.0000,E,10.0,0.0,010126,,,A")
+                + nmea("GPGGA,\(clock),60\(minutes),N,02456.0000,E,1,08,0.9,10.0,M,18.0,M,,")
+        }.joined()
+    }
+
+    private static func nmea(_ content: String) -> String {
+        "$\(content)*" + String(format: "%02X", content.utf8.reduce(0, ^)) + "\r\n"
+    }
+
+    @Test(.enabled(if: Project.data != nil, "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    func gpsdIsAskedAndItsReportsArrive() async throws {
+        let data = try #require(Project.data)
+        let reports = try #require(readBytes(data + "/gnss/wire/nagoya/gpsd.jsonl"))
+        let server = try GPSDServer(reports)
+        defer { server.stop() }
+        try await withSandbox { box in
+            let (node, echo) = try await start("gpsd://127.0.0.1:\(server.port)", count: 20, in: box)
+            let places = try await positions(echo)
+            #expect(places.count == 20)
+            #expect(places.allSatisfy(Self.isInNagoya))
+            #expect(server.asked.contains("?WATCH"))
+            #expect(server.asked.contains(#""json":true"#))
+            node.send(SIGTERM)
+            #expect(try await node.wait().status == 0)
+        }
+    }
+
+    @Test(.enabled(if: Project.data != nil, "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    func aDaemonThatDiesAndComesBackIsFoundAgain() async throws {
+        let data = try #require(Project.data)
+        let reports = try #require(readBytes(data + "/gnss/wire/nagoya/gpsd.jsonl"))
+        let first = try GPSDServer(reports)
+        defer { first.stop() }
+        try await withSandbox { box in
+            let (node, echo) = try await start(
+                "gpsd://127.0.0.1:\(first.port)", count: 5, in: box, ["retry.max_s=0.2"])
+            _ = try await positions(echo)
+            first.stop()
+            try await node.says("trying again")
+
+            let again = try box.start("navbus", ["topic", "echo", "/gnss/fix", "--count", "5"])
+            try await box.announces("/gnss/fix", node: "gnss-node")
+            let second = try GPSDServer(reports, port: first.port)
+            defer { second.stop() }
+            let places = try await positions(again)
+            #expect(places.allSatisfy(Self.isInNagoya))
+            #expect(node.exitStatus == nil)
+            // One line when the connection is lost and one when it cannot be made, however many attempts there are.
+            #expect(node.errors.ranges(of: "trying again").count <= 2, "\(node.errors)")
+        }
+    }
+
+    @Test func aDaemonThatIsNotThereIsWaitedForWithAWarning() async throws {
+        let server = try GPSDServer([])
+        server.stop()
+        try await withSandbox { box in
+            let node = try box.start("gnss-node", ["--set", "source=gpsd://127.0.0.1:\(server.port)"])
+            try await node.says("cannot connect to 127.0.0.1:\(server.port): Connection refused; trying again")
+            node.send(SIGINT)
+            #expect(try await node.wait().status == 0)
+        }
+    }
+
+    @Test func aHostThatDoesNotExistIsNamed() async throws {
+        try await withSandbox { box in
+            let node = try box.start("gnss-node", ["--set", "source=gpsd://no-such-host.invalid:2947"])
+            try await node.says("cannot find host 'no-such-host.invalid'")
+            node.send(SIGTERM)
+            #expect(try await node.wait().status == 0)
+        }
+    }
+
+    /// gpsd itself, fed by gpsfake through a pseudo-terminal.
+    @Test(
+        .enabled(
+            if: Project.find("gpsfake") != nil && Project.find("gpsd") != nil,
+            "needs the Debian packages gpsd and gpsd-clients"))
+    func gpsdItselfFeedsTheNode() async throws {
+        let gpsfake = try #require(Project.find("gpsfake"))
+        let free = try GPSDServer([])
+        free.stop()
+        try await withSandbox { box in
+            let log = try box.write("drive.nmea", Self.sentences(60))
+            let (node, echo) = try await start(
+                "gpsd://127.0.0.1:\(free.port)", count: 5, in: box, ["retry.max_s=0.5"])
+            let daemon = try box.start(gpsfake, ["-q", "-c", "0.2", "-P", "\(free.port)", log])
+            let places: [(latitude: Double, longitude: Double)]
+            do {
+                places = try await positions(echo)
+            } catch {
+                throw Failure("\(error)\ngnss-node: \(node.errors)\ngpsfake: \(daemon.output)\(daemon.errors)")
+            }
+            #expect(places.allSatisfy { (60.1...60.3).contains($0.latitude) && (24.9...25).contains($0.longitude) })
+            daemon.send(SIGINT)
+            _ = try await daemon.wait()
+        }
+    }
+
+    @Test func aSerialDeviceIsRead() async throws {
+        let receiver = try SerialReceiver()
+        try await withSandbox { box in
+            let (node, echo) = try await start(receiver.device, count: 5, in: box)
+            try await node.says("reading '\(receiver.device)'")
+            var second = 0
+            try await eventually("five positions", detail: { node.errors + echo.errors }) {
+                receiver.send(Self.sentences(1, from: second % 3_600))
+                second += 1
+                return echo.exitStatus != nil
+            }
+            let places = try await positions(echo)
+            #expect(places.count == 5)
+            #expect(places.allSatisfy { (60.1...61.0).contains($0.latitude) && abs($0.longitude - 24.9333) < 1e-3 })
+            node.send(SIGTERM)
+            #expect(try await node.wait().status == 0)
+        }
+    }
+
+    @Test func filesOfEveryKindArePlayedToTheirEnd() async throws {
+        try await withSandbox { box in
+            let csv =
+                "t_s,lat,lon,speed_mps,heading_deg,hdop\n"
+                + (0..<10).map { "\(1_767_258_000 + $0),60.17,\(24.94 + Double($0) * 1e-4),,,\n" }.joined()
+            let files = [
+                try box.write("drive.csv", csv), try box.write("drive.nmea", Self.sentences(10)),
+                try await Town.shared.drive,
+            ]
+            for file in files {
+                let rate = file.hasSuffix(".mcap") ? 200 : 20
+                let count = file.hasSuffix(".mcap") ? 383 : 10
+                let (node, echo) = try await start(file, count: count, in: box, ["file.rate=\(rate)"])
+                #expect(try await positions(echo).count == count)
+                let result = try await node.wait()
+                #expect(result.status == 0)
+                #expect(result.errors.contains("\(count) fixes published"), "\(result.errors)")
+            }
+        }
+    }
+
+    @Test(.enabled(if: Project.data != nil, "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    func recordedFilesOfARealDriveArePlayed() async throws {
+        let folder = try #require(Project.data) + "/gnss/wire/nagoya"
+        try await withSandbox { box in
+            for name in ["nmea.txt", "gpsd.jsonl", "track.gpx"] {
+                let (node, echo) = try await start("\(folder)/\(name)", count: 20, in: box, ["file.rate=50"])
+                #expect(try await positions(echo).allSatisfy(Self.isInNagoya))
+                node.send(SIGTERM)
+                #expect(try await node.wait().status == 0)
+            }
+        }
+    }
+}

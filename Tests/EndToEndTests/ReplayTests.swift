@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+/// The same drive, configuration and map give the same bytes.
+struct ReplayTests {
+    private func replay(
+        _ input: String, tiles: String, in box: Sandbox, as name: String, _ more: [String] = []
+    ) async throws -> [UInt8] {
+        let bag = "\(box.path)/\(name).mcap"
+        try await box.succeed("navbus", ["replay", input, "--tiles", tiles, "--out", bag] + more)
+        return try #require(readBytes(bag))
+    }
+
+    @Test func aSimulatedDriveGivesTheSameBytesTwice() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let first = try await replay(drive, tiles: tiles, in: box, as: "1", ["--to", Town.to])
+            let second = try await replay(drive, tiles: tiles, in: box, as: "2", ["--to", Town.to])
+            #expect(first == second)
+            let undirected = try await replay(drive, tiles: tiles, in: box, as: "3")
+            #expect(undirected != first, "the destination makes no difference")
+        }
+    }
+
+    @Test func theSeedChoosesTheDriveAndNothingElseDoes() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            for (name, seed) in [("a", 3), ("b", 3), ("c", 4)] {
+                try await box.succeed("navbus", Town.simulation(tiles: tiles, seed: seed, to: name + ".mcap"))
+            }
+            let drives = try ["a", "b", "c"].map { try #require(readBytes("\(box.path)/\($0).mcap")) }
+            #expect(drives[0] == drives[1])
+            #expect(drives[0] != drives[2])
+        }
+    }
+
+    @Test func aReplayOfAReplayGivesTheSameBytes() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let first = try await replay(drive, tiles: tiles, in: box, as: "1", ["--to", Town.to])
+            let second = try await replay(box.path + "/1.mcap", tiles: tiles, in: box, as: "2", ["--to", Town.to])
+            #expect(first == second)
+        }
+    }
+
+    @Test func aRecordedBagReplaysLikeTheDriveThatWasPlayed() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let recorder = try box.start("navbus", ["bag", "record", "--out", "live.mcap"])
+            let node = try box.start("navigation-node", ["--set", "tiles=\(tiles)", "--set", "destination=\(Town.to)"])
+            try await box.announces("/nav/progress", node: "navigation-node")
+            try await box.succeed("navbus", ["bag", "play", drive, "--rate", "100", "--subscribers", "2"])
+            for program in [node, recorder] {
+                program.send(SIGINT)
+                #expect(try await program.wait().status == 0)
+            }
+            let played = try await replay(drive, tiles: tiles, in: box, as: "1", ["--to", Town.to])
+            let recorded = try await replay(box.path + "/live.mcap", tiles: tiles, in: box, as: "2", ["--to", Town.to])
+            #expect(played == recorded)
+        }
+    }
+
+    /// Needs the recorded drives beside the project.
+    @Test(.enabled(if: Project.data != nil, "needs the recorded drives: set NAVBUS_TEST_DATA"))
+    func aRealDriveGivesTheSameBytesTwice() async throws {
+        try await withSandbox { box in
+            let data = try #require(Project.data) + "/gnss"
+            try await box.succeed("navbus", ["map", "build", data + "/hof/network.osm.pbf", "--out", "tiles"])
+            let trace = data + "/hof/open/000/trace.csv"
+            let first = try await replay(trace, tiles: "tiles", in: box, as: "1")
+            let second = try await replay(trace, tiles: "tiles", in: box, as: "2")
+            #expect(first == second)
+            let info = try await box.succeed("navbus", ["bag", "info", "1.mcap", "--json"])
+            let fixes = try #require(readFile(trace)).split(whereSeparator: \.isNewline).count - 1
+            #expect(try topicCounts(of: info.output)["/gnss/fix"] == fixes)
+
+            // A drive outside the map is no error: it is free driving without a road.
+            let nagoya = data + "/wire/nagoya/nmea.txt"
+            let outside = try await replay(nagoya, tiles: "tiles", in: box, as: "3")
+            #expect(outside == (try await replay(nagoya, tiles: "tiles", in: box, as: "4")))
+        }
+    }
+}

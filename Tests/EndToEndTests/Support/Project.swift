@@ -1,0 +1,68 @@
+import Foundation
+
+/// Where things are.
+enum Project {
+    /// The folder of the programs: `NAVBUS_BIN`, else beside the tests.
+    static let binaries: String =
+        ProcessInfo.processInfo.environment["NAVBUS_BIN"]
+        ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+
+    /// The repository.
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().path
+
+    /// The demo's extract of OpenStreetMap.
+    static let map = root + "/Tests/Fixtures/helsinki.osm.pbf"
+
+    /// Python with pyzmq, protobuf, mcap and mcap-protobuf-support: `NAVBUS_PYTHON`, else the system's.
+    static let python = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"] ?? find("python3") ?? "/usr/bin/python3"
+
+    /// Whether Python has what the tests of real peers need.
+    static let hasPython = succeeds(python, ["-c", "import google.protobuf, mcap, mcap_protobuf, zmq"])
+
+    /// Whether Python can write extracts of OpenStreetMap.
+    static let hasOsmium = succeeds(python, ["-c", "import osmium"])
+
+    /// Recorded data beside the project; tests that need it are skipped where it is absent.
+    static let data: String? = {
+        let candidates = [ProcessInfo.processInfo.environment["NAVBUS_TEST_DATA"], root + "/../shared/data"]
+        return candidates.compactMap { $0 }.first { FileManager.default.fileExists(atPath: $0 + "/gnss") }
+    }()
+
+    /// A program of the system; gpsd lies where only root's `PATH` leads.
+    static func find(_ program: String) -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        return (path + ":/usr/sbin").split(separator: ":").map { "\($0)/\(program)" }.first {
+            FileManager.default.isExecutableFile(atPath: $0)
+        }
+    }
+
+    private static func succeeds(_ program: String, _ arguments: [String]) -> Bool {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+}
+
+/// A JSON document as it comes.
+func json(_ text: some StringProtocol) throws -> Any {
+    try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
+}
+
+/// Message counts by topic, as `navbus bag info --json` tells them.
+func topicCounts(of info: String) throws -> [String: Int] {
+    guard let document = try json(info) as? [String: Any], let topics = document["topics"] as? [[String: Any]] else {
+        throw Failure("no topics in \(info)")
+    }
+    return try Dictionary(
+        uniqueKeysWithValues: topics.map { topic in
+            guard let name = topic["topic"] as? String, let count = topic["messages"] as? Int else {
+                throw Failure("no count in \(topic)")
+            }
+            return (name, count)
+        })
+}

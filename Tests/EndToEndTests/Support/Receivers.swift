@@ -1,0 +1,130 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A TCP server that speaks gpsd's protocol and sends what a receiver once said: greeting, `?WATCH`, reports.
+final class GPSDServer: Sendable {
+    let port: Int
+    private let listener: Int32
+    private let client = Mutex<Int32>(-1)
+    private let requests = Mutex<String>("")
+    private let finished = DispatchSemaphore(value: 0)
+    private let isStopped = Atomic<Bool>(false)
+
+    /// Serves one client after the other with `reports`, from the beginning each time, until it is stopped.
+    ///
+    /// - Parameter port: 0 takes a free one.
+    init(_ reports: [UInt8], port wanted: Int = 0) throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(wanted).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 && listen(descriptor, 4) == 0 && getsockname(descriptor, $0, &size) == 0
+            }
+        }
+        guard isListening else {
+            close(descriptor)
+            throw Failure("no port of 127.0.0.1 to listen on: \(String(cString: strerror(errno)))")
+        }
+        listener = descriptor
+        port = Int(in_port_t(bigEndian: address.sin_port))
+        Thread { [self] in serve(reports) }.start()
+    }
+
+    /// What clients have asked for so far.
+    var asked: String { requests.withLock { $0 } }
+
+    /// Closes every connection and the port, as a daemon that dies does.
+    func stop() {
+        guard !isStopped.exchange(true, ordering: .relaxed) else { return }
+        shutdown(listener, Int32(SHUT_RDWR))
+        client.withLock { if $0 >= 0 { shutdown($0, Int32(SHUT_RDWR)) } }
+        finished.wait()
+        close(listener)
+    }
+
+    private func serve(_ reports: [UInt8]) {
+        defer { finished.signal() }
+        while !isStopped.load(ordering: .relaxed) {
+            let connection = accept(listener, nil, nil)
+            guard connection >= 0 else { return }
+            closeOnExec(connection)
+            client.withLock { $0 = connection }
+            talk(connection, reports)
+            client.withLock { $0 = -1 }
+            close(connection)
+        }
+    }
+
+    private func talk(_ connection: Int32, _ reports: [UInt8]) {
+        let greeting = #"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}"#
+        guard write(Array((greeting + "\r\n").utf8), to: connection) else { return }
+        var request = ""
+        var buffer = [UInt8](repeating: 0, count: 1_024)
+        while !request.contains("?WATCH") || !request.contains("}") {
+            let count = recv(connection, &buffer, buffer.count, 0)
+            guard count > 0 else { return }
+            request += String(decoding: buffer[..<count], as: UTF8.self)
+        }
+        requests.withLock { $0 += request }
+        // A report at a time, as a receiver makes them: whoever listens to the client has time to find it.
+        for report in reports.split(separator: UInt8(ascii: "\n")) {
+            guard !isStopped.load(ordering: .relaxed), write(report + [UInt8(ascii: "\n")], to: connection) else {
+                return
+            }
+            usleep(5_000)
+        }
+        // The connection stays open until the client goes or the server is stopped.
+        while recv(connection, &buffer, buffer.count, 0) > 0 {}
+    }
+
+    private func write(_ bytes: some Collection<UInt8>, to connection: Int32) -> Bool {
+        let bytes = Array(bytes)
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                send(connection, $0.baseAddress?.advanced(by: offset), $0.count - offset, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return false }
+            offset += count
+        }
+        return true
+    }
+}
+
+/// A pseudo-terminal: its device is what a serial receiver is plugged into.
+final class SerialReceiver {
+    let device: String
+    private let descriptor: Int32
+    /// The device's own end, open so that the line holds before and after its reader.
+    private let plug: Int32
+
+    init() throws {
+        var (line, terminal) = (Int32(-1), Int32(-1))
+        var name = [CChar](repeating: 0, count: 128)
+        guard openpty(&line, &terminal, &name, nil, nil) == 0 else { throw Failure("no pseudo-terminal can be made") }
+        [line, terminal].forEach(closeOnExec)
+        _ = fcntl(line, F_SETFL, O_NONBLOCK)
+        (descriptor, plug) = (line, terminal)
+        device = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        close(descriptor)
+        close(plug)
+    }
+
+    /// Sends what fits into the line; a reader that does not read loses the rest, as with a real one.
+    func send(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    }
+}
+
+private func closeOnExec(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }

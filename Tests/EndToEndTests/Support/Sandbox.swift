@@ -1,0 +1,140 @@
+import Foundation
+import Synchronization
+
+/// A folder of one test with a bus of its own, and the processes that the test starts in it.
+final class Sandbox: Sendable {
+    /// The folder: short, because sockets lie in it.
+    let path: String
+    private let programs = Mutex<[Program]>([])
+
+    fileprivate init() throws {
+        var template = Array("/tmp/nb-XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw Failure("no temporary folder can be made") }
+        path = String(cString: made)
+    }
+
+    fileprivate func end() {
+        for program in programs.withLock({ $0 }).reversed() { program.end() }
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The environment of the processes: the test's own without any setting of navbus, and a bus in the folder.
+    var environment: [String: String] {
+        var result = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("NAVBUS_") }
+        result["NAVBUS_DIR"] = path + "/b"
+        result["PATH"] = "\(Project.binaries):\(result["PATH"] ?? "/usr/bin:/bin")"
+        return result
+    }
+
+    /// Starts a program of this project by its name, or any other by its path.
+    @discardableResult
+    func start(
+        _ tool: String, _ arguments: [String] = [], in folder: String? = nil, environment extra: [String: String] = [:]
+    ) throws -> Program {
+        let executable = tool.hasPrefix("/") ? tool : "\(Project.binaries)/\(tool)"
+        guard FileManager.default.isExecutableFile(atPath: executable) else {
+            throw Failure(
+                "\(executable) is missing: build the package, or set NAVBUS_BIN to the folder of its programs")
+        }
+        return try programs.withLock { programs in
+            let program = try Program(
+                [executable] + arguments, name: ([tool] + arguments.prefix(2)).joined(separator: " "),
+                folder: folder ?? path, environment: environment.merging(extra) { $1 },
+                logs: "\(path)/log-\(programs.count)")
+            programs.append(program)
+            return program
+        }
+    }
+
+    /// Runs a program to its end.
+    func run(
+        _ tool: String, _ arguments: [String] = [], in folder: String? = nil, environment: [String: String] = [:]
+    ) async throws -> Program.Result {
+        try await start(tool, arguments, in: folder, environment: environment).wait()
+    }
+
+    /// Runs a program to its end, which must be a success.
+    @discardableResult
+    func succeed(_ tool: String, _ arguments: [String] = [], environment: [String: String] = [:]) async throws
+        -> Program.Result
+    {
+        let result = try await run(tool, arguments, environment: environment)
+        guard result.status == 0 else {
+            throw Failure("\(tool) \(arguments.joined(separator: " ")): exit \(result.status)\n\(result.errors)")
+        }
+        return result
+    }
+
+    /// Writes a file of the folder and returns its path.
+    @discardableResult
+    func write(_ name: String, _ text: String) throws -> String { try write(name, Array(text.utf8)) }
+
+    @discardableResult
+    func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+        let file = "\(path)/\(name)"
+        try Data(bytes).write(to: URL(fileURLWithPath: file))
+        return file
+    }
+
+    /// A copy of the demo map's tiles that a test may spoil.
+    func copyTiles() async throws -> String {
+        let copy = path + "/tiles-\(UInt32.random(in: 0 ... .max))"
+        try FileManager.default.copyItem(atPath: try await Town.shared.tiles, toPath: copy)
+        return copy
+    }
+
+    /// Waits until a node has joined the sandbox's bus and announces a topic.
+    func announces(_ topic: String, node: String, domain: String = "0") async throws {
+        let file = "\(path)/b/\(domain)/\(node)/announcement.json"
+        try await eventually("\(node) announces \(topic)", detail: { readFile(file) ?? "no \(file)" }) {
+            readFile(file)?.contains("\"\(topic)\"") ?? false
+        }
+    }
+}
+
+/// Runs a test in a sandbox; its processes end with it, also when it fails.
+func withSandbox<Result>(_ body: (Sandbox) async throws -> Result) async throws -> Result {
+    let sandbox = try Sandbox()
+    defer { sandbox.end() }
+    return try await body(sandbox)
+}
+
+/// A drive through Helsinki with a wrong turn, made once for all tests.
+actor Town {
+    static let shared = Town()
+    /// Start and destination of the demo.
+    static let from = "60.1655,24.9375"
+    static let to = "60.1765,24.9505"
+
+    private let made: Task<String, any Error>
+
+    private init() {
+        made = Task {
+            let sandbox = try Sandbox()
+            removeAtExit.withLock { $0.append(sandbox.path) }
+            atexit { removeAtExit.withLock { $0 }.forEach { try? FileManager.default.removeItem(atPath: $0) } }
+            try await sandbox.succeed("navbus", ["map", "build", Project.map, "--out", "tiles"])
+            try await sandbox.succeed("navbus", Town.simulation(tiles: "tiles", to: "drive.mcap"))
+            return sandbox.path
+        }
+    }
+
+    /// The road tiles; not to be changed.
+    var tiles: String {
+        get async throws { try await made.value + "/tiles" }
+    }
+
+    /// The drive: 383 fixes, one a second.
+    var drive: String {
+        get async throws { try await made.value + "/drive.mcap" }
+    }
+
+    static func simulation(tiles: String, seed: Int = 7, to bag: String, _ more: [String] = []) -> [String] {
+        [
+            "simulate", "--tiles", tiles, "--from", from, "--to", to, "--deviate-at", "500", "--noise", "urban",
+            "--seed", "\(seed)", "--out", bag,
+        ] + more
+    }
+}
+
+private let removeAtExit = Mutex<[String]>([])

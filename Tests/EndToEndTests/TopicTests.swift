@@ -1,0 +1,70 @@
+import Foundation
+import Testing
+
+/// `navbus topic` on a bus where a node runs and a drive is played.
+struct TopicTests {
+    @Test func aLiveBusIsListedEchoedAndMeasured() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            let drive = box.path + "/drive.mcap"
+            try await box.succeed("navbus", Town.simulation(tiles: tiles, to: drive, ["--rate", "10"]))
+            let node = try box.start("navigation-node", ["--set", "tiles=\(tiles)", "--set", "destination=\(Town.to)"])
+            try await box.announces("/nav/progress", node: "navigation-node")
+            let player = try box.start("navbus", ["bag", "play", drive, "--clock"])
+            try await box.announces("/gnss/fix", node: "player")
+
+            let list = try await box.succeed("navbus", ["topic", "list"])
+            for topic in ["/gnss/fix", "/clock", "/nav/progress", "/health/navigation-node"] {
+                #expect(list.outputLines.contains { $0.hasPrefix(topic + " ") }, "\(topic) in \(list.output)")
+            }
+            let rows = try #require(
+                try json(try await box.succeed("navbus", ["topic", "list", "--json"]).output) as? [[String: String]])
+            #expect(rows.count == list.outputLines.count)
+            let fix = try #require(rows.first { $0["topic"] == "/gnss/fix" })
+            #expect(fix["publisher"] == "player" && fix["type"] == "navbus.v1.GnssFix")
+
+            let echo = try await box.succeed("navbus", ["topic", "echo", "/nav/progress", "--count", "5"])
+            let progress = try echo.outputLines.map { try #require(try json($0) as? [String: Any]) }
+            #expect(progress.count == 5)
+            #expect(progress.allSatisfy { ($0["distance_remaining_m"] as? Double ?? 0) > 0 })
+
+            // A late listener still gets what is latched.
+            let route = try await box.succeed("navbus", ["topic", "echo", "/nav/route", "--count", "1"])
+            #expect((try json(route.output) as? [String: Any])?["geometry"] != nil)
+
+            // Ten a second; the machine may be busy, so the middle of five counts and the bounds are wide.
+            let hz = try await box.succeed("navbus", ["topic", "hz", "/gnss/fix", "--duration", "5.5"])
+            let rates = hz.outputLines.compactMap { Double($0.split(separator: " ")[0]) }.sorted()
+            #expect(rates.count >= 3)
+            #expect((5...20).contains(rates[rates.count / 2]), "\(hz.output)")
+
+            for program in [player, node] {
+                program.send(SIGTERM)
+                #expect(try await program.wait().status == 0)
+            }
+            let empty = try await box.succeed("navbus", ["topic", "list", "--json"])
+            #expect((try json(empty.output) as? [Any])?.isEmpty == true, "\(empty.output)")
+        }
+    }
+
+    @Test func everyReportInJSONIsJSON() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let calls = [
+                ["map", "build", Project.map, "--out", "t", "--json"], ["map", "info", tiles, "--json"],
+                ["route", "--tiles", tiles, "--from", Town.from, "--to", Town.to],
+                ["route", "--tiles", tiles, "--from", Town.from, "--to", Town.to, "--format", "geojson"],
+                ["route", "--tiles", tiles, "--from", Town.from, "--to", Town.to, "--format", "osrm"],
+                ["match", "--tiles", tiles, drive, "--format", "geojson"],
+                Town.simulation(tiles: tiles, to: "d.mcap", ["--json"]),
+                ["replay", drive, "--tiles", tiles, "--out", "o.mcap", "--json"], ["bag", "info", drive, "--json"],
+                ["topic", "list", "--json"],
+            ]
+            for call in calls {
+                let result = try await box.succeed("navbus", call)
+                #expect(throws: Never.self, "\(call): \(result.output)") { try json(result.output) }
+                #expect(result.errors.isEmpty, "\(call): \(result.errors)")
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import Logging
+import NavBag
+import NavBus
+import NavMessages
+import NavNodes
+import Testing
+
+/// The player's options, on a bus without sockets.
+struct BagPlayerTests {
+    private static let second: UInt64 = 1_000_000_000
+    private static let start: UInt64 = 1_767_258_000 * second
+
+    /// A bag of ten seconds: a fix each second, a state with every fifth, and something that is not protobuf.
+    private func makeBag(in folder: String, at moments: [UInt64] = (0..<10).map { start + $0 * second }) throws
+        -> String
+    {
+        let path = folder + "/drive.mcap"
+        var writer = try BagWriter(path: path)
+        let text = try writer.addChannel(
+            topic: "/notes", schemaName: "", schemaEncoding: "", schemaData: [], messageEncoding: "json")
+        try writer.write(channel: text, sequence: 1, logTime: moments[0], publishTime: 0, data: Array("{}".utf8))
+        var log = MessageLog(writer)
+        for (index, moment) in moments.enumerated() {
+            let fix = GnssFix(latitude: Double(index), longitude: 0)
+            try log.write(fix, topic: "/gnss/fix", logTime: Int64(clamping: moment), publishTime: Int64(index))
+            if index % 5 == 0 {
+                try log.write(
+                    NavigationState(stampNs: Int64(index)), topic: "/nav/state", logTime: Int64(clamping: moment),
+                    publishTime: Int64(index))
+            }
+        }
+        try log.close()
+        return path
+    }
+
+    /// Plays as fast as can be and returns what is heard.
+    private func play(
+        _ path: String, stopAfter count: Int? = nil, _ change: (inout BagPlayer.Options) -> Void = { _ in }
+    ) throws -> [Delivery] {
+        let network = InProcessNetwork(pipeDepth: 100_000)
+        let ear = try InProcessBus(name: "ear", network: network)
+        _ = try ear.subscribe(
+            matching: TopicFilter(include: ["*"]), qos: .keepLast(100_000), maximumPayloadSize: 1 << 22)
+        var options = BagPlayer.Options()
+        options.rate = BagPlayer.rates.upperBound
+        options.linger = 0
+        options.wait = 0
+        change(&options)
+        let player = try BagPlayer(
+            try InProcessBus(name: "player", network: network), path: path, options: options,
+            log: NodeLog(node: "player", level: .critical))
+        let stop = StopSignal([])
+        var heard: [Delivery] = []
+        func listen() { while let delivery = try? ear.poll(timeout: .zero) { heard.append(delivery) } }
+        try player.run(until: stop) { player in
+            listen()
+            if let count, player.messageCount >= count { stop.stop() }
+        }
+        listen()
+        return heard
+    }
+
+    private func fixes(_ heard: [Delivery], on topic: String = "/gnss/fix") throws -> [Double] {
+        try heard.filter { $0.topic == topic }.map { try GnssFix(decoding: $0.payload.bytes).latitude ?? -1 }
+    }
+
+    @Test func everythingIsPlayedInOrderWithItsStamps() throws {
+        try withFolder { folder in
+            let heard = try play(try makeBag(in: folder))
+            #expect(try fixes(heard) == (0..<10).map(Double.init))
+            #expect(heard.map(\.topic).filter { $0 == "/nav/state" }.count == 2)
+            #expect(!heard.contains { $0.topic == "/notes" || $0.topic == "/clock" })
+            #expect(heard.filter { $0.topic == "/gnss/fix" }.map(\.header.stampNanoseconds) == Array(0..<10))
+            #expect(heard.filter { $0.topic == "/gnss/fix" }.map(\.header.sequence) == Array(1...10))
+        }
+    }
+
+    @Test func startAndEndCutTheBag() throws {
+        try withFolder { folder in
+            let bag = try makeBag(in: folder)
+            let middle = try play(bag) { ($0.start, $0.end) = (3, 6.5) }
+            #expect(try fixes(middle) == [3, 4, 5, 6])
+            let late = try play(bag) { $0.start = 1e9 }
+            #expect(late.isEmpty)
+        }
+    }
+
+    @Test func topicsAreChosenAndRenamed() throws {
+        try withFolder { folder in
+            let bag = try makeBag(in: folder)
+            let heard = try play(bag) {
+                $0.topics = ["/gnss/*"]
+                $0.remaps = ["/gnss/fix": "/rear/fix"]
+            }
+            #expect(Set(heard.map(\.topic)) == ["/rear/fix"])
+            #expect(try fixes(heard, on: "/rear/fix").count == 10)
+            let error = #expect(throws: NodeError.self) { try play(bag) { $0.topics = ["/nothing"] } }
+            #expect(error?.description.contains("/gnss/fix, /nav/state, /notes") == true)
+        }
+    }
+
+    @Test func theClockRunsAheadOfEveryMessage() throws {
+        try withFolder { folder in
+            let heard = try play(try makeBag(in: folder)) {
+                $0.clock = true
+                $0.rate = 50
+            }
+            var clock: Int64 = 0
+            var seen = 0
+            for delivery in heard {
+                if delivery.topic == "/clock" {
+                    let now = try #require(try Clock(decoding: delivery.payload.bytes).stampNs)
+                    #expect(now >= clock)
+                    clock = now
+                    seen += 1
+                } else if delivery.topic == "/gnss/fix" {
+                    #expect(clock == Int64(Self.start) + delivery.header.stampNanoseconds * 1_000_000_000)
+                }
+            }
+            // Every 10 ms of the machine's time is half a second of the bag's.
+            #expect(seen >= 18)
+        }
+    }
+
+    @Test func aLoopGoesOnUntilItIsStopped() throws {
+        try withFolder { folder in
+            let heard = try play(try makeBag(in: folder), stopAfter: 30) { $0.loop = true }
+            let places = try fixes(heard)
+            #expect(places.count > 20)
+            #expect(Array(places.prefix(20)) == (0..<20).map { Double($0 % 10) })
+        }
+    }
+
+    @Test func timesAtTheEndOfTimeAreNoTrap() throws {
+        try withFolder { folder in
+            let moments: [UInt64] = [.max - 1, .max]
+            let path = folder + "/end.mcap"
+            var writer = try BagWriter(path: path)
+            let channel = try writer.addChannel(
+                topic: "/gnss/fix", schemaName: GnssFix.fullName, schemaEncoding: "protobuf", schemaData: [],
+                messageEncoding: "protobuf")
+            for moment in moments {
+                try writer.write(channel: channel, sequence: 1, logTime: moment, publishTime: .max, data: [])
+            }
+            try writer.close()
+            #expect(try play(path) { $0.clock = true }.filter { $0.topic == "/gnss/fix" }.count == 2)
+            #expect(try play(path) { $0.start = 1e9 }.count <= 2)
+        }
+    }
+
+    @Test(arguments: [0, -1, .nan, .infinity, 1e-300, 1e300])
+    func aRateOutOfRangeIsRefused(rate: Double) throws {
+        try withFolder { folder in
+            let bag = try makeBag(in: folder)
+            let error = #expect(throws: NodeError.self) { try play(bag) { $0.rate = rate } }
+            #expect(error?.code == .usage)
+        }
+    }
+
+    @Test func aPaceNeverOverflows() {
+        #expect(Pace.nanoseconds(from: 0, to: 1_000, rate: 2) == 500)
+        #expect(Pace.nanoseconds(from: 1_000, to: 0, rate: 1) == 0)
+        let longest = Pace.nanoseconds(from: .min, to: .max, rate: 0.001)
+        #expect(longest > 0 && longest <= .max / 2)
+        #expect(Pace.nanoseconds(from: .max, to: .min, rate: 1) == 0)
+        #expect(Pace.moment(1.5, after: 10) == 1_500_000_010)
+        #expect(Pace.moment(1e9, after: .max - 5) == .max)
+        #expect(Pace.moment(-1, after: 5) == 5)
+    }
+}

@@ -1,0 +1,99 @@
+import NavGeo
+import NavMatching
+import NavMessages
+import NavNodes
+import Testing
+
+/// Fixes between the bus and the core.
+struct FixConversionTests {
+    @Test func whatTheCoreKnowsComesBack() throws {
+        for type in FixType.allCases where type != .noFix {
+            let fix = Fix(
+                stamp: Timestamp(nanoseconds: 1_767_258_000_123_456_789),
+                coordinate: Coordinate(latitude: -33.5, longitude: 179.999), horizontalSigma: 2.5, speed: 13.25,
+                course: 6.25, heading: 0.5, hdop: 0.9, altitude: -12, type: type, sequence: 7)
+            #expect(Fix(GnssFix(fix), sequence: 7) == fix)
+        }
+    }
+
+    @Test func whatIsUnknownStaysAbsent() throws {
+        let bare = Fix(
+            stamp: Timestamp(nanoseconds: 5), coordinate: Coordinate(latitude: .nan, longitude: .nan), type: .noFix)
+        let message = GnssFix(bare)
+        #expect(message == GnssFix(timestamp: NavMessages.Timestamp(nanoseconds: 5), fixType: .noFix))
+        let back = try #require(Fix(message, sequence: nil))
+        #expect(!back.isUsable && back.type == .noFix && back.sequence == nil)
+        #expect(back.horizontalSigma == nil && back.speed == nil && back.course == nil && back.altitude == nil)
+
+        // A position alone is a position, of a kind that nobody told.
+        let place = try #require(Fix(GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0)), sequence: 1))
+        #expect(place.isUsable && place.type == .unknown)
+        // Half a position is none.
+        let half = try #require(Fix(GnssFix(latitude: 1, timestamp: .init(nanoseconds: 0)), sequence: 1))
+        #expect(!half.isUsable)
+    }
+
+    @Test(arguments: [Int64.min, -1_500_000_001, -1, 0, 1, .max])
+    func everyStampComesBack(nanoseconds: Int64) throws {
+        let fix = Fix(
+            stamp: Timestamp(nanoseconds: nanoseconds), coordinate: Coordinate(latitude: 0, longitude: 0))
+        #expect(Fix(GnssFix(fix), sequence: nil)?.stamp.nanoseconds == nanoseconds)
+    }
+
+    @Test func aMessageWithoutATimeIsNoFix() {
+        #expect(Fix(GnssFix(latitude: 1, longitude: 2), sequence: 1) == nil)
+        let impossible = NavMessages.Timestamp(seconds: 1, nanos: 2_000_000_000)
+        #expect(Fix(GnssFix(latitude: 1, longitude: 2, timestamp: impossible), sequence: 1) == nil)
+        let beyond = NavMessages.Timestamp(seconds: .max, nanos: 0)
+        #expect(Fix(GnssFix(latitude: 1, longitude: 2, timestamp: beyond), sequence: 1) == nil)
+    }
+
+    /// The σ per axis is the root of the mean of the variances east and north.
+    @Test func covarianceGoesBeforeAccuracy() {
+        var message = GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0), horizontalAccuracyM: 9)
+        func sigma() -> Double? { Fix(message, sequence: nil)?.horizontalSigma }
+        #expect(sigma() == 9)
+        message.positionCovariance = [1, 0, 0, 0, 7, 0, 0, 0, 25]
+        #expect(sigma() == 9, "a covariance of unknown worth")
+        message.positionCovarianceType = .diagonalKnown
+        #expect(sigma() == 2)
+        message.positionCovariance = [1, 0, 0, 0]
+        #expect(sigma() == 9, "four of nine values")
+        for bad in [Double.nan, -9, .infinity] {
+            message.positionCovariance = [bad, 0, 0, 0, bad, 0, 0, 0, 1]
+            #expect(sigma() == 9, "a variance of \(bad)")
+        }
+    }
+
+    @Test func velocityStandsInForSpeedAndCourse() throws {
+        var message = GnssFix(latitude: 1, longitude: 2, timestamp: .init(nanoseconds: 0))
+        message.velocityEastMps = 3
+        message.velocityNorthMps = -3
+        let fix = try #require(Fix(message, sequence: nil))
+        #expect(abs((fix.speed ?? 0) - 18.0.squareRoot()) < 1e-9)
+        #expect(abs((fix.course ?? 0) - 0.75 * .pi) < 0.01)
+        message.speed = 1
+        message.course = 2
+        let told = try #require(Fix(message, sequence: nil))
+        #expect(told.speed == 1 && told.course == 2)
+        (message.velocityEastMps, message.velocityNorthMps, message.speed, message.course) = (0, 0, nil, nil)
+        let standing = try #require(Fix(message, sequence: nil))
+        #expect(standing.speed == 0 && standing.course == nil)
+    }
+
+    @Test func hostileNumbersAreNoTrap() {
+        let numbers = [Double.nan, .infinity, -.infinity, .greatestFiniteMagnitude, -1e300, .leastNonzeroMagnitude, 0]
+        for value in numbers {
+            var message = GnssFix(
+                latitude: value, longitude: value, altitude: value, timestamp: .init(nanoseconds: 0), heading: value,
+                hdop: value, horizontalAccuracyM: value)
+            message.velocityEastMps = value
+            message.velocityNorthMps = -value
+            message.positionCovarianceType = .known
+            message.positionCovariance = Array(repeating: value, count: 9)
+            let fix = Fix(message, sequence: .max)
+            #expect(fix != nil)
+            if let fix, !value.isFinite || abs(value) > 90 { #expect(!fix.isUsable) }
+        }
+    }
+}

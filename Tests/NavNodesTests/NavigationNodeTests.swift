@@ -1,0 +1,117 @@
+import Foundation
+import Logging
+import NavBus
+import NavMessages
+import NavNodes
+import Testing
+
+/// The node on a bus without sockets.
+struct NavigationNodeTests {
+    @Test func aDriveOnTheBusIsGuidedToItsEnd() async throws {
+        let drive = try Helsinki.drive.get()
+        let tiles = try Tiles()
+        let network = InProcessNetwork(pipeDepth: 100_000)
+        let source = try InProcessBus(name: "source", network: network)
+        let ear = try InProcessBus(name: "ear", network: network)
+        let quiet = NodeLog(node: "test", level: .critical)
+        var configuration = Helsinki.configuration
+        configuration.tiles = tiles.path
+        let node = try NavigationNode(
+            link: NodeLink(
+                try InProcessBus(name: "navigation-node", network: network),
+                remaps: ["/gnss/fix": "/front/fix", "/nav/progress": "/guide/progress"], log: quiet),
+            configuration: configuration, log: quiet)
+        defer { node.finish() }
+
+        let out = NodeLink(source, remaps: ["/gnss/fix": "/front/fix"], log: quiet)
+        try out.advertise(["/gnss/fix"])
+        _ = try ear.subscribe(
+            matching: TopicFilter(include: ["/nav/*", "/guide/*", "/health/*"]), qos: .keepLast(100_000),
+            maximumPayloadSize: 1 << 22)
+        #expect(out.subscriberCount(of: "/gnss/fix") == 1)
+
+        var heard: [Delivery] = []
+        func listen() throws { while let delivery = try ear.poll(timeout: .zero) { heard.append(delivery) } }
+        func count(_ topic: String) -> Int { heard.count { $0.topic == topic } }
+
+        // A message that cannot be read is counted, and nothing more.
+        let noise = try InProcessBus(name: "noise", network: network)
+        let publication = try noise.advertise(
+            TopicDescription(
+                name: "/front/fix", typeName: GnssFix.fullName, schemaFingerprint: 0, qos: .keepLast(1),
+                maximumPayloadSize: 100))
+        try noise.publish([0xff, 0xff, 0xff], on: publication, stampNanoseconds: 0)
+        try node.step(waiting: .zero)
+        try listen()
+        let health = try #require(heard.last { $0.topic == "/health/navigation-node" })
+        let counters = try NodeHealth(decoding: health.payload.bytes).counters
+        #expect(counters.contains { $0.name == "fixes.unreadable" && $0.value == 1 })
+
+        for fix in drive {
+            out.publish(fix, on: "/gnss/fix", stampNanoseconds: fix.stampNs ?? 0)
+            try node.step(waiting: .zero)
+            try listen()
+            // A route is found on another thread: the drive goes on when it is there.
+            while node.isRouting {
+                try await Task.sleep(for: .milliseconds(10))
+                try node.step(waiting: .zero)
+                try listen()
+            }
+        }
+        #expect(count("/guide/progress") > 300 && count("/nav/progress") == 0)
+        #expect(count("/nav/journal") > drive.count)
+        #expect(count("/health/navigation-node") >= 1)
+        let arrivals = try heard.filter { $0.topic == "/nav/arrival" }.map {
+            try ArrivalEvent(decoding: $0.payload.bytes)
+        }
+        #expect(arrivals.contains { $0.phase == .arrived })
+        let reroutes = try heard.filter { $0.topic == "/nav/reroute" }.map {
+            try RerouteEvent(decoding: $0.payload.bytes)
+        }
+        #expect(reroutes.compactMap(\.phase) == [.willReroute, .fetching, .fetched, .applied])
+
+        // Who comes late gets what is latched.
+        let late = try InProcessBus(name: "late", network: network)
+        _ = try late.subscribe(to: "/nav/state", qos: .latched, maximumPayloadSize: 1 << 20)
+        let state = try #require(try late.poll(timeout: .zero))
+        #expect(try NavigationState(decoding: state.payload.bytes).phase == .guidance)
+    }
+
+    @Test func aNodeWithoutAMapSaysWhatToDo() throws {
+        let network = InProcessNetwork()
+        let quiet = NodeLog(node: "test", level: .critical)
+        let link = NodeLink(try InProcessBus(name: "node", network: network), log: quiet)
+        let error = #expect(throws: NodeError.self) {
+            try NavigationNode(link: link, configuration: NavigationConfiguration(), log: quiet)
+        }
+        #expect(error?.code == .usage)
+        var configuration = NavigationConfiguration()
+        configuration.tiles = "/nowhere"
+        let missing = #expect(throws: NodeError.self) {
+            try NavigationNode(link: link, configuration: configuration, log: quiet)
+        }
+        #expect(missing?.code == .missing)
+    }
+
+    @Test func aTopicOutsideTheCatalogueCannotBeSubscribed() throws {
+        let link = NodeLink(
+            try InProcessBus(name: "node", network: InProcessNetwork()), log: NodeLog(node: "test", level: .critical))
+        #expect(throws: NodeError.self) { try link.subscribe(to: "/no/such/topic") }
+        #expect(throws: NodeError.self) { try link.advertise(["/no/such/topic"]) }
+        #expect(link.subscriberCount(of: "/gnss/fix") == 0)
+    }
+}
+
+/// Tiles of Helsinki on disk, for as long as this lives.
+final class Tiles {
+    let path: String
+    private let folder: String
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.path + "/navnodes-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        path = try Helsinki.buildTiles(in: folder)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+}

@@ -1,0 +1,153 @@
+import NavBag
+import NavMap
+import NavMessages
+import NavNavigator
+import NavNodes
+import Testing
+
+/// The core between messages in and messages out.
+struct NavigationSessionTests {
+    /// Runs fixes through a session that gets its routes at once, and returns what it says, by fix.
+    private func run(_ fixes: [GnssFix], _ configuration: NavigationConfiguration = Helsinki.configuration) throws
+        -> [[OutgoingMessage]]
+    {
+        let map = try Helsinki.map.get()
+        let session = NavigationSession(map: map, configuration: configuration, nodeName: "test")
+        let planner = RoutePlanner()
+        return fixes.enumerated().map { index, fix in
+            var outcomes = [session.handle(fix, sequence: UInt64(index + 1))]
+            var messages: [OutgoingMessage] = []
+            while !outcomes.isEmpty {
+                let outcome = outcomes.removeFirst()
+                messages += outcome.messages
+                for query in outcome.queries {
+                    outcomes.append(session.handle(planner.answer(query, on: map), to: query))
+                }
+            }
+            return messages
+        }
+    }
+
+    private func all<M: Message>(_ type: M.Type, in messages: [[OutgoingMessage]]) -> [M] {
+        messages.joined().compactMap { $0.message as? M }
+    }
+
+    @Test func everyEventIsInTheJournalBeforeWhatItCauses() throws {
+        let drive = try Helsinki.drive.get()
+        let messages = try run(drive)
+        for said in messages { #expect(said.first?.topic == "/nav/journal") }
+        let journal = all(JournalEntry.self, in: messages)
+        #expect(journal.compactMap(\.entrySequence) == Array(1...UInt64(journal.count)))
+        let version = try Helsinki.map.get().graph.mapVersion
+        guard case .start(let start)? = journal[0].event, case .command(let command)? = journal[1].event else {
+            Issue.record("the journal begins with \(journal.prefix(2))")
+            return
+        }
+        #expect(start.node == "test" && start.mapVersion == version)
+        #expect(start.configuration?.contains("reroute.cooldown_s: ") == true)
+        #expect(command.caller == "configuration")
+        let fixes = journal.compactMap { entry -> GnssFix? in
+            if case .fix(let fix)? = entry.event { fix } else { nil }
+        }
+        #expect(fixes == drive)
+        // Every answer that came in is there, for each route that was asked for.
+        let answers = journal.filter { if case .routeAnswer? = $0.event { true } else { false } }
+        #expect(answers.count >= 2)
+    }
+
+    @Test func aDriveGoesFromStartToArrivalOverOneReroute() throws {
+        let messages = try run(try Helsinki.drive.get())
+        let phases = all(NavMessages.RerouteEvent.self, in: messages).compactMap(\.phase)
+        #expect(phases == [.willReroute, .fetching, .fetched, .applied])
+        let arrivals = all(NavMessages.ArrivalEvent.self, in: messages).filter { $0.phase == .arrived }
+        #expect(arrivals.count == 1 && arrivals.first?.isDestination == true)
+        let routes = all(NavMessages.Route.self, in: messages).filter { $0.geometry != nil }
+        #expect(routes.compactMap(\.reason).prefix(2) == [.started, .rerouted])
+        #expect(Set(routes.compactMap(\.routeId)).count == routes.count, "a route id was used twice")
+        #expect(!all(SpokenInstruction.self, in: messages).isEmpty)
+        #expect(!all(VisualInstruction.self, in: messages).isEmpty)
+    }
+
+    @Test func progressNamesTheFixThatCausedItAndTheRouteInForce() throws {
+        let messages = try run(try Helsinki.drive.get())
+        var route: UInt64?
+        var events: [UInt64] = []
+        for (index, said) in messages.enumerated() {
+            for message in said {
+                if let new = message.message as? NavMessages.Route { route = new.routeId }
+                guard let progress = message.message as? NavMessages.RouteProgress else { continue }
+                #expect(progress.causeSequence == UInt64(index + 1))
+                #expect(progress.routeId == route)
+                events.append(progress.eventSequence ?? 0)
+            }
+        }
+        #expect(events.count > 300)
+        #expect(zip(events, events.dropFirst()).allSatisfy { $0 < $1 })
+    }
+
+    @Test func withoutADestinationThereIsNoRoute() throws {
+        let messages = try run(try Helsinki.drive.get(), NavigationConfiguration())
+        #expect(all(NavMessages.Route.self, in: messages).allSatisfy { $0.geometry == nil })
+        #expect(all(NavMessages.RouteProgress.self, in: messages).isEmpty)
+        #expect(all(MatchedPosition.self, in: messages).count == messages.count)
+    }
+
+    @Test func aFixWithoutATimeIsLeftOutAndOneWithoutAPositionIsRejected() throws {
+        let drive = try Helsinki.drive.get()
+        var timeless = drive[0]
+        timeless.timestamp = nil
+        var placeless = drive[1]
+        (placeless.latitude, placeless.longitude) = (nil, nil)
+        let messages = try run([timeless, placeless, drive[2]])
+        #expect(messages[0].isEmpty)
+        #expect(messages[1].contains { $0.topic == "/nav/fix_rejected" })
+        #expect(messages[2].contains { $0.topic == "/nav/position" })
+    }
+
+    @Test func hostileFixesAreNoTrapAndLeaveTheDriveAsItWas() throws {
+        let drive = try Helsinki.drive.get()
+        var state: UInt64 = 99
+        func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state >> 11
+        }
+        let numbers: [Double?] = [nil, .nan, .infinity, -.infinity, 1e308, -1e308, 90, -90, 180, 1e-300, -0.0, 91]
+        var fixes: [GnssFix] = []
+        for fix in drive {
+            fixes.append(fix)
+            var hostile = fix
+            func pick() -> Double? { numbers[Int(next() % UInt64(numbers.count))] }
+            (hostile.latitude, hostile.longitude) = (pick(), pick())
+            (hostile.speed, hostile.course, hostile.heading) = (pick(), pick(), pick())
+            (hostile.hdop, hostile.horizontalAccuracyM, hostile.altitude) = (pick(), pick(), pick())
+            fixes.append(hostile)
+        }
+        let messages = try run(fixes)
+        for message in messages.joined() {
+            #expect(!message.message.encoded().isEmpty || message.topic == "/nav/route")
+        }
+        #expect(all(NavMessages.ArrivalEvent.self, in: messages).contains { $0.phase == .arrived })
+    }
+
+    @Test(arguments: [Int64.min, -1, 0, Int64.max])
+    func hostileStampsAreNoTrap(stamp: Int64) throws {
+        var fixes = try Array(Helsinki.drive.get().prefix(40))
+        fixes[20].stampNs = stamp
+        #expect(try run(fixes).count == 40)
+        fixes[0].stampNs = stamp
+        #expect(try run(fixes).count == 40)
+    }
+
+    @Test func aReplaySaysWhatASessionSays() throws {
+        let drive = try Helsinki.drive.get()
+        var log = MessageLog(try MCAPWriter(MemorySink()))
+        var done: [Int] = []
+        let summary = try Replay(map: try Helsinki.map.get(), configuration: Helsinki.configuration)
+            .run(drive, into: &log) { done.append($0) }
+        let messages = try run(drive)
+        #expect(summary.fixes == drive.count && done == Array(1...drive.count))
+        #expect(summary.messages == drive.count + messages.joined().count)
+        #expect(log.messageCount == UInt64(summary.messages))
+        #expect(summary.reroutes == 1 && summary.arrivals == 1 && summary.rejected == 0)
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import NavBag
+import NavGeo
+import NavMap
+import NavMapBuild
+import NavMessages
+import NavNavigator
+import NavNodes
+import NavRouting
+import NavSimulation
+
+/// Runs a test with a folder of its own.
+func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.path + "/navnodes-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    return try body(folder)
+}
+
+/// Central Helsinki and a drive through it with a wrong turn, made once.
+enum Helsinki {
+    static let from = NavGeo.Coordinate(latitude: 60.1655, longitude: 24.9375)
+    static let to = NavGeo.Coordinate(latitude: 60.1765, longitude: 24.9505)
+
+    static let map: Result<MapSnapshot, any Error> = Result {
+        try withFolder { MapSnapshot(graph: try TilesetDirectory(path: try buildTiles(in: $0)).loadGraph()) }
+    }
+
+    static let drive: Result<[GnssFix], any Error> = Result {
+        let map = try Helsinki.map.get()
+        return try withFolder { folder in
+            let plan = DriveSimulator.Plan(
+                waypoints: [NavRouting.Waypoint(from), NavRouting.Waypoint(to)], deviateAt: 500,
+                receiver: ReceiverModel(.open), rate: 1, seed: 1, start: NavGeo.Timestamp(nanoseconds: start))
+            _ = try DriveSimulator(router: Router(map.metric)).run(plan, into: folder + "/drive.mcap")
+            return try TraceInput(path: folder + "/drive.mcap").fixes
+        }
+    }
+
+    /// When the drive starts, ns.
+    static let start: Int64 = 1_767_258_000_000_000_000
+
+    /// Builds the tiles and returns their folder.
+    static func buildTiles(in folder: String) throws -> String {
+        let extract = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Fixtures/helsinki.osm.pbf").path
+        _ = try MapBuilder(MapBuilder.Options(jobs: 1)).build(input: extract, output: folder + "/tiles")
+        return folder + "/tiles"
+    }
+
+    /// Guidance to the drive's destination.
+    static var configuration: NavigationConfiguration {
+        var configuration = NavigationConfiguration()
+        configuration.destination = to
+        return configuration
+    }
+}
+
+/// A message of a bag, decoded no further.
+struct Recorded: Equatable {
+    var topic: String
+    var logTime: UInt64
+    var data: [UInt8]
+}
+
+/// Everything in a bag.
+func content(of path: String) throws -> [Recorded] {
+    let reader = try BagReader(path: path)
+    var cursor = reader.messages()
+    var messages: [Recorded] = []
+    while let message = try cursor.next() {
+        let channel = reader.index.channels.first { $0.id == message.channelID }
+        messages.append(Recorded(topic: channel?.topic ?? "?", logTime: message.logTime, data: Array(message.data)))
+    }
+    return messages
+}

@@ -1,0 +1,99 @@
+import Foundation
+import NavBag
+import NavMessages
+import NavNodes
+import Testing
+
+/// Fixes out of files of every kind.
+struct TraceInputTests {
+    private static let csv =
+        "t_s,lat,lon,speed_mps,heading_deg,hdop\n1767258000,60.17,24.94,5,90,0.8\n1767258001,60.18,24.95,,,\n"
+    private static let gpx = """
+        <?xml version="1.0"?><gpx version="1.1"><trk><trkseg>
+        <trkpt lat="60.17" lon="24.94"><time>2026-01-01T09:00:00Z</time></trkpt>
+        <trkpt lat="60.18" lon="24.95"><time>2026-01-01T09:00:01Z</time></trkpt>
+        </trkseg></trk></gpx>
+        """
+    private static let gpsd = """
+        {"class":"VERSION","release":"3.22","proto_major":3,"proto_minor":14}
+        {"class":"TPV","mode":3,"time":"2026-01-01T09:00:00.000Z","lat":60.17,"lon":24.94}
+        {"class":"TPV","mode":3,"time":"2026-01-01T09:00:01.000Z","lat":60.18,"lon":24.95}
+
+        """
+    private static let nmea = """
+        $GPRMC,090000.00,A,6010.2000,N,02456.4000,E,0.0,0.0,010126,,,A*63\r
+        $GPRMC,090001.00,A,6010.8000,N,02457.0000,E,0.0,0.0,010126,,,A*6D\r
+
+        """
+
+    @Test(arguments: [
+        ("a.csv", csv), ("a.gpx", gpx), ("a.json", gpsd), ("a.nmea", nmea), ("a.txt", nmea), ("b.txt", csv),
+    ])
+    func twoPlacesAreReadFromEachFormat(name: String, text: String) throws {
+        try withFolder { folder in
+            let path = "\(folder)/\(name)"
+            try Self.checked(text).write(toFile: path, atomically: true, encoding: .utf8)
+            let fixes = try TraceInput(path: path).fixes
+            #expect(fixes.map { Self.rounded($0.latitude) } == [60.17, 60.18])
+            #expect(fixes.map { Self.rounded($0.longitude) } == [24.94, 24.95])
+            #expect(fixes.compactMap(\.stampNs) == [1_767_258_000_000_000_000, 1_767_258_001_000_000_000])
+        }
+    }
+
+    @Test func aBagGivesTheFixesThatWereWritten() throws {
+        try withFolder { folder in
+            let drive = try Helsinki.drive.get()
+            let path = folder + "/a.mcap"
+            var log = MessageLog(try BagWriter(path: path))
+            for fix in drive {
+                try log.write(fix, topic: "/gnss/fix", logTime: fix.stampNs ?? 0, publishTime: fix.stampNs ?? 0)
+                try log.write(NavigationState(), topic: "/nav/state", logTime: fix.stampNs ?? 0, publishTime: 0)
+            }
+            try log.write(
+                [0xff], topic: "/gnss/fix", type: GnssFix.fullName, sequence: 1, logTime: .max, publishTime: 0)
+            try log.close()
+            // The ending of the name is nothing to go by.
+            try FileManager.default.moveItem(atPath: path, toPath: folder + "/a.csv")
+            let trace = try TraceInput(path: folder + "/a.csv")
+            #expect(trace.fixes == drive)
+            #expect(trace.rejected.map(\.count) == [1])
+        }
+    }
+
+    @Test func whatHoldsNoFixesSaysWhatItHolds() throws {
+        try withFolder { folder in
+            let path = folder + "/a.mcap"
+            var log = MessageLog(try BagWriter(path: path))
+            try log.write(NavigationState(), topic: "/nav/state", logTime: 1, publishTime: 1)
+            try log.close()
+            expectError(path, .invalid, ["/gnss/fix", "it holds: /nav/state"])
+
+            var wrong = MessageLog(try BagWriter(path: folder + "/b.mcap"))
+            try wrong.write(NavigationState(), topic: "/gnss/fix", logTime: 1, publishTime: 1)
+            try wrong.close()
+            expectError(folder + "/b.mcap", .invalid, ["navbus.v1.NavigationState", GnssFix.fullName])
+
+            try Data("hello".utf8).write(to: URL(fileURLWithPath: folder + "/c.csv"))
+            expectError(folder + "/c.csv", .invalid, ["c.csv"])
+            expectError(folder + "/none", .missing, ["none", "does it exist"])
+            expectError(folder, .missing, [folder])
+        }
+    }
+
+    private func expectError(_ path: String, _ code: NodeError.Code, _ texts: [String]) {
+        let error = #expect(throws: NodeError.self) { try TraceInput(path: path) }
+        #expect(error?.code == code)
+        for text in texts { #expect(error?.description.contains(text) == true, "\(String(describing: error))") }
+    }
+
+    private static func rounded(_ value: Double?) -> Double? { value.map { ($0 * 1e6).rounded() / 1e6 } }
+
+    /// NMEA with the checksums that its sentences need.
+    private static func checked(_ text: String) -> String {
+        guard text.hasPrefix("$") else { return text }
+        return text.split(whereSeparator: \.isNewline).map { line in
+            let content = line.dropFirst().prefix { $0 != "*" }
+            return "$\(content)*" + String(format: "%02X", content.utf8.reduce(0, ^)) + "\r\n"
+        }.joined()
+    }
+}
