@@ -117,7 +117,10 @@ let package = Package(
         tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
         tests(
             "NavNavigatorTests",
-            ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavTestSupport"]),
+            [
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
+                "NavTestSupport",
+            ]),
         tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC"]),
         tests("NavBusTests", ["NavBus", "CZeroMQ"]),
         tests("NavBagTests", ["NavBag"]),

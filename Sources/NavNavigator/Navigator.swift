@@ -13,23 +13,30 @@ public struct Navigator {
     private var map: MapSnapshot
     private var matcher: StreamingMatcher
     private var filter: FixFilter
+    private var search: RouteSearch
     private var lastPosition: Sighting?
-
-    private var session = Session()
     private var trip: Trip?
-    private var reroute: RerouteControl
-    private var awaited: [Waypoint]?
-    private var requestID: UInt64 = 0
-    private var startRequest: (id: UInt64, waypoints: [Waypoint])?
-    private var startAttempt: (failures: Int, next: Timestamp?) = (0, nil)
+    private var session = Session()
     private var eventSequence: UInt64 = 0
     private var publishedState: NavigatorState?
     private var effects: [Effect] = []
 
-    /// The trip's numbers.
+    /// The numbers of a trip and its routes.
     private struct Session {
+        /// The trip; 0 when there is none.
         var id: UInt64 = 0
+        /// The last trip's.
+        var lastID: UInt64 = 0
         var routes: UInt64 = 0
+
+        mutating func begin(at stamp: Timestamp) {
+            // Two trips that start at one moment are still two.
+            id = max(UInt64(max(stamp.nanoseconds, 1)), lastID &+ 1)
+            lastID = id
+            routes = 0
+        }
+
+        mutating func end() { id = 0 }
     }
 
     /// A navigator on a map, without a position.
@@ -39,63 +46,56 @@ public struct Navigator {
         self.map = map
         self.matcher = StreamingMatcher(metric: map.metric, config: matcher)
         filter = FixFilter(config)
-        reroute = RerouteControl(config)
+        search = RouteSearch(config)
     }
 
     /// Takes one event in and returns what is to be done, in order.
     public mutating func handle(_ event: NavigatorEvent) -> [Effect] {
-        effects.removeAll(keepingCapacity: true)
+        effects = []
         switch event.kind {
         case .fix(let fix): handle(fix, event)
         case .command(let command): handle(command, event)
         case .routeAnswer(let id, let answer): handle(answer, id, event)
-        case .mapChanged(let snapshot):
-            map = snapshot
-            matcher.adopt(snapshot.metric)
-            trip?.resolve(in: snapshot.graph)
+        case .mapChanged(let snapshot): adopt(snapshot, event)
         }
         publishStateIfChanged(event)
         return effects
     }
 
+    private mutating func adopt(_ snapshot: MapSnapshot, _ event: NavigatorEvent) {
+        map = snapshot
+        matcher.adopt(snapshot.metric)
+        trip?.noteMap(snapshot.graph)
+        search.noteTiles(at: event.stamp)
+    }
+
     // MARK: Fixes
 
     private mutating func handle(_ fix: Fix, _ event: NavigatorEvent) {
-        if let rejection = filter.check(fix) {
+        switch filter.judge(fix) {
+        case .rejected(let rejection):
             publish(.fixRejected(fix, rejection), event)
             return
+        case .accepted: break
+        case .acceptedAfterClockSet:
+            matcher.reset()
+            trip?.noteClockSet(to: fix.stamp)
+            search.noteClockSet(to: event.stamp)
         }
-        let position = Sighting(fix: fix, match: matcher.match(fix, routePrior: routePrior))
+        let prior = trip.flatMap { $0.isComplete ? nil : $0.prior }
+        let position = Sighting(fix: fix, match: matcher.match(fix, routePrior: prior))
         lastPosition = position
         publish(.position(position), event)
-        if let waypoints = awaited {
-            awaited = nil
-            requestStart(waypoints, event)
-        } else if startRequest == nil, let (_, waypoints) = retry(at: event.stamp) {
-            requestStart(waypoints, event)
+        giveUpOverdueRequest(event)
+        if let waypoints = search.startDue(at: event.stamp, isPrecise: canStart(at: position)) {
+            request(.start(waypoints), waypoints, from: position, event)
         }
         followTrip(position, event)
     }
 
-    private var routePrior: RoutePrior? {
-        guard let trip, !trip.isComplete else { return nil }
-        return trip.prior
-    }
-
     private mutating func followTrip(_ position: Sighting, _ event: NavigatorEvent) {
-        guard var trip else { return }
         let opposite = position.road.flatMap { map.graph.opposite($0.edge) }.map { map.graph.key(of: $0) }
-        let happenings = trip.follow(position, opposite: opposite)
-        self.trip = trip
-        tell(happenings, event)
-        if trip.isComplete {
-            cancelReroute(event)
-        } else {
-            considerReroute(position, event)
-        }
-    }
-
-    private mutating func tell(_ happenings: [Trip.Happening], _ event: NavigatorEvent) {
+        guard let happenings = trip?.follow(position, opposite: opposite) else { return }
         for happening in happenings {
             switch happening {
             case .progress(let progress): publish(.progress(progress), event)
@@ -106,112 +106,7 @@ public struct Navigator {
             case .arrival(let arrival): publish(.arrival(arrival), event)
             }
         }
-    }
-
-    // MARK: Rerouting
-
-    private mutating func considerReroute(_ position: Sighting, _ event: NavigatorEvent) {
-        guard let trip else { return }
-        if let (id, reason) = reroute.overdue(at: event.stamp) {
-            effects.append(.cancelRoute(requestID: id))
-            fail(
-                RouteFailure(code: .deadlineExceeded, message: "no route within \(config.rerouteDeadline) s"), id,
-                reason,
-                event)
-        }
-        let reason: RerouteEvent.Reason
-        switch trip.deviation.state {
-        case .offRoute: reason = .offRoute
-        case .wrongWay: reason = .wrongWay
-        case .onRoute, .uncertain, .offStep: return
-        }
-        guard config.rerouteDetect, !trip.suppressesReroute,
-            reroute.mayStart(at: event.stamp, position.coordinate)
-        else { return }
-        startReroute(reason, position, event)
-    }
-
-    private mutating func startReroute(_ reason: RerouteEvent.Reason, _ position: Sighting, _ event: NavigatorEvent) {
-        guard let trip else { return }
-        let attempt = reroute.attempt
-        publish(
-            .reroute(RerouteEvent(phase: .willReroute, reason: reason, position: position.coordinate)), event)
-        requestID += 1
-        reroute.start(requestID, reason, at: event.stamp, position.coordinate)
-        publish(
-            .reroute(
-                RerouteEvent(
-                    phase: .fetching(attempt: attempt), reason: reason, requestID: requestID,
-                    position: position.coordinate)), event)
-        request(trip.remainingWaypoints, from: position, keepsCourse: attempt == 1, event)
-    }
-
-    private mutating func request(
-        _ waypoints: [Waypoint], from position: Sighting, keepsCourse: Bool, _ event: NavigatorEvent
-    ) {
-        effects.append(
-            .requestRoute(
-                RouteQuery(
-                    requestID: requestID,
-                    request: RouteRequest(waypoints: [origin(position, keepsCourse: keepsCourse)] + waypoints),
-                    deadline: event.stamp.advanced(bySeconds: config.rerouteDeadline))))
-    }
-
-    /// Where a route from here starts: on the matched road when there is one, in the direction of travel unless the vehicle stands.
-    private func origin(_ position: Sighting, keepsCourse: Bool) -> Waypoint {
-        let moving = (position.speed ?? 0) >= config.deviationCourseMinimumSpeed
-        let course = moving ? (position.road?.bearing ?? position.course) : nil
-        return Waypoint(
-            position.road?.coordinate ?? position.coordinate, bearing: keepsCourse ? course : nil)
-    }
-
-    private mutating func handle(_ answer: RouteAnswer, _ id: UInt64, _ event: NavigatorEvent) {
-        if let startRequest, startRequest.id == id {
-            self.startRequest = nil
-            answerStart(answer, id, startRequest.waypoints, event)
-        } else if let reason = reroute.pending(id) {
-            answerReroute(answer, id, reason, event)
-        }
-    }
-
-    private mutating func answerReroute(
-        _ answer: RouteAnswer, _ id: UInt64, _ reason: RerouteEvent.Reason, _ event: NavigatorEvent
-    ) {
-        switch answer {
-        case .failed(let failure): fail(failure, id, reason, event)
-        case .found(let plan):
-            publish(rerouteEvent(.fetched, reason, id), event)
-            if reason != .manual, let state = trip?.deviation.state, state == .onRoute || state == .offStep {
-                reroute.finish()
-                publish(rerouteEvent(.rejected(.backOnRoute), reason, id), event)
-                return
-            }
-            let old = trip?.routeID ?? 0
-            apply(plan, event)
-            reroute.finish()
-            publish(.route(plan, .rerouted), event)
-            publish(rerouteEvent(.applied(oldRouteID: old), reason, id), event)
-        }
-    }
-
-    private mutating func fail(
-        _ failure: RouteFailure, _ id: UInt64, _ reason: RerouteEvent.Reason, _ event: NavigatorEvent
-    ) {
-        let next = reroute.fail(reason, at: event.stamp)
-        publish(rerouteEvent(.failed(failure, nextAttempt: failure.isRetryable ? next : nil), reason, id), event)
-        if !failure.missingTiles.isEmpty { effects.append(.needTiles(failure.missingTiles)) }
-    }
-
-    private mutating func cancelReroute(_ event: NavigatorEvent) {
-        guard let (id, reason) = reroute.current else { return }
-        reroute.finish()
-        effects.append(.cancelRoute(requestID: id))
-        publish(rerouteEvent(.rejected(.superseded), reason, id), event)
-    }
-
-    private func rerouteEvent(_ phase: RerouteEvent.Phase, _ reason: RerouteEvent.Reason, _ id: UInt64) -> Publication {
-        .reroute(
-            RerouteEvent(phase: phase, reason: reason, requestID: id, position: lastPosition?.coordinate))
+        considerReroute(position, event)
     }
 
     // MARK: Commands
@@ -219,90 +114,168 @@ public struct Navigator {
     private mutating func handle(_ command: NavigatorCommand, _ event: NavigatorEvent) {
         switch command {
         case .navigate(let waypoints):
-            cancelReroute(event)
-            startAttempt = (0, nil)
-            guard lastPosition != nil else {
-                awaited = waypoints
+            cancelSearch(event)
+            if let lastPosition, canStart(at: lastPosition) {
+                request(.start(waypoints), waypoints, from: lastPosition, event)
+            } else {
+                search.awaitPosition(for: waypoints)
+            }
+        case .setRoute(let plan):
+            if let failure = RouteFailure(defectOf: plan) {
+                publish(.reroute(event: .failed(failure, nextAttempt: nil), .manual, nil, lastPosition), event)
                 return
             }
-            requestStart(waypoints, event)
-        case .setRoute(let plan):
-            cancelReroute(event)
-            cancelStart()
-            beginSession(event)
-            apply(plan, event)
-            publish(.route(plan, .set), event)
+            cancelSearch(event)
+            start(plan, origin: nil, .set, event)
         case .stop:
-            cancelReroute(event)
-            cancelStart()
+            cancelSearch(event)
             guard trip != nil else { return }
             publish(.visual(nil, distance: 0, duration: 0), event)
             trip = nil
             publish(.route(nil, .stopped), event)
-            session.id = 0
+            session.end()
         case .reroute:
-            guard trip != nil, let lastPosition, !reroute.isWaiting else { return }
-            startReroute(.manual, lastPosition, event)
+            guard let trip, !trip.isComplete, !trip.isHeld, let lastPosition, search.acceptsManualReroute else {
+                return
+            }
+            reroute(trip, .manual, from: lastPosition, event)
         case .advanceLeg:
-            guard var trip, let happenings = trip.advanceLeg() else { return }
-            self.trip = trip
-            tell(happenings, event)
+            guard let arrival = trip?.advanceLeg() else { return }
+            publish(.arrival(arrival), event)
         }
     }
 
-    private mutating func requestStart(_ waypoints: [Waypoint], _ event: NavigatorEvent) {
-        guard let lastPosition else { return }
-        cancelStart()
-        requestID += 1
-        startRequest = (requestID, waypoints)
-        request(waypoints, from: lastPosition, keepsCourse: startAttempt.failures == 0, event)
+    // MARK: Asking for routes
+
+    /// Whether a position is good enough to start a trip from.
+    private func canStart(at position: Sighting) -> Bool { (position.sigma ?? 0) <= config.fixStartMaximumAccuracy }
+
+    private mutating func considerReroute(_ position: Sighting, _ event: NavigatorEvent) {
+        guard let trip else { return }
+        if trip.isComplete {
+            if search.isRerouting { cancelSearch(event) }
+            return
+        }
+        let reason: RerouteEvent.Reason
+        switch trip.deviation.state {
+        case .offRoute: reason = .offRoute
+        case .wrongWay: reason = .wrongWay
+        case .onRoute, .offStep: return search.noteOnRoute()
+        case .uncertain: return
+        }
+        guard config.rerouteDetect, !trip.suppressesReroute(at: position),
+            search.mayReroute(at: event.stamp, position.coordinate)
+        else { return }
+        reroute(trip, reason, from: position, event)
     }
 
-    private mutating func cancelStart() {
-        awaited = nil
-        pendingStart = nil
-        guard let (id, _) = startRequest else { return }
-        startRequest = nil
-        effects.append(.cancelRoute(requestID: id))
-    }
-
-    private mutating func answerStart(
-        _ answer: RouteAnswer, _ id: UInt64, _ waypoints: [Waypoint], _ event: NavigatorEvent
+    private mutating func reroute(
+        _ trip: Trip, _ reason: RerouteEvent.Reason, from position: Sighting, _ event: NavigatorEvent
     ) {
-        switch answer {
-        case .found(let plan):
-            beginSession(event)
-            apply(plan, event)
-            publish(.route(plan, .started), event)
-        case .failed(let failure):
-            var pause = config.rerouteBackoffFirst
-            for _ in 0..<min(startAttempt.failures, 30) { pause = min(pause * 2, config.rerouteBackoffLongest) }
-            let next = failure.isRetryable ? event.stamp.advanced(bySeconds: pause) : nil
-            startAttempt = (startAttempt.failures + 1, next)
-            pendingStart = next == nil ? nil : waypoints
-            publish(rerouteEvent(.failed(failure, nextAttempt: next), .manual, id), event)
-            if !failure.missingTiles.isEmpty { effects.append(.needTiles(failure.missingTiles)) }
+        publish(.reroute(event: .willReroute, reason, nil, position), event)
+        request(.reroute(reason), trip.remainingWaypoints, from: position, event)
+    }
+
+    private mutating func request(
+        _ purpose: RouteSearch.Purpose, _ waypoints: [Waypoint], from position: Sighting, _ event: NavigatorEvent
+    ) {
+        let request = search.begin(purpose, at: event.stamp, from: position)
+        if case .reroute(let reason) = purpose {
+            publish(.reroute(event: .fetching(attempt: request.attempt), reason, request.id, position), event)
+        }
+        // A second attempt may turn round: perhaps no way leads on.
+        let start = origin(position, keepsCourse: request.attempt == 1)
+        effects.append(
+            .requestRoute(
+                RouteQuery(
+                    requestID: request.id, request: RouteRequest(waypoints: [start] + waypoints),
+                    deadline: event.stamp.advanced(bySeconds: config.rerouteDeadline))))
+    }
+
+    /// Where a route from here starts: on the matched road when there is one, in the direction of travel unless the vehicle stands.
+    private func origin(_ position: Sighting, keepsCourse: Bool) -> Waypoint {
+        let isMoving = (position.speed ?? 0) >= config.deviationCourseMinimumSpeed
+        let course = isMoving ? (position.road?.bearing ?? position.course) : nil
+        return Waypoint(position.road?.coordinate ?? position.coordinate, bearing: keepsCourse ? course : nil)
+    }
+
+    /// Gives up what is asked for; nobody is waiting for it any more.
+    private mutating func cancelSearch(_ event: NavigatorEvent) {
+        let pending = search.pending
+        search.finish()
+        guard let pending else { return }
+        effects.append(.cancelRoute(requestID: pending.id))
+        if case .reroute(let reason) = pending.purpose {
+            publish(.reroute(event: .rejected(.superseded), reason, pending.id, lastPosition), event)
         }
     }
 
-    private var pendingStart: [Waypoint]?
-
-    private func retry(at stamp: Timestamp) -> (Timestamp, [Waypoint])? {
-        guard let pendingStart, let next = startAttempt.next, stamp >= next else { return nil }
-        return (next, pendingStart)
+    private mutating func giveUpOverdueRequest(_ event: NavigatorEvent) {
+        guard let request = search.overdue(at: event.stamp) else { return }
+        effects.append(.cancelRoute(requestID: request.id))
+        fail(
+            request, RouteFailure(code: .deadlineExceeded, message: "no route within \(config.rerouteDeadline) s"),
+            event)
     }
 
-    private mutating func beginSession(_ event: NavigatorEvent) {
-        session = Session(id: UInt64(bitPattern: event.stamp.nanoseconds), routes: 0)
-        pendingStart = nil
-        reroute = RerouteControl(config)
+    // MARK: Answers
+
+    private mutating func handle(_ answer: RouteAnswer, _ id: UInt64, _ event: NavigatorEvent) {
+        giveUpOverdueRequest(event)
+        guard let request = search.pending, request.id == id else { return }
+        switch answer {
+        case .failed(let failure): fail(request, failure, event)
+        case .found(let plan):
+            if let failure = RouteFailure(defectOf: plan) {
+                fail(request, failure, event)
+            } else if case .reroute(let reason) = request.purpose {
+                take(plan, request, reason, event)
+            } else {
+                search.finish()
+                start(plan, origin: request.origin, .started, event)
+            }
+        }
     }
 
-    private mutating func apply(_ plan: RoutePlan, _ event: NavigatorEvent) {
+    private mutating func fail(_ request: RouteSearch.Request, _ failure: RouteFailure, _ event: NavigatorEvent) {
+        let next = search.fail(request, failure, at: event.stamp)
+        publish(
+            .reroute(event: .failed(failure, nextAttempt: next), request.reason, request.id, lastPosition), event)
+        if !failure.missingTiles.isEmpty { effects.append(.needTiles(failure.missingTiles)) }
+    }
+
+    /// Takes another route for the trip, unless the vehicle has found back by itself.
+    private mutating func take(
+        _ plan: RoutePlan, _ request: RouteSearch.Request, _ reason: RerouteEvent.Reason, _ event: NavigatorEvent
+    ) {
+        publish(.reroute(event: .fetched, reason, request.id, lastPosition), event)
+        search.finish()
+        guard let old = trip else { return }
+        if reason != .manual, old.deviation.state == .onRoute || old.deviation.state == .offStep {
+            publish(.reroute(event: .rejected(.backOnRoute), reason, request.id, lastPosition), event)
+            return
+        }
+        apply(plan, origin: request.origin, isApproaching: old.isApproaching, event)
+        publish(.route(plan, .rerouted), event)
+        publish(.reroute(event: .applied(oldRouteID: old.routeID), reason, request.id, lastPosition), event)
+    }
+
+    private mutating func start(
+        _ plan: RoutePlan, origin: Sighting?, _ change: RouteChange, _ event: NavigatorEvent
+    ) {
+        session.begin(at: event.stamp)
+        search = search.forNewTrip
+        apply(plan, origin: origin, isApproaching: false, event)
+        publish(.route(plan, change), event)
+    }
+
+    private mutating func apply(
+        _ plan: RoutePlan, origin: Sighting?, isApproaching: Bool, _ event: NavigatorEvent
+    ) {
         session.routes += 1
-        var trip = Trip(plan, routeID: session.routes, config: config, at: event.stamp)
-        trip.resolve(in: map.graph)
-        self.trip = trip
+        trip = Trip(
+            plan, routeID: session.routes, graph: map.graph, config: config, at: event.stamp, origin: origin,
+            isApproaching: isApproaching)
     }
 
     // MARK: Publishing
@@ -318,7 +291,7 @@ public struct Navigator {
 
     private mutating func publishStateIfChanged(_ event: NavigatorEvent) {
         let state = NavigatorState(
-            phase: phase, isRerouting: reroute.isWaiting, leg: trip?.leg ?? 0,
+            phase: phase, isRerouting: search.isRerouting, leg: trip?.leg ?? 0,
             legCount: trip?.plan.route.legs.count ?? 0, isHeld: trip?.isHeld ?? false,
             destination: trip?.plan.route.waypoints.last?.waypoint)
         guard state != publishedState else { return }
@@ -334,5 +307,21 @@ public struct Navigator {
         case .uncertain: return .guidance(.uncertain)
         case .onRoute, .offStep: return .guidance(trip.wasSeenOnRoute ? .tracking : .initialized)
         }
+    }
+}
+
+extension Publication {
+    fileprivate static func reroute(
+        event phase: RerouteEvent.Phase, _ reason: RerouteEvent.Reason, _ requestID: UInt64?, _ position: Sighting?
+    ) -> Publication {
+        .reroute(RerouteEvent(phase: phase, reason: reason, requestID: requestID, position: position?.coordinate))
+    }
+}
+
+extension RouteFailure {
+    /// Why a plan cannot be driven along; nil when it can.
+    fileprivate init?(defectOf plan: RoutePlan) {
+        guard let defect = plan.defect else { return nil }
+        self.init(code: .internal, message: "the route cannot be used: \(defect)")
     }
 }

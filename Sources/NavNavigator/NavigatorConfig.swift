@@ -4,8 +4,8 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var fixMaximumAccuracy = 100.0
     /// Worst horizontal accuracy of the fix that starts navigation, metres. 20: Mapbox's limit for starting a route.
     public var fixStartMaximumAccuracy = 20.0
-    /// How far back a fix's stamp may lie behind the newest one before the clock is taken to have been set, seconds.
-    public var fixMaximumStep = 3_600.0
+    /// How many fixes in a row, each later than the one before, must lie behind the newest one before the clock is taken to have been set.
+    public var fixClockSetFixes = 3
 
     /// Distance from the route that is always tolerated, metres. 25: Mapbox near intersections, openpilot.
     public var deviationMinimumDistance = 25.0
@@ -14,7 +14,7 @@ public struct NavigatorConfig: Sendable, Hashable {
     /// Distance from the route that is never tolerated, metres. 60: OsmAnd, and the largest of the apps compared.
     public var deviationMaximumDistance = 60.0
     /// Difference between course and route that speaks against the route, radians. 45°: Mapbox.
-    public var deviationCourse = 0.785
+    public var deviationCourse = Double.pi / 4
     /// Speed above which the course counts, m/s. 3: Mapbox.
     public var deviationCourseMinimumSpeed = 3.0
     /// How long the evidence must last, seconds. 3: MapLibre Android.
@@ -23,10 +23,29 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var deviationDebounceFixes = 4
     /// Probability of an edge beside the route from which it speaks against the route.
     public var deviationEdgeProbability = 0.6
+    /// Speed up to which the vehicle counts as standing and goes nowhere wrong, m/s. 1: Mapbox.
+    public var deviationMinimumSpeed = 1.0
+    /// σ assumed of a fix that gives none, metres. 5: usual for a receiver under free sky.
+    public var deviationUnknownSigma = 5.0
+    /// How many fixes in a row on the route bring the vehicle back to it, or to a part of it further ahead.
+    public var deviationReturnFixes = 2
     /// How far back along the route tells of the wrong direction, metres. 50: Mapbox.
     public var wrongWayDistance = 50.0
-    /// How many fixes in the wrong direction tell of it. 3: Mapbox.
+    /// How many fixes in the wrong direction tell of it at least, over that distance or the time of the debounce. 3: Mapbox.
     public var wrongWayFixes = 3
+
+    /// How far behind the furthest point reached noise may put the vehicle, metres.
+    public var cursorBackwardReach = 80.0
+    /// How far ahead of what it can have driven the vehicle may be seen on its leg, metres.
+    public var cursorForwardReach = 100.0
+    /// The same behind the leg's end and where the road is not known, metres; the fix's noise is added.
+    public var cursorSlack = 20.0
+    /// How long a reported speed says how far the vehicle drives, seconds; longer between fixes is a gap.
+    public var cursorSpeedValidity = 10.0
+    /// Speed assumed for gaps, m/s: as fast as cars go.
+    public var cursorGapSpeed = 45.0
+    /// Longest gap that counts, seconds.
+    public var cursorLongestGap = 600.0
 
     /// Whether leaving the route leads to a new one; the deviation is reported either way.
     public var rerouteDetect = true
@@ -38,14 +57,14 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var rerouteBackoffFirst = 1.0
     /// Longest pause after failed reroutes, seconds. 64: openpilot.
     public var rerouteBackoffLongest = 64.0
-    /// How long an answer is waited for, seconds.
+    /// How long a route is waited for, at the start of a trip and when rerouting, seconds.
     public var rerouteDeadline = 10.0
 
     /// Distance to a waypoint at which it is reached, metres. 20: Organic Maps.
     public var arrivalRadius = 20.0
     /// Time before a waypoint from which the approach is announced, seconds.
     public var arrivalApproach = 30.0
-    /// Distance before a waypoint within which leaving the route does not lead to a new one, metres.
+    /// Distance from a waypoint, both along the route and in a straight line, within which leaving the route does not lead to a new one, metres.
     public var arrivalSuppressReroute = 60.0
     /// Whether the next leg starts by itself at a waypoint.
     public var legsAutoAdvance = true

@@ -5,111 +5,179 @@ import NavRouting
 
 /// Where a position lies in relation to the part of the route that the vehicle can have reached.
 struct RoutePlacement {
+    /// How the place on the route was found.
+    enum Kind {
+        /// The vehicle is on an edge of the route within reach, in its direction.
+        case onEdge
+        /// The vehicle is on an edge of the route, but further ahead than it can have driven along it.
+        case ahead
+        /// The vehicle is on the road of an edge within reach, in the other direction.
+        case opposite
+        /// The nearest point within reach; on which road the vehicle is says nothing for the route.
+        case nearby
+    }
+
+    var kind: Kind
     /// Metres from the route's start.
     var offset: Double
     /// Metres between the position and the route.
     var distance: Double
-    /// The point on the route.
-    var snapped: Coordinate
     /// Direction of the route there, radians clockwise from north.
     var bearing: Double
-    /// The vehicle is on one of the route's edges within reach, in its direction.
-    var isOnEdge: Bool
-    /// The vehicle is on the road of such an edge, in the other direction.
-    var isOnOpposite: Bool
-    /// The edge is further ahead than the vehicle can have driven.
-    var isAhead: Bool
+
+    /// Whether the vehicle is where it is by following the route.
+    var isFollowing: Bool { kind == .onEdge }
 }
 
 /// Follows the vehicle along its route, forwards only.
 ///
-/// The cursor looks at the part of the route that the vehicle can have driven since the last fix, so that a loop or an overlap further
-/// ahead cannot draw it forwards; only an edge of the matcher that is not within reach, but later on the same leg, is accepted as a jump.
+/// The cursor looks at the part of the route that the vehicle can have driven since it was last seen there, so that a loop or an overlap
+/// further ahead cannot draw it forwards; only an edge of the matcher that is not within reach, but later on the same leg, is taken for a
+/// jump, and that is for the monitor to believe. It does not decide whether the vehicle follows.
 struct RouteCursor {
     private let route: Route
-    private let edgesByKey: [EdgeKey: [Int]]
+    private let config: NavigatorConfig
+    /// The first passage of each edge, and for each passage the next of the same edge.
+    private let firstPassage: [EdgeKey: Int]
+    private let nextPassage: ContiguousArray<Int?>
     /// Metres from the route's start.
     private(set) var offset = 0.0
-    private var lastStamp: Timestamp?
+    /// Metres that the vehicle can have driven since the cursor last moved.
+    private var driven = 0.0
+    /// Whether the cursor followed at the last position, so that the next one is expected just ahead.
+    private var isFollowing = true
+    /// Whether the vehicle came by the leg's stop since the cursor last moved.
+    private(set) var hasPassedStop = false
+    private var last: (stamp: Timestamp, coordinate: Coordinate)?
 
-    /// How far back noise may put the vehicle, metres.
-    static let backwardReach = 80.0
-    /// How far ahead of the driven distance it may be seen, metres.
-    static let forwardReach = 100.0
-    /// Fastest assumed speed for gaps in the fixes, m/s.
-    static let gapSpeed = 45.0
-
-    init(_ route: Route) {
+    /// A cursor at the route's start; `origin` is where and when the vehicle was when the route was asked for.
+    init(_ route: Route, config: NavigatorConfig, origin: Sighting?) {
         self.route = route
-        var byKey: [EdgeKey: [Int]] = [:]
-        for (index, edge) in route.edges.enumerated() { byKey[edge.key, default: []].append(index) }
-        edgesByKey = byKey
+        self.config = config
+        last = origin.map { ($0.stamp, $0.coordinate) }
+        var first: [EdgeKey: Int] = [:]
+        var next = ContiguousArray<Int?>(repeating: nil, count: route.edges.count)
+        for (index, edge) in route.edges.enumerated().reversed() {
+            next[index] = first.updateValue(index, forKey: edge.key)
+        }
+        firstPassage = first
+        nextPassage = next
     }
 
-    /// Where the position lies, without moving there.
-    func place(_ position: Sighting, opposite: EdgeKey?, leg: RouteLeg) -> RoutePlacement? {
-        let elapsed = lastStamp.map { max(position.stamp.seconds(since: $0), 0) } ?? 0
-        let speed = position.speed ?? RouteCursor.gapSpeed
+    /// Where the position lies; the cursor stays where it is until ``advance(to:limit:)``.
+    mutating func place(_ position: Sighting, opposite: EdgeKey?, leg: RouteLeg, stop: Coordinate)
+        -> RoutePlacement
+    {
+        let moved = move(to: position, stop: stop)
         let legEnd = leg.routeOffset + leg.length
-        let reach = max(speed * 1.5, elapsed > 10 ? RouteCursor.gapSpeed : 0) * min(elapsed, 600)
-        let window =
-            max(
-                offset - RouteCursor.backwardReach, leg.routeOffset)...max(
-                min(offset + reach + RouteCursor.forwardReach, legEnd), leg.routeOffset)
-        let matched = position.road
-        if let matched {
-            let expected = offset + (position.speed ?? 0) * min(elapsed, 10)
-            if let hit = hit(on: matched.edgeKey, edgeOffset: matched.offset, within: window, nearest: expected) {
-                return placement(at: hit, of: position, onEdge: true)
+        let lower = max(offset - config.cursorBackwardReach, 0)
+        let slack = slack(of: position)
+        // Behind the leg's end only who came by the stop can be, so that one beside the way is not skipped.
+        let end = isFollowing || hasPassedStop ? max(legEnd, offset + driven + slack) : legEnd
+        let upper = max(min(offset + driven + config.cursorForwardReach, end), lower)
+        let window = lower...upper
+        if let road = position.road {
+            let expected = isFollowing ? offset + moved : offset
+            if let hit = passage(of: road.edgeKey, at: road.offset, within: window, near: expected) {
+                return placement(.onEdge, at: hit, position)
             }
+            let jumps = upper...max(legEnd, upper)
+            let isOpposite = opposite.map { meets($0, window) } ?? false
+            if !isOpposite, let hit = passage(of: road.edgeKey, at: road.offset, within: jumps, near: upper) {
+                return placement(.ahead, at: hit, position)
+            }
+            if isOpposite { return nearest(position, lower...max(min(offset + driven + slack, upper), lower), .opposite) }
         }
-        guard let projected = route.line.project(position.coordinate, within: window) else { return nil }
-        var placement = placement(at: projected.offset, of: position, onEdge: false)
-        placement.distance = projected.distance
-        if matched != nil, let opposite, hit(on: opposite, edgeOffset: nil, within: window, nearest: offset) != nil {
-            placement.isOnOpposite = true
-        }
-        if let matched, !placement.isOnOpposite, window.upperBound < legEnd,
-            let ahead = hit(
-                on: matched.edgeKey, edgeOffset: matched.offset, within: window.upperBound...legEnd,
-                nearest: window.upperBound)
-        {
-            placement = self.placement(at: ahead, of: position, onEdge: true)
-            placement.isAhead = true
-        }
-        return placement
+        return nearest(position, lower...max(min(offset + driven + slack, upper), lower), .nearby)
     }
 
-    /// Takes a placement over; the cursor never moves backwards.
-    mutating func advance(to placement: RoutePlacement, at stamp: Timestamp) {
-        offset = max(offset, placement.offset)
-        lastStamp = stamp
-    }
-
-    /// Notes that time has passed without a usable placement.
-    mutating func stay(at stamp: Timestamp) { lastStamp = stamp }
-
-    private func hit(
-        on key: EdgeKey, edgeOffset: Double?, within window: ClosedRange<Double>, nearest expected: Double
-    ) -> Double? {
-        var best: Double?
-        for index in edgesByKey[key] ?? [] {
-            let edge = route.edges[index]
-            let along = min(max((edgeOffset ?? edge.startOffset) - edge.startOffset, 0), edge.length)
-            let candidate = edge.routeOffset + along
-            let touches =
-                edgeOffset == nil
-                ? window.overlaps(edge.routeOffset...(edge.routeOffset + edge.length)) : window.contains(candidate)
-            guard touches, abs(candidate - expected) < best.map({ abs($0 - expected) }) ?? .infinity else { continue }
-            best = candidate
+    /// Moves on to a placement, never backwards and not beyond `limit`.
+    mutating func advance(to placement: RoutePlacement, limit: Double) {
+        offset = max(offset, min(placement.offset, limit))
+        if placement.offset <= limit {
+            driven = 0
+            hasPassedStop = false
         }
-        return best
+        isFollowing = placement.kind != .nearby
     }
 
-    private func placement(at offset: Double, of position: Sighting, onEdge: Bool) -> RoutePlacement {
+    /// Notes that the vehicle was not seen on the route.
+    mutating func stay() { isFollowing = false }
+
+    /// Moves on to where the next leg starts.
+    mutating func skip(to offset: Double) {
+        self.offset = max(self.offset, offset)
+        hasPassedStop = false
+    }
+
+    /// How far noise may move a position along the route, metres.
+    func slack(of position: Sighting) -> Double { config.cursorSlack + 2 * (position.sigma ?? 0) }
+
+    /// Metres driven since the last position: by the speed or by the distance, whichever is more.
+    private mutating func move(to position: Sighting, stop: Coordinate) -> Double {
+        defer { last = (position.stamp, position.coordinate) }
+        guard let last else { return 0 }
+        let seconds = min(max(position.stamp.seconds(since: last.stamp), 0), config.cursorLongestGap)
+        let straight = Geodesy.distance(last.coordinate, position.coordinate)
+        let moved = max((position.speed ?? 0) * min(seconds, config.cursorSpeedValidity), straight)
+        // Through a gap the road may have wound.
+        let reach =
+            seconds > config.cursorSpeedValidity ? max(moved, config.cursorGapSpeed * seconds) : moved * 1.5
+        driven = min(driven + reach, route.length)
+        let frame = LocalFrame(origin: position.coordinate)
+        let passing = SegmentProjection(
+            of: frame.point(stop), start: frame.point(last.coordinate), end: LocalPoint(east: 0, north: 0))
+        if passing.distance <= slack(of: position) { hasPassedStop = true }
+        return moved
+    }
+
+    private func placement(_ kind: RoutePlacement.Kind, at offset: Double, _ position: Sighting) -> RoutePlacement {
         let snapped = route.line.coordinate(at: offset) ?? position.coordinate
         return RoutePlacement(
-            offset: offset, distance: Geodesy.distance(snapped, position.coordinate), snapped: snapped,
-            bearing: route.line.bearing(at: offset) ?? 0, isOnEdge: onEdge, isOnOpposite: false, isAhead: false)
+            kind: kind, offset: offset, distance: Geodesy.distance(snapped, position.coordinate),
+            bearing: route.line.bearing(at: offset) ?? 0)
+    }
+
+    private func nearest(_ position: Sighting, _ window: ClosedRange<Double>, _ kind: RoutePlacement.Kind)
+        -> RoutePlacement
+    {
+        guard let projection = route.line.project(position.coordinate, within: window) else {
+            return placement(kind, at: offset, position)
+        }
+        return RoutePlacement(
+            kind: kind, offset: projection.offset, distance: projection.distance,
+            bearing: route.line.bearing(at: projection.offset) ?? 0)
+    }
+
+    /// The passage of an edge that fits best: one that includes the place before one that only ends near it, then the one nearest to where
+    /// the vehicle is expected.
+    private func passage(
+        of key: EdgeKey, at edgeOffset: Double, within window: ClosedRange<Double>, near expected: Double
+    ) -> Double? {
+        var best: (offset: Double, outside: Double, miss: Double)?
+        var next = firstPassage[key]
+        while let index = next {
+            next = nextPassage[index]
+            let edge = route.edges[index]
+            let along = min(max(edgeOffset - edge.startOffset, 0), max(edge.length, 0))
+            let offset = edge.routeOffset + along
+            guard window.contains(offset) else { continue }
+            // A metre does not make one passage fit better than another.
+            let outside = max(abs(edgeOffset - edge.startOffset - along), 1)
+            let miss = abs(offset - expected)
+            if let best, (best.outside, best.miss) <= (outside, miss) { continue }
+            best = (offset, outside, miss)
+        }
+        return best?.offset
+    }
+
+    private func meets(_ key: EdgeKey, _ window: ClosedRange<Double>) -> Bool {
+        var next = firstPassage[key]
+        while let index = next {
+            next = nextPassage[index]
+            let edge = route.edges[index]
+            if edge.routeOffset <= window.upperBound, edge.routeOffset + edge.length >= window.lowerBound { return true }
+        }
+        return false
     }
 }

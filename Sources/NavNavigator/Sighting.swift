@@ -17,5 +17,7 @@ public struct Sighting: Sendable, Hashable {
     /// Metres per second, from the receiver or the last movement.
     public var speed: Double? { match.speed }
     /// Direction of travel, radians clockwise from north: the receiver's, else that of the road.
-    public var course: Double? { fix.course ?? match.road?.bearing }
+    public var course: Double? { fix.course.flatMap { $0.isFinite ? $0 : nil } ?? match.road?.bearing }
+    /// Standard deviation of the position per axis, metres, above 0; nil when the receiver does not say.
+    public var sigma: Double? { fix.horizontalSigma.flatMap { $0 > 0 && $0.isFinite ? $0 : nil } }
 }

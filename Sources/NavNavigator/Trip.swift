@@ -5,27 +5,9 @@ import NavMatching
 import NavRouting
 
 /// Guidance along one route: how far the vehicle is, what it was told, whether it follows.
+///
+/// It reports; whether another route is asked for is decided above.
 struct Trip {
-    let plan: RoutePlan
-    /// Counted from 1 in each session.
-    let routeID: UInt64
-    private(set) var leg = 0
-    private(set) var isHeld = false
-    private(set) var isComplete = false
-    private(set) var wasSeenOnRoute = false
-    private(set) var deviation: Deviation
-    private(set) var visualID: InstructionID?
-    private(set) var spokenID: InstructionID?
-
-    /// The route as a hint to the matcher; nil when the graph does not hold it.
-    private(set) var prior: RoutePrior?
-
-    private let config: NavigatorConfig
-    private var cursor: RouteCursor
-    private var monitor: DeviationMonitor
-    private var trigger: InstructionTrigger
-    private var isApproaching = false
-
     /// What happened on the way of one position along the route.
     enum Happening {
         case progress(RouteProgress)
@@ -33,165 +15,252 @@ struct Trip {
         case arrival(ArrivalEvent)
     }
 
-    init(_ plan: RoutePlan, routeID: UInt64, config: NavigatorConfig, at stamp: Timestamp) {
+    /// Where the vehicle is in the trip's course.
+    private enum Stage {
+        /// On the way to the end of a leg.
+        case driving(leg: Int, isApproaching: Bool)
+        /// At the end of a leg, until the next one is started by hand.
+        case held(leg: Int)
+        /// At the destination.
+        case complete
+    }
+
+    let plan: RoutePlan
+    /// Counted from 1 in each session.
+    let routeID: UInt64
+    private(set) var wasSeenOnRoute = false
+    private(set) var deviation: Deviation
+    /// The route as a hint to the matcher.
+    private(set) var prior: RoutePrior
+
+    private let config: NavigatorConfig
+    private let times: RouteTimes
+    private var stage = Stage.driving(leg: 0, isApproaching: false)
+    private var cursor: RouteCursor
+    private var monitor: DeviationMonitor
+    private var trigger: InstructionTrigger
+    private var visualID: InstructionID?
+    private var spokenID: InstructionID?
+
+    /// A trip along a plan without defects, at its start.
+    ///
+    /// - Parameters:
+    ///   - origin: where the vehicle was when the route was asked for.
+    ///   - isApproaching: whether the approach to the first stop has been announced already, on the route before.
+    init(
+        _ plan: RoutePlan, routeID: UInt64, graph: RoadGraph, config: NavigatorConfig, at stamp: Timestamp,
+        origin: Sighting?, isApproaching: Bool = false
+    ) {
         self.plan = plan
         self.routeID = routeID
         self.config = config
-        cursor = RouteCursor(plan.route)
+        times = RouteTimes(plan.route)
+        stage = .driving(leg: 0, isApproaching: isApproaching)
+        cursor = RouteCursor(plan.route, config: config, origin: origin)
         monitor = DeviationMonitor(config, at: stamp)
         trigger = InstructionTrigger(plan.guidance)
         deviation = Deviation(state: .onRoute, distance: 0, courseDifference: nil, since: stamp)
+        prior = Trip.prior(plan.route, in: graph)
     }
 
-    /// Finds the route's edges in a graph: at the start, and whenever tiles came or went.
-    mutating func resolve(in graph: RoadGraph) {
-        prior = RoutePrior(edges: plan.route.edges.compactMap { graph.edge($0.key) })
+    // MARK: Questions
+
+    /// The leg being driven, or at whose end the vehicle is; from 0.
+    var leg: Int {
+        switch stage {
+        case .driving(let leg, _), .held(let leg): leg
+        case .complete: route.legs.count - 1
+        }
+    }
+
+    /// Whether the vehicle is at a stop and waits for the next leg to be started.
+    var isHeld: Bool {
+        if case .held = stage { return true }
+        return false
+    }
+
+    /// Whether the destination is reached.
+    var isComplete: Bool {
+        if case .complete = stage { return true }
+        return false
+    }
+
+    /// Whether the approach to the next stop has been announced.
+    var isApproaching: Bool {
+        if case .driving(_, isApproaching: true) = stage { return true }
+        return false
+    }
+
+    /// Stops and pass-through points that still lie ahead, the destination included.
+    var remainingWaypoints: [Waypoint] { remainingIndices.map { route.waypoints[$0].waypoint } }
+
+    /// Whether another route would only lead back to a stop that is as good as reached.
+    func suppressesReroute(at position: Sighting) -> Bool {
+        switch stage {
+        case .held, .complete: true
+        case .driving:
+            legEnd - cursor.offset < config.arrivalSuppressReroute
+                && Geodesy.distance(stop.snapped, position.coordinate) < config.arrivalSuppressReroute
+        }
     }
 
     private var route: Route { plan.route }
     private var currentLeg: RouteLeg { route.legs[leg] }
+    private var legEnd: Double { currentLeg.routeOffset + currentLeg.length }
+    /// The stop at the end of the leg.
+    private var stop: RouteWaypoint { route.waypoints[currentLeg.destination] }
 
-    /// Stops and pass-through points that still lie ahead, the destination included.
-    var remainingWaypoints: [Waypoint] {
-        let arrived = isHeld || isComplete
-        let first = leg == 0 ? 1 : route.legs[leg - 1].destination + 1
-        let candidates = route.waypoints.indices[
-            min(arrived ? currentLeg.destination + 1 : first, route.waypoints.count)...]
-        return candidates.filter { index in
-            index >= currentLeg.destination || route.waypoints[index].routeOffset > cursor.offset
-        }.map { route.waypoints[$0].waypoint }
+    private var remainingIndices: [Int] {
+        let destination = currentLeg.destination
+        let passed =
+            switch stage {
+            case .complete: route.waypoints.count - 1
+            case .held: destination
+            case .driving(let leg, _): leg == 0 ? 0 : route.legs[leg - 1].destination
+            }
+        return route.waypoints.indices.dropFirst(passed + 1).filter {
+            $0 >= destination || route.waypoints[$0].routeOffset > cursor.offset
+        }
     }
 
-    /// Whether a reroute would only lead back to a waypoint that is as good as reached.
-    var suppressesReroute: Bool {
-        isComplete || isHeld
-            || currentLeg.routeOffset + currentLeg.length - cursor.offset < config.arrivalSuppressReroute
-    }
+    // MARK: Changes
 
-    /// Follows one position. Happenings come in the order in which they are to be told.
+    /// Takes note that tiles came or went.
+    mutating func noteMap(_ graph: RoadGraph) { prior = Trip.prior(route, in: graph) }
+
+    /// Takes note that the clock was set back.
+    mutating func noteClockSet(to stamp: Timestamp) { monitor.noteClockSet(to: stamp) }
+
+    /// Follows one position. Happenings come in the order in which they are to be told; there are none after the arrival.
     mutating func follow(_ position: Sighting, opposite: EdgeKey?) -> [Happening] {
         guard !isComplete else { return [] }
-        guard let placement = cursor.place(position, opposite: opposite, leg: currentLeg) else {
-            cursor.stay(at: position.stamp)
-            return []
-        }
+        let placement = cursor.place(position, opposite: opposite, leg: currentLeg, stop: stop.snapped)
+        let hasPassedStop = cursor.hasPassedStop
         deviation = monitor.judge(placement, position)
-        switch deviation.state {
-        case .onRoute, .offStep: cursor.advance(to: placement, at: position.stamp)
-        case .uncertain where placement.isOnEdge && !placement.isAhead:
-            cursor.advance(to: placement, at: position.stamp)
-        case .uncertain, .offRoute, .wrongWay: cursor.stay(at: position.stamp)
+        if advances(placement, position) {
+            cursor.advance(to: placement, limit: legEnd)
+        } else {
+            cursor.stay()
         }
-        if placement.isOnEdge { wasSeenOnRoute = true }
-        // Off the route nothing is announced: what was right for the route is wrong for the driver.
-        let due =
-            deviation.state == .onRoute || deviation.state == .offStep
-            ? trigger.update(offset: cursor.offset, speed: position.speed, leg: leg) : []
+        if placement.isFollowing { wasSeenOnRoute = true }
+        let due = instructions(position)
+        let progress = progress(position)
+        var happenings: [Happening] = [.progress(progress)]
+        happenings += due.map {
+            .instruction($0, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
+        }
+        let isAtStop = hasPassedStop || placement.distance <= config.deviationMaximumDistance
+        happenings += arrivals(position, isAtStop: isAtStop).map { .arrival($0) }
+        return happenings
+    }
+
+    /// Starts the next leg where the vehicle is held; nil when it is not.
+    mutating func advanceLeg() -> ArrivalEvent? {
+        guard case .held(let leg) = stage else { return nil }
+        return start(leg: leg + 1)
+    }
+
+    private static func prior(_ route: Route, in graph: RoadGraph) -> RoutePrior {
+        RoutePrior(edges: route.edges.compactMap { graph.edge($0.key) })
+    }
+
+    /// Whether the place on the route is where the vehicle is, and not only the nearest to it.
+    private func advances(_ placement: RoutePlacement, _ position: Sighting) -> Bool {
+        switch (placement.kind, deviation.state) {
+        case (.ahead, .offStep): true
+        case (.onEdge, .onRoute), (.onEdge, .offStep), (.nearby, .onRoute):
+            // At a standstill only the noise moves; who creeps gets ahead in the end.
+            (position.speed ?? .infinity) > config.deviationMinimumSpeed
+                || placement.offset > cursor.offset + cursor.slack(of: position)
+        default: false
+        }
+    }
+
+    /// What is due to be told. Off the route nothing is: what was right for the route is wrong for the driver.
+    private mutating func instructions(_ position: Sighting) -> [Instruction] {
+        guard deviation.state == .onRoute || deviation.state == .offStep else { return [] }
+        let due = trigger.update(offset: cursor.offset, speed: position.speed, leg: leg)
         for instruction in due {
             switch instruction {
             case .visual(let visual): visualID = visual.id
             case .spoken(let spoken): spokenID = spoken.id
             }
         }
-        let progress = progress(placement, position)
-        var happenings: [Happening] = [.progress(progress)]
-        happenings += due.map {
-            .instruction($0, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
-        }
-        happenings += arrivals(placement)
-        return happenings
+        return due
     }
 
-    /// Starts the next leg where the vehicle is held; nil when it is not.
-    mutating func advanceLeg() -> [Happening]? {
-        guard isHeld else { return nil }
-        return [.arrival(startNextLeg())]
-    }
+    // MARK: Arriving
 
-    private mutating func arrivals(_ placement: RoutePlacement) -> [Happening] {
-        guard !isHeld else { return [] }
-        let legEnd = currentLeg.routeOffset + currentLeg.length
+    private mutating func arrivals(_ position: Sighting, isAtStop: Bool) -> [ArrivalEvent] {
+        guard case .driving(let leg, let wasApproaching) = stage else { return [] }
         let remaining = max(legEnd - cursor.offset, 0)
-        let duration = duration(from: cursor.offset, to: legEnd)
-        let isReached = remaining <= config.arrivalRadius && placement.distance <= config.deviationMaximumDistance
-        var happenings: [Happening] = []
-        if isReached || duration <= config.arrivalApproach {
-            happenings.append(.arrival(event(.approaching(isFirst: !isApproaching), remaining, duration)))
-            isApproaching = true
-        }
-        guard isReached else { return happenings }
-        happenings.append(.arrival(event(.arrived, remaining, duration)))
+        let duration = times.duration(from: cursor.offset, toEndOf: currentLeg)
+        let isReached = isReached(position, remaining, isAtStop: isAtStop)
+        let isOff = deviation.state == .offRoute || deviation.state == .wrongWay
+        guard isReached || !isOff && duration <= config.arrivalApproach else { return [] }
+        var events = [event(.approaching(isFirst: !wasApproaching), remaining, duration)]
+        stage = .driving(leg: leg, isApproaching: true)
+        guard isReached else { return events }
+        events.append(event(.arrived, remaining, duration))
         if leg == route.legs.count - 1 {
-            isComplete = true
+            stage = .complete
         } else if config.legsAutoAdvance {
-            happenings.append(.arrival(startNextLeg()))
+            events.append(start(leg: leg + 1))
         } else {
-            isHeld = true
-            happenings.append(.arrival(event(.held, remaining, duration)))
+            stage = .held(leg: leg)
+            events.append(event(.held, remaining, duration))
         }
-        return happenings
+        return events
     }
 
-    private mutating func startNextLeg() -> ArrivalEvent {
-        isHeld = false
-        isApproaching = false
-        leg += 1
-        let legEnd = currentLeg.routeOffset + currentLeg.length
-        return event(.legStarted, legEnd - cursor.offset, duration(from: cursor.offset, to: legEnd))
+    /// Whether the stop is reached: along the route, or beside it, as in a car park.
+    private func isReached(_ position: Sighting, _ remaining: Double, isAtStop: Bool) -> Bool {
+        switch deviation.state {
+        case .onRoute, .offStep, .uncertain:
+            if isAtStop, remaining <= config.arrivalRadius { return true }
+        case .offRoute, .wrongWay: break
+        }
+        return remaining <= config.arrivalSuppressReroute
+            && min(
+                Geodesy.distance(position.coordinate, stop.waypoint.coordinate),
+                Geodesy.distance(position.coordinate, stop.snapped)) <= config.arrivalRadius
     }
 
-    private func event(_ phase: ArrivalEvent.Phase, _ distance: Double, _ duration: Double) -> ArrivalEvent {
+    private mutating func start(leg: Int) -> ArrivalEvent {
+        stage = .driving(leg: leg, isApproaching: false)
+        cursor.skip(to: currentLeg.routeOffset)
+        return event(
+            .legStarted, legEnd - cursor.offset, times.duration(from: cursor.offset, toEndOf: currentLeg))
+    }
+
+    private func event(_ phase: ArrivalEvent.Phase, _ remaining: Double, _ duration: Double) -> ArrivalEvent {
         ArrivalEvent(
             phase: phase, leg: leg, waypoint: currentLeg.destination, isDestination: leg == route.legs.count - 1,
-            distanceRemaining: distance, durationRemaining: duration)
+            distanceRemaining: max(remaining, 0), durationRemaining: duration)
     }
 
-    private func progress(_ placement: RoutePlacement, _ position: Sighting) -> RouteProgress {
+    // MARK: Progress
+
+    private func progress(_ position: Sighting) -> RouteProgress {
         let offset = cursor.offset
-        let legEnd = currentLeg.routeOffset + currentLeg.length
         let guidance = plan.guidance
-        let step = guidance.step(at: offset, leg: leg) ?? 0
         let steps = guidance.legs[leg]
+        let step = guidance.step(at: offset, leg: leg) ?? steps.lowerBound
         let next = step + 1 < steps.upperBound ? guidance.steps[step + 1] : nil
         let stepEnd = min(next?.routeOffset ?? legEnd, legEnd)
-        let edge = route.edges[edgeIndex(at: offset)]
+        let legDuration = times.duration(from: offset, toEndOf: currentLeg)
         return RouteProgress(
             offset: offset, leg: leg, legCount: route.legs.count, step: step - steps.lowerBound, stepCount: steps.count,
             point: route.line.segment(at: offset), distanceRemaining: max(route.length - offset, 0),
-            durationRemaining: duration(from: offset, to: route.length), legDistanceRemaining: max(legEnd - offset, 0),
-            legDurationRemaining: duration(from: offset, to: legEnd), stepDistanceRemaining: max(stepEnd - offset, 0),
-            stepDurationRemaining: duration(from: offset, to: stepEnd), deviation: deviation,
-            attributes: edge.attributes, nextManeuver: next?.maneuver, visualInstruction: visualID,
-            spokenInstruction: spokenID, position: position,
-            snapped: route.line.coordinate(at: offset) ?? placement.snapped,
-            snappedBearing: route.line.bearing(at: offset) ?? placement.bearing,
-            waypointsRemaining: route.waypoints.indices.dropFirst()
-                .filter { route.waypoints[$0].routeOffset > offset || $0 >= currentLeg.destination }.count)
-    }
-
-    private func edgeIndex(at offset: Double) -> Int {
-        var low = 0
-        var high = route.edges.count - 1
-        while low < high {
-            let middle = (low + high + 1) / 2
-            if route.edges[middle].routeOffset <= offset { low = middle } else { high = middle - 1 }
-        }
-        return low
-    }
-
-    /// Seconds between two distances from the route's start; a turn counts where its edge begins.
-    private func duration(from start: Double, to end: Double) -> Double {
-        guard end > start else { return 0 }
-        var sum = 0.0
-        var index = edgeIndex(at: start)
-        while index < route.edges.count, route.edges[index].routeOffset < end {
-            let edge = route.edges[index]
-            let from = max(start, edge.routeOffset)
-            let to = min(end, edge.routeOffset + edge.length)
-            if edge.length > 0 { sum += edge.duration * max(to - from, 0) / edge.length }
-            if edge.routeOffset > start { sum += edge.turnDuration }
-            index += 1
-        }
-        return sum
+            durationRemaining: legDuration + times.duration(after: currentLeg),
+            legDistanceRemaining: max(legEnd - offset, 0),
+            legDurationRemaining: legDuration,
+            stepDistanceRemaining: max(stepEnd - offset, 0),
+            stepDurationRemaining: next == nil
+                ? legDuration : times.duration(from: offset, to: stepEnd, in: currentLeg), deviation: deviation,
+            attributes: route.edges[times.edge(at: offset, in: currentLeg)].attributes, nextManeuver: next?.maneuver,
+            visualInstruction: visualID, spokenInstruction: spokenID, position: position,
+            snapped: route.line.coordinate(at: offset) ?? position.coordinate,
+            snappedBearing: route.line.bearing(at: offset) ?? 0, waypointsRemaining: remainingIndices.count)
     }
 }

@@ -74,15 +74,14 @@ public final class NavigationSession {
     public func handle(_ message: NavMessages.GnssFix, sequence: UInt64) -> Outcome {
         outcome = Outcome()
         guard let fix = Fix(message, sequence: sequence) else { return outcome }
-        if newest == nil { start(at: fix.stamp) }
+        if journalSequence == 0 { start(at: fix.stamp) }
         rejectedSource = message
         journal(.fix(message), fix.stamp, cause: sequence)
-        newest = max(newest ?? fix.stamp, fix.stamp)
         run(NavigatorEvent(stamp: fix.stamp, causeSequence: sequence, kind: .fix(fix)))
         return outcome
     }
 
-    /// Takes the answer to a query in, stamped with the newest event that was seen.
+    /// Takes the answer to a query in, stamped with the newest fix that counted.
     package func handle(_ answer: NavNavigator.RouteAnswer, to query: RouteQuery) -> Outcome {
         outcome = Outcome()
         let stamp = newest ?? query.deadline
@@ -115,6 +114,8 @@ public final class NavigationSession {
     }
 
     private func publish(_ publication: Publication, _ context: EventContext) {
+        // Fixes that were held up or are wrong do not move the time.
+        if case .position = publication { newest = context.stamp }
         let (topic, message) = encode(publication, context)
         outcome.messages.append(OutgoingMessage(topic, context.stamp, message))
     }

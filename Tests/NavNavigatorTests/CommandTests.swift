@@ -1,0 +1,237 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavMatching
+import NavNavigator
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+@Suite struct CommandTests {
+    @Test func aTripAskedForBeforeTheFirstFixWaitsForIt() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.navigate([try town.waypoint("IJ")]))
+        #expect(ride.queries.isEmpty && ride.phases == [.idle])
+        let fixes = try town.fixes("FGHIJ")
+        ride.drive(fixes)
+        #expect(ride.queries.count == 1)
+        #expect(ride.story == ["ROUTE(started)", "APPROACHING", "ARRIVED"])
+        #expect(ride.told.last?.context.sessionID == UInt64(fixes[0].stamp.nanoseconds))
+    }
+
+    @Test func aTripDoesNotStartFromAnInaccuratePosition() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        var fixes = try town.fixes("FGHIJ")
+        for index in 5..<10 { fixes[index].horizontalSigma = 50 }
+        ride.drive(fixes[..<10])
+        ride.command(.navigate([try town.waypoint("IJ")]))
+        #expect(ride.queries.isEmpty)
+        ride.drive(fixes[10])
+        #expect(ride.story == ["ROUTE(started)"])
+    }
+
+    @Test func aTripThatCannotStartIsTriedAgainWithLongerPauses() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .failing(RouteFailure(code: .noRoute, message: "none"))
+        ride.command(.navigate([try town.waypoint("IJ")]))
+        ride.drive(town.standing(at: try town.place("FG"), seconds: 40))
+        let asked = ride.queries.map(\.deadline)
+        #expect(zip(asked, asked.dropFirst()).map { $1.seconds(since: $0) } == [1, 2, 4, 8, 16])
+        #expect(Set(ride.story) == ["FAILED(noRoute)"])
+        ride.answering = .atOnce
+        ride.drive(town.standing(at: try town.place("FG"), seconds: 40, after: Fix(stamp: ride.now, coordinate: try town.place("FG"))))
+        #expect(ride.story.last == "ROUTE(started)")
+        #expect(ride.queries.count == 7)
+    }
+
+    @Test func aTripWhoseRouteDoesNotComeInTimeIsTriedAgain() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .byHand
+        ride.command(.navigate([try town.waypoint("IJ")]))
+        ride.drive(town.standing(at: try town.place("FG"), seconds: 14))
+        #expect(ride.story == ["FAILED(deadlineExceeded)"])
+        #expect(ride.queries.count == 2 && ride.open.count == 1)
+        ride.answerOpen()
+        #expect(ride.story.last == "ROUTE(started)")
+    }
+
+    @Test func aTripToNowhereFailsOnce() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.drive(town.standing(at: try town.place("FG"), seconds: 2))
+        ride.command(.navigate([]))
+        ride.drive(town.standing(at: try town.place("FG"), seconds: 20, after: Fix(stamp: ride.now, coordinate: try town.place("FG"))))
+        #expect(ride.story == ["FAILED(invalidRequest)"])
+    }
+
+    @Test func anotherTripReplacesTheOneThatIsAskedFor() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .byHand
+        ride.drive(town.standing(at: try town.place("FG"), seconds: 2))
+        ride.command(.navigate([try town.waypoint("IJ")]))
+        ride.command(.navigate([try town.waypoint("MN")]))
+        #expect(ride.cancelled == [ride.queries[0].requestID])
+        ride.answer(ride.queries[0])
+        #expect(ride.story.isEmpty)
+        ride.answerOpen()
+        #expect(ride.states.last?.destination?.coordinate == (try town.place("MN")))
+    }
+
+    @Test func whileATripIsAskedForTheOldOneIsFollowedButNotRerouted() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.rerouteDeadline = 600
+        var ride = Ride(town.map, config: config)
+        ride.answering = .byHand
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        let fixes = try town.fixes("FGHMN")
+        ride.drive(fixes[..<10])
+        ride.command(.navigate([try town.waypoint("NO")]))
+        ride.drive(fixes[10...])
+        #expect(ride.deviations.last == .offRoute)
+        #expect(ride.queries.count == 1)
+    }
+
+    @Test func stoppingClearsTheRouteAndTheScreen() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.stop)
+        #expect(ride.story.isEmpty)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        let fixes = try town.fixes("FGHIJ")
+        ride.drive(fixes[..<20])
+        let session = try #require(ride.told.last?.context.sessionID)
+        ride.turnPage()
+        ride.command(.stop)
+        #expect(ride.story == ["NO_ROUTE"])
+        guard case .visual(nil, _, _)? = ride.told.first?.what else {
+            Issue.record("the banner stays")
+            return
+        }
+        #expect(ride.told[0].context.sessionID == session)
+        #expect(ride.phases == [.freeDrive])
+        ride.turnPage()
+        ride.drive(fixes[20...])
+        #expect(ride.progress.isEmpty && ride.told.allSatisfy { $0.context.sessionID == 0 && $0.context.routeID == 0 })
+    }
+
+    @Test func stoppingWhileARouteIsWaitedForGivesItUp() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .byHand
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        for fix in try town.fixes("FGHMN") where ride.queries.isEmpty { ride.drive(fix) }
+        ride.command(.stop)
+        #expect(ride.story.suffix(2) == ["REJECTED(superseded)", "NO_ROUTE"])
+        #expect(ride.cancelled == ride.queries.map(\.requestID))
+        let told = ride.told.count
+        ride.answer(ride.queries[0])
+        #expect(ride.told.count == told)
+    }
+
+    @Test func aPlanWithoutSubstanceIsRefused() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        let good = try town.plan("FGHIJ")
+        var broken: [RoutePlan] = []
+        for change in [
+            { $0.edges = [] }, { $0.legs = [] }, { $0.line = Polyline([]) }, { $0.legs[0].destination = 99 },
+            { $0.legs[0].destination = -1 }, { $0.waypoints = [] }, { $0.legs[0].length = .nan },
+            { $0.edges[1].routeOffset = -.infinity }, { $0.edges[0].duration = .nan }, { $0.legs += $0.legs },
+        ] as [(inout Route) -> Void] {
+            var route = good.route
+            change(&route)
+            broken.append(RoutePlan(route: route, guidance: good.guidance))
+        }
+        for plan in broken {
+            ride.turnPage()
+            ride.command(.setRoute(plan))
+            #expect(ride.story == ["FAILED(internal)"])
+        }
+        ride.drive(try town.fixes("FGHI"))
+        #expect(ride.progress.isEmpty)
+    }
+
+    @Test func tilesThatComeAndGoDoNotDisturbTheTrip() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        let fixes = try town.fixes("FGHIJ")
+        let empty = MapSnapshot(graph: RoadGraph(tiles: [], mapVersion: town.map.graph.mapVersion))
+        ride.drive(fixes[..<20])
+        ride.send(.mapChanged(MapSnapshot(graph: town.map.graph)))
+        ride.drive(fixes[20..<35])
+        ride.send(.mapChanged(empty))
+        ride.drive(fixes[35..<45])
+        ride.send(.mapChanged(MapSnapshot(graph: town.map.graph)))
+        ride.drive(fixes[45...])
+        #expect(ride.reroutes.isEmpty)
+        #expect(ride.story == ["ROUTE(set)", "APPROACHING", "ARRIVED"])
+        for (before, after) in zip(ride.progress, ride.progress.dropFirst()) {
+            #expect(after.offset >= before.offset && after.offset - before.offset < 60)
+        }
+    }
+
+    @Test func theStateIsToldOnlyWhenItChanges() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.navigate([try town.waypoint("IJ")]))
+        ride.drive(try town.fixes("FGHMNIJ", .urban))
+        for (before, after) in zip(ride.states, ride.states.dropFirst()) { #expect(before != after) }
+    }
+
+    @Test func everyEventSaysWhereItComesFrom() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan(from: "FG", to: "IJ")))
+        let fixes = try town.fixes("FGHMNIJ")
+        ride.drive(fixes)
+        #expect(ride.told.map(\.context.eventSequence) == (1...UInt64(ride.told.count)).map { $0 })
+        let session = ride.told[0].context.sessionID
+        #expect(session == UInt64(SeededDrive.start.nanoseconds))
+        for (context, what) in ride.told {
+            #expect(context.sessionID == session)
+            switch what {
+            case .position(let position):
+                #expect(context.causeSequence == position.fix.sequence)
+                #expect(context.stamp == position.stamp)
+            default: break
+            }
+        }
+        let routes = ride.told.map(\.context.routeID)
+        #expect(routes.first == 1 && routes.last == 2)
+        #expect(zip(routes, routes.dropFirst()).allSatisfy { $0 <= $1 })
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        #expect((ride.told.last?.context.sessionID ?? 0) > session)
+        #expect(ride.told.last?.context.routeID == 1)
+    }
+
+    @Test func twoTripsThatStartAtOneMomentAreTwo() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        let sessions = Set(ride.told.map(\.context.sessionID))
+        #expect(sessions.count == 2)
+    }
+
+    @Test func equalEventsGiveEqualEffects() throws {
+        func transcript() throws -> [String] {
+            let town = try Town.grid()
+            var ride = Ride(town.map)
+            ride.answering = .after(2)
+            ride.command(.navigate([try town.waypoint("HC"), try town.waypoint("IJ")]))
+            ride.drive(try town.fixes("FGHMNIDE", rate: 5, .urban, outages: [30...36], seed: 11))
+            return ride.transcript
+        }
+        let first = try transcript()
+        #expect(first.count > 500)
+        #expect(first == (try transcript()))
+    }
+}

@@ -1,0 +1,213 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavMatching
+import NavNavigator
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+/// Random events of every kind: the core never traps, and what must always hold does.
+@Suite struct FuzzTests {
+    private struct Monkey {
+        let town: Town
+        let planner = Planner()
+        let maps: [MapSnapshot]
+        var random: SeededRandom
+        var stamp = SeededDrive.start
+        var place: Coordinate
+        var course = 0.0
+        var known: [RouteQuery] = []
+        var script: [Fix] = []
+
+        init(_ town: Town, seed: UInt64) {
+            self.town = town
+            random = SeededRandom(seed: seed)
+            place = TestPlaces.insideTiles
+            let empty = RoadGraph(tiles: [], mapVersion: town.map.graph.mapVersion)
+            maps = [town.snapshot, MapSnapshot(graph: town.map.graph), MapSnapshot(graph: empty)]
+        }
+
+        mutating func chance(_ share: Double) -> Bool { random.uniform() < share }
+
+        mutating func number() -> Double {
+            let odd = [
+                Double.nan, .infinity, -.infinity, 0, -0.0, 1e308, -1e308, .leastNonzeroMagnitude, 1e18, -1, 90, 180,
+                360, 720,
+            ]
+            return odd[Int(random.uniform() * Double(odd.count))]
+        }
+
+        mutating func somewhere() -> Coordinate {
+            if chance(0.02) { return Coordinate(latitude: number(), longitude: number()) }
+            if chance(0.02) {
+                return Coordinate(latitude: random.uniform() * 180 - 90, longitude: random.uniform() * 360 - 180)
+            }
+            return LocalFrame(origin: TestPlaces.insideTiles)
+                .coordinate(of: LocalPoint(east: random.uniform() * 2_000 - 1_000, north: random.uniform() * 1_400 - 700))
+        }
+
+        mutating func fix() -> Fix {
+            if !script.isEmpty, !chance(0.01) {
+                var fix = script.removeFirst()
+                stamp = stamp.advanced(bySeconds: 1)
+                fix.stamp = stamp
+                place = fix.coordinate
+                return fix
+            }
+            if script.isEmpty, chance(0.2) {
+                let route = try? town.map.route([Waypoint(place), Waypoint(somewhere())])
+                script = route.flatMap { SeededDrive(town.snapshot.metric, route: $0, environment: .urban, seed: random.next()) }?.fixes ?? []
+            }
+            let seconds = chance(0.05) ? number() : chance(0.1) ? random.uniform() * -20 : random.uniform() * 3
+            stamp = chance(0.001) ? Timestamp(nanoseconds: chance(0.5) ? .max : .min) : stamp.advanced(bySeconds: seconds)
+            if chance(0.01) { stamp = SeededDrive.start }
+            place = chance(0.03) ? somewhere() : place
+            let speed: Double? = chance(0.2) ? nil : chance(0.05) ? number() : random.uniform() * 30
+            let course: Double? = chance(0.2) ? nil : chance(0.05) ? number() : random.uniform() * 7
+            let sigma: Double? = chance(0.2) ? nil : chance(0.05) ? number() : random.uniform() * 30
+            let types = FixType.allCases
+            return Fix(
+                stamp: stamp, coordinate: place, horizontalSigma: sigma, speed: speed, course: course, hdop: sigma,
+                type: types[Int(random.uniform() * Double(types.count))])
+        }
+
+        mutating func plan() -> RoutePlan? {
+            let count = 2 + Int(random.uniform() * 4)
+            let stops = (0..<count).map { _ in Waypoint(somewhere(), isStop: chance(0.6)) }
+            return (try? town.map.route(stops)).map { RoutePlan($0, on: town.snapshot) }
+        }
+
+        mutating func answer(_ query: RouteQuery) -> RouteAnswer {
+            if chance(0.3) {
+                let codes: [RouteFailure.Code] = [.noRoute, .tilesNeeded, .invalidRequest, .cancelled, .internal]
+                return .failed(
+                    RouteFailure(code: codes[Int(random.uniform() * 5)], message: "so", missingTiles: chance(0.5) ? [town.map.tiles[0].id] : []))
+            }
+            if chance(0.1), let plan = plan() { return .found(plan) }
+            return planner.answer(query, on: town.snapshot)
+        }
+
+        mutating func event() -> NavigatorEvent {
+            let dice = random.uniform()
+            let kind: NavigatorEvent.Kind
+            switch dice {
+            case ..<0.90: kind = .fix(fix())
+            case ..<0.95:
+                if let query = known.randomElement(using: &random) {
+                    kind = .routeAnswer(requestID: chance(0.1) ? random.next() : query.requestID, answer(query))
+                } else {
+                    kind = .routeAnswer(requestID: random.next(), .failed(RouteFailure(code: .noRoute, message: "")))
+                }
+            case ..<0.955: kind = .mapChanged(maps[Int(random.uniform() * Double(maps.count))])
+            case ..<0.975: kind = .command(.navigate((0..<Int(random.uniform() * 4)).map { _ in Waypoint(somewhere()) }))
+            case ..<0.98: kind = plan().map { .command(.setRoute($0)) } ?? .command(.stop)
+            case ..<0.983: kind = .command(.stop)
+            case ..<0.99: kind = .command(.reroute)
+            default: kind = .command(.advanceLeg)
+            }
+            let at = chance(0.01) ? Timestamp(nanoseconds: Int64(bitPattern: random.next())) : stamp
+            return NavigatorEvent(stamp: at, causeSequence: random.next(), kind: kind)
+        }
+    }
+
+    /// What must hold of all effects, whatever the events.
+    private struct Invariants {
+        var sequence: UInt64 = 0
+        var hasRoute = false
+        var route: (session: UInt64, id: UInt64) = (0, 0)
+        var offset = 0.0
+        var isComplete = false
+        var inFlight: UInt64?
+        var lastRequest: UInt64 = 0
+        var arrived: Set<Int> = []
+        var state: NavigatorState?
+        /// How often each thing happened, so that a run that tests nothing shows.
+        var (progress, arrivals, applied, rejected) = (0, 0, 0, 0)
+
+        mutating func check(_ effects: [Effect], of event: NavigatorEvent) throws {
+            if case .routeAnswer(let id, _) = event.kind, id == inFlight { inFlight = nil }
+            for effect in effects {
+                switch effect {
+                case .requestRoute(let query):
+                    try #require(inFlight == nil)
+                    try #require(query.requestID > lastRequest)
+                    inFlight = query.requestID
+                    lastRequest = query.requestID
+                case .cancelRoute(let id):
+                    if id == inFlight { inFlight = nil }
+                case .needTiles(let tiles): try #require(!tiles.isEmpty)
+                case .publish(let context, let what):
+                    sequence += 1
+                    try #require(context.eventSequence == sequence)
+                    try #require(context.stamp == event.stamp && context.causeSequence == event.causeSequence)
+                    try check(what, context)
+                }
+            }
+        }
+
+        private mutating func check(_ what: Publication, _ context: EventContext) throws {
+            switch what {
+            case .route(let plan, _):
+                hasRoute = plan != nil
+                route = (context.sessionID, context.routeID)
+                offset = 0
+                isComplete = false
+                arrived = []
+            case .progress(let progress):
+                self.progress += 1
+                try #require(hasRoute && !isComplete)
+                try #require((context.sessionID, context.routeID) == route)
+                try #require(progress.offset >= offset)
+                offset = progress.offset
+                let numbers = [
+                    progress.offset, progress.distanceRemaining, progress.durationRemaining,
+                    progress.legDistanceRemaining, progress.legDurationRemaining, progress.stepDistanceRemaining,
+                    progress.stepDurationRemaining, progress.deviation.distance,
+                    progress.deviation.courseDifference ?? 0, progress.snappedBearing,
+                ]
+                try #require(numbers.allSatisfy { $0.isFinite && $0 >= 0 })
+                try #require(progress.leg < progress.legCount && progress.step < progress.stepCount)
+                try #require(progress.snapped.isValid && progress.waypointsRemaining >= 1)
+            case .visual(nil, _, _): break
+            case .visual, .spoken: try #require(hasRoute && !isComplete)
+            case .arrival(let event):
+                try #require(hasRoute && !isComplete)
+                if event.phase == .arrived {
+                    arrivals += 1
+                    try #require(arrived.insert(event.waypoint).inserted)
+                    isComplete = event.isDestination
+                }
+            case .state(let new):
+                try #require(new != state)
+                state = new
+            case .fixRejected(_, let rejection):
+                rejected += 1
+                try #require((rejection.value ?? 0).isFinite)
+            case .reroute(let event): if case .applied = event.phase { applied += 1 }
+            case .position: break
+            }
+        }
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func nothingThatComesInBreaksTheCore(seed: UInt64) throws {
+        var monkey = Monkey(try Town.grid(), seed: seed)
+        var config = NavigatorConfig()
+        config.legsAutoAdvance = seed % 2 == 0
+        var navigator = Navigator(map: monkey.town.snapshot, config: config)
+        var invariants = Invariants()
+        for step in 0..<5_000 {
+            let event = monkey.event()
+            let effects = navigator.handle(event)
+            for case .requestRoute(let query) in effects { monkey.known = monkey.known.suffix(3) + [query] }
+            do { try invariants.check(effects, of: event) } catch {
+                Issue.record("seed \(seed), step \(step): \(event.kind)")
+                throw error
+            }
+        }
+        print("DEBUG", invariants.lastRequest, invariants.progress, invariants.arrivals, invariants.applied, invariants.rejected)
+        #expect(invariants.lastRequest > 20)
+    }
+}

@@ -1,0 +1,209 @@
+import NavGeo
+import NavGuidance
+import NavMatching
+import NavNavigator
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+@Suite struct GuidanceTests {
+    @Test func withoutARouteEachFixGivesAPositionAndNothingElse() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        let fixes = try town.fixes("FGHI")
+        ride.drive(fixes)
+        #expect(ride.positions == fixes.count)
+        #expect(ride.phases == [.freeDrive])
+        #expect(ride.told.count == fixes.count + 1)
+        #expect(ride.told.allSatisfy { $0.context.sessionID == 0 && $0.context.routeID == 0 })
+    }
+
+    @Test(arguments: [1.0, 5, 10], [1, 2, 3, 4] as [UInt64])
+    func aNoisyDriveAlongTheRouteIsNeverOff(rate: Double, seed: UInt64) throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGBCHMNO")))
+        ride.drive(try town.fixes("FGBCHMNO", rate: rate, .urban, seed: seed))
+        #expect(ride.reroutes.isEmpty)
+        #expect(!ride.deviations.contains(.offRoute) && !ride.deviations.contains(.wrongWay))
+        #expect(ride.story == ["ROUTE(set)", "APPROACHING", "ARRIVED"])
+        let following = ride.progress.count { $0.deviation.state == .onRoute }
+        #expect(Double(following) > 0.9 * Double(ride.progress.count))
+    }
+
+    @Test func progressNumbersFallAndAddUp() throws {
+        let town = try Town.grid()
+        let route = try town.map.route([town.waypoint("FG"), town.waypoint("CH"), town.waypoint("NO")])
+        var ride = Ride(town.map)
+        ride.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        ride.drive(SeededDrive(town.snapshot.metric, route: route, environment: .open).map(\.fixes) ?? [])
+        let progress = ride.progress
+        let first = try #require(progress.first)
+        #expect(abs(first.distanceRemaining - route.length) < 30)
+        #expect(abs(first.durationRemaining - route.duration) < 5)
+        for (before, after) in zip(progress, progress.dropFirst()) {
+            #expect(after.offset >= before.offset)
+            #expect(after.distanceRemaining <= before.distanceRemaining)
+            #expect(after.durationRemaining <= before.durationRemaining)
+            if before.leg == after.leg {
+                #expect(after.legDistanceRemaining <= before.legDistanceRemaining)
+                #expect(after.step >= before.step)
+            } else {
+                #expect(after.leg == before.leg + 1 && after.step == 0)
+            }
+        }
+        for state in progress {
+            let leg = route.legs[state.leg]
+            #expect(abs(state.offset + state.distanceRemaining - route.length) < 1e-6)
+            #expect(state.legDistanceRemaining <= leg.length + 1e-6)
+            #expect(state.stepDistanceRemaining <= state.legDistanceRemaining + 1e-6)
+            #expect(state.stepDurationRemaining <= state.legDurationRemaining + 1e-6)
+            let later = route.legs[(state.leg + 1)...].reduce(0) { $0 + $1.length }
+            #expect(abs(state.legDistanceRemaining + later - state.distanceRemaining) < 0.1)
+            let laterDuration = route.legs[(state.leg + 1)...].reduce(0) { $0 + $1.duration }
+            #expect(abs(state.legDurationRemaining + laterDuration - state.durationRemaining) < 0.1)
+            #expect(state.waypointsRemaining == route.legs.count - state.leg)
+        }
+    }
+
+    @Test func everyInstructionIsGivenOnce() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGBCHMNO")))
+        ride.drive(try town.fixes("FGBCHMNO", .open))
+        var seen: Set<InstructionID> = []
+        for (_, what) in ride.told {
+            switch what {
+            case .visual(let visual?, _, _): #expect(seen.insert(visual.id).inserted)
+            case .spoken(let spoken, _, _): #expect(seen.insert(spoken.id).inserted)
+            default: break
+            }
+        }
+        #expect(ride.spoken.contains { $0.contains("Turn left onto Second Avenue") })
+        #expect(ride.spoken.contains { $0.contains("turn right onto North Street") })
+        #expect(ride.spoken.count >= 7)
+    }
+
+    @Test func theApproachIsToldOnEachFixAndBeginsOnce() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHI")))
+        ride.drive(try town.fixes("FGHI"))
+        let approaches = ride.arrivals.filter { $0.phase == .approaching(isFirst: true) || $0.phase == .approaching(isFirst: false) }
+        #expect(approaches.count { $0.phase == .approaching(isFirst: true) } == 1)
+        #expect(approaches.first?.phase == .approaching(isFirst: true))
+        #expect(approaches.count > 10)
+        #expect(approaches.allSatisfy { $0.durationRemaining <= 30 })
+        for (before, after) in zip(approaches, approaches.dropFirst()) {
+            #expect(after.distanceRemaining <= before.distanceRemaining)
+        }
+    }
+
+    @Test func eachStopIsReachedOnceAndTheNextLegFollows() throws {
+        let town = try Town.grid()
+        let route = try town.map.route([town.waypoint("FG"), town.waypoint("BC"), town.waypoint("HM"), town.waypoint("NO")])
+        var ride = Ride(town.map)
+        ride.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        ride.drive(SeededDrive(town.snapshot.metric, route: route, environment: .urban, seed: 5).map(\.fixes) ?? [])
+        #expect(
+            ride.story == [
+                "ROUTE(set)", "APPROACHING", "ARRIVED(1)", "LEG_STARTED(1)", "APPROACHING", "ARRIVED(2)",
+                "LEG_STARTED(2)", "APPROACHING", "ARRIVED",
+            ])
+        #expect(ride.arrivals.last?.isDestination == true)
+        #expect(ride.phases.last == .guidance(.complete))
+        #expect(ride.reroutes.isEmpty)
+    }
+
+    @Test func aStopThatIsPassedAtSpeedBetweenTwoFixesIsReached() throws {
+        let town = try Town(
+            "A-------------------B", ways: ["AB": ["highway": "motorway", "name": "Motorway", "oneway": "yes"]])
+        let route = try town.map.route([town.waypoint("AB", 0.1), town.waypoint("AB", 0.5), town.waypoint("AB", 0.9)])
+        for phase in 0..<8 {
+            var ride = Ride(town.map)
+            ride.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+            for second in 0..<18 {
+                let share = 0.1 + (Double(second) * 100 + Double(phase) * 12) / 2_000
+                ride.drive(
+                    Fix(
+                        stamp: SeededDrive.start.advanced(bySeconds: Double(second) * 3),
+                        coordinate: try town.place("AB", share), horizontalSigma: 3, speed: 33.3, course: .pi / 2,
+                        type: .fix3D))
+            }
+            #expect(ride.story.filter { $0.hasPrefix("ARRIVED") } == ["ARRIVED(1)", "ARRIVED"], "phase \(phase)")
+            #expect(ride.reroutes.isEmpty)
+        }
+    }
+
+    @Test func withoutAutomaticAdvanceTheTripIsHeldAtAStopUntilToldToGoOn() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.legsAutoAdvance = false
+        var ride = Ride(town.map, config: config)
+        let route = try town.map.route([town.waypoint("FG"), town.waypoint("GH"), town.waypoint("HI")])
+        ride.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        ride.command(.advanceLeg)
+        #expect(ride.arrivals.isEmpty)
+        let first = try town.fixes("FGH")
+        ride.drive(first)
+        #expect(ride.story == ["ROUTE(set)", "APPROACHING", "ARRIVED(1)", "HELD"])
+        #expect(ride.states.last?.isHeld == true)
+        let standing = town.standing(at: try town.place("GH"), seconds: 30, after: first.last)
+        let before = ride.progress.count
+        ride.drive(standing)
+        #expect(ride.progress.count == before + 30)
+        ride.command(.advanceLeg)
+        ride.command(.advanceLeg)
+        #expect(ride.story.suffix(1) == ["LEG_STARTED(1)"])
+        #expect(ride.states.last?.isHeld == false && ride.states.last?.leg == 1)
+        ride.drive(try town.fixes("GHI", after: standing.last))
+        #expect(ride.story.suffix(2) == ["APPROACHING", "ARRIVED"])
+        #expect(ride.reroutes.isEmpty)
+    }
+
+    @Test func aHeldTripThatIsDrivenOnIsNotReroutedAndGoesOnWhereTheVehicleIs() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.legsAutoAdvance = false
+        var ride = Ride(town.map, config: config)
+        let route = try town.map.route([town.waypoint("FG"), town.waypoint("GH"), town.waypoint("IJ")])
+        ride.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        let fixes = try town.fixes("FGHIJ")
+        let beyond = try town.place("HI", 0.3).longitude
+        let middle = try #require(fixes.firstIndex { $0.coordinate.longitude > beyond })
+        ride.drive(fixes[..<middle])
+        #expect(ride.states.last?.isHeld == true)
+        #expect(ride.reroutes.isEmpty)
+        #expect(ride.phases.last == .guidance(.tracking))
+        ride.command(.advanceLeg)
+        ride.drive(fixes[middle...])
+        #expect(ride.story.suffix(2) == ["APPROACHING", "ARRIVED"])
+        #expect(ride.reroutes.isEmpty)
+    }
+
+    @Test func afterTheArrivalOnlyPositionsAreTold() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGH")))
+        let fixes = try town.fixes("FGHI")
+        ride.drive(fixes)
+        let arrival = try #require(ride.told.firstIndex { if case .arrival(let event) = $0.what { event.phase == .arrived } else { false } })
+        for (_, what) in ride.told[(arrival + 1)...] {
+            switch what {
+            case .position, .state: break
+            default: Issue.record("told after the arrival: \(what)")
+            }
+        }
+        #expect(ride.phases.last == .guidance(.complete))
+    }
+
+    @Test func aRouteThatEndsWhereItStartsArrivesAtOnce() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        let here = try town.place("GH")
+        ride.command(.navigate([Waypoint(here)]))
+        ride.drive(town.standing(at: here, seconds: 3))
+        #expect(ride.story.contains("ARRIVED"))
+    }
+}

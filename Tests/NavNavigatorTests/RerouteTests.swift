@@ -1,0 +1,305 @@
+import NavGeo
+import NavMap
+import NavMatching
+import NavNavigator
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+@Suite struct RerouteTests {
+    /// On the way from F straight to J, the driver turns off at H towards M.
+    private static func strayed(
+        _ config: NavigatorConfig = NavigatorConfig(), _ answering: Ride.Answering = .atOnce, rate: Double = 1,
+        driven: String = "FGHMNIJ"
+    ) throws -> (town: Town, ride: Ride, fixes: [Fix]) {
+        let town = try Town.grid()
+        var ride = Ride(town.map, config: config)
+        ride.answering = answering
+        ride.command(.setRoute(try town.plan(from: "FG", to: "IJ")))
+        let fixes = try town.fixes(driven, rate: rate)
+        ride.drive(fixes)
+        return (town, ride, fixes)
+    }
+
+    @Test func aWrongTurnLeadsToANewRouteInTheRightOrder() throws {
+        let (_, ride, _) = try RerouteTests.strayed()
+        #expect(
+            ride.story == [
+                "ROUTE(set)", "WILL_REROUTE", "FETCHING", "FETCHED", "ROUTE(rerouted)", "APPLIED", "APPROACHING",
+                "ARRIVED",
+            ])
+        #expect(ride.reroutes.allSatisfy { $0.reason == .offRoute })
+        #expect(ride.deviations == [.onRoute, .uncertain, .offRoute, .onRoute])
+        #expect(ride.reroutes.last?.phase == .applied(oldRouteID: 1))
+        #expect(ride.told.last?.context.routeID == 2)
+        #expect(ride.phases.contains(.guidance(.uncertain)) && ride.phases.contains(.guidance(.offRoute)))
+    }
+
+    @Test(arguments: [0.5, 1, 5, 10])
+    func offRouteIsSaidAfterThreeSecondsAndFourFixesWhicheverIsLater(rate: Double) throws {
+        let (_, ride, _) = try RerouteTests.strayed(rate: rate)
+        let first = try #require(ride.progress.first { $0.deviation.state == .uncertain })
+        let off = try #require(ride.progress.first { $0.deviation.state == .offRoute })
+        let seconds = off.position.stamp.seconds(since: first.position.stamp)
+        #expect(seconds >= 3 - 1e-6)
+        #expect(seconds <= max(3 + 1 / rate, 3 / rate) + 1e-6)
+        #expect(off.deviation.since == off.position.stamp)
+    }
+
+    @Test func theNewRouteStartsInTheDirectionOfTravelAndLeadsToWhatIsLeft() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        let stops = [try town.waypoint("FG"), try town.waypoint("GH"), try town.waypoint("HI"), try town.waypoint("IJ")]
+        ride.command(.setRoute(RoutePlan(try town.map.route(stops), on: town.snapshot)))
+        ride.drive(try town.fixes("FGHM"))
+        let query = try #require(ride.queries.first)
+        #expect(query.request.waypoints.dropFirst().map(\.coordinate) == stops[2...].map(\.coordinate))
+        let bearing = try #require(query.request.waypoints[0].bearing)
+        #expect(Angle.separation(bearing, .pi) < 0.1)
+        #expect(ride.states.last?.destination == stops[3])
+    }
+
+    @Test func aPassThroughPointBehindTheVehicleIsNotAskedForAgain() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .byHand
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        ride.drive(try town.fixes("FGHMN"))
+        let query = try #require(ride.queries.first)
+        // Points were drawn on GH, HI and IJ; the one on GH has been passed.
+        #expect(query.request.waypoints.count == 3)
+        #expect(query.request.waypoints[1].isStop == false && query.request.waypoints[2].isStop)
+    }
+
+    @Test func aRouteThatComesWhenTheVehicleIsBackIsRejected() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.rerouteDeadline = 600
+        var ride = Ride(town.map, config: config)
+        ride.answering = .byHand
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        // Off the route at H and back on it at I.
+        for fix in try town.fixes("FGHMNIJ")
+        where !(ride.deviations.contains(.offRoute) && ride.deviations.last == .onRoute) { ride.drive(fix) }
+        ride.answerOpen()
+        #expect(
+            ride.story.filter { $0 != "APPROACHING" } == [
+                "ROUTE(set)", "WILL_REROUTE", "FETCHING", "FETCHED", "REJECTED(backOnRoute)",
+            ])
+        #expect(ride.told.last?.context.routeID == 1)
+        #expect(ride.states.last?.isRerouting == false)
+    }
+
+    @Test func whileARouteIsWaitedForNoOtherIsAskedFor() throws {
+        var config = NavigatorConfig()
+        config.rerouteDeadline = 600
+        let (_, ride, _) = try RerouteTests.strayed(config, .byHand, driven: "FGHMNO")
+        #expect(ride.queries.count == 1)
+        #expect(ride.story == ["ROUTE(set)", "WILL_REROUTE", "FETCHING"])
+        #expect(ride.states.last?.isRerouting == true)
+    }
+
+    @Test func failuresBackOffExponentiallyUpToTheLongestPause() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .failing(RouteFailure(code: .providerUnavailable, message: "down"))
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        // Round and round the block beside the route, for long enough.
+        let lap = try town.fixes("KLMCBLKLMCBLKLMCBLKLMCBLKLMCBLKLMCBL")
+        let start = try town.fixes("FGL")
+        ride.drive(start)
+        ride.drive(
+            (0..<260).map {
+                let place = lap[$0 % lap.count]
+                return Fix(
+                    stamp: (start.last?.stamp ?? SeededDrive.start).advanced(bySeconds: Double($0 + 1)),
+                    coordinate: place.coordinate, horizontalSigma: 3, speed: 10, course: nil, type: .fix3D)
+            })
+        let asked = ride.queries.map { $0.deadline }
+        let pauses = zip(asked, asked.dropFirst()).map { $1.seconds(since: $0).rounded() }
+        #expect(pauses.prefix(8) == [1, 2, 4, 8, 16, 32, 64, 64])
+        let attempts = ride.reroutes.compactMap { if case .fetching(let attempt) = $0.phase { attempt } else { nil } }
+        #expect(attempts == Array(1...attempts.count))
+        for event in ride.reroutes {
+            guard case .failed(let failure, let next) = event.phase else { continue }
+            #expect(failure.message == "down" && next != nil)
+        }
+        // The first keeps the direction of travel, later ones may turn round.
+        #expect(ride.queries[0].request.waypoints[0].bearing != nil)
+        #expect(ride.queries[1].request.waypoints[0].bearing == nil)
+    }
+
+    @Test func whatCannotSucceedIsNotTriedAgainUntilTheVehicleIsBackOnItsRoute() throws {
+        let failure = RouteFailure(code: .invalidRequest, message: "nonsense")
+        let (_, ride, _) = try RerouteTests.strayed(answering: .failing(failure))
+        #expect(ride.queries.count == 1)
+        #expect(ride.reroutes.last?.phase == .failed(failure, nextAttempt: nil))
+    }
+
+    @Test func missingTilesAreAskedForAndEndThePauseWhenTheyCome() throws {
+        let town = try Town.grid()
+        let tile = try town.map.tile(.local, at: "H")
+        var ride = Ride(town.map)
+        ride.answering = .failing(RouteFailure(code: .tilesNeeded, message: "tiles", missingTiles: [tile]))
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        let fixes = try town.fixes("FGHMNO")
+        let asked = try #require(
+            fixes.firstIndex {
+                ride.drive($0)
+                return ride.queries.count == 3
+            })
+        #expect(ride.neededTiles.contains(tile))
+        ride.answering = .atOnce
+        ride.send(.mapChanged(ride.map))
+        ride.drive(fixes[asked + 1])
+        #expect(ride.queries.count == 4)
+        #expect(ride.story.last == "APPLIED")
+    }
+
+    @Test func anAnswerAfterTheDeadlineIsIgnored() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .byHand
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        let fixes = try town.fixes("FGHMNOJE")
+        var late: RouteQuery?
+        for fix in fixes {
+            ride.drive(fix)
+            late = late ?? ride.open.first
+            if ride.reroutes.contains(where: { Ride.word($0.phase) == "FAILED(deadlineExceeded)" }) { break }
+        }
+        let query = try #require(late)
+        #expect(ride.cancelled == [query.requestID])
+        #expect(ride.now.seconds(since: query.deadline) > 0 && ride.now.seconds(since: query.deadline) <= 1)
+        let told = ride.told.count
+        ride.answer(query)
+        #expect(ride.told.count == told)
+    }
+
+    @Test func reroutesKeepTheirDistanceInTimeAndWay() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        // A router that always leads back: each answer is the old route, which the vehicle is not on.
+        ride.answering = .byHand
+        let plan = try town.plan("FGHIJ")
+        ride.command(.setRoute(plan))
+        var asked: [(Timestamp, Coordinate)] = []
+        for fix in try town.fixes("FGLMNOJED", rate: 5) {
+            ride.drive(fix)
+            if let query = ride.open.first {
+                asked.append((fix.stamp, fix.coordinate))
+                ride.answer(query, .found(plan))
+            }
+        }
+        #expect(asked.count > 3)
+        for (first, second) in zip(asked, asked.dropFirst()) {
+            #expect(second.0.seconds(since: first.0) >= 5)
+            #expect(Geodesy.distance(first.1, second.1) >= 50)
+        }
+    }
+
+    @Test func withDetectionOffTheFactIsToldAndNothingIsAskedFor() throws {
+        var config = NavigatorConfig()
+        config.rerouteDetect = false
+        let (_, ride, _) = try RerouteTests.strayed(config, driven: "FGHMN")
+        #expect(ride.queries.isEmpty && ride.reroutes.isEmpty)
+        #expect(ride.deviations == [.onRoute, .uncertain, .offRoute])
+        #expect(ride.phases.last == .guidance(.offRoute))
+    }
+
+    @Test func turningRoundOnTheRouteIsTheWrongWay() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        let there = try town.fixes("FGH")
+        ride.drive(there)
+        ride.drive(try town.fixes("HGF", after: there.last))
+        #expect(ride.deviations.contains(.wrongWay))
+        #expect(ride.reroutes.first?.reason == .wrongWay)
+        #expect(ride.reroutes.map { Ride.word($0.phase) }.prefix(4) == ["WILL_REROUTE", "FETCHING", "FETCHED", "APPLIED"])
+    }
+
+    @Test func fewMetresFromTheDestinationNothingIsRerouted() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        let destination = try town.place("HI", 0.1)
+        ride.command(
+            .setRoute(RoutePlan(try town.map.route([try town.waypoint("GH", 0.2), Waypoint(destination)]), on: town.snapshot)))
+        // 40 m before it the driver turns into the side street and stops there.
+        let fixes = try town.fixes("GHM", rate: 1)
+        let corner = try town.map.coordinate("H")
+        let near = fixes.prefix { $0.coordinate.latitude > corner.latitude - 0.0003 }
+        ride.drive(near)
+        ride.drive(town.standing(at: near.last?.coordinate ?? destination, seconds: 20, after: near.last))
+        #expect(ride.queries.isEmpty)
+    }
+
+    @Test func whoDrivesOnFromTheDestinationsCornerIsReroutedAfterAll() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(
+            .setRoute(
+                RoutePlan(try town.map.route([try town.waypoint("GH", 0.2), try town.waypoint("HI", 0.1)]), on: town.snapshot)))
+        ride.drive(try town.fixes("GHMN"))
+        #expect(ride.queries.count >= 1)
+        #expect(ride.story.contains("APPLIED"))
+    }
+
+    @Test func offTheRouteNoInstructionIsGivenAndNoApproachTold() throws {
+        var config = NavigatorConfig()
+        config.rerouteDetect = false
+        let (_, ride, _) = try RerouteTests.strayed(config, driven: "FGHMNIDE")
+        var isOff = false
+        for (_, what) in ride.told {
+            switch what {
+            case .progress(let progress):
+                isOff = progress.deviation.state != .onRoute && progress.deviation.state != .offStep
+            case .visual, .spoken: #expect(!isOff)
+            default: break
+            }
+        }
+        #expect(ride.deviations.contains(.offRoute))
+    }
+
+    @Test func aManualRerouteIsAppliedOnTheRouteAndAFailedOneIsNotRepeated() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.reroute)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        ride.command(.reroute)
+        #expect(ride.queries.isEmpty, "there is no position yet")
+        let fixes = try town.fixes("FGHIJ")
+        ride.drive(fixes[..<20])
+        ride.command(.reroute)
+        #expect(ride.story.suffix(5) == ["WILL_REROUTE", "FETCHING", "FETCHED", "ROUTE(rerouted)", "APPLIED"])
+        #expect(ride.reroutes.allSatisfy { $0.reason == .manual })
+        ride.answering = .failing(RouteFailure(code: .noRoute, message: "none"))
+        ride.command(.reroute)
+        ride.drive(fixes[20...])
+        #expect(ride.queries.count == 2)
+        #expect(ride.reroutes.last?.phase == .failed(RouteFailure(code: .noRoute, message: "none"), nextAttempt: nil))
+        ride.command(.reroute)
+        #expect(ride.queries.count == 2, "the trip is complete")
+    }
+
+    @Test func arrivingWhileARouteIsWaitedForCancelsIt() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .byHand
+        ride.command(.setRoute(try town.plan("FGH")))
+        let fixes = try town.fixes("FGH")
+        ride.drive(fixes[..<(fixes.count - 8)])
+        ride.command(.reroute)
+        ride.drive(fixes[(fixes.count - 8)...])
+        #expect(ride.story.suffix(2) == ["ARRIVED", "REJECTED(superseded)"])
+        #expect(ride.cancelled == ride.queries.map(\.requestID))
+        #expect(ride.states.last?.isRerouting == false)
+    }
+}
+
+extension RerouteTests {
+    private static func strayed(answering: Ride.Answering, driven: String = "FGHMNIJ") throws
+        -> (town: Town, ride: Ride, fixes: [Fix])
+    { try strayed(NavigatorConfig(), answering, driven: driven) }
+}

@@ -1,0 +1,273 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavMatching
+import NavNavigator
+import NavRouting
+import NavSimulation
+import NavTestSupport
+
+/// Answers what the core asks for, as the node does.
+final class Planner {
+    private let workspace = SearchWorkspace()
+
+    func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
+        switch Router(map.metric).route(query.request, workspace: workspace) {
+        case .found(let route): .found(RoutePlan(route, on: map))
+        case .tilesNeeded(let tiles):
+            .failed(RouteFailure(code: .tilesNeeded, message: "tiles are missing", missingTiles: tiles))
+        case .invalid(let reason): .failed(RouteFailure(code: .invalidRequest, message: reason))
+        case .unreachable, .offRoad: .failed(RouteFailure(code: .noRoute, message: "no route"))
+        }
+    }
+}
+
+extension RoutePlan {
+    init(_ route: Route, on map: MapSnapshot) {
+        self.init(route: route, guidance: RouteGuidance(route: route, graph: map.graph))
+    }
+}
+
+/// A navigator with a router at its side, fed event by event.
+struct Ride {
+    /// When the router answers.
+    enum Answering {
+        case atOnce
+        /// Before the first fix that comes so many seconds after the request.
+        case after(Double)
+        case byHand
+        case failing(RouteFailure)
+    }
+
+    var navigator: Navigator
+    var map: MapSnapshot
+    var answering = Answering.atOnce
+    /// Everything that was told, in order.
+    private(set) var told: [(context: EventContext, what: Publication)] = []
+    /// Queries without an answer.
+    private(set) var open: [RouteQuery] = []
+    /// Every query made.
+    private(set) var queries: [RouteQuery] = []
+    private(set) var cancelled: [UInt64] = []
+    private(set) var neededTiles: [RoadTileID] = []
+    private(set) var now = SeededDrive.start
+    private let planner = Planner()
+
+    init(_ map: MapSnapshot, config: NavigatorConfig = NavigatorConfig()) {
+        self.map = map
+        navigator = Navigator(map: map, config: config)
+    }
+
+    init(_ map: ASCIIMap, config: NavigatorConfig = NavigatorConfig()) {
+        self.init(MapSnapshot(graph: map.graph), config: config)
+    }
+
+    // MARK: Events in
+
+    @discardableResult
+    mutating func send(_ kind: NavigatorEvent.Kind, at stamp: Timestamp? = nil, cause: UInt64 = 0) -> [Effect] {
+        if let stamp { now = stamp }
+        let effects = navigator.handle(NavigatorEvent(stamp: now, causeSequence: cause, kind: kind))
+        var asked: [RouteQuery] = []
+        for effect in effects {
+            switch effect {
+            case .publish(let context, let publication): told.append((context, publication))
+            case .requestRoute(let query): asked.append(query)
+            case .cancelRoute(let id):
+                open.removeAll { $0.requestID == id }
+                cancelled.append(id)
+            case .needTiles(let tiles): neededTiles += tiles
+            }
+        }
+        queries += asked
+        open += asked
+        for query in asked {
+            switch answering {
+            case .atOnce: answer(query)
+            case .failing(let failure): answer(query, .failed(failure))
+            case .after, .byHand: break
+            }
+        }
+        return effects
+    }
+
+    mutating func command(_ command: NavigatorCommand) { send(.command(command)) }
+
+    /// Answers a query, by the router when nothing else is given.
+    mutating func answer(_ query: RouteQuery, _ answer: RouteAnswer? = nil) {
+        open.removeAll { $0.requestID == query.requestID }
+        send(.routeAnswer(requestID: query.requestID, answer ?? planner.answer(query, on: map)))
+    }
+
+    mutating func answerOpen() { if let query = open.first { answer(query) } }
+
+    mutating func drive(_ fixes: some Sequence<Fix>) { for fix in fixes { drive(fix) } }
+
+    mutating func drive(_ fix: Fix) {
+        if case .after(let seconds) = answering {
+            for query in open {
+                let asked = query.deadline.advanced(bySeconds: -NavigatorConfig().rerouteDeadline)
+                if fix.stamp.seconds(since: asked) >= seconds { answer(query) }
+            }
+        }
+        send(.fix(fix), at: fix.stamp, cause: fix.sequence ?? 0)
+    }
+
+    // MARK: What was told
+
+    var progress: [RouteProgress] { told.compactMap { if case .progress(let progress) = $0.what { progress } else { nil } } }
+    var positions: Int { told.count { if case .position = $0.what { true } else { false } } }
+    var states: [NavigatorState] { told.compactMap { if case .state(let state) = $0.what { state } else { nil } } }
+    var phases: [NavigatorState.Phase] { states.map(\.phase) }
+    var reroutes: [RerouteEvent] { told.compactMap { if case .reroute(let event) = $0.what { event } else { nil } } }
+    var arrivals: [ArrivalEvent] { told.compactMap { if case .arrival(let event) = $0.what { event } else { nil } } }
+    var rejections: [FixRejection] {
+        told.compactMap { if case .fixRejected(_, let rejection) = $0.what { rejection } else { nil } }
+    }
+    var spoken: [String] { told.compactMap { if case .spoken(let spoken, _, _) = $0.what { spoken.text } else { nil } } }
+    /// Deviation states as they followed each other.
+    var deviations: [DeviationState] {
+        var states: [DeviationState] = []
+        for progress in progress where states.last != progress.deviation.state { states.append(progress.deviation.state) }
+        return states
+    }
+
+    /// Reroutes, routes and arrivals, one word each, in order; of the approach only its beginning.
+    var story: [String] {
+        told.compactMap { _, what in
+            switch what {
+            case .reroute(let event): Ride.word(event.phase)
+            case .route(nil, _): "NO_ROUTE"
+            case .route(_, let change): "ROUTE(\(change))"
+            case .arrival(let event):
+                switch event.phase {
+                case .approaching(let isFirst): isFirst ? "APPROACHING" : nil
+                case .arrived: event.isDestination ? "ARRIVED" : "ARRIVED(\(event.waypoint))"
+                case .held: "HELD"
+                case .legStarted: "LEG_STARTED(\(event.leg))"
+                }
+            default: nil
+            }
+        }
+    }
+
+    /// Forgets what was told.
+    mutating func turnPage() {
+        told = []
+        queries = []
+        cancelled = []
+    }
+
+    /// Everything told and asked since the last page, with every number in full.
+    var transcript: [String] { told.map { "\($0.context) \($0.what)" } + queries.map { "\($0)" } }
+
+    static func word(_ phase: RerouteEvent.Phase) -> String {
+        switch phase {
+        case .willReroute: "WILL_REROUTE"
+        case .fetching: "FETCHING"
+        case .fetched: "FETCHED"
+        case .applied: "APPLIED"
+        case .failed(let failure, _): "FAILED(\(failure.code))"
+        case .rejected(let rejection): "REJECTED(\(rejection))"
+        }
+    }
+}
+
+struct NoDrive: Error {
+    let letters: String
+}
+
+/// A drawn map with drives on it.
+struct Town {
+    let map: ASCIIMap
+    let snapshot: MapSnapshot
+
+    init(_ drawing: String, grid: Double = 100, ways: KeyValuePairs<String, [String: String]>) throws {
+        map = try ASCIIMap(drawing, gridMetres: grid, ways: ways)
+        snapshot = MapSnapshot(graph: map.graph)
+    }
+
+    /// A grid of streets of 400 m with 5 x 3 crossings.
+    static func grid() throws -> Town {
+        try Town(
+            """
+            A---B---C---D---E
+            |   |   |   |   |
+            |   |   |   |   |
+            |   |   |   |   |
+            F---G---H---I---J
+            |   |   |   |   |
+            |   |   |   |   |
+            |   |   |   |   |
+            K---L---M---N---O
+            """,
+            ways: [
+                "ABCDE": road("North Street"), "FGHIJ": road("Main Street"), "KLMNO": road("South Street"),
+                "AFK": road("First Avenue"), "BGL": road("Second Avenue"), "CHM": road("Third Avenue"),
+                "DIN": road("Fourth Avenue"), "EJO": road("Fifth Avenue"),
+            ])
+    }
+
+    static func road(_ name: String, _ tags: [String: String] = [:]) -> [String: String] {
+        ["highway": "tertiary", "name": name].merging(tags) { $1 }
+    }
+
+    /// A place on a street: two letters, `share` of the way from one to the other.
+    func place(_ street: String, _ share: Double = 0.5, right: Double = 0) throws -> Coordinate {
+        let letters = Array(street)
+        return try map.position(between: letters[0], letters[1], at: share, right: right)
+    }
+
+    func waypoint(_ street: String, _ share: Double = 0.5) throws -> Waypoint { Waypoint(try place(street, share)) }
+
+    /// The way through crossings, from the middle of the street between the first two to the middle of that between the last two.
+    func route(_ letters: String) throws -> Route {
+        let letters = Array(letters)
+        var places: [Waypoint] = []
+        for index in 1..<letters.count {
+            let bearing = try map.bearing(letters[index - 1], letters[index])
+            let street = String(letters[(index - 1)...index])
+            places.append(
+                Waypoint(
+                    try place(street), bearing: bearing, bearingTolerance: 0.5,
+                    isStop: index == 1 || index == letters.count - 1))
+        }
+        return try map.route(places)
+    }
+
+    /// The fastest way between the middles of two streets.
+    func plan(from start: String, to end: String) throws -> RoutePlan {
+        RoutePlan(try map.route([try waypoint(start), try waypoint(end)]), on: snapshot)
+    }
+
+    func plan(_ letters: String) throws -> RoutePlan { RoutePlan(try route(letters), on: snapshot) }
+
+    /// What a receiver reports on the way through crossings.
+    func fixes(
+        _ letters: String, rate: Double = 1, _ environment: ReceiverModel.Environment = .none,
+        outages: [ClosedRange<Double>] = [], seed: UInt64 = 1, after: Fix? = nil, pause: Double = 1
+    ) throws -> [Fix] {
+        guard
+            let drive = SeededDrive(
+                snapshot.metric, route: try route(letters), rate: rate, environment: environment, outages: outages,
+                seed: seed)
+        else { throw NoDrive(letters: letters) }
+        let shift = after.map { $0.stamp.seconds(since: SeededDrive.start) + pause } ?? 0
+        return drive.fixes.enumerated().map { index, fix in
+            var fix = fix
+            fix.stamp = fix.stamp.advanced(bySeconds: shift)
+            fix.sequence = UInt64(index + 1)
+            return fix
+        }
+    }
+
+    /// A vehicle that stands.
+    func standing(at place: Coordinate, seconds: Int, after: Fix? = nil, sigma: Double = 3) -> [Fix] {
+        let start = after?.stamp.advanced(bySeconds: 1) ?? SeededDrive.start
+        return (0..<seconds).map {
+            Fix(
+                stamp: start.advanced(bySeconds: Double($0)), coordinate: place, horizontalSigma: sigma, speed: 0,
+                type: .fix3D)
+        }
+    }
+}
