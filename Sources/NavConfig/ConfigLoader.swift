@@ -7,17 +7,21 @@ public enum ConfigLoader {
     ///
     /// - Parameters:
     ///   - file: a YAML file of nested or dotted keys; nil for none.
-    ///   - environment: `NAVBUS_SET_<KEY>` with dots as two underscores, in any case, such as `NAVBUS_SET_REROUTE__COOLDOWN_S=5`.
+    ///   - environment: variables of which those count that start with the prefix; what follows is the key, with dots as two
+    ///     underscores, in any case: `NAVIGATION_NODE_SET_REROUTE__COOLDOWN_S=5`.
+    ///   - prefix: the start of the variables that are meant for this program, such as `NAVIGATION_NODE_SET_`.
     ///   - overrides: `key=value` pairs.
     public static func load<Configuration: NodeConfiguration>(
-        _ type: Configuration.Type, file: String?, environment: [String: String] = [:], overrides: [String] = []
+        _ type: Configuration.Type, file: String?, environment: [String: String] = [:],
+        prefix: String = "", overrides: [String] = []
     ) throws(ConfigError) -> Configuration {
         var configuration = Configuration()
         if let file {
             for (key, value) in try read(file) { try apply(key, value, to: &configuration, source: "'\(file)'") }
         }
-        for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("NAVBUS_SET_") {
-            let key = name.dropFirst("NAVBUS_SET_".count).lowercased().replacingOccurrences(of: "__", with: ".")
+        for (name, value) in environment.sorted(by: { $0.key < $1.key })
+        where !prefix.isEmpty && name.hasPrefix(prefix) {
+            let key = name.dropFirst(prefix.count).lowercased().replacingOccurrences(of: "__", with: ".")
             try apply(key, value, to: &configuration, source: "the environment (\(name))")
         }
         for override in overrides {

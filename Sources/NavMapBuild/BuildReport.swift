@@ -1,7 +1,9 @@
 public import NavGeo
 
 /// What was odd in the input, each harmless.
-public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
+public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable,
+    CustomStringConvertible
+{
     /// Nodes of roads that the extract lacks: the road is cut there.
     case missingNodes
     /// Roads with fewer than two nodes: left out.
@@ -12,6 +14,17 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
     case duplicateIDs
     /// Nodes outside of the world: taken as missing.
     case invalidCoordinates
+
+    /// What was found, after its number.
+    public var description: String {
+        switch self {
+        case .missingNodes: "nodes of roads are not in the extract; the roads are cut there"
+        case .shortWays: "roads with fewer than two nodes are left out"
+        case .repeatedNodes: "nodes follow themselves in a road; they are taken once"
+        case .duplicateIDs: "objects come twice; the last one counts"
+        case .invalidCoordinates: "nodes lie outside of the world; they are taken as missing"
+        }
+    }
 }
 
 /// What a build made of an extract.

@@ -23,8 +23,11 @@ func isSameFile(_ left: String, _ right: String) -> Bool {
 
 /// The vehicle, as options.
 struct VehicleOptions: ParsableArguments {
-    @Option(help: "car or truck.") var profile = VehicleProfile.Kind.car
-    @Option(help: "Roads to use only when nothing else leads there: tolls,motorways,ferries,unpaved,tunnels.")
+    @Option(help: ArgumentHelp("The kind of vehicle.", valueName: "KIND")) var profile = VehicleProfile.Kind.car
+    @Option(
+        help: ArgumentHelp(
+            "Roads to use only when nothing else leads there, comma-separated: tolls,motorways,ferries,unpaved,tunnels.",
+            valueName: "NAMES"))
     var avoid = ""
 
     var vehicle: VehicleProfile {

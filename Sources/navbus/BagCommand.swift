@@ -16,9 +16,9 @@ struct BagRecord: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record", abstract: "Record topics into a bag until Ctrl-C.")
 
-    @Argument(help: "Topics, * stands for any text; all unless told.") var topics: [String] = []
-    @Option(help: "The bag to write (.mcap).") var out: String
-    @Flag(help: "Order the bag by /clock, for drives that are played.") var simTime = false
+    @Argument(help: "Topics, * stands for any text; all if none is given.") var topics: [String] = []
+    @Option(help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap")) var out: String
+    @Flag(help: "Order the bag by /clock, for a bag that is being played.") var simTime = false
     @Flag(help: "Replace a bag that is there.") var overwrite = false
     @OptionGroup var node: BusOptions
 
@@ -43,15 +43,21 @@ struct BagPlay: ParsableCommand {
         commandName: "play", abstract: "Play a bag onto the bus at its pace.")
 
     @Argument(help: "The bag.") var bag: String
-    @Option(help: "Times as fast as it was recorded.") var rate = 1.0
-    @Option(help: "Seconds from the bag's start at which to start.") var start = 0.0
-    @Option(help: "Seconds from the bag's start at which to end.") var end: Double?
+    @Option(help: ArgumentHelp("Times as fast as it was recorded, 0.001 to 1000000.", valueName: "FACTOR")) var rate =
+        1.0
+    @Option(help: ArgumentHelp("Seconds from the bag's start at which to start.", valueName: "SECONDS")) var start = 0.0
+    @Option(help: ArgumentHelp("Seconds from the bag's start at which to end.", valueName: "SECONDS")) var end: Double?
     @Flag(help: "Start over at the end.") var loop = false
-    @Option(parsing: .upToNextOption, help: "Topics to play, * stands for any text; all unless told.") var topics:
-        [String] = []
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Topics to play, * stands for any text; all if none is given.", valueName: "TOPIC"))
+    var topics: [String] = []
     @Flag(help: "Publish /clock with the bag's time.") var clock = false
-    @Option(help: "How many subscribers each topic should have before the first message.") var subscribers = 1
-    @Option(help: "How long to wait for them, seconds.") var wait = 10.0
+    @Option(
+        help: ArgumentHelp(
+            "How many subscribers each topic should have before the first message; playing starts without them after --wait.",
+            valueName: "COUNT")) var subscribers = 1
+    @Option(help: ArgumentHelp("How long to wait for them, seconds.", valueName: "SECONDS")) var wait = 10.0
     @OptionGroup var node: BusOptions
 
     func validate() throws {

@@ -18,9 +18,12 @@ struct MapBuild: ParsableCommand {
         commandName: "build", abstract: "Build road tiles from an OpenStreetMap extract.")
 
     @Argument(help: "The extract (.osm.pbf).") var input: String
-    @Option(help: "The directory to write; a tileset that is there is replaced.") var out: String
-    @Option(help: "How many threads to use; as many as there are processors unless told.") var jobs: Int?
-    @Flag(help: "Traffic keeps to the left.") var leftHandTraffic = false
+    @Option(help: ArgumentHelp("The directory to write; a tileset that is there is replaced.", valueName: "DIR"))
+    var out: String
+    @Option(
+        help: ArgumentHelp("How many threads to use; as many as there are processors unless given.", valueName: "COUNT")
+    ) var jobs: Int?
+    @Flag(help: "Traffic keeps to the left where tags do not say.") var leftHandTraffic = false
     @Flag(help: "Print the report as JSON.") var json = false
 
     func validate() throws {
@@ -51,7 +54,7 @@ struct MapBuild: ParsableCommand {
         )
         print("map version \(report.mapVersion)")
         for (warning, count) in report.warnings.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where count > 0 {
-            print("note: \(count) \(warning.rawValue)")
+            print("note: \(count) \(warning)")
         }
     }
 }
@@ -92,7 +95,7 @@ struct MapInfo: ParsableCommand {
         }
         let info = Info(
             tileset: directory.tileset, layers: layers, edges: loaded.reduce(0) { $0 + $1.edgeCount },
-            nodes: loaded.reduce(0) { $0 + $1.nodeCount },
+            nodes: RoadGraph(tiles: loaded, mapVersion: directory.tileset.mapVersion).nodeCount,
             prohibitedPaths: loaded.reduce(0) { $0 + $1.prohibitedPathCount },
             bytes: loaded.reduce(0) { $0 + $1.byteCount })
         if json {
@@ -103,7 +106,9 @@ struct MapInfo: ParsableCommand {
         print("\(tiles): format \(tileset.formatVersion), map version \(tileset.mapVersion)")
         print("source \(tileset.source)\(tileset.sourceTimestamp.map { ", of \($0)" } ?? "") (\(tileset.attribution))")
         let bounds = tileset.bounds
-        print("bounds \(bounds.south),\(bounds.west) to \(bounds.north),\(bounds.east)")
+        print(
+            "bounds "
+                + String(format: "%.7f,%.7f to %.7f,%.7f", bounds.south, bounds.west, bounds.north, bounds.east))
         for name in RoadLayer.allCases.map({ "\($0)" }) {
             guard let layer = layers[name] else { continue }
             print("\(name): \(layer.tiles) tiles, \(layer.edges) directed edges, \(layer.bytes) bytes")

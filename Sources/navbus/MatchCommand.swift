@@ -10,18 +10,24 @@ import NavRouting
 /// `navbus match`.
 struct MatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "match", abstract: "Match a trace to the roads, causally: one fix in, one position out.")
+        commandName: "match", abstract: "Match traces to the roads as a vehicle would, without looking ahead.")
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case csv, edges, geojson }
 
-    @Option(help: "Directory of road tiles.") var tiles: String
+    @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
     @Argument(
         help: "The trace: CSV, GPX, NMEA 0183, gpsd JSON or MCAP; several are written one after the other to --out-dir."
     )
     var traces: [String]
-    @Option(help: "csv: a row per fix; edges: a row per driven OSM segment; geojson: the matched line.") var format =
+    @Option(
+        help: ArgumentHelp(
+            "csv: a row per fix; edges: a row per OSM segment driven from end to end; geojson: the matched line.",
+            valueName: "FORMAT")) var format =
         Format.csv
-    @Option(help: "Directory for one output file per trace, named like it.") var outDir: String?
+    @Option(
+        help: ArgumentHelp(
+            "An existing directory for one output file per trace, FOLDER-NAME.FORMAT.csv.", valueName: "DIR"))
+    var outDir: String?
     @OptionGroup var vehicle: VehicleOptions
 
     func validate() throws {

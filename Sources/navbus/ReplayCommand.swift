@@ -14,12 +14,16 @@ struct ReplayCommand: ParsableCommand {
         abstract: "Run the navigation core over recorded fixes, as fast as it can.",
         discussion: "Equal input, configuration and tiles give byte-identical output.")
 
-    @Argument(help: "The fixes: a bag, CSV, GPX, NMEA 0183 or gpsd JSON.") var input: String
-    @Option(help: "Directory of road tiles.") var tiles: String
-    @Option(help: "Configuration file of the navigation node.") var config: String?
-    @Option(help: "Configuration key, KEY=VALUE; may be given several times.") var set: [String] = []
-    @Option(parsing: .unconditional, help: "Where to guide to, LAT,LON in degrees.") var to: NavGeo.Coordinate?
-    @Option(help: "The bag to write (.mcap).") var out: String
+    @Argument(help: "The fixes: a bag (its /gnss/fix), CSV, GPX, NMEA 0183 or gpsd JSON.") var input: String
+    @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
+    @Option(help: ArgumentHelp("Configuration file of the navigation node.", valueName: "FILE")) var config: String?
+    @Option(help: ArgumentHelp("A configuration key; may be given several times.", valueName: "KEY=VALUE")) var set:
+        [String] = []
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Where to guide to, degrees; wins over the configured destination.", valueName: "LAT,LON"))
+    var to: NavGeo.Coordinate?
+    @Option(help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap")) var out: String
     @Flag(help: "Print the summary as JSON.") var json = false
 
     func run() throws {

@@ -16,17 +16,21 @@ struct RouteCommand: ParsableCommand {
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case json, geojson, osrm }
 
-    @Option(help: "Directory of road tiles.") var tiles: String
-    @Option(parsing: .unconditional, help: "Start, LAT,LON in degrees.") var from: Coordinate?
-    @Option(parsing: .unconditional, help: "Destination, LAT,LON in degrees.") var to: Coordinate?
+    @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
+    @Option(parsing: .unconditional, help: ArgumentHelp("Start, degrees.", valueName: "LAT,LON")) var from: Coordinate?
+    @Option(parsing: .unconditional, help: ArgumentHelp("Destination, degrees.", valueName: "LAT,LON")) var to:
+        Coordinate?
     @Option(
-        parsing: .unconditionalSingleValue, help: "Stop on the way, LAT,LON in degrees; may be given several times.")
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Stop on the way, degrees; may be given several times.", valueName: "LAT,LON"))
     var via: [Coordinate] = []
-    @Option(parsing: .unconditional, help: "Direction of travel at the start, degrees clockwise from north.")
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Direction of travel at the start, degrees clockwise from north.", valueName: "DEGREES"))
     var heading: Double?
     @OptionGroup var vehicle: VehicleOptions
-    @Option(help: "json, geojson or osrm.") var format = Format.json
-    @Option(help: "A CSV file of pairs to route, one a line.") var batch: String?
+    @Option(help: ArgumentHelp("How the route is written.", valueName: "FORMAT")) var format = Format.json
+    @Option(help: ArgumentHelp("A CSV file of pairs to route, one a line.", valueName: "FILE.csv")) var batch: String?
 
     func validate() throws {
         if batch == nil, from == nil || to == nil { throw ValidationError("give --from and --to, or --batch FILE") }

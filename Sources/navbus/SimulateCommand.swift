@@ -21,22 +21,34 @@ struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate", abstract: "Drive a route with the errors of a receiver, into a bag.")
 
-    @Option(help: "Directory of road tiles.") var tiles: String
-    @Option(parsing: .unconditional, help: "Start, LAT,LON in degrees.") var from: Coordinate
-    @Option(parsing: .unconditional, help: "Destination, LAT,LON in degrees.") var to: Coordinate
+    @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
+    @Option(parsing: .unconditional, help: ArgumentHelp("Start, degrees.", valueName: "LAT,LON")) var from: Coordinate
+    @Option(parsing: .unconditional, help: ArgumentHelp("Destination, degrees.", valueName: "LAT,LON")) var to:
+        Coordinate
     @Option(
-        parsing: .unconditionalSingleValue, help: "Stop on the way, LAT,LON in degrees; may be given several times.")
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Stop on the way, degrees; may be given several times.", valueName: "LAT,LON"))
     var via: [Coordinate] = []
-    @Option(help: "Take a wrong turn at the first opportunity after so many metres.") var deviateAt: Double?
-    @Option(help: "The receiver's surroundings: urban, open or none (no errors).") var noise = ReceiverModel.Environment
+    @Option(
+        help: ArgumentHelp(
+            "Metres after which the first possible wrong turn is taken; none unless given.", valueName: "METRES"))
+    var deviateAt: Double?
+    @Option(help: ArgumentHelp("The receiver's surroundings; none is a receiver without errors.", valueName: "KIND"))
+    var noise = ReceiverModel.Environment
         .open
-    @Option(help: "No fixes between two moments, START-END in seconds; may be given several times.") var outage:
-        [Span] = []
-    @Option(help: "Fixes a second.") var rate = 1.0
-    @Option(help: "Chooses the errors; equal seeds give equal drives.") var seed: UInt64 = 1
-    @Option(parsing: .unconditional, help: "When the drive starts, seconds since 1970.") var start = 1_767_258_000.0
+    @Option(
+        help: ArgumentHelp("No fixes between two moments, seconds; may be given several times.", valueName: "START-END")
+    ) var outage: [Span] = []
+    @Option(help: ArgumentHelp("Fixes a second, at most 1000.", valueName: "HZ")) var rate = 1.0
+    @Option(help: ArgumentHelp("Chooses the errors; equal seeds give equal drives.", valueName: "NUMBER")) var seed:
+        UInt64 = 1
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "When the drive starts, seconds since 1970; 2026-01-01 09:00 UTC unless given.", valueName: "SECONDS"))
+    var start = 1_767_258_000.0
     @OptionGroup var vehicle: VehicleOptions
-    @Option(help: "The bag to write (.mcap).") var out: String
+    @Option(help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap")) var out: String
     @Flag(help: "Print the report as JSON.") var json = false
 
     func validate() throws {

@@ -36,7 +36,7 @@ struct TopicList: ParsableCommand {
             let snapshot = try BusDirectory.fromEnvironment().inspect()
             for problem in snapshot.problems { FileHandle.standardError.write(Data("navbus: \(problem)\n".utf8)) }
             rows = snapshot.topics.map {
-                Row(topic: $0.topic.name, type: $0.topic.typeName, publisher: $0.publisher, qos: "\($0.topic.qos)")
+                Row(topic: $0.topic.name, type: $0.topic.typeName, publisher: $0.publisher, qos: $0.topic.qos.word)
             }.sorted { ($0.topic, $0.publisher) < ($1.topic, $1.publisher) }
         } catch {
             throw NodeError(.system, error.description)
@@ -45,12 +45,26 @@ struct TopicList: ParsableCommand {
             print(try navbus.json(rows))
             return
         }
+        if rows.isEmpty {
+            FileHandle.standardError.write(Data("navbus: nobody publishes anything now in this domain\n".utf8))
+        }
         let widths = [rows.map(\.topic.count).max() ?? 0, rows.map(\.publisher.count).max() ?? 0]
         for row in rows {
             print(
                 row.topic.padding(toLength: widths[0], withPad: " ", startingAt: 0) + "  "
                     + row.publisher.padding(toLength: widths[1], withPad: " ", startingAt: 0)
                     + "  \(row.type)  \(row.qos)")
+        }
+    }
+}
+
+extension QoS {
+    /// The catalogue's word.
+    fileprivate var word: String {
+        switch self {
+        case .latched: "latched"
+        case .keepLast(let count): "keep_last(\(count))"
+        case .latest: "latest"
         }
     }
 }
@@ -93,8 +107,9 @@ struct TopicEcho: ParsableCommand {
         commandName: "echo", abstract: "Print the messages of a topic as JSON, one a line, until Ctrl-C.")
 
     @Argument(help: "The topic.") var topic: String
-    @Option(help: "End after so many messages.") var count: Int?
-    @Option(help: "End with exit 1 when nothing has come for so many seconds.") var timeout: Double?
+    @Option(help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count: Int?
+    @Option(help: ArgumentHelp("End with exit 1 when nothing has come for so many seconds.", valueName: "SECONDS"))
+    var timeout: Double?
 
     func validate() throws {
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
@@ -135,7 +150,7 @@ struct TopicHz: ParsableCommand {
         commandName: "hz", abstract: "Print the rate of a topic every second until Ctrl-C; messages are not decoded.")
 
     @Argument(help: "The topic.") var topic: String
-    @Option(help: "End after so many seconds.") var duration: Double?
+    @Option(help: ArgumentHelp("End after so many seconds.", valueName: "SECONDS")) var duration: Double?
 
     func validate() throws {
         if let duration, !(duration >= 0) { throw ValidationError("--duration must be seconds, at least 0") }

@@ -265,8 +265,8 @@ struct BadInputTests {
         Mistake(tool: "navigation-node", call: "--config missing.yaml", status: 2, says: ["missing.yaml", "exist"]),
         Mistake(tool: "navigation-node", call: "--config broken.yaml", status: 2, says: ["broken.yaml", "YAML"]),
         Mistake(
-            tool: "navigation-node", call: "", status: 2, says: ["'tilse'", "NAVBUS_SET_TILSE", "'tiles'"],
-            environment: ["NAVBUS_SET_TILSE": "x"]),
+            tool: "navigation-node", call: "", status: 2, says: ["'tilse'", "NAVIGATION_NODE_SET_TILSE", "'tiles'"],
+            environment: ["NAVIGATION_NODE_SET_TILSE": "x"]),
         Mistake(
             tool: "navigation-node", call: "--name Node --set tiles=TILES", status: 2, says: ["'Node'", "a-z"]),
         Mistake(

@@ -30,7 +30,8 @@ private struct Sample: NodeConfiguration, Equatable {
         _ file: String? = nil, _ overrides: [String] = [], _ environment: [String: String] = [:]
     ) -> String? {
         do {
-            _ = try ConfigLoader.load(Sample.self, file: file, environment: environment, overrides: overrides)
+            _ = try ConfigLoader.load(
+                Sample.self, file: file, environment: environment, prefix: "SAMPLE_SET_", overrides: overrides)
             return nil
         } catch {
             return error.description
@@ -40,7 +41,8 @@ private struct Sample: NodeConfiguration, Equatable {
     @Test func laterSourcesWin() throws {
         let path = try file("reroute:\n  cooldown_s: 7\n  detect: false\ndeviation.fixes: 9\n")
         let loaded = try ConfigLoader.load(
-            Sample.self, file: path, environment: ["NAVBUS_SET_DEVIATION__FIXES": "11", "HOME": "/"],
+            Sample.self, file: path, environment: ["SAMPLE_SET_DEVIATION__FIXES": "11", "HOME": "/"],
+            prefix: "SAMPLE_SET_",
             overrides: ["reroute.cooldown_s=8", "title=a=b"])
         #expect(loaded == Sample(cooldown: 8, fixes: 11, detect: false, title: "a=b"))
     }
@@ -63,7 +65,7 @@ private struct Sample: NodeConfiguration, Equatable {
         #expect(try #require(failure(try file("a: [1"))).contains("is not YAML"))
         #expect(try #require(failure(try file("- a\n- b\n"))).contains("keys and values"))
         #expect(try #require(failure(nil, ["title"])).contains("give a key and a value"))
-        #expect(try #require(failure(nil, [], ["NAVBUS_SET_NOPE": "1"])).contains("NAVBUS_SET_NOPE"))
+        #expect(try #require(failure(nil, [], ["SAMPLE_SET_NOPE": "1"])).contains("SAMPLE_SET_NOPE"))
     }
 
     @Test func theDescriptionCanBeReadBack() throws {

@@ -1,7 +1,7 @@
 public import NavGeo
 public import NavMap
 import NavMapBuild
-public import NavRouting
+import NavRouting
 public import NavSimulation
 
 /// A random town on a crooked grid, the same for the same seed: two-way and one-way streets of all ranks, gaps, private

@@ -105,6 +105,7 @@ public final class GNSSNode {
         rejected = trace.rejected.reduce(0) { $0 + $1.count }
         log.info("playing \(trace.fixes.count) fixes of '\(path)' at rate \(configuration.rate)")
         let deadline = MonotonicClock.now() + 10_000_000_000
+        if link.subscriberCount(of: "/gnss/fix") == 0 { log.info("waiting up to 10 s for a subscriber") }
         while !stop.isStopped, link.subscriberCount(of: "/gnss/fix") == 0, MonotonicClock.now() < deadline {
             try serve(.milliseconds(20))
         }

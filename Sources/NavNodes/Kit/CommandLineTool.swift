@@ -85,9 +85,12 @@ extension ParsableCommand {
 /// The options of a process on the bus.
 public struct BusOptions: ParsableArguments {
     /// The node's name.
-    @Option(help: "The node's name on the bus.") public var name: String?
+    @Option(help: ArgumentHelp("The node's name on the bus; the program's own unless given.", valueName: "NAME")) public
+        var name: String?
     /// Topics and what they are called.
-    @Option(help: "A topic and what it is called on this bus, FROM:=TO; may be given several times.")
+    @Option(
+        help: ArgumentHelp(
+            "A topic and what it is called on this bus; may be given several times.", valueName: "FROM:=TO"))
     public var remap: [String] = []
 
     /// Nothing given.
@@ -102,9 +105,12 @@ public struct NodeCommandOptions: ParsableArguments {
     /// Name and topics.
     @OptionGroup public var bus: BusOptions
     /// A YAML file.
-    @Option(help: "Configuration file (YAML).") public var config: String?
+    @Option(help: ArgumentHelp("Configuration file (YAML).", valueName: "FILE")) public var config: String?
     /// Keys and values.
-    @Option(help: "Configuration key, KEY=VALUE; may be given several times.") public var set: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "A configuration key; may be given several times and wins over the environment and the file.",
+            valueName: "KEY=VALUE")) public var set: [String] = []
     /// Print and end.
     @Flag(help: "Print the configuration with the meaning and range of every key, and end.") public var printConfig =
         false
@@ -112,13 +118,19 @@ public struct NodeCommandOptions: ParsableArguments {
     /// Nothing given.
     public init() {}
 
+    /// How variables of the environment that set keys of a program start: `NAVIGATION_NODE_SET_` for `navigation-node`.
+    static func environmentPrefix(_ program: String) -> String {
+        program.uppercased().replacingOccurrences(of: "-", with: "_") + "_SET_"
+    }
+
     /// Puts the configuration together, joins the bus and runs a node on it.
     public func run<Configuration: NodeConfiguration>(
         _ type: Configuration.Type, defaultName: String,
         _ body: (NodeLink, Configuration, NodeLog, StopSignal) throws -> Void
     ) throws {
         let configuration = try ConfigLoader.load(
-            type, file: config, environment: ProcessInfo.processInfo.environment, overrides: set)
+            type, file: config, environment: ProcessInfo.processInfo.environment,
+            prefix: NodeCommandOptions.environmentPrefix(defaultName), overrides: set)
         if printConfig {
             print(ConfigLoader.describe(configuration), terminator: "")
             return
