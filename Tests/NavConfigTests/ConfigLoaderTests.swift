@@ -18,10 +18,15 @@ private struct Sample: NodeConfiguration, Equatable {
     }
 }
 
-@Suite struct ConfigLoaderTests {
+@Suite final class ConfigLoaderTests {
+    private let folder = FileManager.default.temporaryDirectory
+        .appendingPathComponent("navbus-config-\(UUID().uuidString)", isDirectory: true)
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
     private func file(_ text: String) throws -> String {
-        let folder = FileManager.default.temporaryDirectory
-        let path = folder.appendingPathComponent("navbus-config-\(UUID().uuidString).yaml").path
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let path = folder.appendingPathComponent("\(UUID().uuidString).yaml").path
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         return path
     }

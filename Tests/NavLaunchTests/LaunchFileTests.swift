@@ -91,7 +91,7 @@ import Testing
         let file = try LaunchFile.load(
             path: demo, arguments: ["work": "/data", "destination": "60.1,24.9"], context: scratch.context)
         #expect(file.nodes.map(\.name) == ["recorder", "navigation-node", "player"])
-        #expect(file.nodes.map(\.required) == [false, false, true])
+        #expect(file.nodes.map(\.required) == [true, true, true])
         #expect(file.nodes[2].arguments.starts(with: ["bag", "play", "/data/drive.mcap", "--rate", "10"]))
     }
 
