@@ -192,11 +192,28 @@ public struct Navigator {
                     deadline: event.stamp.advanced(bySeconds: config.rerouteDeadline))))
     }
 
-    /// Where a route from here starts: on the matched road when there is one, in the direction of travel unless the vehicle stands.
+    /// Where a route from here starts: on the matched road when there is one, in the direction that the vehicle points in.
+    ///
+    /// A vehicle that creeps or stands still points somewhere: the matcher's belief in the directions of the road tells, and the course
+    /// where there is no road. Only a direction that is not known leaves the choice to the search.
     private func origin(_ position: Sighting, keepsCourse: Bool) -> Waypoint {
         let isMoving = (position.speed ?? 0) >= config.deviationCourseMinimumSpeed
-        let course = isMoving ? (position.road?.bearing ?? position.course) : nil
+        let isKnown = isMoving || directionProbability(position) >= config.originDirectionProbability
+        let course = isKnown ? (position.road?.bearing ?? position.course) : nil
         return Waypoint(position.road?.coordinate ?? position.coordinate, bearing: keepsCourse ? course : nil)
+    }
+
+    /// The share of the matcher's belief that points the way of the best match, within 90°; 0 off the roads.
+    private func directionProbability(_ position: Sighting) -> Double {
+        guard let road = position.road else { return 0 }
+        var along = 0.0
+        var all = 0.0
+        for candidate in position.match.candidates {
+            all += candidate.probability
+            let bearing = map.graph.position(at: candidate.offset, of: candidate.edge).bearing
+            if Angle.separation(bearing, road.bearing) < .pi / 2 { along += candidate.probability }
+        }
+        return all > 0 ? along / all : 0
     }
 
     /// Gives up what is asked for; nobody is waiting for it any more.

@@ -60,6 +60,10 @@ public struct NavigatorConfig: Sendable, Hashable {
     /// How long a route is waited for, at the start of a trip and when rerouting, seconds.
     public var rerouteDeadline = 10.0
 
+    /// How sure the direction of a slow or standing vehicle must be for a route to start in it. 0.8: judgement; a direction that nobody
+    /// knows yet has 0.5.
+    public var originDirectionProbability = 0.8
+
     /// Distance to a waypoint at which it is reached, metres. 20: Organic Maps.
     public var arrivalRadius = 20.0
     /// Time before a waypoint from which the approach is announced, seconds.

@@ -86,7 +86,9 @@ struct RouteCursor {
             if !isOpposite, let hit = passage(of: road.edgeKey, at: road.offset, within: jumps, near: upper) {
                 return placement(.ahead, at: hit, position)
             }
-            if isOpposite { return nearest(position, lower...max(min(offset + driven + slack, upper), lower), .opposite) }
+            if isOpposite {
+                return nearest(position, lower...max(min(offset + driven + slack, upper), lower), .opposite)
+            }
         }
         return nearest(position, lower...max(min(offset + driven + slack, upper), lower), .nearby)
     }
@@ -176,7 +178,9 @@ struct RouteCursor {
         while let index = next {
             next = nextPassage[index]
             let edge = route.edges[index]
-            if edge.routeOffset <= window.upperBound, edge.routeOffset + edge.length >= window.lowerBound { return true }
+            if edge.routeOffset <= window.upperBound, edge.routeOffset + edge.length >= window.lowerBound {
+                return true
+            }
         }
         return false
     }

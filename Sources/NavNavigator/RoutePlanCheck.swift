@@ -8,7 +8,9 @@ extension RoutePlan {
     var defect: String? {
         if route.edges.isEmpty || route.coordinates.isEmpty { return "the route is empty" }
         if !route.length.isFinite || route.length < 0 { return "the route's line has no length" }
-        if let edge = route.edges.firstIndex(where: { !RoutePlan.isSound($0) }) { return "edge \(edge) has odd numbers" }
+        if let edge = route.edges.firstIndex(where: { !RoutePlan.isSound($0) }) {
+            return "edge \(edge) has odd numbers"
+        }
         for index in 1..<max(route.edges.count, 1)
         where route.edges[index].routeOffset < route.edges[index - 1].routeOffset {
             return "edge \(index) lies before its predecessor"

@@ -43,7 +43,9 @@ import Testing
         #expect(zip(asked, asked.dropFirst()).map { $1.seconds(since: $0) } == [1, 2, 4, 8, 16])
         #expect(Set(ride.story) == ["FAILED(noRoute)"])
         ride.answering = .atOnce
-        ride.drive(town.standing(at: try town.place("FG"), seconds: 40, after: Fix(stamp: ride.now, coordinate: try town.place("FG"))))
+        ride.drive(
+            town.standing(
+                at: try town.place("FG"), seconds: 40, after: Fix(stamp: ride.now, coordinate: try town.place("FG"))))
         #expect(ride.story.last == "ROUTE(started)")
         #expect(ride.queries.count == 7)
     }
@@ -65,7 +67,9 @@ import Testing
         var ride = Ride(town.map)
         ride.drive(town.standing(at: try town.place("FG"), seconds: 2))
         ride.command(.navigate([]))
-        ride.drive(town.standing(at: try town.place("FG"), seconds: 20, after: Fix(stamp: ride.now, coordinate: try town.place("FG"))))
+        ride.drive(
+            town.standing(
+                at: try town.place("FG"), seconds: 20, after: Fix(stamp: ride.now, coordinate: try town.place("FG"))))
         #expect(ride.story == ["FAILED(invalidRequest)"])
     }
 

@@ -45,7 +45,8 @@ import Testing
                 return Coordinate(latitude: random.uniform() * 180 - 90, longitude: random.uniform() * 360 - 180)
             }
             return LocalFrame(origin: TestPlaces.insideTiles)
-                .coordinate(of: LocalPoint(east: random.uniform() * 2_000 - 1_000, north: random.uniform() * 1_400 - 700))
+                .coordinate(
+                    of: LocalPoint(east: random.uniform() * 2_000 - 1_000, north: random.uniform() * 1_400 - 700))
         }
 
         mutating func fix() -> Fix {
@@ -58,10 +59,14 @@ import Testing
             }
             if script.isEmpty, chance(0.2) {
                 let route = try? town.map.route([Waypoint(place), Waypoint(somewhere())])
-                script = route.flatMap { SeededDrive(town.snapshot.metric, route: $0, environment: .urban, seed: random.next()) }?.fixes ?? []
+                script =
+                    route.flatMap {
+                        SeededDrive(town.snapshot.metric, route: $0, environment: .urban, seed: random.next())
+                    }?.fixes ?? []
             }
             let seconds = chance(0.05) ? number() : chance(0.1) ? random.uniform() * -20 : random.uniform() * 3
-            stamp = chance(0.001) ? Timestamp(nanoseconds: chance(0.5) ? .max : .min) : stamp.advanced(bySeconds: seconds)
+            stamp =
+                chance(0.001) ? Timestamp(nanoseconds: chance(0.5) ? .max : .min) : stamp.advanced(bySeconds: seconds)
             if chance(0.01) { stamp = SeededDrive.start }
             place = chance(0.03) ? somewhere() : place
             let speed: Double? = chance(0.2) ? nil : chance(0.05) ? number() : random.uniform() * 30
@@ -83,7 +88,9 @@ import Testing
             if chance(0.3) {
                 let codes: [RouteFailure.Code] = [.noRoute, .tilesNeeded, .invalidRequest, .cancelled, .internal]
                 return .failed(
-                    RouteFailure(code: codes[Int(random.uniform() * 5)], message: "so", missingTiles: chance(0.5) ? [town.map.tiles[0].id] : []))
+                    RouteFailure(
+                        code: codes[Int(random.uniform() * 5)], message: "so",
+                        missingTiles: chance(0.5) ? [town.map.tiles[0].id] : []))
             }
             if chance(0.1), let plan = plan() { return .found(plan) }
             return planner.answer(query, on: town.snapshot)
@@ -101,7 +108,8 @@ import Testing
                     kind = .routeAnswer(requestID: random.next(), .failed(RouteFailure(code: .noRoute, message: "")))
                 }
             case ..<0.955: kind = .mapChanged(maps[Int(random.uniform() * Double(maps.count))])
-            case ..<0.975: kind = .command(.navigate((0..<Int(random.uniform() * 4)).map { _ in Waypoint(somewhere()) }))
+            case ..<0.975:
+                kind = .command(.navigate((0..<Int(random.uniform() * 4)).map { _ in Waypoint(somewhere()) }))
             case ..<0.98: kind = plan().map { .command(.setRoute($0)) } ?? .command(.stop)
             case ..<0.983: kind = .command(.stop)
             case ..<0.99: kind = .command(.reroute)
@@ -207,7 +215,9 @@ import Testing
                 throw error
             }
         }
-        print("DEBUG", invariants.lastRequest, invariants.progress, invariants.arrivals, invariants.applied, invariants.rejected)
+        print(
+            "DEBUG", invariants.lastRequest, invariants.progress, invariants.arrivals, invariants.applied,
+            invariants.rejected)
         #expect(invariants.lastRequest > 20)
     }
 }

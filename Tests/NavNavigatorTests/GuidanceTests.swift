@@ -90,7 +90,9 @@ import Testing
         var ride = Ride(town.map)
         ride.command(.setRoute(try town.plan("FGHI")))
         ride.drive(try town.fixes("FGHI"))
-        let approaches = ride.arrivals.filter { $0.phase == .approaching(isFirst: true) || $0.phase == .approaching(isFirst: false) }
+        let approaches = ride.arrivals.filter {
+            $0.phase == .approaching(isFirst: true) || $0.phase == .approaching(isFirst: false)
+        }
         #expect(approaches.count { $0.phase == .approaching(isFirst: true) } == 1)
         #expect(approaches.first?.phase == .approaching(isFirst: true))
         #expect(approaches.count > 10)
@@ -102,7 +104,9 @@ import Testing
 
     @Test func eachStopIsReachedOnceAndTheNextLegFollows() throws {
         let town = try Town.grid()
-        let route = try town.map.route([town.waypoint("FG"), town.waypoint("BC"), town.waypoint("HM"), town.waypoint("NO")])
+        let route = try town.map.route([
+            town.waypoint("FG"), town.waypoint("BC"), town.waypoint("HM"), town.waypoint("NO"),
+        ])
         var ride = Ride(town.map)
         ride.command(.setRoute(RoutePlan(route, on: town.snapshot)))
         ride.drive(SeededDrive(town.snapshot.metric, route: route, environment: .urban, seed: 5).map(\.fixes) ?? [])
@@ -188,7 +192,8 @@ import Testing
         ride.command(.setRoute(try town.plan("FGH")))
         let fixes = try town.fixes("FGHI")
         ride.drive(fixes)
-        let arrival = try #require(ride.told.firstIndex { if case .arrival(let event) = $0.what { event.phase == .arrived } else { false } })
+        let arrival = try #require(
+            ride.told.firstIndex { if case .arrival(let event) = $0.what { event.phase == .arrived } else { false } })
         for (_, what) in ride.told[(arrival + 1)...] {
             switch what {
             case .position, .state: break

@@ -50,7 +50,9 @@ import Testing
     @Test func theNewRouteStartsInTheDirectionOfTravelAndLeadsToWhatIsLeft() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
-        let stops = [try town.waypoint("FG"), try town.waypoint("GH"), try town.waypoint("HI"), try town.waypoint("IJ")]
+        let stops = [
+            try town.waypoint("FG"), try town.waypoint("GH"), try town.waypoint("HI"), try town.waypoint("IJ"),
+        ]
         ride.command(.setRoute(RoutePlan(try town.map.route(stops), on: town.snapshot)))
         ride.drive(try town.fixes("FGHM"))
         let query = try #require(ride.queries.first)
@@ -217,7 +219,8 @@ import Testing
         ride.drive(try town.fixes("HGF", after: there.last))
         #expect(ride.deviations.contains(.wrongWay))
         #expect(ride.reroutes.first?.reason == .wrongWay)
-        #expect(ride.reroutes.map { Ride.word($0.phase) }.prefix(4) == ["WILL_REROUTE", "FETCHING", "FETCHED", "APPLIED"])
+        #expect(
+            ride.reroutes.map { Ride.word($0.phase) }.prefix(4) == ["WILL_REROUTE", "FETCHING", "FETCHED", "APPLIED"])
     }
 
     @Test func fewMetresFromTheDestinationNothingIsRerouted() throws {
@@ -225,7 +228,9 @@ import Testing
         var ride = Ride(town.map)
         let destination = try town.place("HI", 0.1)
         ride.command(
-            .setRoute(RoutePlan(try town.map.route([try town.waypoint("GH", 0.2), Waypoint(destination)]), on: town.snapshot)))
+            .setRoute(
+                RoutePlan(try town.map.route([try town.waypoint("GH", 0.2), Waypoint(destination)]), on: town.snapshot))
+        )
         // 40 m before it the driver turns into the side street and stops there.
         let fixes = try town.fixes("GHM", rate: 1)
         let corner = try town.map.coordinate("H")
@@ -240,7 +245,9 @@ import Testing
         var ride = Ride(town.map)
         ride.command(
             .setRoute(
-                RoutePlan(try town.map.route([try town.waypoint("GH", 0.2), try town.waypoint("HI", 0.1)]), on: town.snapshot)))
+                RoutePlan(
+                    try town.map.route([try town.waypoint("GH", 0.2), try town.waypoint("HI", 0.1)]), on: town.snapshot)
+            ))
         ride.drive(try town.fixes("GHMN"))
         #expect(ride.queries.count >= 1)
         #expect(ride.story.contains("APPLIED"))

@@ -115,7 +115,9 @@ struct Ride {
 
     // MARK: What was told
 
-    var progress: [RouteProgress] { told.compactMap { if case .progress(let progress) = $0.what { progress } else { nil } } }
+    var progress: [RouteProgress] {
+        told.compactMap { if case .progress(let progress) = $0.what { progress } else { nil } }
+    }
     var positions: Int { told.count { if case .position = $0.what { true } else { false } } }
     var states: [NavigatorState] { told.compactMap { if case .state(let state) = $0.what { state } else { nil } } }
     var phases: [NavigatorState.Phase] { states.map(\.phase) }
@@ -124,11 +126,15 @@ struct Ride {
     var rejections: [FixRejection] {
         told.compactMap { if case .fixRejected(_, let rejection) = $0.what { rejection } else { nil } }
     }
-    var spoken: [String] { told.compactMap { if case .spoken(let spoken, _, _) = $0.what { spoken.text } else { nil } } }
+    var spoken: [String] {
+        told.compactMap { if case .spoken(let spoken, _, _) = $0.what { spoken.text } else { nil } }
+    }
     /// Deviation states as they followed each other.
     var deviations: [DeviationState] {
         var states: [DeviationState] = []
-        for progress in progress where states.last != progress.deviation.state { states.append(progress.deviation.state) }
+        for progress in progress where states.last != progress.deviation.state {
+            states.append(progress.deviation.state)
+        }
         return states
     }
 

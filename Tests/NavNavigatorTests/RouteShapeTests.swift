@@ -73,7 +73,8 @@ import Testing
         ride.drive(try town.fixes("ABCDE"))
         #expect(!ride.story.contains("ARRIVED(1)"))
         #expect(ride.deviations.contains(.offRoute))
-        #expect(ride.queries.first?.request.waypoints.dropFirst().map(\.coordinate) == stops.dropFirst().map(\.coordinate))
+        #expect(
+            ride.queries.first?.request.waypoints.dropFirst().map(\.coordinate) == stops.dropFirst().map(\.coordinate))
     }
 
     @Test func aShortCutRejoinsTheRouteFurtherAhead() throws {
@@ -111,8 +112,12 @@ import Testing
         var config = NavigatorConfig()
         config.rerouteDetect = false
         var ride = Ride(town.map, config: config)
-        ride.command(.setRoute(RoutePlan(try town.map.route([town.waypoint("AB", 0.1), town.waypoint("CD", 0.9)]), on: town.snapshot)))
-        let other = try town.map.route([town.waypoint("AB", 0.1), Waypoint(try town.place("BF"), isStop: false), town.waypoint("GH", 0.9)])
+        ride.command(
+            .setRoute(
+                RoutePlan(try town.map.route([town.waypoint("AB", 0.1), town.waypoint("CD", 0.9)]), on: town.snapshot)))
+        let other = try town.map.route([
+            town.waypoint("AB", 0.1), Waypoint(try town.place("BF"), isStop: false), town.waypoint("GH", 0.9),
+        ])
         ride.drive(SeededDrive(town.snapshot.metric, route: other, environment: .open)?.fixes ?? [])
         #expect(ride.deviations.last == .offRoute)
         #expect(!ride.story.contains("ARRIVED"))
