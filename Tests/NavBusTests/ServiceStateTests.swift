@@ -128,6 +128,22 @@ import Testing
         #expect(answer.status == .ok)
     }
 
+    @Test func junkOnTheServiceSocketIsCountedAndTheServerGoesOn() throws {
+        let pair = try Pair(.zeroMQ)
+        try pair.server.serve(ServiceConformanceTests.service) { $0.finish($0.request.bytes) }
+        let raw = try ZeroMQSocket(.dealer, in: ZeroMQContext())
+        try raw.connect("ipc://" + pair.bench.directory.servicePath("server"))
+        let junk: [[[UInt8]]] = [[[]], [[1, 2, 3]], [[0xff], [1]], [[0x08, 8], [1], [2]], [[0x08, 2], []]]
+        for frames in junk {
+            for (index, frame) in frames.enumerated() {
+                let error = frame.withUnsafeBytes { raw.send($0, more: index < frames.count - 1) }
+                #expect(error == nil)
+            }
+        }
+        try pair.turn { pair.server.serviceStatistics.malformed == UInt64(junk.count) }
+        #expect(try pair.call("Say", [5]).responses == [[5]])
+    }
+
     @Test func aClientThatFallsSilentFreesItsCall() throws {
         let network = InProcessNetwork()
         let server = try InProcessBus(name: "server", network: network)
