@@ -48,6 +48,29 @@ public protocol Bus: AnyObject {
     ///   can look at its stop flag.
     func poll(timeout: Duration?) throws(BusError) -> Delivery?
 
+    /// What services have seen on this node.
+    var serviceStatistics: ServiceStatistics { get }
+
+    /// Serves a service and announces it; `handler` is called for each call while the node polls, and answers then or
+    /// later.
+    func serve(_ service: ServiceDescription, handler: @escaping (ServerCall) -> Void) throws(BusError)
+
+    /// Starts a call; `onEvent` is called while the node polls (at once for a request over the limit), last with
+    /// the end, and the deadline sees to it that there is one.
+    func call(
+        _ service: String, _ method: String, _ request: UnsafeRawBufferPointer, options: CallOptions,
+        onEvent: @escaping (CallEvent) -> Void
+    ) throws(BusError) -> CallID
+
+    /// Gives a call up: it ends as cancelled at once, and the server is told. A call that is over is left alone.
+    func cancel(_ call: CallID) throws(BusError)
+
+    /// Lets the server of a stream send `messages` more, when ``CallOptions/grantsAutomatically`` is false.
+    func grant(_ call: CallID, messages: Int) throws(BusError)
+
+    /// One turn of the loop that serves calls and leaves topics' messages in their queues.
+    func runServices(timeout: Duration) throws(BusError)
+
     /// A handle for other threads to end a wait with.
     func makeWaker() -> Waker
 
@@ -71,6 +94,43 @@ extension Bus {
     /// Subscribes to one topic; payloads of up to 1 MiB.
     public func subscribe(to topic: String, qos: QoS = .keepLast(64)) throws(BusError) -> SubscriptionID {
         try subscribe(to: topic, qos: qos, maximumPayloadSize: 1 << 20)
+    }
+}
+
+extension Bus {
+    /// Starts a call with an array's bytes, see ``call(_:_:_:options:onEvent:)``.
+    public func call(
+        _ service: String, _ method: String, _ request: [UInt8], options: CallOptions,
+        onEvent: @escaping (CallEvent) -> Void
+    ) throws(BusError) -> CallID {
+        let result: Result<CallID, BusError> = request.withUnsafeBytes { bytes in
+            do throws(BusError) {
+                return .success(try call(service, method, bytes, options: options, onEvent: onEvent))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Calls and waits for the end, serving others meanwhile; for tools and start-up, not for a node's loop.
+    ///
+    /// - Returns: the responses in order, one when the call is unary and went well, and how it ended.
+    public func callBlocking(
+        _ service: String, _ method: String, _ request: [UInt8], options: CallOptions
+    ) throws(BusError) -> (responses: [Payload], status: CallStatus) {
+        var responses: [Payload] = []
+        var status: CallStatus?
+        _ = try call(service, method, request, options: options) { event in
+            switch event {
+            case .response(let payload): responses.append(payload)
+            case .end(let end): status = end
+            }
+        }
+        while true {
+            if let status { return (responses, status) }
+            try runServices(timeout: .milliseconds(100))
+        }
     }
 }
 

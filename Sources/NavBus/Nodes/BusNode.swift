@@ -15,6 +15,7 @@ public final class BusNode: Bus {
     private let waker: Waker
     private var publisher: PublisherSide?
     private var subscriber: SubscriberSide?
+    private var services: ServiceTransport?
     private var lastUpkeep: Int64 = 0
 
     /// How long a node with queued messages may go without looking at its sockets, in nanoseconds.
@@ -39,11 +40,11 @@ public final class BusNode: Bus {
         self.bootID = bootID
         do throws(BusError) {
             waker = try Waker()
-            (publisher, subscriber) = try Self.openSockets(name, bootID, configuration)
+            (publisher, subscriber, services) = try Self.openSockets(name, bootID, waker, configuration)
             try announce()
         } catch {
             // The sockets go before the name: their end removes the socket file of whoever holds the name.
-            (publisher, subscriber) = (nil, nil)
+            (publisher, subscriber, services) = (nil, nil, nil)
             lock.release()
             throw error
         }
@@ -52,14 +53,15 @@ public final class BusNode: Bus {
     deinit { close() }
 
     private static func openSockets(
-        _ name: String, _ bootID: UInt64, _ configuration: BusConfiguration
-    ) throws(BusError) -> (PublisherSide, SubscriberSide) {
+        _ name: String, _ bootID: UInt64, _ waker: Waker, _ configuration: BusConfiguration
+    ) throws(BusError) -> (PublisherSide, SubscriberSide, ServiceTransport) {
         do throws(ZeroMQError) {
             let context = try ZeroMQContext()
             let endpoint = "ipc://" + configuration.directory.publisherPath(name)
             return (
                 try PublisherSide(in: context, endpoint: endpoint, bootID: bootID, configuration),
-                try SubscriberSide(in: context, bootID: bootID, configuration)
+                try SubscriberSide(in: context, bootID: bootID, configuration),
+                ServiceTransport(in: context, name, bootID: bootID, waker, configuration)
             )
         } catch {
             throw error.asBusError
@@ -108,7 +110,8 @@ public final class BusNode: Bus {
         let announcement = Announcement(
             node: name, processID: getpid(), bootID: bootID,
             publisherEndpoint: "ipc://" + configuration.directory.publisherPath(name),
-            topics: publisher.outbox.descriptions)
+            topics: publisher.outbox.descriptions,
+            serviceEndpoint: services?.serviceEndpoint, services: services?.server.descriptions ?? [])
         let json = try announcement.json
         guard json.count <= Announcement.maximumSize else {
             throw BusError(.registry, "the announcement of '\(name)' is over \(Announcement.maximumSize) bytes")
@@ -145,10 +148,12 @@ public final class BusNode: Bus {
 
     /// The oldest message, waiting at most `timeout` for one, see ``Bus/poll(timeout:)``.
     public func poll(timeout: Duration?) throws(BusError) -> Delivery? {
-        guard let publisher, let subscriber else { throw .closed(name) }
+        guard let publisher, let subscriber, let services else { throw .closed(name) }
         var now = Clocks.monotonic()
         if subscriber.inbox.queued > 0 {
             if now - lastUpkeep > Self.upkeepInterval {
+                _ = try services.run(now)
+                if isClosed { throw .closed(name) }
                 try subscriber.receive()
                 try keepUp(publisher, subscriber, now, registryIsSignalled: false)
             }
@@ -157,6 +162,8 @@ public final class BusNode: Bus {
         let deadline = timeout.map { now + $0.boundedNanoseconds } ?? .max
         var registryIsSignalled = false
         while true {
+            let isBusy = try services.run(now)
+            if isClosed { throw .closed(name) }
             try subscriber.receive()
             if let delivery = subscriber.next() {
                 if now - lastUpkeep > Self.upkeepInterval {
@@ -165,12 +172,15 @@ public final class BusNode: Bus {
                 return delivery
             }
             try keepUp(publisher, subscriber, now, registryIsSignalled: registryIsSignalled)
-            switch wait(publisher, subscriber, until: min(deadline, subscriber.nextScan), now) {
+            let until = isBusy ? now : min(deadline, subscriber.nextScan, services.nextTick)
+            switch wait(publisher, subscriber, services, until: until, now) {
             case .woken: return nil
             case .ready(let registry): registryIsSignalled = registry
             }
             now = Clocks.monotonic()
             if now >= deadline {
+                _ = try services.run(now)
+                if isClosed { throw .closed(name) }
                 try subscriber.receive()
                 return subscriber.next()
             }
@@ -198,24 +208,80 @@ public final class BusNode: Bus {
     ///
     /// The sockets' descriptors are edge-triggered: each socket was found empty just before, which arms them.
     private func wait(
-        _ publisher: PublisherSide, _ subscriber: SubscriberSide, until: Int64, _ now: Int64
+        _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, until: Int64,
+        _ now: Int64
     ) -> Wakeup {
         // Rounded up: a wait that ends early would spin through the rest of its last millisecond.
         let milliseconds = Int32(clamping: (max(0, min(until - now, .max - 999_999)) + 999_999) / 1_000_000)
         let readable = Int16(POLLIN)
         // poll passes over negative descriptors.
-        return withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 4) { entries in
-            entries.initializeElement(
-                at: 0, to: pollfd(fd: subscriber.fileDescriptor, events: readable, revents: 0))
-            entries.initializeElement(at: 1, to: pollfd(fd: publisher.fileDescriptor, events: readable, revents: 0))
-            entries.initializeElement(at: 2, to: pollfd(fd: waker.fileDescriptor, events: readable, revents: 0))
-            entries.initializeElement(
-                at: 3, to: pollfd(fd: subscriber.registryFileDescriptor ?? -1, events: readable, revents: 0))
-            let count = Glibc.poll(entries.baseAddress, 4, milliseconds)
-            if count < 0 { return .woken }
-            if entries[2].revents != 0, waker.reset() { return .woken }
-            return .ready(registry: entries[3].revents != 0)
+        var descriptors = [
+            waker.fileDescriptor, subscriber.registryFileDescriptor ?? -1, subscriber.fileDescriptor,
+            publisher.fileDescriptor,
+        ]
+        services.appendFileDescriptors(to: &descriptors)
+        var entries = descriptors.map { pollfd(fd: $0, events: readable, revents: 0) }
+        if Glibc.poll(&entries, nfds_t(entries.count), milliseconds) < 0 { return .woken }
+        if entries[0].revents != 0, waker.reset() { return .woken }
+        return .ready(registry: entries[1].revents != 0)
+    }
+
+    private var isClosed: Bool { publisher == nil }
+
+    // MARK: Services
+
+    /// What services have seen here, see ``Bus/serviceStatistics``.
+    public var serviceStatistics: ServiceStatistics { services?.statistics ?? ServiceStatistics() }
+
+    /// Serves and announces a service, see ``Bus/serve(_:handler:)``.
+    public func serve(_ service: ServiceDescription, handler: @escaping (ServerCall) -> Void) throws(BusError) {
+        guard let services else { throw .closed(name) }
+        try services.server.serve(service, handler)
+        do throws(BusError) {
+            try services.open()
+            try announce()
+        } catch {
+            services.server.withdraw(service.name)
+            throw error
         }
+    }
+
+    /// Starts a call, see ``Bus/call(_:_:_:options:onEvent:)``.
+    public func call(
+        _ service: String, _ method: String, _ request: UnsafeRawBufferPointer, options: CallOptions,
+        onEvent: @escaping (CallEvent) -> Void
+    ) throws(BusError) -> CallID {
+        guard let services else { throw .closed(name) }
+        let now = Clocks.monotonic()
+        services.lookAround(now)
+        return try services.client.call(
+            service, method, request, options, maximumRequestSize: configuration.maximumMessageSize, now: now,
+            onEvent: onEvent)
+    }
+
+    /// Gives a call up, see ``Bus/cancel(_:)``.
+    public func cancel(_ call: CallID) throws(BusError) {
+        guard let services else { throw .closed(name) }
+        services.client.cancel(call)
+    }
+
+    /// Lets a stream go on, see ``Bus/grant(_:messages:)``.
+    public func grant(_ call: CallID, messages: Int) throws(BusError) {
+        guard let services else { throw .closed(name) }
+        services.client.grant(call, messages)
+    }
+
+    /// Serves calls and the registry, leaving topics' messages in their queues, see ``Bus/runServices(timeout:)``.
+    public func runServices(timeout: Duration) throws(BusError) {
+        guard let publisher, let subscriber, let services else { throw .closed(name) }
+        let now = Clocks.monotonic()
+        let isBusy = try services.run(now)
+        if isClosed { throw .closed(name) }
+        try subscriber.receive()
+        try keepUp(publisher, subscriber, now, registryIsSignalled: false)
+        let until = isBusy ? now : min(now + timeout.boundedNanoseconds, services.nextTick)
+        _ = wait(publisher, subscriber, services, until: until, now)
+        _ = try services.run(Clocks.monotonic())
     }
 
     /// Leaves the bus and frees the name; called again it does nothing.
@@ -224,6 +290,9 @@ public final class BusNode: Bus {
         // Nobody new should come while the last messages go out; and the name is freed only after libzmq has removed
         // the socket's file, which would otherwise be the next holder's.
         unlink(configuration.directory.announcementPath(name))
+        let leaving = services
+        services = nil
+        leaving?.close()
         subscriber = nil
         publisher = nil
         lock.release()

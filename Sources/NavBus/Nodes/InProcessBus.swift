@@ -43,6 +43,25 @@ public final class InProcessNetwork {
         for node in nodes { node.peerSubscriptionChanged(frame) }
     }
 
+    fileprivate func servicesChanged() {
+        let servers = nodes.compactMap(\.services.info)
+        for node in nodes { node.services.client.serversChanged(servers, now: now.monotonicNanoseconds) }
+    }
+
+    /// Puts a frame into a node's service pipe, as a foreign client could.
+    package func injectService(header: [UInt8], payload: [UInt8], to node: String) {
+        nodes.first { $0.name == node }?.services.inject(header: header, payload: payload)
+    }
+
+    fileprivate func services(of node: String) -> InProcessServices? { nodes.first { $0.name == node }?.services }
+
+    /// One turn of every node's services.
+    fileprivate func runServices(waiting timeout: Duration) {
+        var hadMessages = false
+        for node in nodes { hadMessages = node.services.run(now.monotonicNanoseconds) || hadMessages }
+        if !hadMessages { now.monotonicNanoseconds += timeout.boundedNanoseconds }
+    }
+
     fileprivate func subscribedTopics() -> [String] { nodes.flatMap(\.subscribedTopics) }
 
     fileprivate func advertisedTopics() -> [String] { nodes.flatMap(\.advertisedTopics) }
@@ -61,6 +80,9 @@ public final class InProcessBus: Bus {
     private var outbox: Outbox
     private var pipe: Deque<[[UInt8]]> = []
     private var isOpen = true
+    fileprivate private(set) lazy var services = InProcessServices(name, bootID, waker) { [weak network] node in
+        network?.services(of: node)
+    }
     fileprivate private(set) var subscribedTopics: [String] = []
 
     /// Joins a network; the boot id counts its nodes from 1.
@@ -168,10 +190,55 @@ public final class InProcessBus: Bus {
         }
     }
 
+    // MARK: Services
+
+    /// What services have seen here, see ``Bus/serviceStatistics``.
+    public var serviceStatistics: ServiceStatistics { services.statistics }
+
+    /// Serves and announces a service, see ``Bus/serve(_:handler:)``.
+    public func serve(_ service: ServiceDescription, handler: @escaping (ServerCall) -> Void) throws(BusError) {
+        try checkOpen()
+        try services.server.serve(service, handler)
+        network.servicesChanged()
+    }
+
+    /// Starts a call, see ``Bus/call(_:_:_:options:onEvent:)``.
+    public func call(
+        _ service: String, _ method: String, _ request: UnsafeRawBufferPointer, options: CallOptions,
+        onEvent: @escaping (CallEvent) -> Void
+    ) throws(BusError) -> CallID {
+        try checkOpen()
+        if services.client.callCount == 0 { network.servicesChanged() }
+        return try services.client.call(
+            service, method, request, options, maximumRequestSize: 64 << 20, now: network.now.monotonicNanoseconds,
+            onEvent: onEvent)
+    }
+
+    /// Gives a call up, see ``Bus/cancel(_:)``.
+    public func cancel(_ call: CallID) throws(BusError) {
+        try checkOpen()
+        services.client.cancel(call)
+    }
+
+    /// Lets a stream go on, see ``Bus/grant(_:messages:)``.
+    public func grant(_ call: CallID, messages: Int) throws(BusError) {
+        try checkOpen()
+        services.client.grant(call, messages)
+    }
+
+    /// One turn of the services of all nodes; when none had a message, the network's clock moves by `timeout`.
+    public func runServices(timeout: Duration) throws(BusError) {
+        try checkOpen()
+        network.runServices(waiting: timeout)
+        try checkOpen()
+    }
+
     // MARK: The loop
 
     /// The oldest message in the pipe; returns nil at once when there is none, whatever the timeout.
     public func poll(timeout: Duration?) throws(BusError) -> Delivery? {
+        try checkOpen()
+        _ = services.run(network.now.monotonicNanoseconds)
         try checkOpen()
         while let frames = pipe.popFirst() { take(frames) }
         if let delivery = inbox.next() { return delivery }
@@ -186,7 +253,9 @@ public final class InProcessBus: Bus {
     public func close() {
         guard isOpen else { return }
         isOpen = false
+        services.close()
         network.nodes.removeAll { $0 === self }
+        network.servicesChanged()
         for topic in subscribedTopics { network.subscriptionChanged(topic, isNew: false) }
     }
 

@@ -28,6 +28,8 @@ internal import FoundationEssentials
 /// - `endpoints`: where the sockets are bound. `pub` is always there; `rpc` only while the node serves something.
 ///   Both are `ipc://` and lie in the node's own directory, whatever the domain's directory is called by a reader.
 /// - `qos.kind`: `latched`, `keep_last` (with `depth`) or `latest`.
+/// - `services`: absent when there are none, else a list of
+///   `{"name": "navbus.v1.Navigation", "methods": [{"name": "SetRoute", "server_streaming": false}]}`.
 /// - `schema_fingerprint`: 16 hexadecimal digits, zeros when unknown.
 ///
 /// The topic frame of a message is the topic's name followed by one NUL byte: subscribe with
@@ -52,6 +54,8 @@ public struct Announcement: Sendable, Hashable {
     public var serviceEndpoint: String?
     /// What it publishes, in the order it was advertised.
     public var topics: [TopicDescription]
+    /// What it serves, by name; limits are the server's own and stand at their defaults here.
+    public var services: [ServiceDescription] = []
 
     /// The file's content.
     package var json: [UInt8] {
@@ -102,16 +106,25 @@ public struct Announcement: Sendable, Hashable {
         serviceEndpoint = document.endpoints.rpc
         topics = []
         for topic in document.topics { topics.append(try topic.description(of: node)) }
+        let announced = document.services ?? []
+        guard announced.count <= ServiceDescription.maximumServices else {
+            throw BusError(.registry, "the announcement of node '\(node)' has too many services")
+        }
+        services = announced.map(\.description)
+        for service in services { try service.check() }
     }
 
     init(
-        node: String, processID: Int32, bootID: UInt64, publisherEndpoint: String, topics: [TopicDescription]
+        node: String, processID: Int32, bootID: UInt64, publisherEndpoint: String, topics: [TopicDescription],
+        serviceEndpoint: String? = nil, services: [ServiceDescription] = []
     ) {
         self.node = node
         self.processID = processID
         self.bootID = bootID
         self.publisherEndpoint = publisherEndpoint
         self.topics = topics
+        self.serviceEndpoint = serviceEndpoint
+        self.services = services
     }
 
     private static func isLocal(_ endpoint: String, _ node: String, _ socket: String) -> Bool {
@@ -128,6 +141,23 @@ private struct Document: Codable {
     var boot_id: String
     var endpoints: Endpoints
     var topics: [Topic]
+    var services: [Service]?
+
+    struct Service: Codable {
+        var name: String
+        var methods: [Method]
+
+        struct Method: Codable {
+            var name: String
+            var server_streaming: Bool
+        }
+
+        var description: ServiceDescription {
+            ServiceDescription(
+                name: name,
+                methods: methods.map { MethodDescription($0.name, isServerStreaming: $0.server_streaming) })
+        }
+    }
 
     struct Endpoints: Codable {
         var pub: String
@@ -188,6 +218,13 @@ private struct Document: Codable {
         pid = announcement.processID
         boot_id = hexadecimal(announcement.bootID)
         endpoints = Endpoints(pub: announcement.publisherEndpoint, rpc: announcement.serviceEndpoint)
+        if !announcement.services.isEmpty {
+            services = announcement.services.map { service in
+                Service(
+                    name: service.name,
+                    methods: service.methods.map { .init(name: $0.name, server_streaming: $0.isServerStreaming) })
+            }
+        }
         topics = announcement.topics.map(Topic.init)
     }
 }

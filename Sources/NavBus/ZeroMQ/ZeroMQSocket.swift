@@ -5,12 +5,14 @@ internal import Glibc
 package final class ZeroMQSocket {
     /// The socket patterns the bus uses.
     package enum Kind {
-        case subscriber, publisher
+        case subscriber, publisher, router, dealer
 
         var rawValue: Int32 {
             switch self {
             case .subscriber: ZMQ_SUB
             case .publisher: ZMQ_XPUB
+            case .router: ZMQ_ROUTER
+            case .dealer: ZMQ_DEALER
             }
         }
     }

@@ -1,0 +1,165 @@
+/// One call, seen from its client: when to send, to try again, to grant credit and to give up.
+///
+/// It holds no payload, clock or socket: events come with the monotonic time in nanoseconds, effects go out.
+package struct ClientCallStateMachine {
+    /// What the shell does, in order.
+    package enum Effect: Equatable {
+        case sendRequest(timeoutNanoseconds: Int64, credit: Int)
+        case sendCancel
+        case sendCredit(Int)
+        case deliver
+        case end(CallStatus)
+    }
+
+    private enum State {
+        case waiting(until: Int64)
+        case backingOff(until: Int64)
+        case inFlight(received: UInt64, granted: UInt64, owed: UInt64)
+        case ended
+    }
+
+    /// How long an absent server is waited for: time for a registry event that is on its way. 200 ms.
+    package static let absenceNanoseconds: Int64 = 200_000_000
+    /// The first pause before another attempt; each doubles it, to 32 times as much. 50 ms.
+    package static let backOffNanoseconds: Int64 = 50_000_000
+
+    package let deadline: Int64
+    private let isStreaming: Bool
+    private let isIdempotent: Bool
+    private let waitsForReady: Bool
+    private let window: UInt64
+    /// How often the request was sent.
+    package private(set) var attempts = 0
+    private var state: State
+
+    package init(_ options: CallOptions, isStreaming: Bool, now: Int64) {
+        deadline = now &+ options.timeout.boundedNanoseconds
+        self.isStreaming = isStreaming
+        isIdempotent = options.isIdempotent
+        waitsForReady = options.waitForReady
+        window = UInt64(options.window)
+        state = .waiting(until: Self.patience(now, options.waitForReady, deadline))
+    }
+
+    private static func patience(_ now: Int64, _ waitsForReady: Bool, _ deadline: Int64) -> Int64 {
+        waitsForReady ? deadline : min(deadline, now + absenceNanoseconds)
+    }
+
+    package var isWaiting: Bool { if case .waiting = state { true } else { false } }
+    package var isInFlight: Bool { if case .inFlight = state { true } else { false } }
+    package var hasEnded: Bool { if case .ended = state { true } else { false } }
+
+    /// When ``tick(now:)`` is next needed.
+    package var nextTick: Int64 {
+        switch state {
+        case .waiting(let until), .backingOff(let until): min(until, deadline)
+        case .inFlight: deadline
+        case .ended: .max
+        }
+    }
+
+    /// A server is there; only a waiting call cares.
+    package mutating func serverFound(now: Int64) -> [Effect] {
+        guard isWaiting, now < deadline else { return [] }
+        attempts += 1
+        state = .inFlight(received: 0, granted: window, owed: 0)
+        return [.sendRequest(timeoutNanoseconds: deadline - now, credit: Int(window))]
+    }
+
+    /// The server died, left, or never took the request.
+    package mutating func serverLost(now: Int64, _ status: CallStatus) -> [Effect] {
+        guard case .inFlight(let received, _, _) = state else { return [] }
+        // What was delivered cannot be taken back, so a stream that has begun does not begin again.
+        let pause = Self.backOffNanoseconds << Int64(min(max(attempts - 1, 0), 5))
+        guard isIdempotent, received == 0, status.code == .unavailable, now + pause < deadline else {
+            return end(status)
+        }
+        state = .backingOff(until: now + pause)
+        return []
+    }
+
+    /// A response part; `sequence` counts from 0.
+    package mutating func response(sequence: UInt64, size: Int, limit: Int) -> [Effect] {
+        guard case .inFlight(let received, let granted, let owed) = state else { return [] }
+        guard sequence == received, isStreaming || received == 0 else {
+            return [.sendCancel] + end(CallStatus(.internal, "the server's responses are out of order"))
+        }
+        guard size <= limit else {
+            return [.sendCancel]
+                + end(
+                    CallStatus(.resourceExhausted, "a response of \(size) bytes is over the caller's limit of \(limit)")
+                )
+        }
+        guard received < granted else {
+            return [.sendCancel] + end(CallStatus(.internal, "the server sent more than it had credit for"))
+        }
+        state = .inFlight(received: received + 1, granted: granted, owed: owed)
+        return [.deliver]
+    }
+
+    /// The caller has handled `count` messages; credit goes out when half a window has come together.
+    package mutating func consumed(_ count: Int) -> [Effect] {
+        guard isStreaming, count > 0, case .inFlight(let received, let granted, let owed) = state else { return [] }
+        // Credit beyond a window of what is unread would let the buffers grow.
+        let sum = min(owed + UInt64(count), received + window - granted)
+        guard sum >= max(1, window / 2) else {
+            state = .inFlight(received: received, granted: granted, owed: sum)
+            return []
+        }
+        state = .inFlight(received: received, granted: granted + sum, owed: 0)
+        return [.sendCredit(Int(sum))]
+    }
+
+    /// The server ended the call, with its last response in `sequence` or without.
+    package mutating func ended(_ status: CallStatus, sequence: UInt64?, size: Int, limit: Int, now: Int64) -> [Effect]
+    {
+        guard case .inFlight(let received, _, _) = state else { return [] }
+        if status.code == .unavailable { return serverLost(now: now, status) }
+        guard let sequence else {
+            if status.code == .ok, !isStreaming, received == 0 {
+                return end(CallStatus(.internal, "the server ended a unary call without a response"))
+            }
+            return end(status)
+        }
+        guard sequence == received, size <= limit, isStreaming || received == 0 else {
+            let fits = size <= limit
+            return end(
+                CallStatus(fits ? .internal : .resourceExhausted, "the last response is out of order or too large"))
+        }
+        return [.deliver] + end(status)
+    }
+
+    /// The caller gave up.
+    package mutating func cancel() -> [Effect] {
+        guard !hasEnded else { return [] }
+        let notice: [Effect] = isInFlight ? [.sendCancel] : []
+        return notice + end(CallStatus(.cancelled, "the caller cancelled the call"))
+    }
+
+    /// The call cannot go on, for a reason on this side.
+    package mutating func fail(_ status: CallStatus) -> [Effect] { hasEnded ? [] : end(status) }
+
+    /// Time passed.
+    package mutating func tick(now: Int64) -> [Effect] {
+        if hasEnded { return [] }
+        if now >= deadline {
+            let wasInFlight = isInFlight
+            let reason =
+                isWaiting && waitsForReady ? "the deadline passed before a server was there" : "the deadline passed"
+            return (wasInFlight ? [.sendCancel] : []) + end(CallStatus(.deadlineExceeded, reason))
+        }
+        switch state {
+        case .waiting(let until) where now >= until:
+            return end(CallStatus(.unavailable, "no live node serves this: start one, or wait for it (waitForReady)"))
+        case .backingOff(let until) where now >= until:
+            state = .waiting(until: Self.patience(now, waitsForReady, deadline))
+            return []
+        default: return []
+        }
+    }
+
+    private mutating func end(_ status: CallStatus) -> [Effect] {
+        state = .ended
+        return [.end(status)]
+    }
+}

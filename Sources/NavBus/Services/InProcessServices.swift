@@ -1,0 +1,93 @@
+internal import DequeModule
+
+/// The services of an ``InProcessBus``: the same client and server, joined by bounded pipes instead of sockets.
+final class InProcessServices {
+    private struct Message {
+        let isRequest: Bool
+        let peer: String
+        let header: [UInt8]
+        let payload: [UInt8]
+    }
+
+    private static let pipeDepth = 8192
+
+    private let name: String
+    private let bootID: UInt64
+    private let waker: Waker
+    private let find: (String) -> InProcessServices?
+    private var pipe: Deque<Message> = []
+
+    private(set) lazy var client = ServiceClient { [unowned self] server, frame, payload in
+        guard let other = find(server.node), other.bootID == server.bootID else { return false }
+        return other.put(Message(isRequest: true, peer: name, header: frame.boundedEncoding, payload: [UInt8](payload)))
+    }
+
+    private(set) lazy var server = ServiceServer(
+        bootID: bootID, waker: waker, maximumResponseSize: 64 << 20
+    ) { [unowned self] client, frame, payload in
+        guard let other = find(String(decoding: client, as: UTF8.self)) else { return false }
+        return other.put(
+            Message(isRequest: false, peer: name, header: frame.boundedEncoding, payload: [UInt8](payload)))
+    }
+
+    init(_ name: String, _ bootID: UInt64, _ waker: Waker, find: @escaping (String) -> InProcessServices?) {
+        (self.name, self.bootID, self.waker, self.find) = (name, bootID, waker, find)
+    }
+
+    /// What the registry would say of this node; nil while it serves nothing.
+    var info: ServerInfo? {
+        let services = server.descriptions
+        return services.isEmpty ? nil : ServerInfo(node: name, bootID: bootID, services: services)
+    }
+
+    var statistics: ServiceStatistics {
+        var merged = server.statistics
+        (merged.callsMade, merged.retries) = (client.statistics.callsMade, client.statistics.retries)
+        merged.malformed += client.statistics.malformed
+        (merged.serving, merged.calling) = (server.callCount, client.callCount)
+        return merged
+    }
+
+    private func put(_ message: Message) -> Bool {
+        guard pipe.count < Self.pipeDepth else { return false }
+        pipe.append(message)
+        return true
+    }
+
+    /// Puts a message into the pipe as a foreign client could.
+    func inject(header: [UInt8], payload: [UInt8]) {
+        _ = put(Message(isRequest: true, peer: "foreign", header: header, payload: payload))
+    }
+
+    /// Takes in what is in the pipe and runs timers.
+    ///
+    /// - Returns: true when there was a message.
+    func run(_ now: Int64) -> Bool {
+        let hadMessages = !pipe.isEmpty
+        while let message = pipe.popFirst() {
+            let payload = message.payload.withUnsafeBytes { Payload(copying: $0) }
+            guard let frame = message.header.withUnsafeBytes({ ServiceFrame(decoding: $0) }) else {
+                message.isRequest ? server.rejected() : client.rejected()
+                continue
+            }
+            if message.isRequest {
+                server.receive(frame, payload, from: Array(message.peer.utf8), now: now)
+            } else {
+                client.receive(frame, payload, from: message.peer, now: now)
+            }
+        }
+        client.advance(now)
+        server.advance(now)
+        return hadMessages
+    }
+
+    func close() {
+        let servers = client.busyNodes
+        client.close()
+        for node in servers {
+            let goodbye = ServiceFrame(.goodbye).encoded
+            _ = find(node)?.put(Message(isRequest: true, peer: name, header: goodbye, payload: []))
+        }
+        server.close()
+    }
+}
