@@ -87,7 +87,7 @@ let package = Package(
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 argumentParser, logging,
             ]),
-        library("NavLaunch", ["CSpawn", "NavConfig", yams]),
+        library("NavLaunch", ["CSpawn", "NavConfig", "NavBus", yams, collections]),
 
         executable("navigation-node", ["NavConfig", "NavNodes", argumentParser]),
         executable("gnss-node", ["NavConfig", "NavNodes", argumentParser]),
@@ -126,7 +126,7 @@ let package = Package(
         tests("NavBagTests", ["NavBag"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
         tests("NavConfigTests", ["NavConfig"]),
-        tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe"]),
+        tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe", "NavBus"]),
         tests(
             "NavNodesTests",
             [

@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,12 +19,20 @@
 #define CLOSE_RANGE_CLOEXEC (1U << 2)
 #endif
 
-enum { MAXIMUM_GROUPS = 1024 };
+enum { MAXIMUM_GROUPS = 1024, MAXIMUM_CPUS = 1024, MAXIMUM_MARK = 255 };
 
 static const char *const step_names[] = {
-    "setpgid", "prctl(PR_SET_PDEATHSIG)", "open /dev/null", "dup2", "execve",
+    "setpgid", "prctl(PR_SET_PDEATHSIG)", "open /dev/null", "dup2", "cpus", "nice", "scheduler",
+    "core_limit", "memory_limit", "open_files", "execve",
 };
-enum step { STEP_GROUP, STEP_DEATH_SIGNAL, STEP_NULL, STEP_DUP, STEP_EXEC };
+enum step {
+    STEP_GROUP, STEP_DEATH_SIGNAL, STEP_NULL, STEP_DUP, STEP_CPUS, STEP_NICE, STEP_SCHEDULER,
+    STEP_CORE, STEP_MEMORY, STEP_FILES, STEP_EXEC,
+};
+
+/// The limit of open files before `cspawn_raise_file_limit`.
+static struct rlimit first_file_limit;
+static bool file_limit_is_raised = false;
 
 struct failure {
     int error;
@@ -59,6 +70,54 @@ static void tell(int guardian, int32_t group) {
     }
 }
 
+static void choose_cpus(const struct cspawn_request *request, int report) {
+    cpu_set_t wanted, granted;
+    CPU_ZERO(&wanted);
+    for (int index = 0; index < request->cpu_count; index++) {
+        int32_t cpu = request->cpus[index];
+        if (cpu < 0 || cpu >= MAXIMUM_CPUS) {
+            errno = EINVAL;
+            fail(report, STEP_CPUS);
+        }
+        CPU_SET(cpu, &wanted);
+    }
+    if (sched_setaffinity(0, sizeof wanted, &wanted) != 0) fail(report, STEP_CPUS);
+    // The kernel leaves out processors that are not there without a word.
+    if (sched_getaffinity(0, sizeof granted, &granted) != 0) fail(report, STEP_CPUS);
+    if (!CPU_EQUAL(&wanted, &granted)) {
+        errno = EINVAL;
+        fail(report, STEP_CPUS);
+    }
+}
+
+static enum step limit_step(int resource) {
+    return resource == RLIMIT_CORE ? STEP_CORE : resource == RLIMIT_DATA ? STEP_MEMORY : STEP_FILES;
+}
+
+/// Sets the limit that counts; the hard one is raised only where it must be.
+static void limit(const struct cspawn_limit *wanted, int report) {
+    struct rlimit limit;
+    if (getrlimit(wanted->resource, &limit) != 0) fail(report, limit_step(wanted->resource));
+    limit.rlim_cur = wanted->value == UINT64_MAX ? RLIM_INFINITY : (rlim_t)wanted->value;
+    if (limit.rlim_max != RLIM_INFINITY && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > limit.rlim_max)) {
+        limit.rlim_max = limit.rlim_cur;
+    }
+    if (setrlimit(wanted->resource, &limit) != 0) fail(report, limit_step(wanted->resource));
+}
+
+static void apply_settings(const struct cspawn_request *request, int report) {
+    if (file_limit_is_raised) setrlimit(RLIMIT_NOFILE, &first_file_limit);
+    for (int index = 0; index < request->limit_count; index++) {
+        limit(&request->limits[index], report);
+    }
+    if (request->cpu_count > 0) choose_cpus(request, report);
+    if (request->nice != INT_MAX && setpriority(PRIO_PROCESS, 0, request->nice) != 0) fail(report, STEP_NICE);
+    if (request->policy >= 0) {
+        struct sched_param parameters = {.sched_priority = request->priority};
+        if (sched_setscheduler(0, request->policy, &parameters) != 0) fail(report, STEP_SCHEDULER);
+    }
+}
+
 // Runs in the child between fork and exec: async-signal-safe calls only.
 static void become(const struct cspawn_request *request, pid_t parent, int report) {
     if (setpgid(0, 0) != 0) fail(report, STEP_GROUP);
@@ -75,6 +134,7 @@ static void become(const struct cspawn_request *request, pid_t parent, int repor
     if (dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(error, 2) < 0) fail(report, STEP_DUP);
     syscall(SYS_close_range, 3U, UINT_MAX, CLOSE_RANGE_CLOEXEC);  // before Linux 5.11 the descriptors' own flags must do
 
+    apply_settings(request, report);
     reset_signals();
     execve(request->path, request->argv, request->envp);
     fail(report, STEP_EXEC);
@@ -129,18 +189,103 @@ int cspawn_pidfd(pid_t pid) {
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-int cspawn_peek(pid_t pid, int *status) {
+struct cspawn_end cspawn_peek(pid_t pid) {
+    struct cspawn_end end = {0, 0};
     siginfo_t information = {0};
     while (waitid(P_PID, (id_t)pid, &information, WEXITED | WNOHANG | WNOWAIT) != 0) {
-        if (errno != EINTR) return -1;
+        if (errno == EINTR) continue;
+        end.kind = -1;
+        return end;
     }
-    if (information.si_pid == 0) return 0;
-    *status = information.si_status;
-    return information.si_code == CLD_EXITED ? 1 : 2;
+    if (information.si_pid == 0) return end;
+    end.status = information.si_status;
+    end.kind = information.si_code == CLD_EXITED ? 1 : information.si_code == CLD_DUMPED ? 3 : 2;
+    return end;
+}
+
+struct cspawn_usage cspawn_reap(pid_t pid) {
+    struct rusage usage = {0};
+    while (wait4(pid, NULL, 0, &usage) < 0 && errno == EINTR) {
+    }
+    struct cspawn_usage result = {
+        .peak_bytes = (int64_t)usage.ru_maxrss * 1024,
+        .cpu_microseconds = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000
+            + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec,
+    };
+    return result;
+}
+
+int cspawn_allowed_cpus(int32_t *cpus, int capacity) {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
+    int count = 0;
+    for (int cpu = 0; cpu < MAXIMUM_CPUS && count < capacity; cpu++) {
+        if (CPU_ISSET(cpu, &allowed)) cpus[count++] = cpu;
+    }
+    return count;
+}
+
+void cspawn_raise_file_limit(void) {
+    struct rlimit limit;
+    if (file_limit_is_raised || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    first_file_limit = limit;
+    limit.rlim_cur = limit.rlim_max;
+    file_limit_is_raised = setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+/// What getdents64(2) fills in.
+struct directory_entry {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
+
+/// Whether the environment of a process, given by its folder's name in /proc, holds `mark`.
+static bool is_marked(const char *process, const char *mark) {
+    static char text[1 << 16];
+    char path[64] = "/proc/";
+    size_t name_length = strlen(process), mark_length = strlen(mark), kept = 0;
+    if (name_length > 16) return false;
+    memcpy(path + 6, process, name_length);
+    memcpy(path + 6 + name_length, "/environ", 9);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    bool found = false;
+    ssize_t count;
+    while (!found && (count = read(file, text + kept, sizeof text - kept)) > 0) {
+        size_t length = kept + (size_t)count;
+        found = memmem(text, length, mark, mark_length) != NULL;
+        kept = length < mark_length ? length : mark_length - 1;
+        memmove(text, text + length - kept, kept);
+    }
+    close(file);
+    return found;
+}
+
+/// Kills every process whose environment holds `mark`; returns how many there were.
+static int kill_marked(const char *mark) {
+    static _Alignas(8) char entries[1 << 15];
+    int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return 0;
+    int killed = 0;
+    long size;
+    while ((size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0) {
+        for (long at = 0; at < size;) {
+            const struct directory_entry *entry = (const struct directory_entry *)(entries + at);
+            at += entry->length;
+            pid_t pid = 0;
+            for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++) pid = pid * 10 + (*digit - '0');
+            if (pid > 1 && pid != getpid() && is_marked(entry->name, mark) && kill(pid, SIGKILL) == 0) killed++;
+        }
+    }
+    close(folder);
+    return killed;
 }
 
 // The guardian's whole life, in a forked copy of the caller: async-signal-safe calls and its own stack only.
-static void guard(int tells) {
+static void guard(int tells, const char *mark) {
     static int32_t groups[MAXIMUM_GROUPS];
     int count = 0;
     setsid();
@@ -170,14 +315,22 @@ static void guard(int tells) {
     for (int index = 0; index < count; index++) {
         kill(-groups[index], SIGKILL);
     }
+    // Those that left their group. One that is just being forked shows up in the next look; a process that was killed has
+    // no environment any more.
+    for (int look = 0; mark[0] != '\0' && look < 100 && kill_marked(mark) > 0; look++) {
+    }
     _exit(0);
 }
 
-int cspawn_guardian_start(pid_t *pid) {
+int cspawn_guardian_start(const char *mark, pid_t *pid) {
+    if (strlen(mark) > MAXIMUM_MARK) {
+        errno = EINVAL;
+        return -1;
+    }
     int tells[2];  // packets, so that a tell arrives whole
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, tells) != 0) return -1;
     pid_t child = fork_quietly();
-    if (child == 0) guard(tells[0]);
+    if (child == 0) guard(tells[0], mark);
     int error = errno;
     close(tells[0]);
     if (child < 0) {

@@ -3,10 +3,32 @@ internal import Glibc
 
 /// A process that was started: its id, its group, and the read ends of its stdout and stderr.
 struct ChildProcess {
-    /// The system call that failed, and its errno.
+    /// The step that failed, and its errno.
     struct Failure: Error {
         let step: String
         let error: Int32
+
+        /// What went wrong and what to do.
+        func text(_ node: LaunchNode) -> String {
+            let reason = errorText(error)
+            switch (step, error) {
+            case ("execve", _):
+                return "execve \(node.executable): \(reason)"
+            case ("cpus", EINVAL):
+                let cpus = node.settings.cpus.map(String.init).joined(separator: ", ")
+                return "cpus: the processors \(cpus) are not all there, or not all allowed to the launcher"
+            case ("nice", EPERM), ("nice", EACCES):
+                return "nice: \(reason): a niceness below the launcher's needs root, CAP_SYS_NICE, or a higher limit "
+                    + "(ulimit -e, \"nice\" in /etc/security/limits.conf)"
+            case ("scheduler", EPERM):
+                return "scheduler: \(reason): real-time priorities need root, CAP_SYS_NICE, or a higher limit "
+                    + "(ulimit -r, \"rtprio\" in /etc/security/limits.conf)"
+            case ("core_limit", EPERM), ("memory_limit", EPERM), ("open_files", EPERM):
+                return "\(step): \(reason): only root may go above the hard limit (ulimit -H)"
+            default:
+                return "\(step): \(reason)"
+            }
+        }
     }
 
     /// Bytes taken from one stream at a time, so that a chatty process does not keep the others waiting.
@@ -33,18 +55,27 @@ struct ChildProcess {
         }
         var variables = environment
         for variable in node.environment { variables[variable.name] = variable.value }
+        variables[LaunchMark.variable] = environment[LaunchMark.variable]
         let words = variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
 
         var started: pid_t = 0
         var step: UnsafePointer<CChar>?
+        let settings = node.settings
+        let limits = settings.kernelLimits
         let result = withCStrings([node.executable] + node.arguments) { argv in
             withCStrings(words) { envp in
                 node.executable.withCString { path in
-                    var request = cspawn_request(
-                        path: path, argv: argv, envp: envp, output: output.writeEnd,
-                        error: error.writeEnd,
-                        guardian: guardian)
-                    return cspawn_start(&request, &started, &step)
+                    settings.cpus.map { Int32(clamping: $0) }.withUnsafeBufferPointer { cpus in
+                        limits.withUnsafeBufferPointer { limits in
+                            var request = cspawn_request(
+                                path: path, argv: argv, envp: envp, output: output.writeEnd, error: error.writeEnd,
+                                guardian: guardian, cpus: cpus.baseAddress, cpu_count: Int32(cpus.count),
+                                nice: settings.nice.map { Int32(clamping: $0) } ?? .max, policy: settings.policy.number,
+                                priority: settings.policy.priority, limits: limits.baseAddress,
+                                limit_count: Int32(limits.count))
+                            return cspawn_start(&request, &started, &step)
+                        }
+                    }
                 }
             }
         }
@@ -62,11 +93,12 @@ struct ChildProcess {
 
     /// How it ended, if it did; it stays a zombie, so its id and its group's cannot be given to another process.
     func end() -> ProcessEnd? {
-        var status: Int32 = 0
-        switch cspawn_peek(pid, &status) {
+        let end = cspawn_peek(pid)
+        switch end.kind {
         case 0: return nil
-        case 1: return .exited(status)
-        case 2: return .signalled(status)
+        case 1: return .exited(end.status)
+        case 2: return .signalled(end.status)
+        case 3: return .signalled(end.status, dumpedCore: true)
         default: return .notStarted("its end was lost")
         }
     }
@@ -89,7 +121,7 @@ struct ChildProcess {
     }
 
     /// After the end: ends what is left of its group, takes the last lines, and lets go of the process.
-    mutating func reap() -> [[UInt8]] {
+    mutating func reap() -> (lines: [[UInt8]], usage: ProcessUsage) {
         kill(-pid, SIGKILL)
         var lines: [[UInt8]] = []
         for stream in streams.indices {
@@ -98,8 +130,11 @@ struct ChildProcess {
             closeStream(stream)
         }
         if endDescriptor >= 0 { Glibc.close(endDescriptor) }
-        while waitpid(pid, nil, 0) < 0, errno == EINTR {}
-        return lines
+        let usage = cspawn_reap(pid)
+        return (
+            lines,
+            ProcessUsage(peakMemory: usage.peak_bytes, processorTime: .microseconds(usage.cpu_microseconds))
+        )
     }
 
     private mutating func read(stream: Int, limit: Int) -> [[UInt8]] {
@@ -129,6 +164,34 @@ struct ChildProcess {
         guard streams[stream] >= 0 else { return }
         Glibc.close(streams[stream])
         streams[stream] = -1
+    }
+}
+
+extension ProcessSettings {
+    /// The scheduling policy's number and priority for the kernel; -1 for none.
+    fileprivate var policy: (number: Int32, priority: Int32) {
+        switch scheduler {
+        case nil: return (-1, 0)
+        case .other: return (SCHED_OTHER, 0)
+        // SCHED_BATCH and SCHED_IDLE, which the module Glibc does not export.
+        case .batch: return (3, 0)
+        case .idle: return (5, 0)
+        case .fifo(let priority): return (SCHED_FIFO, Int32(clamping: priority))
+        case .roundRobin(let priority): return (SCHED_RR, Int32(clamping: priority))
+        }
+    }
+
+    fileprivate var kernelLimits: [cspawn_limit] {
+        let resources = [
+            (RLIMIT_CORE, coreLimit), (RLIMIT_DATA, memoryLimit), (RLIMIT_NOFILE, openFiles),
+        ]
+        return resources.compactMap { resource, limit in
+            switch limit {
+            case nil: return nil
+            case .unlimited: return cspawn_limit(resource: Int32(resource.rawValue), value: .max)
+            case .value(let value): return cspawn_limit(resource: Int32(resource.rawValue), value: value)
+            }
+        }
     }
 }
 

@@ -7,11 +7,19 @@ public struct LaunchContext: Sendable {
     public var binaryDirectory: String
     /// The environment that `${env:…}` reads and that processes inherit.
     public var environment: [String: String]
+    /// The processors that a process may use, ascending; empty: unknown.
+    public var cpus: [Int]
+    /// The topics that are known, to find misspelt ones by; empty: none is looked up.
+    public var topics: [String]
 
     /// A context for tests and embedding.
-    public init(binaryDirectory: String, environment: [String: String]) {
+    public init(
+        binaryDirectory: String, environment: [String: String], cpus: [Int] = [], topics: [String] = []
+    ) {
         self.binaryDirectory = binaryDirectory
         self.environment = environment
+        self.cpus = cpus
+        self.topics = topics
     }
 
     /// The running process's.
@@ -25,7 +33,8 @@ public struct LaunchContext: Sendable {
             }
             cursor = cursor?.advanced(by: 1)
         }
-        return LaunchContext(binaryDirectory: folder(of: runningBinary()), environment: environment)
+        return LaunchContext(
+            binaryDirectory: folder(of: runningBinary()), environment: environment, cpus: allowedCPUs())
     }
 
     /// The absolute path of an executable, or why there is none.
@@ -49,6 +58,12 @@ public struct LaunchContext: Sendable {
         let looked: [String]
         let exists: Bool
     }
+}
+
+private func allowedCPUs() -> [Int] {
+    [Int32](unsafeUninitializedCapacity: ProcessSettings.maximumCPUs) { buffer, count in
+        count = Int(max(0, cspawn_allowed_cpus(buffer.baseAddress, Int32(buffer.count))))
+    }.map(Int.init)
 }
 
 private func runningBinary() -> String {

@@ -30,11 +30,24 @@ public struct RestartPolicy: Sendable, Equatable {
         self.maximumDelay = maximumDelay
         self.limit = limit
     }
+
+    /// The pause before the restart that follows an end; nil when none does.
+    func delay(after end: ProcessEnd, restartsInARow: Int) -> Duration? {
+        switch mode {
+        case .never: return nil
+        case .onFailure where end.isSuccess: return nil
+        case .onFailure, .always: break
+        }
+        guard restartsInARow < limit else { return nil }
+        var delay = delay
+        for _ in 0..<min(restartsInARow, 40) where delay < maximumDelay { delay *= 2 }
+        return min(delay, maximumDelay)
+    }
 }
 
 /// A process of a launch file, with every argument substituted and every path resolved.
 public struct LaunchNode: Sendable, Equatable {
-    /// Name on the bus and in front of the output, namespace included (`left.player`).
+    /// Name on the bus and in front of the output, namespace included (`left-player`).
     public var name: String
     /// Absolute path of the executable.
     public var executable: String
@@ -46,11 +59,18 @@ public struct LaunchNode: Sendable, Equatable {
     public var required: Bool
     /// When to start it again.
     public var restart: RestartPolicy
+    /// What makes it ready; nil: that it was started.
+    public var readiness: Readiness?
+    /// Names of the nodes that must be ready before it starts, and that are stopped after it.
+    public var after: [String]
+    /// What the kernel is told about it.
+    public var settings: ProcessSettings
 
     /// A process by its path; a launch file fills in the rest.
     public init(
         name: String, executable: String, arguments: [String] = [], environment: [EnvironmentVariable] = [],
-        required: Bool = false, restart: RestartPolicy = RestartPolicy()
+        required: Bool = false, restart: RestartPolicy = RestartPolicy(), readiness: Readiness? = nil,
+        after: [String] = [], settings: ProcessSettings = ProcessSettings()
     ) {
         self.name = name
         self.executable = executable
@@ -58,11 +78,26 @@ public struct LaunchNode: Sendable, Equatable {
         self.environment = environment
         self.required = required
         self.restart = restart
+        self.readiness = readiness
+        self.after = after
+        self.settings = settings
     }
 
     /// The command as a shell would take it.
     public var commandLine: String {
         ([executable] + arguments).map(shellQuoted).joined(separator: " ")
+    }
+
+    /// What else there is to know before a start, a line each: order, readiness, settings.
+    public var details: [String] {
+        var lines: [String] = []
+        if !after.isEmpty { lines.append("after \(after.joined(separator: ", "))") }
+        if let readiness {
+            lines.append(
+                "ready when there is \(readiness.conditions.map(\.description).joined(separator: " and ")), within "
+                    + seconds(readiness.timeout) + (readiness.onTimeout == .goOn ? ", else going on" : ""))
+        }
+        return lines + settings.details
     }
 }
 
@@ -80,41 +115,20 @@ public struct EnvironmentVariable: Sendable, Equatable {
     }
 }
 
-/// A launch file that was read and found right: which processes to run, and how.
-///
-/// ```yaml
-/// arguments:                      # NAME: default, or NAME: {default: …, description: …}; no default = must be given
-///   tiles: .build/tiles           #   a default may use the arguments above it
-///   rate: 10
-/// namespace: left                 # node names become left.NAME
-/// env: {NAVBUS_DOMAIN: demo}      # for every process
-/// remaps: {/gnss/fix: /left/fix}  # for every node of the bus
-/// include:
-///   - {file: sensors.yaml, namespace: front, arguments: {rate: "${rate}"}, when: "${sensors}"}
-/// nodes:
-///   - name: navigation-node
-///     executable: navigation-node # beside navbus, else on PATH; with a "/" relative to this file
-///     args: [--verbose]           # first on the command line
-///     config: navigation.yaml     # --config FILE, relative to this file, must exist
-///     set: {tiles: "${tiles}"}    # --set tiles=…
-///     env: {TZ: UTC}
-///     remaps: {/nav/route: /r}    # --remap /nav/route:=/r
-///     bus: true                   # false: an ordinary process, which gets no --name and no --remap
-///     required: true              # its end ends everything
-///     restart: on-failure         # or {policy: on-failure, delay_s: 0.5, max_delay_s: 30, limit: 10}
-///     when: "${navigation}"       # true or false
-/// ```
-/// `${launch_dir}` is the folder of the file, `${env:NAME}` the launcher's environment, `$$` a dollar sign.
+/// A launch file that was read and found right: which processes to run, and how. <doc:LaunchFileReference> has the keys.
 public struct LaunchFile: Sendable, Equatable {
     /// The file as it was named.
     public let path: String
-    /// In the order in which they are started.
+    /// In the order of the files. They start in this order as far as `after` leaves it open.
     public let nodes: [LaunchNode]
+    /// What is probably a mistake, or right on another machine only.
+    public let warnings: [LaunchProblem]
 
     /// For processes that no file describes.
-    public init(path: String, nodes: [LaunchNode]) {
+    public init(path: String, nodes: [LaunchNode], warnings: [LaunchProblem] = []) {
         self.path = path
         self.nodes = nodes
+        self.warnings = warnings
     }
 
     /// Reads, substitutes, resolves and checks a file and what it includes; starts nothing.

@@ -7,26 +7,33 @@ struct LaunchFileReader {
     private static let maximumFileSize = 1 << 20
     private static let maximumDepth = 16
     private static let maximumNodes = 512
+    /// What the bus allows for a node's name, which holds the namespaces as well.
+    private static let maximumNameLength = 64
 
-    private static let fileKeys = ["arguments", "namespace", "env", "remaps", "include", "nodes"]
+    private static let fileKeys = ["arguments", "namespace", "domain", "env", "remaps", "include", "nodes"]
     private static let includeKeys = ["file", "namespace", "arguments", "when"]
     private static let nodeKeys = [
         "name", "executable", "args", "config", "set", "env", "remaps", "bus", "required", "restart", "when",
+        "ready_when", "after", "cpus", "nice", "scheduler", "core_limit", "memory_limit", "open_files",
     ]
-    private static let restartKeys = ["policy", "delay_s", "max_delay_s", "limit"]
 
     /// What a file inherits from the files that include it.
-    private struct Scope {
+    struct Scope {
         var namespace: [String] = []
         var environment: [EnvironmentVariable] = []
         var remaps: [(from: String, to: String)] = []
         var including: [String] = []
     }
 
-    private let context: LaunchContext
-    private let problems = ProblemList()
-    private var nodes: [LaunchNode] = []
+    let context: LaunchContext
+    let problems = ProblemList()
+    let warnings = ProblemList()
+    var nodes: [LaunchNode] = []
     private var places: [String: Place] = [:]
+    /// What `after` said, until all nodes are known.
+    var references: [Reference] = []
+    /// Nodes that `when` left out.
+    var leftOut: Set<String> = []
 
     init(context: LaunchContext) {
         self.context = context
@@ -40,8 +47,9 @@ struct LaunchFileReader {
         if nodes.isEmpty, problems.problems.isEmpty {
             problems.add("there is no process to start: add \"nodes\"", at: Place(file: path, line: nil, column: nil))
         }
+        if problems.problems.isEmpty { resolveOrder() }
         guard problems.problems.isEmpty else { throw LaunchFileError(problems: problems.problems) }
-        return LaunchFile(path: path, nodes: nodes)
+        return LaunchFile(path: path, nodes: nodes, warnings: warnings.problems)
     }
 
     private mutating func readFile(
@@ -51,7 +59,8 @@ struct LaunchFileReader {
             problems.add("\(path) includes itself, or includes go deeper than \(Self.maximumDepth) files", at: place)
             return
         }
-        guard let text = contents(of: path, from: place), let root = parse(text, path: path),
+        guard let text = contents(of: path, from: place),
+            let root = parse(text, path: path, emptyMessage: "the file is empty: a launch file has \"nodes\""),
             let file = YAMLSection(
                 root, what: "the launch file", keys: Self.fileKeys, file: path, problems: problems)
         else { return }
@@ -62,6 +71,7 @@ struct LaunchFileReader {
         if let namespace = name("namespace", of: file, substitution) {
             scope.namespace.append(namespace)
         }
+        scope.environment += domain(of: file, substitution).map { [EnvironmentVariable("NAVBUS_DOMAIN", $0)] } ?? []
         scope.environment += environment(of: file, substitution)
         scope.remaps += remaps(of: file, substitution)
 
@@ -104,13 +114,14 @@ struct LaunchFileReader {
         return text
     }
 
-    private func parse(_ text: String, path: String) -> Node? {
+    /// - Parameter emptyMessage: what is wrong with a file without content; nil when nothing is.
+    private func parse(_ text: String, path: String, emptyMessage: String?) -> Node? {
         func report(_ message: String, _ mark: Mark?) {
             problems.add(message, at: Place(file: path, line: mark?.line, column: mark?.column))
         }
         do {
             if let root = try Yams.compose(yaml: text) { return root }
-            report("the file is empty: a launch file has \"nodes\"", nil)
+            if let emptyMessage { report(emptyMessage, nil) }
         } catch let error as YamlError {
             switch error {
             case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
@@ -199,6 +210,11 @@ struct LaunchFileReader {
             resolved(file, relativeTo: folder(of: path)), given: given, scope: scope, from: include.place(of: "file"))
     }
 
+    /// A node's name on the bus: its namespaces, outermost first, in front of it.
+    static func fullName(_ namespace: [String], _ name: String) -> String {
+        (namespace + [name]).joined(separator: "-")
+    }
+
     private mutating func readNode(_ item: Node, path: String, substitution: Substitution, scope: Scope) {
         let label = item.mapping?["name"]?.scalar.map { "node \"\($0.string)\"" } ?? "a node"
         guard
@@ -214,9 +230,22 @@ struct LaunchFileReader {
         let required = section.bool("required", substitution) ?? false
         let restart = restartPolicy(of: section, substitution)
         let wanted = section.bool("when", substitution) ?? true
-        let fullName = (scope.namespace + [name ?? ""]).joined(separator: ".")
-        let arguments = commandLine(of: section, name: fullName, path: path, wanted: wanted, scope, substitution)
-        guard wanted, name != nil, let executable else { return }
+        let fullName = Self.fullName(scope.namespace, name ?? "")
+        if fullName.utf8.count > Self.maximumNameLength {
+            problems.add(
+                "the name \"\(fullName)\" is \(fullName.utf8.count) bytes with its namespaces, and the bus allows "
+                    + "\(Self.maximumNameLength): shorten it", at: section.place(of: "name"))
+        }
+        let remaps = self.remaps(of: section, scope, substitution)
+        let arguments = commandLine(of: section, name: fullName, path: path, wanted: wanted, remaps, substitution)
+        let readiness = self.readiness(of: section, remaps, substitution)
+        let settings = self.settings(of: section, substitution)
+        let after = section.words("after", substitution)
+        guard name != nil, let executable else { return }
+        guard wanted else {
+            leftOut.insert(fullName)
+            return
+        }
 
         if let other = places[fullName] {
             let where_ = other.line.map { "\(other.file):\($0)" } ?? other.file
@@ -232,10 +261,14 @@ struct LaunchFileReader {
         }
         switch context.executable(executable, relativeTo: folder(of: path)) {
         case .success(let resolved):
+            let place = section.place(of: "after")
+            references += after.map {
+                Reference(node: nodes.count, to: $0, namespace: scope.namespace, label: section.what, place: place)
+            }
             nodes.append(
                 LaunchNode(
                     name: fullName, executable: resolved, arguments: arguments, environment: environment,
-                    required: required, restart: restart))
+                    required: required, restart: restart, readiness: readiness, settings: settings))
         case .failure(let failure):
             let why = failure.exists ? "is not an executable file: chmod +x it" : "is not there"
             let message =
@@ -248,19 +281,25 @@ struct LaunchFileReader {
     }
 
     private func commandLine(
-        of section: YAMLSection, name: String, path: String, wanted: Bool, _ scope: Scope, _ substitution: Substitution
+        of section: YAMLSection, name: String, path: String, wanted: Bool, _ remaps: [(from: String, to: String)],
+        _ substitution: Substitution
     ) -> [String] {
         var words = section.strings("args", substitution)
         let isBusNode = section.bool("bus", substitution) ?? true
         if isBusNode {
             words += ["--name", name]
-        } else if section.node("remaps") != nil {
-            problems.add("\(section.what) has remaps, but \"bus: false\"", at: section.place(of: "remaps"))
+        }
+        for key in ["remaps", "ready_when"] where !isBusNode && section.node(key) != nil {
+            problems.add("\(section.what) has \(key), but \"bus: false\"", at: section.place(of: key))
         }
         if let config = section.string("config", substitution) {
             let file = absolute(resolved(config, relativeTo: folder(of: path)))
             if wanted, !exists(file) {
                 problems.add("\(section.what): there is no config file \(file)", at: section.place(of: "config"))
+            } else if wanted, file.hasSuffix(".yaml") || file.hasSuffix(".yml"),
+                let text = contents(of: file, from: section.place(of: "config"))
+            {
+                _ = parse(text, path: file, emptyMessage: nil)
             }
             words += ["--config", file]
         }
@@ -270,12 +309,8 @@ struct LaunchFileReader {
             }
             words += ["--set", "\(key)=\(value)"]
         }
-        let remaps = remaps(of: section, substitution)
         if isBusNode {
-            let inherited = scope.remaps.filter { outer in !remaps.contains { $0.from == outer.from } }
-            for remap in inherited + remaps {
-                words += ["--remap", "\(remap.from):=\(remap.to)"]
-            }
+            for remap in remaps { words += ["--remap", "\(remap.from):=\(remap.to)"] }
         }
         return words
     }
@@ -297,46 +332,26 @@ struct LaunchFileReader {
                 problems.add(
                     "\"\(topic)\" in \"remaps\" of \(section.what) is not a topic: write /word/word", at: place)
             }
+            warnOfUnknownTopic(key, in: "\"remaps\" of \(section.what)", at: place)
             return (key, value)
         }
     }
 
-    private func restartPolicy(of section: YAMLSection, _ substitution: Substitution) -> RestartPolicy {
-        guard let node = section.node("restart") else { return RestartPolicy() }
-        let wrapped = Node([(Node("policy"), node)], Tag(.map))
-        guard
-            let policy = YAMLSection(
-                node.mapping == nil ? wrapped : node, what: "\"restart\" of \(section.what)", keys: Self.restartKeys,
-                file: section.place.file, problems: problems)
-        else { return RestartPolicy() }
-        var restart = RestartPolicy()
-        if let word = policy.required("policy", substitution) {
-            let modes = RestartPolicy.Mode.allCases.map(\.rawValue)
-            if let mode = RestartPolicy.Mode(rawValue: word) {
-                restart.mode = mode
-            } else {
-                problems.add(
-                    "\(policy.what) must be one of \(modes.joined(separator: ", ")), not \"\(word)\""
-                        + suggestion(for: word, among: modes),
-                    at: policy.place(of: "policy"))
-            }
-        }
-        if let delay = policy.number("delay_s", in: 0...3_600, substitution) { restart.delay = .seconds(delay) }
-        if let delay = policy.number("max_delay_s", in: 0...3_600, substitution) {
-            restart.maximumDelay = .seconds(delay)
-        }
-        if let limit = policy.number("limit", in: 0...1_000_000, substitution) { restart.limit = Int(limit) }
-        return restart
+    /// A node's own remaps and those it inherits, of which its own win.
+    private func remaps(
+        of section: YAMLSection, _ scope: Scope, _ substitution: Substitution
+    ) -> [(from: String, to: String)] {
+        let own = remaps(of: section, substitution)
+        return scope.remaps.filter { outer in !own.contains { $0.from == outer.from } } + own
     }
 
     /// A node's name or a namespace: a folder on the bus is called after it, so it stays short and plain.
     private func name(_ key: String, of section: YAMLSection, _ substitution: Substitution) -> String? {
         guard let name = section.string(key, substitution) else { return nil }
-        let plain = name.utf8.allSatisfy { isWordByte($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
-        guard plain, name.utf8.count <= 48, name.utf8.first.map(isWordByte) ?? false else {
+        guard name.utf8.count <= Self.maximumNameLength, !name.isEmpty, name.utf8.allSatisfy(isNameByte) else {
             problems.add(
-                "\"\(name)\" cannot be the \(key) of \(section.what): use up to 48 letters, digits, \"_\", \"-\" and \".\", "
-                    + "beginning with a letter or digit",
+                "\"\(name)\" cannot be the \(key) of \(section.what): use up to \(Self.maximumNameLength) of a-z, 0-9, \"_\" and "
+                    + "\"-\"",
                 at: section.place(of: key))
             return nil
         }
@@ -344,13 +359,17 @@ struct LaunchFileReader {
     }
 }
 
-private func isTopic(_ text: String) -> Bool {
+func isTopic(_ text: String) -> Bool {
     text.hasPrefix("/") && !text.hasSuffix("/") && !text.contains("//") && text.utf8.count <= 255
         && text.utf8.allSatisfy { isWordByte($0) || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "-") }
 }
 
 private func isWord(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 64 && text.utf8.allSatisfy(isWordByte)
+}
+
+private func isNameByte(_ byte: UInt8) -> Bool {
+    isWordByte(byte) && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) || byte == UInt8(ascii: "-")
 }
 
 private func isWordByte(_ byte: UInt8) -> Bool {

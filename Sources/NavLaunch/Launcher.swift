@@ -5,8 +5,8 @@ internal import Glibc
 ///
 /// Every process has its own process group and no stdin; its stdout and stderr come out on one descriptor with its name in
 /// front of each line. Stopping sends SIGINT, then SIGTERM, then SIGKILL to the group. Nothing outlives the launcher: a
-/// process whose launcher is killed with SIGKILL is killed by the kernel, and its children by a guardian process. Only a
-/// child that leaves its process group on purpose (`setsid`, a daemon) is out of reach.
+/// process whose launcher is killed with SIGKILL is killed by the kernel, and its children by a guardian process, which knows
+/// their groups, and those that left them (`setsid`, a daemon) by a variable of their environment, `NAVBUS_LAUNCH_ID`.
 public final class Launcher: Sendable {
     /// How to run.
     public struct Options: Sendable {
@@ -27,12 +27,24 @@ public final class Launcher: Sendable {
     private let options: Options
     private let environment: [String: String]
     private let control: Pipe
+    private let makeProbe: @Sendable (LaunchFile, [String: String]) -> any ReadinessProbe
 
     /// A launcher that has started nothing yet. `environment` is what the processes inherit.
-    public init(
+    public convenience init(
         _ file: LaunchFile, options: Options = Options(),
         environment: [String: String] = LaunchContext.current().environment
     ) {
+        self.init(file, options: options, environment: environment) { file, environment in
+            BusReadinessProbe(file.nodes, environment: environment)
+        }
+    }
+
+    /// With another way to see who is ready.
+    package init(
+        _ file: LaunchFile, options: Options, environment: [String: String],
+        probe: @escaping @Sendable (LaunchFile, [String: String]) -> any ReadinessProbe
+    ) {
+        makeProbe = probe
         self.file = file
         self.options = options
         self.environment = environment
@@ -63,6 +75,7 @@ public final class Launcher: Sendable {
             isatty(options.output) == 1 && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
         var loop = SupervisorLoop(
             nodes: file.nodes, environment: environment, grace: options.grace, control: control.readEnd,
+            probe: makeProbe(file, environment),
             writer: OutputWriter(
                 descriptor: options.output, names: file.nodes.map(\.name), colored: options.colored ?? isTerminal))
         if options.handlesSignals { cspawn_watch_signals(control.writeEnd) }
@@ -77,11 +90,14 @@ private struct SupervisorLoop {
     private static let lastFlush = Duration.seconds(2)
     /// How often ends are looked for where the kernel has no descriptor for them.
     private static let lookInterval: Int64 = 50
+    /// How often it is looked who is ready, in milliseconds, while somebody is awaited: a start takes longer, and a look
+    /// at 50 nodes less than a hundredth of it.
+    private static let probeInterval: Int64 = 20
 
     private enum Source {
         case control, output
         case stream(node: Int, stream: Int)
-        case end
+        case end(node: Int)
     }
 
     private let nodes: [LaunchNode]
@@ -94,12 +110,18 @@ private struct SupervisorLoop {
 
     private var guardian: Int32 = -1
     private var guardianPID: pid_t = 0
+    private let mark = LaunchMark.unique()
+    private var probe: any ReadinessProbe
+    private var isProbing = false
+    private var nextLook = MonotonicTime(nanoseconds: 0)
 
     init(
-        nodes: [LaunchNode], environment: [String: String], grace: GracePeriods, control: Int32, writer: OutputWriter
+        nodes: [LaunchNode], environment: [String: String], grace: GracePeriods, control: Int32,
+        probe: any ReadinessProbe, writer: OutputWriter
     ) {
         self.nodes = nodes
-        self.environment = environment
+        self.environment = mark.added(to: environment)
+        self.probe = probe
         self.control = control
         self.writer = writer
         machine = SupervisorStateMachine(nodes: nodes, grace: grace)
@@ -107,13 +129,18 @@ private struct SupervisorLoop {
     }
 
     mutating func run() -> Int32 {
-        guardian = cspawn_guardian_start(&guardianPID)
+        cspawn_raise_file_limit()
+        guardian = cspawn_guardian_start(mark.text, &guardianPID)
         if guardian < 0 {
             note("no guardian process (\(errorText(errno))): children of killed nodes may be left", of: nil)
         }
-        defer { endGuardian() }
+        defer {
+            probe.rest()
+            endGuardian()
+        }
         feed(.start)
         while exitCode == nil { turn() }
+        writer.reportDropped()
         for line in machine.summary { note(line, of: nil) }
         finishOutput()
         return exitCode ?? 1
@@ -140,8 +167,7 @@ private struct SupervisorLoop {
             children[node] = try ChildProcess(nodes[node], environment: environment, guardian: guardian)
             return .spawned(node: node)
         } catch {
-            return .spawnFailed(
-                node: node, reason: "\(error.step) \(nodes[node].executable): \(errorText(error.error))")
+            return .spawnFailed(node: node, reason: error.text(nodes[node]))
         }
     }
 
@@ -156,19 +182,25 @@ private struct SupervisorLoop {
         if writer.hasPending { watch(writer.descriptor, POLLOUT, .output) }
         for (node, child) in children.enumerated() {
             guard let child else { continue }
-            watch(child.endDescriptor, POLLIN, .end)
+            watch(child.endDescriptor, POLLIN, .end(node: node))
             for (index, stream) in child.streams.enumerated() {
                 watch(stream, POLLIN, .stream(node: node, stream: index))
             }
         }
         // poll skips descriptors below 0: closed streams, and ends that have none.
         let count = poll(&requests, nfds_t(requests.count), timeout())
+        var mayHaveEnded = children.map { $0.map { $0.endDescriptor < 0 } ?? false }
         if count > 0 {
             for (request, source) in zip(requests, sources) where request.revents != 0 {
-                if case .stream(let node, let stream) = source { readLines(of: node, stream: stream) }
+                switch source {
+                case .stream(let node, let stream): readLines(of: node, stream: stream)
+                case .end(let node): mayHaveEnded[node] = true
+                case .control, .output: break
+                }
             }
         }
-        collectEnds()
+        collectEnds(mayHaveEnded)
+        look()
         if let deadline = machine.nextDeadline, deadline <= now() { feed(.timer) }
         readControl()
         writer.flush()
@@ -183,6 +215,7 @@ private struct SupervisorLoop {
         if children.contains(where: { $0.map { $0.endDescriptor < 0 } ?? false }) {
             milliseconds = min(milliseconds, Self.lookInterval)
         }
+        if isProbing { milliseconds = min(milliseconds, Self.probeInterval) }
         return milliseconds == .max ? -1 : Int32(min(milliseconds, 60_000))
     }
 
@@ -192,14 +225,30 @@ private struct SupervisorLoop {
         }
     }
 
-    private mutating func collectEnds() {
-        for node in children.indices {
+    private mutating func collectEnds(_ candidates: [Bool]) {
+        for node in children.indices where candidates[node] {
             guard var child = children[node], let end = child.end() else { continue }
             cspawn_guardian_forget(guardian, child.pid)
-            for line in child.reap() { writer.line(line, of: node) }
+            let (lines, usage) = child.reap()
+            for line in lines { writer.line(line, of: node) }
             children[node] = nil
-            feed(.ended(node: node, end))
+            feed(.ended(node: node, end, usage))
         }
+    }
+
+    /// Looks who is ready, when somebody is awaited and the last look is long enough ago.
+    private mutating func look() {
+        let awaited = machine.awaited
+        guard !awaited.isEmpty else {
+            if isProbing { probe.rest() }
+            isProbing = false
+            return
+        }
+        let start = now()
+        guard !isProbing || nextLook <= start else { return }
+        isProbing = true
+        for (node, missing) in zip(awaited, probe.missing(awaited)) { feed(.seen(node, missing: missing)) }
+        nextLook = now() + .milliseconds(Self.probeInterval)
     }
 
     private mutating func readControl() {

@@ -1,7 +1,10 @@
+internal import DequeModule
 internal import Glibc
 
 /// Writes lines with an aligned name in front, and never waits for its reader: what a slow reader leaves unread is kept up
-/// to a bound, then dropped by whole lines and counted.
+/// to a bound, then dropped by whole lines and counted for each node.
+///
+/// One node that floods takes at most half of the room, and a quarter is kept for lines of the launch itself.
 struct OutputWriter {
     private static let maximumPending = 1 << 20
     private static let colors = ["36", "33", "32", "35", "34", "96", "93", "92", "95", "94"]
@@ -12,7 +15,11 @@ struct OutputWriter {
     private let prefixes: [[UInt8]]
     private let launchPrefix: [UInt8]
     private var pending: [UInt8] = []
-    private var dropped = 0
+    /// Whose the bytes in `pending` are, piece by piece; nil: the launch's own.
+    private var pieces: Deque<(node: Int?, length: Int)> = []
+    /// Bytes in `pending` by node.
+    private var shares: [Int]
+    private var dropped: [Int]
     private var isBroken = false
 
     init(descriptor: Int32, names: [String], colored: Bool) {
@@ -25,6 +32,8 @@ struct OutputWriter {
         }
         prefixes = names.enumerated().map { prefix($1, Self.colors[$0 % Self.colors.count]) }
         launchPrefix = prefix(own, "1")
+        shares = Array(repeating: 0, count: names.count)
+        dropped = shares
     }
 
     var hasPending: Bool { !pending.isEmpty }
@@ -32,18 +41,38 @@ struct OutputWriter {
     /// A line of a node, or of the launch itself.
     mutating func line(_ text: some Collection<UInt8>, of node: Int?) {
         guard !isBroken else { return }
-        guard pending.count + text.count < Self.maximumPending else {
-            dropped += 1
+        guard let node else {
+            if pending.count + text.count < Self.maximumPending { append(text, of: nil) }
             return
         }
-        if dropped > 0 {
-            let count = dropped
-            dropped = 0
-            line("\(count) lines dropped: the output was not read fast enough".utf8, of: nil)
+        let room = Self.maximumPending / 4 * 3 - pending.count
+        guard text.count < room, shares[node] < Self.maximumPending / 2 else {
+            dropped[node] += 1
+            return
         }
+        reportDropped(node)
+        append(text, of: node)
+    }
+
+    /// Tells of the lines that were dropped and not told of yet.
+    mutating func reportDropped() {
+        for node in dropped.indices { reportDropped(node) }
+    }
+
+    private mutating func reportDropped(_ node: Int) {
+        guard dropped[node] > 0, !isBroken else { return }
+        append("[\(dropped[node]) lines dropped: the output was not read fast enough]".utf8, of: node)
+        dropped[node] = 0
+    }
+
+    private mutating func append(_ text: some Collection<UInt8>, of node: Int?) {
+        let before = pending.count
         pending += node.map { prefixes[$0] } ?? launchPrefix
         pending += text
         pending.append(UInt8(ascii: "\n"))
+        let length = pending.count - before
+        pieces.append((node, length))
+        if let node { shares[node] += length }
     }
 
     /// Writes what the reader takes now.
@@ -65,5 +94,11 @@ struct OutputWriter {
             written += count
         }
         pending.removeFirst(written)
+        while written > 0, let piece = pieces.first {
+            let part = min(written, piece.length)
+            written -= part
+            if let node = piece.node { shares[node] -= part }
+            if part == piece.length { pieces.removeFirst() } else { pieces[0].length -= part }
+        }
     }
 }

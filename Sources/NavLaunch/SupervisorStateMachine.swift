@@ -1,56 +1,3 @@
-/// A moment of the monotonic clock. Handed in, never read here.
-package struct MonotonicTime: Sendable, Comparable {
-    /// Since an arbitrary origin.
-    package var nanoseconds: Int64
-
-    package init(nanoseconds: Int64) {
-        self.nanoseconds = nanoseconds
-    }
-
-    package static func < (left: Self, right: Self) -> Bool {
-        left.nanoseconds < right.nanoseconds
-    }
-
-    package static func + (time: Self, duration: Duration) -> Self {
-        let (seconds, attoseconds) = duration.components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflows) = time.nanoseconds.addingReportingOverflow(whole &+ attoseconds / 1_000_000_000)
-        return Self(nanoseconds: overflow || overflows ? .max : sum)
-    }
-}
-
-/// How a process ended.
-package enum ProcessEnd: Sendable, Equatable {
-    case exited(Int32)
-    case signalled(Int32)
-    case notStarted(String)
-
-    var isSuccess: Bool { self == .exited(0) }
-}
-
-/// The signals that ask a process to end, in the order of escalation.
-package enum StopSignal: Int, Sendable, Comparable, CaseIterable {
-    case interrupt, terminate, kill
-
-    package static func < (left: Self, right: Self) -> Bool {
-        left.rawValue < right.rawValue
-    }
-}
-
-/// How long a process may take after SIGINT before SIGTERM follows, and after that before SIGKILL.
-public struct GracePeriods: Sendable, Equatable {
-    /// After SIGINT: time to finish a file, to say goodbye on the bus.
-    public var interrupt: Duration
-    /// After SIGTERM.
-    public var terminate: Duration
-
-    /// Defaults: 5 s and 3 s.
-    public init(interrupt: Duration = .seconds(5), terminate: Duration = .seconds(3)) {
-        self.interrupt = interrupt
-        self.terminate = terminate
-    }
-}
-
 /// Decides which process to start, to signal and to start again, and when the launch is over. Knows no process, no clock
 /// and no terminal: events come in with their time, effects come out and are carried out in order.
 package struct SupervisorStateMachine: Sendable {
@@ -59,7 +6,9 @@ package struct SupervisorStateMachine: Sendable {
         case start
         case spawned(node: Int)
         case spawnFailed(node: Int, reason: String)
-        case ended(node: Int, ProcessEnd)
+        /// What was seen of an awaited node: what it lacks, or nil when it is ready.
+        case seen(AwaitedNode, missing: String?)
+        case ended(node: Int, ProcessEnd, ProcessUsage = ProcessUsage())
         /// Ctrl-C and its like; a further one escalates at once.
         case stopRequested(by: String)
         /// `nextDeadline` has come.
@@ -78,9 +27,14 @@ package struct SupervisorStateMachine: Sendable {
     package static let steadyAfter = Duration.seconds(30)
 
     private enum NodeState {
-        case idle
+        /// Due, once those it comes after are ready.
+        case blocked
         case starting
-        case running(since: MonotonicTime)
+        case running
+        /// Runs and is not ready yet.
+        case awaited(until: MonotonicTime)
+        /// The launch stops; those that come after this one go first.
+        case held(until: MonotonicTime)
         case stopping(StopSignal, deadline: MonotonicTime?)
         case waiting(until: MonotonicTime, after: ProcessEnd)
         case ended(ProcessEnd, clean: Bool)
@@ -88,7 +42,7 @@ package struct SupervisorStateMachine: Sendable {
 
     private enum Phase {
         case running
-        case stopping(isSuccess: Bool)
+        case stopping(isSuccess: Bool, since: MonotonicTime)
         case finished
     }
 
@@ -96,106 +50,232 @@ package struct SupervisorStateMachine: Sendable {
         let name: String
         let isRequired: Bool
         let restart: RestartPolicy
-        var state = NodeState.idle
+        let readiness: Readiness?
+        let isUnreachable: Bool
+        var state = NodeState.blocked
+        /// Ready in its present run, or in the last one before its final end.
+        var wasReady = false
+        var missing: String?
         var restartsInARow = 0
         var restarts = 0
+        var runs = 0
+        var startedAt: MonotonicTime?
+        var time: Duration?
+        var usage = ProcessUsage()
     }
 
     private let grace: GracePeriods
+    private let order: StartOrder
     private var processes: [Process]
     private var phase = Phase.running
     private var stopsWereClean = true
 
     package init(nodes: [LaunchNode], grace: GracePeriods) {
         self.grace = grace
-        processes = nodes.map { Process(name: $0.name, isRequired: $0.required, restart: $0.restart) }
+        let order = StartOrder(nodes)
+        self.order = order
+        processes = nodes.indices.map { index in
+            let node = nodes[index]
+            return Process(
+                name: node.name, isRequired: node.required, restart: node.restart, readiness: node.readiness,
+                isUnreachable: order.unreachable.contains(index))
+        }
     }
 
     /// When `timer` is due; nil while nothing waits.
     package var nextDeadline: MonotonicTime? {
-        processes.compactMap { process -> MonotonicTime? in
+        processes.lazy.compactMap { process -> MonotonicTime? in
             switch process.state {
             case .stopping(_, let deadline): return deadline
-            case .waiting(let until, _): return until
-            case .idle, .starting, .running, .ended: return nil
+            case .waiting(let until, _), .awaited(let until), .held(let until): return until
+            case .blocked, .starting, .running, .ended: return nil
             }
         }.min()
+    }
+
+    /// The nodes to look at.
+    package var awaited: [AwaitedNode] {
+        processes.indices.compactMap { node in
+            guard case .awaited = processes[node].state else { return nil }
+            return AwaitedNode(index: node, run: processes[node].runs)
+        }
     }
 
     package mutating func handle(_ event: Event, at now: MonotonicTime) -> [Effect] {
         var effects: [Effect] = []
         switch event {
         case .start:
-            for node in processes.indices {
-                processes[node].state = .starting
-                effects.append(.spawn(node: node))
-            }
+            break
         case .spawned(let node):
-            guard case .starting = processes[node].state else { break }
-            processes[node].state = .running(since: now)
-            if case .stopping = phase { signal(node, .interrupt, at: now, &effects) }
+            spawned(node, at: now)
         case .spawnFailed(let node, let reason):
             guard case .starting = processes[node].state else { break }
             ended(node, .notStarted(reason), at: now, &effects)
-        case .ended(let node, let end):
+        case .seen(let awaited, let missing):
+            seen(awaited, missing, at: now, &effects)
+        case .ended(let node, let end, let usage):
+            count(node, usage, at: now)
             ended(node, end, at: now, &effects)
         case .stopRequested(let sender):
             stopRequested(by: sender, at: now, &effects)
         case .timer:
             timer(at: now, &effects)
         }
+        startUnblocked(at: now, &effects)
+        releaseHeld(at: now, &effects)
         finishIfOver(&effects)
         return effects
     }
 
-    /// A line a process: how it ended and how often it was started again.
+    /// The table of who ended how, a line of headings and one a process.
     package var summary: [String] {
-        let width = processes.map(\.name.count).max() ?? 0
-        return processes.map { process in
-            var line = process.name + String(repeating: " ", count: width - process.name.count) + "  "
-            switch process.state {
-            case .ended(let end, let clean): line += describe(end) + (clean ? "" : ", not cleanly")
-            case .idle, .starting, .running, .stopping, .waiting: line += "still there"
+        summaryTable(
+            processes.map { process in
+                var end = "still there"
+                if case .ended(let how, let clean) = process.state {
+                    end = how.description + (clean ? "" : ", not cleanly")
+                }
+                return SummaryRow(
+                    name: process.name, end: end, restarts: process.restarts, time: process.time, usage: process.usage)
+            })
+    }
+
+    // MARK: Starts
+
+    private enum Gate {
+        case open, shut
+        case never(because: Int)
+    }
+
+    private func gate(_ node: Int) -> Gate {
+        var gate = Gate.open
+        for other in order.predecessors[node] {
+            switch processes[other].state {
+            case .running where processes[other].wasReady: break
+            case .ended where processes[other].wasReady: break
+            case .ended: return .never(because: other)
+            default: gate = .shut
             }
-            if process.restarts > 0 {
-                line += ", restarted \(process.restarts) time\(process.restarts == 1 ? "" : "s")"
+        }
+        return gate
+    }
+
+    private mutating func startUnblocked(at now: MonotonicTime, _ effects: inout [Effect]) {
+        // In the order of starts, so that one pass reaches everybody who waits for somebody who will never be ready.
+        for node in order.sequence {
+            guard case .running = phase, case .blocked = processes[node].state else { continue }
+            if processes[node].isUnreachable {
+                giveUp(node, .notStarted("it comes after itself, or after a node that does"), at: now, &effects)
+                continue
             }
-            return line
+            switch gate(node) {
+            case .shut:
+                break
+            case .open:
+                processes[node].state = .starting
+                processes[node].wasReady = false
+                processes[node].missing = nil
+                effects.append(.spawn(node: node))
+            case .never(let other):
+                let reason = "it comes after \(processes[other].name), which was never ready"
+                giveUp(node, .notStarted(reason), at: now, &effects)
+            }
+        }
+    }
+
+    private mutating func spawned(_ node: Int, at now: MonotonicTime) {
+        guard case .starting = processes[node].state else { return }
+        processes[node].runs += 1
+        processes[node].startedAt = now
+        processes[node].time = processes[node].time ?? .zero
+        switch phase {
+        case .stopping:
+            processes[node].state = .held(until: now)
+        case .running, .finished:
+            if let readiness = processes[node].readiness {
+                processes[node].state = .awaited(until: now + readiness.timeout)
+            } else {
+                processes[node].state = .running
+                processes[node].wasReady = true
+            }
+        }
+    }
+
+    private mutating func seen(
+        _ awaited: AwaitedNode, _ missing: String?, at now: MonotonicTime, _ effects: inout [Effect]
+    ) {
+        let node = awaited.index
+        guard case .awaited = processes[node].state, processes[node].runs == awaited.run else { return }
+        processes[node].missing = missing
+        guard missing == nil else { return }
+        processes[node].state = .running
+        processes[node].wasReady = true
+        let time = processes[node].startedAt.map { now - $0 } ?? .zero
+        effects.append(.note(node: node, "ready after \(seconds(time))"))
+    }
+
+    private mutating func readinessTimedOut(_ node: Int, at now: MonotonicTime, _ effects: inout [Effect]) {
+        guard let readiness = processes[node].readiness else { return }
+        let missing = processes[node].missing ?? readiness.conditions.map(\.description).joined(separator: " and ")
+        let text = "not ready after \(seconds(readiness.timeout)): it lacks \(missing)"
+        processes[node].state = .running
+        switch readiness.onTimeout {
+        case .goOn:
+            processes[node].wasReady = true
+            effects.append(.note(node: node, text + "; going on without"))
+        case .stop:
+            effects.append(.note(node: node, text + "; everything stops"))
+            stopAll(isSuccess: false, at: now, &effects)
         }
     }
 
     // MARK: Ends and restarts
 
+    private mutating func count(_ node: Int, _ usage: ProcessUsage, at now: MonotonicTime) {
+        guard let startedAt = processes[node].startedAt else { return }
+        processes[node].time = (processes[node].time ?? .zero) + (now - startedAt)
+        processes[node].usage.peakMemory = max(processes[node].usage.peakMemory, usage.peakMemory)
+        processes[node].usage.processorTime += usage.processorTime
+    }
+
     private mutating func ended(_ node: Int, _ end: ProcessEnd, at now: MonotonicTime, _ effects: inout [Effect]) {
+        let startedAt = processes[node].startedAt
+        processes[node].startedAt = nil
         switch processes[node].state {
-        case .idle, .waiting, .ended:
+        case .waiting, .ended:
             return
-        case .stopping(let sent, _):
-            let clean = isClean(end, after: sent)
+        case .held, .stopping:
+            var clean = end.isSuccess
+            if case .stopping(let sent, _) = processes[node].state { clean = end.isClean(after: sent) }
             processes[node].state = .ended(end, clean: clean)
             stopsWereClean = stopsWereClean && clean
-            effects.append(.note(node: node, describe(end) + (clean ? "" : ", not cleanly")))
+            effects.append(.note(node: node, end.description + (clean ? "" : ", not cleanly")))
             return
-        case .running(let since):
-            if since + Self.steadyAfter <= now { processes[node].restartsInARow = 0 }
-        case .starting:
+        case .running, .awaited:
+            if let startedAt, startedAt + Self.steadyAfter <= now { processes[node].restartsInARow = 0 }
+        case .blocked, .starting:
             break
         }
         guard case .running = phase else {
             processes[node].state = .ended(end, clean: end.isSuccess)
-            effects.append(.note(node: node, describe(end)))
+            effects.append(.note(node: node, end.description))
             return
         }
-        if let delay = restartDelay(node, after: end) {
-            processes[node].restartsInARow += 1
-            processes[node].restarts += 1
-            processes[node].state = .waiting(until: now + delay, after: end)
-            let count = "\(processes[node].restartsInARow) of \(processes[node].restart.limit)"
-            effects.append(.note(node: node, "\(describe(end)); restart \(count) in \(delay)"))
-            return
+        let row = processes[node].restartsInARow
+        guard let delay = processes[node].restart.delay(after: end, restartsInARow: row) else {
+            return giveUp(node, end, at: now, &effects)
         }
+        processes[node].restartsInARow += 1
+        processes[node].restarts += 1
+        processes[node].state = .waiting(until: now + delay, after: end)
+        let count = "\(processes[node].restartsInARow) of \(processes[node].restart.limit)"
+        effects.append(.note(node: node, "\(end.description); restart \(count) in \(seconds(delay))"))
+    }
+
+    /// An end that no restart follows.
+    private mutating func giveUp(_ node: Int, _ end: ProcessEnd, at now: MonotonicTime, _ effects: inout [Effect]) {
         processes[node].state = .ended(end, clean: end.isSuccess)
-        var text = describe(end)
+        var text = end.description
         if processes[node].restart.mode != .never, processes[node].restartsInARow > 0, !end.isSuccess {
             text += "; given up after \(processes[node].restartsInARow) restarts"
         }
@@ -204,30 +284,6 @@ package struct SupervisorStateMachine: Sendable {
             stopAll(isSuccess: end.isSuccess, at: now, &effects)
         } else {
             effects.append(.note(node: node, text))
-        }
-    }
-
-    private func restartDelay(_ node: Int, after end: ProcessEnd) -> Duration? {
-        let process = processes[node]
-        switch process.restart.mode {
-        case .never: return nil
-        case .onFailure where end.isSuccess: return nil
-        case .onFailure, .always: break
-        }
-        guard process.restartsInARow < process.restart.limit else { return nil }
-        var delay = process.restart.delay
-        for _ in 0..<min(process.restartsInARow, 40) where delay < process.restart.maximumDelay {
-            delay *= 2
-        }
-        return min(delay, process.restart.maximumDelay)
-    }
-
-    /// The end that was asked for: 0, or the signal sent (a shell reports that as 128 + its number).
-    private func isClean(_ end: ProcessEnd, after sent: StopSignal) -> Bool {
-        switch end {
-        case .exited(let status): return status == 0 || ((status == 130 || status == 143) && sent < .kill)
-        case .signalled(let number): return number == 2 || number == 15
-        case .notStarted: return false
         }
     }
 
@@ -247,18 +303,37 @@ package struct SupervisorStateMachine: Sendable {
     }
 
     private mutating func stopAll(isSuccess: Bool, at now: MonotonicTime, _ effects: inout [Effect]) {
-        phase = .stopping(isSuccess: isSuccess)
+        phase = .stopping(isSuccess: isSuccess, since: now)
+        let rows = order.rows { node in
+            switch processes[node].state {
+            case .running, .awaited, .starting: return true
+            case .blocked, .held, .stopping, .waiting, .ended: return false
+            }
+        }
+        let share = grace.interrupt / max(1, (rows.max() ?? 0) + 1)
         for node in processes.indices {
             switch processes[node].state {
-            case .running:
-                signal(node, .interrupt, at: now, &effects)
+            case .running, .awaited:
+                processes[node].state = .held(until: now + share * rows[node])
             case .waiting(_, let end):
                 processes[node].state = .ended(end, clean: true)
-            case .idle:
+            case .blocked:
                 processes[node].state = .ended(.notStarted("the launch ended first"), clean: true)
-            case .starting, .stopping, .ended:
+            case .starting, .held, .stopping, .ended:
                 break
             }
+        }
+    }
+
+    private mutating func releaseHeld(at now: MonotonicTime, _ effects: inout [Effect]) {
+        guard case .stopping = phase else { return }
+        for node in processes.indices {
+            guard case .held(let until) = processes[node].state else { continue }
+            let isFree = order.successors[node].allSatisfy { other in
+                if case .ended = processes[other].state { return true }
+                return false
+            }
+            if isFree || until <= now { signal(node, .interrupt, at: now, &effects) }
         }
     }
 
@@ -266,8 +341,9 @@ package struct SupervisorStateMachine: Sendable {
         for node in processes.indices {
             switch processes[node].state {
             case .waiting(let until, _) where until <= now:
-                processes[node].state = .starting
-                effects.append(.spawn(node: node))
+                processes[node].state = .blocked
+            case .awaited(let until) where until <= now:
+                readinessTimedOut(node, at: now, &effects)
             case .stopping(let sent, let deadline?) where deadline <= now:
                 let next = sent == .interrupt ? "SIGTERM" : "SIGKILL"
                 effects.append(.note(node: node, "did not end in time: \(next)"))
@@ -279,16 +355,22 @@ package struct SupervisorStateMachine: Sendable {
     }
 
     private mutating func escalate(_ node: Int, at now: MonotonicTime, _ effects: inout [Effect]) {
-        guard case .stopping(let sent, _) = processes[node].state else { return }
-        signal(node, StopSignal(rawValue: sent.rawValue + 1) ?? .kill, at: now, &effects)
+        switch processes[node].state {
+        case .held: signal(node, .terminate, at: now, &effects)
+        case .stopping(let sent, _):
+            signal(node, StopSignal(rawValue: sent.rawValue + 1) ?? .kill, at: now, &effects)
+        default: break
+        }
     }
 
     private mutating func signal(
         _ node: Int, _ signal: StopSignal, at now: MonotonicTime, _ effects: inout [Effect]
     ) {
+        var began = now
+        if case .stopping(_, let since) = phase { began = since }
         let deadline: MonotonicTime?
         switch signal {
-        case .interrupt: deadline = now + grace.interrupt
+        case .interrupt: deadline = max(now, began + grace.interrupt)
         case .terminate: deadline = now + grace.terminate
         case .kill: deadline = nil
         }
@@ -306,27 +388,11 @@ package struct SupervisorStateMachine: Sendable {
         case .running:
             phase = .finished
             effects.append(.finish(exitCode: isSuccess ? 0 : 1))
-        case .stopping(let causeIsSuccess):
+        case .stopping(let causeIsSuccess, _):
             phase = .finished
             effects.append(.finish(exitCode: causeIsSuccess && stopsWereClean ? 0 : 1))
         case .finished:
             break
         }
     }
-}
-
-private func describe(_ end: ProcessEnd) -> String {
-    switch end {
-    case .exited(let status): return "ended with status \(status)"
-    case .signalled(let number): return "killed by \(signalName(number))"
-    case .notStarted(let reason): return "could not be started: \(reason)"
-    }
-}
-
-package func signalName(_ number: Int32) -> String {
-    let names: [Int32: String] = [
-        1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL",
-        11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS",
-    ]
-    return names[number] ?? "signal \(number)"
 }

@@ -77,6 +77,29 @@ struct YAMLSection {
         return value
     }
 
+    func integer(_ key: String, in range: ClosedRange<Int>, _ substitution: Substitution) -> Int? {
+        guard let word = string(key, substitution) else { return nil }
+        guard let value = Int(word), range.contains(value) else {
+            problems.add(
+                "\"\(key)\" in \(what) must be a whole number from \(range.lowerBound) to \(range.upperBound), not "
+                    + "\"\(word)\"", at: place(of: key))
+            return nil
+        }
+        return value
+    }
+
+    /// One of the raw values of an enumeration.
+    func choice<Value>(_ key: String, _ substitution: Substitution) -> Value?
+    where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+        guard let word = string(key, substitution) else { return nil }
+        let words = Value.allCases.map(\.rawValue)
+        if let value = Value(rawValue: word) { return value }
+        problems.add(
+            "\"\(key)\" in \(what) must be one of \(words.joined(separator: ", ")), not \"\(word)\""
+                + suggestion(for: word, among: words), at: place(of: key))
+        return nil
+    }
+
     func strings(_ key: String, _ substitution: Substitution) -> [String] {
         guard let value = node(key) else { return [] }
         guard let sequence = value.sequence else {
@@ -84,6 +107,11 @@ struct YAMLSection {
             return []
         }
         return sequence.compactMap { text($0, as: "an item of \"\(key)\" in \(what)", substitution) }
+    }
+
+    /// A list of words, or one word that stands for a list of one.
+    func words(_ key: String, _ substitution: Substitution) -> [String] {
+        node(key)?.scalar == nil ? strings(key, substitution) : string(key, substitution).map { [$0] } ?? []
     }
 
     /// A mapping of words to words, in the order of the text.

@@ -1,5 +1,7 @@
 import ArgumentParser
+import Glibc
 import NavLaunch
+import NavMessages
 import NavNodes
 
 /// `navbus launch`.
@@ -12,17 +14,30 @@ struct LaunchCommand: ParsableCommand {
     @Flag(help: "Check the file and print the commands; start nothing.") var check = false
 
     func run() throws {
+        var context = LaunchContext.current()
+        context.topics = TopicCatalogue.all.map(\.name)
         let launchFile: LaunchFile
         do throws(LaunchFileError) {
-            launchFile = try LaunchFile.load(path: file, arguments: try LaunchFile.parseArguments(arguments))
+            launchFile = try LaunchFile.load(
+                path: file, arguments: try LaunchFile.parseArguments(arguments), context: context)
         } catch {
             throw NodeError(.usage, error.description)
         }
+        for warning in launchFile.warnings { tell("warning: \(warning)\n") }
         if check {
-            for node in launchFile.nodes { print("\(node.name): \(node.commandLine)") }
+            for node in launchFile.nodes {
+                print("\(node.name): \(node.commandLine)")
+                for line in node.details { print("    \(line)") }
+            }
             return
         }
         let status = Launcher(launchFile).run()
         if status != 0 { throw ExitCode(status) }
+    }
+
+    /// On stderr, so that the commands of `--check` can be piped on.
+    private func tell(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

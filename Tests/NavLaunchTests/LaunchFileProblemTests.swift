@@ -17,7 +17,8 @@ import Testing
         #expect(
             problems == [
                 "launch.yaml:5:5: unknown key \"requierd\" in node \"one\"; did you mean \"required\"? (known keys: name, "
-                    + "executable, args, config, set, env, remaps, bus, required, restart, when)"
+                    + "executable, args, config, set, env, remaps, bus, required, restart, when, ready_when, after, cpus, "
+                    + "nice, scheduler, core_limit, memory_limit, open_files)"
             ])
     }
 
@@ -39,7 +40,7 @@ import Testing
         ),
         (
             "nodes: [{name: a, executable: sh, restart: on-failur}]",
-            "launch.yaml:1:44: \"restart\" of node \"a\" must be one of never, on-failure, always, not \"on-failur\"; "
+            "launch.yaml:1:44: \"policy\" in \"restart\" of node \"a\" must be one of never, on-failure, always, not \"on-failur\"; "
                 + "did you mean \"on-failure\"?"
         ),
         (

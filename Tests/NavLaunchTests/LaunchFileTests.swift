@@ -66,10 +66,10 @@ import Testing
             nodes: [{name: last, executable: ./tool}]
             """)
         let both = try scratch.load("main.yaml")
-        #expect(both.nodes.map(\.name) == ["left.gnss.reader", "right.gnss.reader", "last"])
-        #expect(both.nodes[1].arguments == ["2", "b", "--name", "right.gnss.reader"])
+        #expect(both.nodes.map(\.name) == ["left-gnss-reader", "right-gnss-reader", "last"])
+        #expect(both.nodes[1].arguments == ["2", "b", "--name", "right-gnss-reader"])
         let left = try scratch.load("main.yaml", ["both": "false"])
-        #expect(left.nodes.map(\.name) == ["left.gnss.reader", "last"])
+        #expect(left.nodes.map(\.name) == ["left-gnss-reader", "last"])
     }
 
     @Test func aNodeThatIsSwitchedOffNeedsNoExecutable() throws {

@@ -28,6 +28,17 @@ import Testing
         return (code, text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init))
     }
 
+    /// What the table at the end says of a node.
+    func summary(_ node: String, _ lines: [String]) -> String? {
+        let prefix = "launch"
+        return lines.reversed().lazy.filter { $0.hasPrefix(prefix) }.compactMap { line -> String? in
+            guard let bar = line.firstRange(of: "| ")?.upperBound, line[bar...].hasPrefix(node + " ") else {
+                return nil
+            }
+            return String(line[bar...].dropFirst(node.count).drop { $0 == " " })
+        }.first
+    }
+
     @Test func everyLineCarriesTheAlignedNameOfItsNode() {
         let (code, lines) = run([
             shell("a", "echo out; echo err >&2; printf 'no end'"), shell("longer-name", "printf 'x\\n\\ny\\n'"),
@@ -36,7 +47,7 @@ import Testing
         for line in ["a           | out", "a           | err", "a           | no end", "longer-name | y"] {
             #expect(lines.contains(line), "\(lines)")
         }
-        #expect(lines.contains("launch      | a            ended with status 0"))
+        #expect(summary("a", lines)?.hasPrefix("ended with status 0  ") == true, "\(lines)")
     }
 
     @Test func aNodeGetsItsEnvironmentItsArgumentsAndNoInput() {
@@ -57,7 +68,7 @@ import Testing
         let bad = run([shell("r", "exit 3", required: true), shell("s", "exec sleep 1000")])
         #expect(bad.code == 1)
         #expect(bad.lines.contains("r      | [ended with status 3; it is required, so everything stops]"))
-        #expect(bad.lines.contains("launch | s  killed by SIGINT"), "\(bad.lines)")
+        #expect(summary("s", bad.lines)?.hasPrefix("killed by SIGINT  ") == true, "\(bad.lines)")
     }
 
     @Test func aNodeThatIgnoresSignalsIsKilledInTheEndWithItsChildren() throws {
@@ -72,7 +83,7 @@ import Testing
         #expect(code == 1)
         #expect(lines.contains("deaf   | [did not end in time: SIGTERM]"), "\(lines)")
         #expect(lines.contains("deaf   | [did not end in time: SIGKILL]"))
-        #expect(lines.contains("launch | deaf  killed by SIGKILL, not cleanly"))
+        #expect(summary("deaf", lines)?.hasPrefix("killed by SIGKILL, not cleanly  ") == true, "\(lines)")
         for pid in try readPIDs("pids", count: 2) { try waitUntilGone(pid) }
     }
 
@@ -96,7 +107,7 @@ import Testing
         node.restart = RestartPolicy(mode: .onFailure, delay: .milliseconds(1))
         let (code, lines) = run([node])
         #expect(code == 0)
-        #expect(lines.contains("launch | a  ended with status 0, restarted 2 times"), "\(lines)")
+        #expect(summary("a", lines)?.split(separator: " ").prefix(5).joined(separator: " ") == "ended with status 0 2")
     }
 
     @Test func aReaderThatDoesNotReadHoldsUpNeitherTheNodesNorTheEnd() throws {

@@ -132,7 +132,11 @@ import Testing
             _ = bench.send(.spawned(node: 0))
         }
         #expect(bench.send(.ended(node: 0, .exited(1))) == [.finish(exitCode: 1)])
-        #expect(bench.machine.summary == ["a  ended with status 1, not cleanly, restarted 4 times"])
+        #expect(
+            bench.machine.summary == [
+                "node  end                               restarts    time     cpu  memory",
+                "a     ended with status 1, not cleanly         4  0.00 s  0.00 s       -",
+            ])
     }
 
     @Test func aNodeThatRanSteadilyStartsCountingAnew() {

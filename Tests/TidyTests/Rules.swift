@@ -29,7 +29,7 @@ enum Rules {
         "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavGuidance"],
         "NavNodes": pureColumn.union(busColumn).union(["NavConfig", "NavTileCache", "NavTileStore", "NavDirections"]),
         "NavConfig": [],
-        "NavLaunch": ["CSpawn", "NavConfig"],
+        "NavLaunch": ["CSpawn", "NavConfig", "NavBus"],
         "navigation-node": ["NavNodes", "NavConfig"],
         "gnss-node": ["NavNodes", "NavConfig"],
         "tile-cache-node": ["NavNodes"],

@@ -5,6 +5,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/// One resource limit: a resource of setrlimit(2), and the value, all bits set for none.
+struct cspawn_limit {
+    int resource;
+    uint64_t value;
+};
+
 /// What to start. Every pointer must stay valid during the call only.
 struct cspawn_request {
     const char *path;           ///< absolute path of the executable
@@ -13,6 +19,25 @@ struct cspawn_request {
     int output;                 ///< becomes stdout
     int error;                  ///< becomes stderr
     int guardian;               ///< of `cspawn_guardian_start`, which is told of the new group before exec; or -1
+    const int32_t *cpus;        ///< processors it may run on, 0 to 1023; all of them must be there
+    int cpu_count;              ///< 0: as the caller
+    int nice;                   ///< niceness; INT_MAX: as the caller
+    int policy;                 ///< of sched_setscheduler(2); -1: as the caller
+    int priority;               ///< real-time priority of `policy`
+    const struct cspawn_limit *limits;
+    int limit_count;
+};
+
+/// How a child ended and what it used.
+struct cspawn_end {
+    int kind;                 ///< 1 exited, 2 killed by a signal, 3 killed by a signal with a core file, -1 unknown child
+    int status;               ///< exit status, or the signal
+};
+
+/// What a reaped child used.
+struct cspawn_usage {
+    int64_t peak_bytes;       ///< largest resident size
+    int64_t cpu_microseconds; ///< user and system time
 };
 
 /// Starts a process in its own process group, with stdin from /dev/null, no inherited descriptor above 2, default signal
@@ -24,13 +49,23 @@ int cspawn_start(const struct cspawn_request *request, pid_t *pid, const char **
 /// A descriptor that becomes readable when the process ends, close-on-exec; -1 with errno on failure.
 int cspawn_pidfd(pid_t pid);
 
-/// How a child ended, without reaping it: 0 still runs, 1 exited with `*status`, 2 killed by signal `*status`, -1 unknown child.
-int cspawn_peek(pid_t pid, int *status);
+/// How a child ended, without reaping it; kind 0 while it runs.
+struct cspawn_end cspawn_peek(pid_t pid);
+
+/// Waits for a child and tells what it and the children it waited for used.
+struct cspawn_usage cspawn_reap(pid_t pid);
+
+/// The processors that the caller may use, ascending, at most `capacity`; returns how many, or -1.
+int cspawn_allowed_cpus(int32_t *cpus, int capacity);
+
+/// Raises the caller's own limit of open files as far as allowed; processes are started with the limit it had before.
+void cspawn_raise_file_limit(void);
 
 /// Starts a guardian: a process that holds one end of a socket and, when the other end is closed (the caller ended, by
 /// kill -9 too), kills the process groups it was told of that are still registered. Children of children are so reached
-/// as well, which the parent-death signal alone does not do. Returns the caller's end and the guardian's pid, or -1 with errno.
-int cspawn_guardian_start(pid_t *pid);
+/// as well, which the parent-death signal alone does not do. Then it kills every process whose environment holds `mark`, at
+/// most 255 bytes: also those that left their group. Returns the caller's end and the guardian's pid, or -1 with errno.
+int cspawn_guardian_start(const char *mark, pid_t *pid);
 
 /// Removes a process group from the guardian's list: call it before its leader is reaped, while its id is still its own.
 void cspawn_guardian_forget(int guardian, pid_t group);

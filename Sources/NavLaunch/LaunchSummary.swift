@@ -1,0 +1,48 @@
+/// What became of one process, for the table at the end of a launch.
+struct SummaryRow {
+    let name: String
+    let end: String
+    let restarts: Int
+    /// Time that it ran, all its runs together; nil when it never did.
+    let time: Duration?
+    let usage: ProcessUsage
+}
+
+/// The table: a line for the headings and one a process, in columns.
+func summaryTable(_ rows: [SummaryRow]) -> [String] {
+    let headings = ["node", "end", "restarts", "time", "cpu", "memory"]
+    let cells = rows.map { row in
+        [
+            row.name, row.end, row.restarts == 0 ? "-" : String(row.restarts),
+            row.time.map(seconds) ?? "-", row.time == nil ? "-" : seconds(row.usage.processorTime),
+            row.usage.peakMemory == 0 ? "-" : megabytes(row.usage.peakMemory),
+        ]
+    }
+    // A reason for not having been started can be long, and need not push the figures of the others to the right.
+    let widest = 48
+    let widths = headings.indices.map { column in
+        ([headings] + cells).map { $0[column].count }.filter { column != 1 || $0 <= widest }.max() ?? 0
+    }
+    return ([headings] + cells).map { line in
+        var text = ""
+        for (column, cell) in line.enumerated() {
+            let padding = String(repeating: " ", count: max(0, widths[column] - cell.count))
+            text += column < 2 ? cell + padding : padding + cell
+            if column + 1 < line.count { text += "  " }
+        }
+        return text
+    }
+}
+
+/// `0.12 s`, `75.3 s`, rounded down.
+func seconds(_ duration: Duration) -> String {
+    let (whole, fraction) = duration.components
+    let hundredths = fraction / 10_000_000_000_000_000
+    if whole < 10 { return "\(whole).\(hundredths < 10 ? "0" : "")\(hundredths) s" }
+    return "\(whole).\(hundredths / 10) s"
+}
+
+private func megabytes(_ bytes: Int64) -> String {
+    let tenths = bytes / 104_858
+    return "\(tenths / 10).\(tenths % 10) MiB"
+}

@@ -1,0 +1,175 @@
+internal import NavBus
+internal import NavConfig
+internal import Yams
+
+/// The keys of a node that say when it starts and what the kernel is told about it.
+extension LaunchFileReader {
+    /// A name in `after`, and who named it.
+    struct Reference {
+        let node: Int
+        let to: String
+        let namespace: [String]
+        let label: String
+        let place: Place
+    }
+
+    private static let restartKeys = ["policy", "delay_s", "max_delay_s", "limit"]
+    private static let readinessKeys = ["topic", "message", "service", "timeout_s", "on_timeout"]
+
+    /// The domain of the file's nodes.
+    func domain(of section: YAMLSection, _ substitution: Substitution) -> String? {
+        guard let domain = section.string("domain", substitution) else { return nil }
+        do throws(BusError) {
+            _ = try BusDirectory(path: "/", domain: domain)
+            return domain
+        } catch {
+            problems.add("\"domain\" in \(section.what): \(error.description)", at: section.place(of: "domain"))
+            return nil
+        }
+    }
+
+    // MARK: Restarts and readiness
+
+    func restartPolicy(of section: YAMLSection, _ substitution: Substitution) -> RestartPolicy {
+        var restart = RestartPolicy()
+        guard let node = section.node("restart") else { return restart }
+        let wrapped = Node([(Node("policy"), node)], Tag(.map))
+        guard
+            let policy = YAMLSection(
+                node.mapping == nil ? wrapped : node, what: "\"restart\" of \(section.what)", keys: Self.restartKeys,
+                file: section.place.file, problems: problems)
+        else { return restart }
+        if policy.node("policy") == nil {
+            problems.add("\(policy.what) has no \"policy\"", at: policy.place)
+        }
+        if let mode: RestartPolicy.Mode = policy.choice("policy", substitution) { restart.mode = mode }
+        if let delay = policy.number("delay_s", in: 0...3_600, substitution) { restart.delay = .seconds(delay) }
+        if let delay = policy.number("max_delay_s", in: 0...3_600, substitution) {
+            restart.maximumDelay = .seconds(delay)
+        }
+        if let limit = policy.integer("limit", in: 0...1_000_000, substitution) { restart.limit = limit }
+        return restart
+    }
+
+    func readiness(
+        of section: YAMLSection, _ remaps: [(from: String, to: String)], _ substitution: Substitution
+    ) -> Readiness? {
+        guard let node = section.node("ready_when"),
+            let condition = YAMLSection(
+                node, what: "\"ready_when\" of \(section.what)", keys: Self.readinessKeys, file: section.place.file,
+                problems: problems)
+        else { return nil }
+        func topics(_ key: String) -> [String] {
+            condition.words(key, substitution).map { topic in
+                if !isTopic(topic) {
+                    problems.add(
+                        "\"\(topic)\" in \(condition.what) is not a topic: write /word/word",
+                        at: condition.place(of: key))
+                }
+                if !remaps.contains(where: { $0.to == topic }) {
+                    warnOfUnknownTopic(topic, in: condition.what, at: condition.place(of: key))
+                }
+                return remaps.first { $0.from == topic }?.to ?? topic
+            }
+        }
+        var readiness = Readiness(
+            topics("topic").map { .topic($0) } + topics("message").map { .message($0) }
+                + condition.words("service", substitution).map { .service($0) })
+        if readiness.conditions.isEmpty, ["topic", "message", "service"].allSatisfy({ condition.node($0) == nil }) {
+            problems.add("\(condition.what) needs \"topic\", \"message\" or \"service\"", at: condition.place)
+        }
+        if let timeout = condition.number("timeout_s", in: 0.001...86_400, substitution) {
+            readiness.timeout = .seconds(timeout)
+        }
+        if let policy: Readiness.Timeout = condition.choice("on_timeout", substitution) { readiness.onTimeout = policy }
+        return readiness
+    }
+
+    /// `/health/NODE` is a topic of every node, and not in the list by that name.
+    func warnOfUnknownTopic(_ topic: String, in what: String, at place: Place) {
+        guard !context.topics.isEmpty, !context.topics.contains(topic), !topic.hasPrefix("/health/") else { return }
+        warnings.add(
+            "\"\(topic)\" in \(what) is no topic of the catalogue\(suggestion(for: topic, among: context.topics))",
+            at: place)
+    }
+
+    // MARK: Order
+
+    /// Finds the nodes that `after` names, from the inner namespace outwards, and refuses circles.
+    mutating func resolveOrder() {
+        let names = nodes.map(\.name)
+        for reference in references {
+            let candidates = (0...reference.namespace.count).reversed().map { depth in
+                Self.fullName(Array(reference.namespace.prefix(depth)), reference.to)
+            }
+            if let name = candidates.first(where: { names.contains($0) || leftOut.contains($0) }) {
+                // One that `when` left out is not waited for.
+                if !leftOut.contains(name) { nodes[reference.node].after.append(name) }
+            } else {
+                problems.add(
+                    "\(reference.label) comes after \"\(reference.to)\", which is no node"
+                        + suggestion(for: reference.to, among: names)
+                        + " (there are: \(names.joined(separator: ", ")))",
+                    at: reference.place)
+            }
+        }
+        let cycle = StartOrder(nodes).cycle
+        guard let first = cycle.first else { return }
+        let round = (cycle + [first]).reversed().map { names[$0] }
+        let place = references.first { $0.node == first }?.place
+        problems.add(
+            "the order goes round in a circle: \(round.joined(separator: " after "))",
+            at: place ?? Place(file: "after", line: nil, column: nil))
+    }
+
+    // MARK: Settings
+
+    func settings(of section: YAMLSection, _ substitution: Substitution) -> ProcessSettings {
+        var settings = ProcessSettings()
+        if section.node("cpus") != nil {
+            let text = section.words("cpus", substitution).joined(separator: ",")
+            if let cpus = cpuList(text) {
+                settings.cpus = cpus
+                warnOfAbsentCPUs(cpus, section)
+            } else {
+                problems.add(
+                    "\"cpus\" in \(section.what) must be processors from 0 to \(ProcessSettings.maximumCPUs - 1) such as "
+                        + "[0, 1] or \"0-1,3\", not \"\(text)\"", at: section.place(of: "cpus"))
+            }
+        }
+        settings.nice = section.integer("nice", in: -20...19, substitution)
+        if let text = section.string("scheduler", substitution) {
+            settings.scheduler = ProcessSettings.Scheduler(text)
+            if settings.scheduler == nil {
+                problems.add(
+                    "\"scheduler\" in \(section.what) must be other, batch, idle, fifo:PRIORITY or rr:PRIORITY with a "
+                        + "priority from 1 to 99, not \"\(text)\"", at: section.place(of: "scheduler"))
+            }
+        }
+        settings.coreLimit = limit("core_limit", of: section, substitution)
+        settings.memoryLimit = limit("memory_limit", of: section, substitution)
+        settings.openFiles = limit("open_files", of: section, substitution)
+        return settings
+    }
+
+    private func limit(
+        _ key: String, of section: YAMLSection, _ substitution: Substitution
+    ) -> ProcessSettings.Limit? {
+        guard let text = section.string(key, substitution) else { return nil }
+        if let limit = ProcessSettings.Limit(text) { return limit }
+        problems.add(
+            "\"\(key)\" in \(section.what) must be \"unlimited\" or a whole number, with K, M or G behind it for powers of "
+                + "1024, not \"\(text)\"", at: section.place(of: key))
+        return nil
+    }
+
+    private func warnOfAbsentCPUs(_ cpus: [Int], _ section: YAMLSection) {
+        let absent = cpus.filter { !context.cpus.contains($0) }
+        guard !context.cpus.isEmpty, !absent.isEmpty else { return }
+        let there = context.cpus.map(String.init).joined(separator: ", ")
+        warnings.add(
+            "\(section.what) cannot start here: it wants the processors "
+                + "\(absent.map(String.init).joined(separator: ", ")), and this machine lets it use \(there)",
+            at: section.place(of: "cpus"))
+    }
+}

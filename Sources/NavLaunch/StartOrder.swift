@@ -1,0 +1,59 @@
+/// Who comes after whom, from the nodes' `after`. A name that no node has is left out; the reader of the file refuses it.
+struct StartOrder: Sendable {
+    /// For each node those that must be ready before it starts.
+    let predecessors: [[Int]]
+    /// For each node those that start after it, and are stopped before it.
+    let successors: [[Int]]
+    /// Every node once: predecessors first, else as listed; those of a circle and behind one last.
+    let sequence: [Int]
+    /// The nodes that can never start, because they come after themselves or after one that does.
+    let unreachable: [Int]
+    /// The nodes of one circle, each before the one that comes after it; empty when there is none.
+    let cycle: [Int]
+
+    init(_ nodes: [LaunchNode]) {
+        let indices = Dictionary(nodes.indices.map { (nodes[$0].name, $0) }) { first, _ in first }
+        let predecessors = nodes.map { node in
+            node.after.compactMap { indices[$0] }.reduce(into: [Int]()) { unique, index in
+                if !unique.contains(index) { unique.append(index) }
+            }
+        }
+        var successors = [[Int]](repeating: [], count: nodes.count)
+        for (node, others) in predecessors.enumerated() {
+            for other in others { successors[other].append(node) }
+        }
+        var sequence: [Int] = []
+        var isPlaced = [Bool](repeating: false, count: nodes.count)
+        var hasChanged = true
+        while hasChanged {
+            hasChanged = false
+            for node in nodes.indices where !isPlaced[node] && predecessors[node].allSatisfy({ isPlaced[$0] }) {
+                isPlaced[node] = true
+                sequence.append(node)
+                hasChanged = true
+            }
+        }
+        let left = nodes.indices.filter { !isPlaced[$0] }
+        self.predecessors = predecessors
+        self.successors = successors
+        self.sequence = sequence + left
+        unreachable = left
+        // Each node that is left has a predecessor that is left: going back must come round.
+        var path: [Int] = []
+        var node = left.first
+        while let next = node, !path.contains(next) {
+            path.append(next)
+            node = predecessors[next].first { !isPlaced[$0] }
+        }
+        cycle = node.map { Array(path.drop { [stop = $0] in $0 != stop }.reversed()) } ?? []
+    }
+
+    /// How many rows of nodes must be stopped before each one, counting those that `isLive` only.
+    func rows(_ isLive: (Int) -> Bool) -> [Int] {
+        var rows = [Int](repeating: 0, count: successors.count)
+        for node in sequence.reversed() {
+            rows[node] = successors[node].reduce(0) { max($0, rows[$1] + (isLive($1) ? 1 : 0)) }
+        }
+        return rows
+    }
+}
