@@ -43,6 +43,6 @@ func seconds(_ duration: Duration) -> String {
 }
 
 private func megabytes(_ bytes: Int64) -> String {
-    let tenths = bytes / 104_858
+    let tenths = bytes / 104_857
     return "\(tenths / 10).\(tenths % 10) MiB"
 }

@@ -54,6 +54,7 @@ extension LaunchFileReader {
     func readiness(
         of section: YAMLSection, _ remaps: [(from: String, to: String)], _ substitution: Substitution
     ) -> Readiness? {
+        let problemsBefore = problems.problems.count
         guard let node = section.node("ready_when"),
             let condition = YAMLSection(
                 node, what: "\"ready_when\" of \(section.what)", keys: Self.readinessKeys, file: section.place.file,
@@ -75,7 +76,7 @@ extension LaunchFileReader {
         var readiness = Readiness(
             topics("topic").map { .topic($0) } + topics("message").map { .message($0) }
                 + condition.words("service", substitution).map { .service($0) })
-        if readiness.conditions.isEmpty, ["topic", "message", "service"].allSatisfy({ condition.node($0) == nil }) {
+        if readiness.conditions.isEmpty, problems.problems.count == problemsBefore {
             problems.add("\(condition.what) needs \"topic\", \"message\" or \"service\"", at: condition.place)
         }
         if let timeout = condition.number("timeout_s", in: 0.001...86_400, substitution) {

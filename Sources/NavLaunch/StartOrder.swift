@@ -45,7 +45,8 @@ struct StartOrder: Sendable {
             path.append(next)
             node = predecessors[next].first { !isPlaced[$0] }
         }
-        cycle = node.map { Array(path.drop { [stop = $0] in $0 != stop }.reversed()) } ?? []
+        let round = node.map { stop in path.drop { $0 != stop } } ?? []
+        cycle = round.prefix(1) + round.dropFirst().reversed()
     }
 
     /// How many rows of nodes must be stopped before each one, counting those that `isLive` only.

@@ -37,6 +37,7 @@ package struct SupervisorStateMachine: Sendable {
         case held(until: MonotonicTime)
         case stopping(StopSignal, deadline: MonotonicTime?)
         case waiting(until: MonotonicTime, after: ProcessEnd)
+        /// `clean` is false for an end that was asked for and came otherwise.
         case ended(ProcessEnd, clean: Bool)
     }
 
@@ -257,7 +258,7 @@ package struct SupervisorStateMachine: Sendable {
             break
         }
         guard case .running = phase else {
-            processes[node].state = .ended(end, clean: end.isSuccess)
+            processes[node].state = .ended(end, clean: true)
             effects.append(.note(node: node, end.description))
             return
         }
@@ -274,7 +275,7 @@ package struct SupervisorStateMachine: Sendable {
 
     /// An end that no restart follows.
     private mutating func giveUp(_ node: Int, _ end: ProcessEnd, at now: MonotonicTime, _ effects: inout [Effect]) {
-        processes[node].state = .ended(end, clean: end.isSuccess)
+        processes[node].state = .ended(end, clean: true)
         var text = end.description
         if processes[node].restart.mode != .never, processes[node].restartsInARow > 0, !end.isSuccess {
             text += "; given up after \(processes[node].restartsInARow) restarts"

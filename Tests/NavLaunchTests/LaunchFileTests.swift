@@ -92,6 +92,8 @@ import Testing
             path: demo, arguments: ["work": "/data", "destination": "60.1,24.9"], context: scratch.context)
         #expect(file.nodes.map(\.name) == ["recorder", "navigation-node", "player"])
         #expect(file.nodes.map(\.required) == [true, true, true])
+        #expect(file.nodes.map(\.after) == [[], ["recorder"], ["navigation-node"]])
+        #expect(file.nodes[1].readiness == Readiness([.topic("/nav/state")], timeout: .seconds(60)))
         #expect(file.nodes[2].arguments.starts(with: ["bag", "play", "/data/drive.mcap", "--rate", "10"]))
     }
 

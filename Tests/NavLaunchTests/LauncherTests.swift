@@ -10,19 +10,26 @@ import Testing
         LaunchNode(name: name, executable: "/bin/sh", arguments: ["-c", script], required: required)
     }
 
-    func launcher(_ nodes: [LaunchNode], output: Int32, grace: GracePeriods = GracePeriods()) -> Launcher {
+    func launcher(
+        _ nodes: [LaunchNode], output: Int32, grace: GracePeriods = GracePeriods(),
+        probe: (@Sendable () -> any ReadinessProbe)? = nil
+    ) -> Launcher {
         var options = Launcher.Options()
         options.output = output
         options.handlesSignals = false
         options.grace = grace
-        return Launcher(LaunchFile(path: "test", nodes: nodes), options: options)
+        let file = LaunchFile(path: "test", nodes: nodes)
+        guard let probe else { return Launcher(file, options: options) }
+        return Launcher(file, options: options, environment: LaunchContext.current().environment) { _, _ in probe() }
     }
 
     /// Runs to the end and returns the exit code and the lines.
-    func run(_ nodes: [LaunchNode], grace: GracePeriods = GracePeriods()) -> (code: Int32, lines: [String]) {
+    func run(
+        _ nodes: [LaunchNode], grace: GracePeriods = GracePeriods(), probe: (@Sendable () -> any ReadinessProbe)? = nil
+    ) -> (code: Int32, lines: [String]) {
         let file = scratch.path + "/output"
         let output = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        let code = launcher(nodes, output: output, grace: grace).run()
+        let code = launcher(nodes, output: output, grace: grace, probe: probe).run()
         close(output)
         let text = scratch.read("output") ?? ""
         return (code, text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init))
@@ -136,6 +143,115 @@ import Testing
         #expect(rest.contains("launch | SIGTERM: stopping everything"))
     }
 
+    @Test func aNodeWaitsForTheOneItComesAfterAndEndsBeforeIt() throws {
+        let ready = scratch.path + "/ready"
+        let log = scratch.path + "/log"
+        let keep = "trap 'echo \"$NAME ends\" >> '\(log)'; exit 0' INT; while :; do sleep 0.01; done"
+        var base = shell("base", "NAME=base; sleep 0.05; echo base >> '\(log)'; touch '\(ready)'; \(keep)")
+        base.readiness = Readiness([.topic("/any")], timeout: .seconds(60))
+        var next = shell("next", "NAME=next; echo next >> '\(log)'; touch '\(ready).next'; \(keep)")
+        next.after = ["base"]
+        let end = shell("end", "until [ -e '\(ready).next' ]; do sleep 0.01; done; sleep 0.05", required: true)
+        let (code, lines) = run([next, base, end]) { FileProbe(paths: ["", ready, ""]) }
+        #expect(code == 0, "\(lines)")
+        #expect(scratch.read("log") == "base\nnext\nnext ends\nbase ends\n", "\(lines)")
+        #expect(lines.contains { $0.hasPrefix("base   | [ready after ") }, "\(lines)")
+    }
+
+    @Test func aNodeThatIsNeverReadyFailsTheLaunch() {
+        var node = shell("slow", "exec sleep 1000")
+        node.readiness = Readiness([.topic("/any")], timeout: .milliseconds(50))
+        let (code, lines) = run([node]) { FileProbe(paths: ["/no/such/file"]) }
+        #expect(code == 1)
+        #expect(
+            lines.contains("slow   | [not ready after 0.05 s: it lacks the file /no/such/file; everything stops]"),
+            "\(lines)")
+    }
+
+    @Test func aDaemonThatLeavesItsGroupEndsWithTheLaunch() throws {
+        let (code, _) = run([
+            shell(
+                "a",
+                "cd '\(scratch.path)'; setsid sh -c 'echo $$ > pids; exec sleep 1000' & until [ -s pids ]; do :; done")
+        ])
+        #expect(code == 0)
+        for pid in try readPIDs("pids", count: 1) { try waitUntilGone(pid) }
+    }
+
+    @Test func manyNodesStartAndStopTogether() {
+        let nodes = (0..<50).map { shell("n\($0)", "exec sleep 1000") } + [shell("end", "exit 0", required: true)]
+        let (code, lines) = run(nodes)
+        #expect(code == 0, "\(lines)")
+        #expect(lines.filter { $0.contains("killed by SIGINT  ") }.count == 50)
+    }
+
+    @Test func aNodeThatClosesItsOutputGoesOn() {
+        let (code, lines) = run([shell("a", "echo first; exec >&- 2>&-; sleep 0.02; exit 4")])
+        #expect(code == 1)
+        #expect(lines.contains("a      | first"))
+        #expect(summary("a", lines)?.hasPrefix("ended with status 4  ") == true)
+    }
+
+    @Test func aFloodLeavesRoomForTheLinesOfOthersAndIsCounted() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        // The flood ends before anything is read; what is kept of it is less than the room that there is.
+        let flood = "yes 0123456789012345678901234567890123456789 | head -n 200000; touch '\(scratch.path)/over'"
+        let quiet = "until [ -e '\(scratch.path)/over' ]; do sleep 0.01; done; echo important"
+        let launcher = launcher([shell("flood", flood), shell("quiet", quiet)], output: ends[1])
+        let worker = Worker { launcher.run() }
+        _ = try readPath("over")
+        let reader = Worker { [read = ends[0], path = scratch.path + "/seen"] in
+            let text = readAll(read) ?? ""
+            let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+            defer { close(file) }
+            return Array(text.utf8).withUnsafeBytes { Int32(write(file, $0.baseAddress, $0.count)) }
+        }
+        #expect(worker.result() == 0)
+        close(ends[1])
+        _ = reader.result()
+        let seen = scratch.read("seen") ?? ""
+        #expect(seen.contains("quiet  | important\n"))
+        #expect(seen.firstRange(of: "lines dropped: the output was not read fast enough]") != nil)
+    }
+
+    @Test func aLauncherWhoseReaderIsGoneGoesOn() throws {
+        let file = scratch.write(
+            "launch.yaml",
+            """
+            nodes:
+              - {name: a, executable: /bin/sh, bus: false, args: [-c, "yes | head -n 10000; touch '${launch_dir}/done'"]}
+            """)
+        let command = "{ '\(try probePath())' '\(file)'; echo $? > '\(scratch.path)/status'; } | true"
+        #expect(runShell(command) == 0)
+        #expect(try readPath("done") == "")
+        #expect(try readPIDs("status", count: 1) == [0])
+    }
+
+    /// The probe's launcher is killed at different moments of its life: before, while and after processes are started.
+    @Test(arguments: [0, 1, 2, 4, 8, 16, 32, 64, 128])
+    func nothingOutlivesALauncherThatIsKilledAtAnyMoment(milliseconds: Int) throws {
+        let escape = "setsid sleep 1000 & sleep 1000 & setsid sh -c 'sleep 1000 & exec sleep 1000' & "
+        let file = scratch.write(
+            "launch.yaml",
+            """
+            env: {HOME_OF_TEST: "${launch_dir}"}
+            nodes:
+              - {name: deaf, executable: /bin/sh, bus: false, args: [-c, "trap '' INT TERM; \(escape) while :; do wait; done"]}
+              - name: crash
+                executable: /bin/sh
+                bus: false
+                args: [-c, "\(escape) sleep 0.01; exit 1"]
+                restart: {policy: always, delay_s: 0.001, max_delay_s: 0.001, limit: 100000}
+              - {name: quick, executable: /bin/sh, bus: false, args: [-c, "\(escape) exit 0"]}
+            """)
+        let launcher = try #require(startShell("exec '\(try probePath())' '\(file)' > /dev/null 2>&1"))
+        usleep(useconds_t(milliseconds * 1_000))
+        kill(launcher, SIGKILL)
+        _ = status(of: launcher)
+        try waitUntilNobodyHas("HOME_OF_TEST=\(scratch.path)")
+    }
+
     @Test func nothingOutlivesALauncherThatIsKilled() throws {
         let launcher = try probe("trap '' INT TERM HUP; sleep 1000 & echo $$ $! > pids; while :; do wait; done")
         let started = try readPIDs("pids", count: 2)
@@ -197,6 +313,26 @@ import Testing
             usleep(1_000)
         }
         throw NeverHappened(what: "\(count) process ids in \(name)")
+    }
+
+    /// The content of a file, once it is there.
+    func readPath(_ name: String) throws -> String {
+        for _ in 0..<60_000 {
+            if let text = scratch.read(name) { return text }
+            usleep(1_000)
+        }
+        throw NeverHappened(what: name)
+    }
+
+    /// No process has these words in its environment any more, several looks in a row.
+    func waitUntilNobodyHas(_ words: String) throws {
+        var quietLooks = 0
+        for _ in 0..<6_000 {
+            quietLooks = runShell("grep -lsF '\(words)' /proc/[0-9]*/environ > /dev/null") == 0 ? 0 : quietLooks + 1
+            if quietLooks == 3 { return }
+            usleep(5_000)
+        }
+        throw NeverHappened(what: "the end of every process with \(words)")
     }
 
     /// Gone, or a zombie that its new parent has not collected yet.

@@ -134,8 +134,8 @@ import Testing
         #expect(bench.send(.ended(node: 0, .exited(1))) == [.finish(exitCode: 1)])
         #expect(
             bench.machine.summary == [
-                "node  end                               restarts    time     cpu  memory",
-                "a     ended with status 1, not cleanly         4  0.00 s  0.00 s       -",
+                "node  end                  restarts    time     cpu  memory",
+                "a     ended with status 1         4  0.00 s  0.00 s       -",
             ])
     }
 
