@@ -215,7 +215,7 @@ private struct SupervisorLoop {
         if children.contains(where: { $0.map { $0.endDescriptor < 0 } ?? false }) {
             milliseconds = min(milliseconds, Self.lookInterval)
         }
-        if isProbing { milliseconds = min(milliseconds, Self.probeInterval) }
+        if !machine.awaited.isEmpty { milliseconds = min(milliseconds, Self.probeInterval) }
         return milliseconds == .max ? -1 : Int32(min(milliseconds, 60_000))
     }
 

@@ -156,6 +156,7 @@ import Testing
         #expect(code == 0, "\(lines)")
         #expect(scratch.read("log") == "base\nnext\nnext ends\nbase ends\n", "\(lines)")
         #expect(lines.contains { $0.hasPrefix("base   | [ready after ") }, "\(lines)")
+        #expect(!lines.contains { $0.contains("ready after 60.") }, "it was looked at only when its time was over")
     }
 
     @Test func aNodeThatIsNeverReadyFailsTheLaunch() {
