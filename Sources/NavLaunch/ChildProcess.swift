@@ -15,7 +15,7 @@ struct ChildProcess {
             case ("execve", _):
                 return "execve \(node.executable): \(reason)"
             case ("cpus", EINVAL):
-                let cpus = node.settings.cpus.map(String.init).joined(separator: ", ")
+                let cpus = cpuText(node.settings.cpus)
                 return "cpus: the processors \(cpus) are not all there, or not all allowed to the launcher"
             case ("nice", EPERM), ("nice", EACCES):
                 return "nice: \(reason): a niceness below the launcher's needs root, CAP_SYS_NICE, or a higher limit "

@@ -11,18 +11,17 @@ struct SummaryRow {
 /// The table: a line for the headings and one a process, in columns.
 func summaryTable(_ rows: [SummaryRow]) -> [String] {
     let headings = ["node", "end", "restarts", "time", "cpu", "memory"]
+    // A reason for not having been started can be long, and was told in full when it happened.
+    let widest = 72
     let cells = rows.map { row in
         [
-            row.name, row.end, row.restarts == 0 ? "-" : String(row.restarts),
+            row.name, row.end.count > widest ? row.end.prefix(widest - 1) + "…" : row.end,
+            row.restarts == 0 ? "-" : String(row.restarts),
             row.time.map(seconds) ?? "-", row.time == nil ? "-" : seconds(row.usage.processorTime),
             row.usage.peakMemory == 0 ? "-" : megabytes(row.usage.peakMemory),
         ]
     }
-    // A reason for not having been started can be long, and need not push the figures of the others to the right.
-    let widest = 48
-    let widths = headings.indices.map { column in
-        ([headings] + cells).map { $0[column].count }.filter { column != 1 || $0 <= widest }.max() ?? 0
-    }
+    let widths = headings.indices.map { column in ([headings] + cells).map { $0[column].count }.max() ?? 0 }
     return ([headings] + cells).map { line in
         var text = ""
         for (column, cell) in line.enumerated() {

@@ -167,10 +167,10 @@ extension LaunchFileReader {
     private func warnOfAbsentCPUs(_ cpus: [Int], _ section: YAMLSection) {
         let absent = cpus.filter { !context.cpus.contains($0) }
         guard !context.cpus.isEmpty, !absent.isEmpty else { return }
-        let there = context.cpus.map(String.init).joined(separator: ", ")
+        let there = cpuText(context.cpus)
         warnings.add(
             "\(section.what) cannot start here: it wants the processors "
-                + "\(absent.map(String.init).joined(separator: ", ")), and this machine lets it use \(there)",
+                + "\(cpuText(absent)), and this machine lets it use \(there)",
             at: section.place(of: "cpus"))
     }
 }

@@ -54,7 +54,7 @@ public struct ProcessSettings: Sendable, Equatable {
     /// Each setting as the launch file writes it.
     var details: [String] {
         var lines: [String] = []
-        if !cpus.isEmpty { lines.append("cpus \(cpus.map(String.init).joined(separator: ","))") }
+        if !cpus.isEmpty { lines.append("cpus \(cpuText(cpus))") }
         if let nice { lines.append("nice \(nice)") }
         if let scheduler { lines.append("scheduler \(scheduler.text)") }
         for (name, limit) in [("core_limit", coreLimit), ("memory_limit", memoryLimit), ("open_files", openFiles)] {
@@ -127,4 +127,17 @@ func cpuList(_ text: String) -> [Int]? {
         cpus.formUnion(first...last)
     }
     return cpus.isEmpty ? nil : cpus.sorted()
+}
+
+/// Ascending processors as `cpuList` reads them: `0-2,5`.
+func cpuText(_ cpus: [Int]) -> String {
+    var runs: [ClosedRange<Int>] = []
+    for cpu in cpus {
+        if let last = runs.last, last.upperBound + 1 == cpu {
+            runs[runs.count - 1] = last.lowerBound...cpu
+        } else {
+            runs.append(cpu...cpu)
+        }
+    }
+    return runs.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",")
 }

@@ -44,7 +44,7 @@ import Testing
         #expect(nodes[2].settings == ProcessSettings(cpus: [1, 3], scheduler: .batch, coreLimit: .value(0)))
         #expect(
             nodes[1].details == [
-                "after gnss", "ready when there is a message on /nav/state, within 30.0 s", "cpus 0,1,4", "nice -5",
+                "after gnss", "ready when there is a message on /nav/state, within 30.0 s", "cpus 0-1,4", "nice -5",
                 "scheduler fifo:20", "core_limit unlimited", "memory_limit 536870912", "open_files 4096",
             ])
     }
@@ -177,7 +177,7 @@ import Testing
                     + "\"/gnss/fix\"?",
                 "a.yaml:2:68: \"/nav/stat\" in \"ready_when\" of node \"a\" is no topic of the catalogue; did you mean "
                     + "\"/nav/state\"?",
-                "a.yaml:2:41: node \"a\" cannot start here: it wants the processors 2, and this machine lets it use 0, 1",
+                "a.yaml:2:41: node \"a\" cannot start here: it wants the processors 2, and this machine lets it use 0-1",
             ])
     }
 }
