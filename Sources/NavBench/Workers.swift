@@ -1,5 +1,5 @@
 internal import CSpawn
-package import Foundation
+internal import Foundation
 internal import Glibc
 
 /// The processes of one measurement, in a folder of its own. None outlives ``close()`` or, by the kernel's help, the
