@@ -13,14 +13,10 @@ struct BusCommand: ParsableCommand {
             more.
             """)
 
-    /// The parts of the suite; `tail` compares thread settings of the C program with its defaults.
+    /// The parts of the suite; `tail` compares our paced round trip under settings of the scheduler with C libzmq's
+    /// under none.
     enum Part: String, CaseIterable, ExpressibleByArgument {
         case pubsub, throughput, rpc, fanout, tail
-    }
-
-    /// Where processes may run, the same for both sides.
-    enum Pinning: String, CaseIterable, ExpressibleByArgument {
-        case none, one, split
     }
 
     @OptionGroup var options: SuiteOptions
@@ -32,7 +28,17 @@ struct BusCommand: ParsableCommand {
         help:
             "Processors: none leaves it to the kernel, one takes the first for all, split one for each process in turn."
     )
-    var pin = Pinning.none
+    var pin = Scheduling.Pinning.none
+
+    @Option(
+        help: ArgumentHelp(
+            "Run all processes under SCHED_RR with this priority, 1 to 99, which takes CAP_SYS_NICE; 0 for the kernel's default.",
+            valueName: "priority"))
+    var realtime = 0
+
+    func validate() throws {
+        guard (0...99).contains(realtime) else { throw ValidationError("--realtime takes 0 to 99, not \(realtime).") }
+    }
 
     func run() throws {
         var parts: [Part] = []
@@ -46,7 +52,8 @@ struct BusCommand: ParsableCommand {
         let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
         let suite: BusSuite
         do {
-            suite = try BusSuite(folder: folder, pin: pin, isQuick: options.quick)
+            suite = try BusSuite(
+                folder: folder, scheduling: Scheduling(pin: pin, realtime: realtime), isQuick: options.quick)
         } catch {
             throw NodeError(.system, "\(error)")
         }

@@ -10,15 +10,15 @@ struct BusSuite {
     private let ours: [String]
     private let theirs: [String]
     private let peer: String
-    private let pin: BusCommand.Pinning
+    private var scheduling: Scheduling
     private let isQuick: Bool
     private let build: String
 
     /// Finds both programs in `folder`, and asks the peer for libzmq's version.
-    init(folder: String, pin: BusCommand.Pinning, isQuick: Bool) throws {
+    init(folder: String, scheduling: Scheduling, isQuick: Bool) throws {
         ours = [folder + "/navbus-bench", "bus-worker"]
         theirs = [folder + "/navbus-bench-peer"]
-        (self.pin, self.isQuick) = (pin, isQuick)
+        (self.scheduling, self.isQuick) = (scheduling, isQuick)
         guard FileManager.default.isExecutableFile(atPath: theirs[0]) else {
             throw BenchError("\(theirs[0]) is missing: build the whole package, which makes it")
         }
@@ -32,7 +32,7 @@ struct BusSuite {
     }
 
     /// Lines for the head of the report.
-    var peers: [String] { ["peer     \(peer), \(build); processors: \(pin.rawValue)"] }
+    var peers: [String] { ["peer     \(peer), \(build)", "threads  \(scheduling.description)"] }
 
     func comparisons(of part: BusCommand.Part) -> [Comparison] {
         switch part {
@@ -40,7 +40,7 @@ struct BusSuite {
         case .throughput: [throughput(200, count: 300_000), throughput(100_000, count: 2000)]
         case .rpc: [unary(rate: 0), unary(rate: 1000), stream]
         case .fanout: (isQuick ? [1, 3] : [1, 8, 32]).flatMap { [fanOut($0), pacedFanOut($0)] }
-        case .tail: TailVariant.all.map(tail)
+        case .tail: Scheduling.variants.map(tail)
         }
     }
 
@@ -50,14 +50,8 @@ struct BusSuite {
 
     /// A process of one side; the `index`-th of its measurement.
     private func command(_ side: Side, _ index: Int, _ role: String, _ options: [String: String]) -> [String] {
-        let command =
-            (side == .ours ? ours : theirs) + [role] + options.sorted { $0.key < $1.key }.flatMap { [$0, $1] }
-        let processors = ProcessInfo.processInfo.activeProcessorCount
-        switch pin {
-        case .none: return command
-        case .one: return ["/usr/bin/taskset", "-c", "0"] + command
-        case .split: return ["/usr/bin/taskset", "-c", "\(index % processors)"] + command
-        }
+        scheduling.prefix(index) + (side == .ours ? ours : theirs) + [role]
+            + options.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value] }
     }
 
     /// Starts processes that work on one thing, waits for their end, and reads what they say.
@@ -248,35 +242,14 @@ struct BusSuite {
 
     // MARK: The tail
 
-    /// A setting of the C program's threads beside its defaults, paced round trips of 200 B.
-    private func tail(_ variant: TailVariant) -> Comparison {
-        let options = tripOptions("ipc", 200, 2000, 1000)
+    /// Our paced round trips of 200 B under settings of the scheduler, beside C libzmq's under none.
+    private func tail(_ name: String, _ scheduling: Scheduling) -> Comparison {
+        let options = tripOptions("ipc", 200, 1000, 1000)
+        var (set, unset) = (self, self)
+        (set.scheduling, unset.scheduling) = (scheduling, Scheduling())
         return Comparison(
-            "bus.tail.\(variant.name)", peer: peer + ", default threads", Comparison.Measure.latencies,
-            ours: {
-                try run(.theirs, [("echo", "echo", variant.echo), ("ping", "ping", variant.ping)], options) {
-                    try latencies($0, "ping", 1)
-                }
-            }, theirs: { try trip(.theirs, options) })
+            "bus.tail.\(name)", peer: peer + ", default scheduling", Comparison.Measure.latencies,
+            ours: { [set] in try set.trip(.ours, options) },
+            theirs: { [unset] in try unset.trip(.theirs, options) })
     }
-}
-
-/// Thread settings of the C program's two processes.
-struct TailVariant {
-    let name: String
-    let ping: [String: String]
-    let echo: [String: String]
-
-    private init(_ name: String, _ both: [String: String]) {
-        (self.name, ping, echo) = (name, both, both)
-    }
-
-    static let all = [
-        TailVariant("again", [:]),
-        TailVariant("io-round-robin", ["--io-round-robin": "10"]),
-        TailVariant("round-robin", ["--round-robin": "10"]),
-        TailVariant("nice", ["--nice": "-15"]),
-        TailVariant("io-threads-2", ["--io-threads": "2"]),
-        TailVariant("locked", ["--locked": "1"]),
-    ]
 }

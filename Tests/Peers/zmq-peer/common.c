@@ -2,12 +2,9 @@
 #include "peer.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,34 +33,9 @@ static void set(void *socket, int option, int value) {
     check(zmq_setsockopt(socket, option, &value, sizeof value), "zmq_setsockopt");
 }
 
-void *make_context(const struct settings *settings) {
-    if (settings->app_cpu >= 0) {
-        cpu_set_t cpus;
-        CPU_ZERO(&cpus);
-        CPU_SET((int)settings->app_cpu, &cpus);
-        check(sched_setaffinity(0, sizeof cpus, &cpus), "sched_setaffinity");
-    }
-    if (settings->nice_value != 0) {
-        check(setpriority(PRIO_PROCESS, 0, (int)settings->nice_value), "setpriority");
-    }
-    if (settings->locked) check(mlockall(MCL_CURRENT | MCL_FUTURE), "mlockall");
+void *make_context(void) {
     void *context = zmq_ctx_new();
     if (!context) die("zmq_ctx_new");
-    if (settings->io_threads > 0) {
-        check(zmq_ctx_set(context, ZMQ_IO_THREADS, (int)settings->io_threads), "ZMQ_IO_THREADS");
-    }
-    if (settings->io_cpu >= 0) {
-        check(zmq_ctx_set(context, ZMQ_THREAD_AFFINITY_CPU_ADD, (int)settings->io_cpu), "ZMQ_THREAD_AFFINITY_CPU_ADD");
-    }
-    long io_priority = settings->io_round_robin ? settings->io_round_robin : settings->round_robin;
-    if (io_priority > 0) {
-        check(zmq_ctx_set(context, ZMQ_THREAD_SCHED_POLICY, SCHED_RR), "ZMQ_THREAD_SCHED_POLICY");
-        check(zmq_ctx_set(context, ZMQ_THREAD_PRIORITY, (int)io_priority), "ZMQ_THREAD_PRIORITY");
-    }
-    if (settings->round_robin > 0) {
-        struct sched_param parameter = {.sched_priority = (int)settings->round_robin};
-        check(sched_setscheduler(0, SCHED_RR, &parameter), "sched_setscheduler");
-    }
     return context;
 }
 
@@ -143,14 +115,8 @@ void message_init(struct message *message) {
     zmq_msg_init(&message->payload);
 }
 
-void receive(void *socket, struct message *message, bool spin) {
-    if (spin) {
-        while (zmq_msg_recv(&message->topic, socket, ZMQ_DONTWAIT) < 0) {
-            if (zmq_errno() != EAGAIN) die("receive");
-        }
-    } else {
-        check(zmq_msg_recv(&message->topic, socket, 0), "receive");
-    }
+void receive(void *socket, struct message *message) {
+    check(zmq_msg_recv(&message->topic, socket, 0), "receive");
     check(zmq_msg_recv(&message->header, socket, 0), "receive");
     check(zmq_msg_recv(&message->payload, socket, 0), "receive");
 }

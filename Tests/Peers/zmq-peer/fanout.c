@@ -20,7 +20,7 @@ static void wait_for_subscribers(void *publisher, long *present, long wanted) {
 }
 
 int run_pub(const struct settings *settings) {
-    void *context = make_context(settings);
+    void *context = make_context();
     void *publisher = make_socket(context, ZMQ_XPUB, settings);
     bind_to(publisher, settings, "data");
     long present = 0;
@@ -42,7 +42,7 @@ int run_pub(const struct settings *settings) {
 }
 
 int run_sub(const struct settings *settings) {
-    void *context = make_context(settings);
+    void *context = make_context();
     void *subscriber = make_socket(context, ZMQ_SUB, settings);
     check(zmq_setsockopt(subscriber, ZMQ_SUBSCRIBE, topic, sizeof topic), "subscribe");
     connect_to(subscriber, settings, "data");
@@ -51,7 +51,7 @@ int run_sub(const struct settings *settings) {
     message_init(&message);
     long count = 0;
     while (count < settings->count) {
-        receive(subscriber, &message, settings->spin);
+        receive(subscriber, &message);
         if (ways) ways[count] = now_ns() - stamp_of(&message);
         count++;
     }

@@ -12,8 +12,7 @@ static const char usage[] =
     "usage: navbus-bench-peer version\n"
     "       navbus-bench-peer ping|echo|inproc|pub|sub|server|unary|stream --folder PATH [--transport ipc|tcp|inproc]\n"
     "           [--name NAME] [--size BYTES] [--count N] [--warmup N] [--rate HZ] [--subscribers N] [--window N]\n"
-    "           [--hwm N] [--threads 1|2] [--deadline SECONDS] [--io-threads N] [--app-cpu N] [--io-cpu N]\n"
-    "           [--round-robin PRIORITY] [--io-round-robin PRIORITY] [--nice N] [--spin 0|1] [--locked 0|1]\n";
+    "           [--hwm N] [--threads 1|2] [--deadline SECONDS]\n";
 
 static _Noreturn void refuse(const char *option, const char *why) {
     fprintf(stderr, "navbus-bench-peer: %s: %s\n%s", option, why, usage);
@@ -42,12 +41,6 @@ static void apply(struct settings *settings, const char *option, const char *val
         {"--window", &settings->window, 1, 1000000},
         {"--hwm", &settings->hwm, 1, INT_MAX},
         {"--threads", &settings->threads, 1, 2},
-        {"--io-threads", &settings->io_threads, 0, 64},
-        {"--app-cpu", &settings->app_cpu, -1, 1023},
-        {"--io-cpu", &settings->io_cpu, -1, 1023},
-        {"--round-robin", &settings->round_robin, 0, 99},
-        {"--io-round-robin", &settings->io_round_robin, 0, 99},
-        {"--nice", &settings->nice_value, -20, 19},
     };
     for (size_t index = 0; index < sizeof numbers / sizeof numbers[0]; index++) {
         if (strcmp(option, numbers[index].name) != 0) continue;
@@ -57,8 +50,6 @@ static void apply(struct settings *settings, const char *option, const char *val
     if (strcmp(option, "--folder") == 0) settings->folder = value;
     else if (strcmp(option, "--name") == 0) settings->name = value;
     else if (strcmp(option, "--transport") == 0) settings->transport = value;
-    else if (strcmp(option, "--spin") == 0) settings->spin = number(option, value, 0, 1) == 1;
-    else if (strcmp(option, "--locked") == 0) settings->locked = number(option, value, 0, 1) == 1;
     else if (strcmp(option, "--deadline") == 0) alarm((unsigned)number(option, value, 1, 3600));
     else refuse(option, "unknown option");
 }
@@ -85,7 +76,7 @@ int main(int count, char **words) {
     };
     struct settings settings = {
         .transport = "ipc", .name = "peer", .size = 200, .count = 1000, .subscribers = 1, .window = 64, .hwm = 1000,
-        .threads = 2, .app_cpu = -1, .io_cpu = -1,
+        .threads = 2,
     };
     if (count < 2) refuse("no role", "say what to do");
     if (strcmp(words[1], "version") == 0) return print_version();

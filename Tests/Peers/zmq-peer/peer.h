@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <zmq.h>
 
-/// What the command line asks for. Sizes in bytes, rates in hertz, CPU numbers from 0 or -1 for none.
+/// What the command line asks for. Sizes in bytes, rates in hertz.
 struct settings {
     const char *role;
     const char *transport;  ///< ipc, tcp or inproc
@@ -21,14 +21,6 @@ struct settings {
     long window;            ///< credit of a stream, messages
     long hwm;
     long threads;           ///< of inproc: 1 or 2
-    long io_threads;
-    long app_cpu;
-    long io_cpu;
-    long round_robin;       ///< priority of SCHED_RR for the program's own thread and libzmq's, 0 for none
-    long io_round_robin;    ///< the same for libzmq's thread alone
-    long nice_value;
-    bool spin;              ///< receive without sleeping
-    bool locked;            ///< mlockall
 };
 
 /// The header frame: the layout of `navbus.v1.Header`, four fixed64 fields with their tags.
@@ -47,8 +39,8 @@ _Noreturn void die(const char *what);
 /// Ends the program when `result` is negative.
 void check(int result, const char *what);
 
-/// Applies the thread settings to this thread and makes a context whose threads follow them.
-void *make_context(const struct settings *settings);
+/// A context with libzmq's defaults.
+void *make_context(void);
 /// A socket with the settings' high-water marks.
 void *make_socket(void *context, int type, const struct settings *settings);
 /// Binds at `name`; with tcp the port is left in a file for `connect_to`.
@@ -59,8 +51,8 @@ void connect_to(void *socket, const struct settings *settings, const char *name)
 /// Sends topic (its NUL included), header and payload as three frames.
 void publish(void *socket, const char *topic, int64_t stamp, const void *payload, size_t size);
 void message_init(struct message *message);
-/// Receives three frames; with `spin` it never sleeps.
-void receive(void *socket, struct message *message, bool spin);
+/// Receives three frames.
+void receive(void *socket, struct message *message);
 /// The stamp of a received header.
 int64_t stamp_of(struct message *message);
 /// Writes a header.

@@ -21,8 +21,8 @@ static bool has_message(void *socket, long milliseconds) {
 }
 
 /// Forwards the payload as it is, without a copy, and tells in the header when it arrived. False for the last one.
-static bool echo_one(void *publisher, void *subscriber, struct message *message, bool spin) {
-    receive(subscriber, message, spin);
+static bool echo_one(void *publisher, void *subscriber, struct message *message) {
+    receive(subscriber, message);
     unsigned char header[HEADER_SIZE];
     write_header(header, now_ns());
     uint64_t index = 0;
@@ -37,7 +37,7 @@ static bool echo_one(void *publisher, void *subscriber, struct message *message,
 }
 
 int run_echo(const struct settings *settings) {
-    void *context = make_context(settings);
+    void *context = make_context();
     void *publisher = make_socket(context, ZMQ_XPUB, settings);
     void *subscriber = make_socket(context, ZMQ_SUB, settings);
     bind_to(publisher, settings, "pong");
@@ -46,7 +46,7 @@ int run_echo(const struct settings *settings) {
     struct message message;
     message_init(&message);
     long echoed = 0;
-    while (echo_one(publisher, subscriber, &message, settings->spin)) echoed++;
+    while (echo_one(publisher, subscriber, &message)) echoed++;
     printf("echoed %ld\n", echoed);
     return 0;
 }
@@ -63,7 +63,7 @@ struct driver {
 
 static void echo_here(struct driver *driver) {
     if (driver->echo_subscriber) {
-        echo_one(driver->echo_publisher, driver->echo_subscriber, &driver->echo_message, false);
+        echo_one(driver->echo_publisher, driver->echo_subscriber, &driver->echo_message);
     }
 }
 
@@ -78,7 +78,7 @@ static void meet(struct driver *driver) {
         met = has_message(driver->subscriber, 20);
     }
     if (!met) die("no echo");
-    while (has_message(driver->subscriber, 50)) receive(driver->subscriber, &driver->message, false);
+    while (has_message(driver->subscriber, 50)) receive(driver->subscriber, &driver->message);
 }
 
 static void measure(struct driver *driver) {
@@ -95,7 +95,7 @@ static void measure(struct driver *driver) {
         int64_t start = now_ns();
         publish(driver->publisher, ping_topic, start, driver->payload, (size_t)settings->size);
         echo_here(driver);
-        receive(driver->subscriber, &driver->message, settings->spin);
+        receive(driver->subscriber, &driver->message);
         int64_t end = now_ns();
         if (interval > 0 && index < settings->warmup) next = end;
         if (zmq_msg_size(&driver->message.payload) == (size_t)settings->size) {
@@ -134,7 +134,7 @@ static void stop_echo(struct driver *driver) {
 }
 
 int run_ping(const struct settings *settings) {
-    void *context = make_context(settings);
+    void *context = make_context();
     struct driver driver;
     start(&driver, settings, context);
     connect_to(driver.subscriber, settings, "pong");
@@ -155,13 +155,13 @@ static void *echo_forever(void *argument) {
     struct echo_thread *echo = argument;
     struct message message;
     message_init(&message);
-    while (echo_one(echo->publisher, echo->subscriber, &message, false)) {
+    while (echo_one(echo->publisher, echo->subscriber, &message)) {
     }
     return NULL;
 }
 
 int run_inproc(const struct settings *settings) {
-    void *context = make_context(settings);
+    void *context = make_context();
     struct driver driver;
     start(&driver, settings, context);
     struct echo_thread echo = {make_socket(context, ZMQ_XPUB, settings), make_socket(context, ZMQ_SUB, settings)};

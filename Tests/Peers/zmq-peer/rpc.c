@@ -46,7 +46,7 @@ static void send_stream(void *router, struct stream *stream, const void *payload
 }
 
 int run_server(const struct settings *settings) {
-    void *context = make_context(settings);
+    void *context = make_context();
     void *router = make_socket(context, ZMQ_ROUTER, settings);
     bind_to(router, settings, "rpc");
     unsigned char *payload = malloc((size_t)settings->size);
@@ -98,7 +98,7 @@ struct client {
 
 static void start(struct client *client, const struct settings *settings) {
     client->settings = settings;
-    client->context = make_context(settings);
+    client->context = make_context();
     client->dealer = make_socket(client->context, ZMQ_DEALER, settings);
     connect_to(client->dealer, settings, "rpc");
     client->payload = malloc((size_t)settings->size);
