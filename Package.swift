@@ -141,7 +141,7 @@ let package = Package(
                 "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavMapBuild",
                 "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", logging,
             ]),
-        tests("NavBenchTests", ["NavBench", "navbus-bench", "navbus-bench-peer"]),
+        tests("NavBenchTests", ["NavBench"]),
         tests("TidyTests", []),
         tests("EndToEndTests", []),
     ],

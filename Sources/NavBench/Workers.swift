@@ -1,6 +1,7 @@
 internal import CSpawn
 internal import Foundation
 internal import Glibc
+internal import Synchronization
 
 /// The processes of one measurement, in a folder of its own. None outlives ``close()`` or, by the kernel's help, the
 /// thread that started it.
@@ -16,7 +17,28 @@ package final class Workers {
         guard let made = mkdtemp(&template) else {
             throw BenchError("no folder can be made in /tmp: \(Self.reason(errno))")
         }
-        folder = String(cString: made)
+        let path = String(cString: made)
+        folder = path
+        Self.folders.withLock { _ = $0.insert(path) }
+    }
+
+    private static let folders = Mutex<Set<String>>([])
+
+    /// From now on SIGINT, SIGTERM and SIGHUP remove the folders there are and end the program with 128 and the
+    /// signal's number; the kernel ends the processes.
+    package static func cleanUpOnSignals() {
+        var waited = sigset_t()
+        sigemptyset(&waited)
+        for number in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&waited, number) }
+        // Threads made later inherit the mask; the processes start with an empty one.
+        pthread_sigmask(SIG_BLOCK, &waited, nil)
+        let signals = waited
+        Thread.detachNewThread {
+            var (signals, number) = (signals, Int32(0))
+            while sigwait(&signals, &number) != 0 {}
+            folders.withLock { $0.forEach { try? FileManager.default.removeItem(atPath: $0) } }
+            _exit(128 + number)
+        }
     }
 
     /// Starts a program under a name, which errors and ``output(of:)`` use.
@@ -103,6 +125,7 @@ package final class Workers {
         }
         running = []
         try? FileManager.default.removeItem(atPath: folder)
+        Self.folders.withLock { _ = $0.remove(folder) }
     }
 
     deinit { close() }

@@ -37,6 +37,7 @@ struct Report {
                     + comparisons.map(\.name).joined(separator: ", "))
         }
         let rounds = options.quick ? 1 : options.rounds
+        Workers.cleanUpOnSignals()
         head(rounds)
         let progress = ProgressLine()
         let figures: [Figure]
