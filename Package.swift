@@ -88,6 +88,8 @@ let package = Package(
                 argumentParser, logging,
             ]),
         library("NavLaunch", ["CSpawn", "NavConfig", "NavBus", yams, collections]),
+        // Alternating rounds of ours and a peer's, and what is said of them.
+        library("NavBench", ["CSpawn"]),
 
         executable("navigation-node", ["NavConfig", "NavNodes", argumentParser]),
         executable("gnss-node", ["NavConfig", "NavNodes", argumentParser]),
@@ -98,6 +100,12 @@ let package = Package(
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 argumentParser,
             ]),
+
+        executable("navbus-bench", ["NavBench", "NavNodes", "NavBus", argumentParser]),
+        // What navbus-bench compares the bus with: the same patterns in plain C on libzmq.
+        .executableTarget(
+            name: "navbus-bench-peer", path: "Tests/Peers/zmq-peer",
+            linkerSettings: [.linkedLibrary("zmq"), .linkedLibrary("pthread")]),
 
         // Tests. NavTestSupport draws maps and drives.
         .target(
@@ -133,6 +141,7 @@ let package = Package(
                 "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavMapBuild",
                 "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", logging,
             ]),
+        tests("NavBenchTests", ["NavBench"]),
         tests("TidyTests", []),
         tests("EndToEndTests", []),
     ],

@@ -30,9 +30,11 @@ enum Rules {
         "NavNodes": pureColumn.union(busColumn).union(["NavConfig", "NavTileCache", "NavTileStore", "NavDirections"]),
         "NavConfig": [],
         "NavLaunch": ["CSpawn", "NavConfig", "NavBus"],
+        "NavBench": ["CSpawn"],
         "navigation-node": ["NavNodes", "NavConfig"],
         "gnss-node": ["NavNodes", "NavConfig"],
         "tile-cache-node": ["NavNodes"],
+        "navbus-bench": ["NavBench", "NavNodes", "NavBus"],
         "navbus": pureColumn.union(busColumn).union(["NavNodes", "NavConfig", "NavLaunch", "NavMapBuild"]),
     ]
 

@@ -1,0 +1,114 @@
+/// Something measured on both sides, in the same round: ours and a peer's.
+///
+/// A run takes one round's measurement and returns its values by the names of the measures. It is called once a round
+/// and must leave nothing behind that the other side would notice.
+package struct Comparison {
+    /// One of the values that a run returns.
+    package struct Measure: Sendable, Hashable {
+        /// Its key in a run's result, and the last part of its figure's name; empty when the comparison's name says all.
+        package var name: String
+        /// The unit of its values.
+        package var unit: String
+
+        /// A measure and its unit.
+        package init(_ name: String, _ unit: String) {
+            self.name = name
+            self.unit = unit
+        }
+
+        /// The three percentiles of a latency, in microseconds.
+        package static let latencies = [Measure("p50", "us"), Measure("p99", "us"), Measure("p99.9", "us")]
+    }
+
+    /// One round of one side: the values by the names of their measures.
+    package typealias Run = () throws -> [String: Double]
+
+    /// The first part of its figures' names.
+    package var name: String
+    /// Whom ours is compared with; nil when there is nobody.
+    package var peer: String?
+    /// What a run returns.
+    package var measures: [Measure]
+    /// Our side; nil when only the peer is measured.
+    package var ours: Run?
+    /// The peer's side; nil when only ours is measured.
+    package var theirs: Run?
+
+    /// A comparison of its parts.
+    package init(_ name: String, peer: String?, _ measures: [Measure], ours: Run?, theirs: Run?) {
+        self.name = name
+        self.peer = peer
+        self.measures = measures
+        self.ours = ours
+        self.theirs = theirs
+    }
+
+    func figureName(_ measure: Measure) -> String { measure.name.isEmpty ? name : "\(name).\(measure.name)" }
+}
+
+/// Runs comparisons in alternating rounds, so that what slows the machine for a while slows both sides.
+package struct Rounds {
+    /// How often everything is measured.
+    package var count: Int
+
+    /// `count` rounds, at least one.
+    package init(_ count: Int) { self.count = max(1, count) }
+
+    /// Measures every comparison once a round, one side right after the other; who goes first changes with each round.
+    ///
+    /// - Parameter progress: told the share of work done, 0 ... 1, and what comes next.
+    /// - Returns: the medians over the rounds of each value and, of the rounds' ratios, each ratio; in the order given.
+    package func run(
+        _ comparisons: [Comparison], progress: (Double, String) -> Void = { _, _ in }
+    ) throws -> [Figure] {
+        var results = comparisons.map { _ in [(ours: [String: Double], theirs: [String: Double])]() }
+        let steps = Double(max(1, count * comparisons.count))
+        for round in 0..<count {
+            for (index, comparison) in comparisons.enumerated() {
+                let done = Double(round * comparisons.count + index)
+                progress(done / steps, "round \(round + 1) of \(count): \(comparison.name)")
+                results[index].append(try Self.measure(comparison, oursFirst: round % 2 == 0))
+            }
+        }
+        progress(1, "")
+        return zip(comparisons, results).flatMap { comparison, rounds in
+            comparison.measures.map { Self.figure(comparison, $0, rounds) }
+        }
+    }
+
+    private static func measure(
+        _ comparison: Comparison, oursFirst: Bool
+    ) throws -> (ours: [String: Double], theirs: [String: Double]) {
+        var result: (ours: [String: Double], theirs: [String: Double]) = ([:], [:])
+        for isOurs in [oursFirst, !oursFirst] {
+            guard let run = isOurs ? comparison.ours : comparison.theirs else { continue }
+            let values = try run()
+            for measure in comparison.measures where values[measure.name] == nil {
+                throw BenchError("\(comparison.figureName(measure)) was not measured")
+            }
+            if isOurs { result.ours = values } else { result.theirs = values }
+        }
+        return result
+    }
+
+    private static func figure(
+        _ comparison: Comparison, _ measure: Comparison.Measure,
+        _ rounds: [(ours: [String: Double], theirs: [String: Double])]
+    ) -> Figure {
+        let ours = rounds.compactMap { $0.ours[measure.name] }
+        let theirs = rounds.compactMap { $0.theirs[measure.name] }
+        let ratios = zip(ours, theirs).filter { $1 != 0 }.map { $0 / $1 }
+        return Figure(
+            name: comparison.figureName(measure), value: Statistics.median(ours), unit: measure.unit,
+            peer: comparison.peer, peerValue: Statistics.median(theirs), ratio: Statistics.median(ratios))
+    }
+}
+
+/// Why a benchmark gave no figure: what failed, where, and what the program said.
+package struct BenchError: Error, CustomStringConvertible {
+    /// One or more sentences for people.
+    package let description: String
+
+    /// An error that reads `description`.
+    package init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,60 @@
+/// One figure: ours, the peer's and their ratio, medians over the rounds.
+package struct Figure: Sendable, Hashable {
+    /// Its name, `bus.pubsub.ipc.200B.p50` for one.
+    package var name: String
+    /// Ours; nil when only the peer was measured.
+    package var value: Double?
+    /// Of both values: `us`, `msg/s`.
+    package var unit: String
+    /// Whom it is compared with; nil when there is nobody.
+    package var peer: String?
+    /// The peer's; nil when only ours was measured.
+    package var peerValue: Double?
+    /// The median of the rounds' `value / peer_value`; nil without one of them.
+    package var ratio: Double?
+
+    /// A figure of its six parts.
+    package init(name: String, value: Double?, unit: String, peer: String?, peerValue: Double?, ratio: Double?) {
+        self.name = name
+        self.value = value
+        self.unit = unit
+        self.peer = peer
+        self.peerValue = peerValue
+        self.ratio = ratio
+    }
+
+    /// The figure as one line of JSON; what was not measured is null.
+    package var json: String {
+        "{\"name\":\(Self.quoted(name)),\"value\":\(Self.number(value)),\"unit\":\(Self.quoted(unit)),"
+            + "\"peer\":\(peer.map(Self.quoted) ?? "null"),\"peer_value\":\(Self.number(peerValue)),"
+            + "\"ratio\":\(Self.number(ratio))}"
+    }
+
+    private static func number(_ value: Double?) -> String {
+        guard let value, value.isFinite else { return "null" }
+        return rounded(value)
+    }
+
+    /// Four decimals below a thousand, where ratios and microseconds live, and whole numbers from a million.
+    private static func rounded(_ value: Double) -> String {
+        let magnitude = value.magnitude
+        guard magnitude < 1e6 else { return magnitude < 1e15 ? "\(Int64(value.rounded()))" : "\(value)" }
+        let factor: Double = magnitude < 1000 ? 10_000 : 100
+        return "\((value * factor).rounded() / factor)"
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case _ where scalar.value < 0x20:
+                let hex = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}

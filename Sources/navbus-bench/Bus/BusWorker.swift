@@ -1,0 +1,97 @@
+import ArgumentParser
+import Foundation
+import NavBus
+import NavNodes
+
+/// One process of a measurement on our side, with the roles and options of `navbus-bench-peer`.
+struct BusWorker: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bus-worker", abstract: "One process of a measurement; navbus-bench bus starts it.",
+        shouldDisplay: false)
+
+    enum Role: String, ExpressibleByArgument {
+        case ping, echo, inproc, pub, sub, server, unary, stream
+    }
+
+    @Argument(help: "What to do.") var role: Role
+    @Option(help: "Where the bus and the samples lie.") var folder: String
+    @Option(help: "Of the files this process writes.") var name = "worker"
+    @Option(help: "ipc or inproc.") var transport = "ipc"
+    @Option(help: "Bytes of a payload.") var size = 200
+    @Option(help: "Measured messages.") var count = 1000
+    @Option(help: "Messages before them.") var warmup = 0
+    @Option(help: "Messages a second, 0 for as fast as it goes.") var rate = 0
+    @Option(help: "How many subscribers to wait for.") var subscribers = 1
+    @Option(help: "Credit of a stream, messages.") var window = 64
+    @Option(help: "High-water mark of both directions, messages.") var hwm: Int32 = 1000
+    @Option(help: "1: the in-process bus has no other.") var threads = 1
+    @Option(help: "When the kernel ends this process, seconds.") var deadline: UInt32 = 60
+
+    func validate() throws {
+        guard (8...(1 << 26)).contains(size), (1...100_000_000).contains(count), (0...100_000_000).contains(warmup),
+            (0...1_000_000).contains(rate), (1...1000).contains(subscribers),
+            (1...CallOptions.maximumWindow).contains(window), hwm > 0
+        else { throw ValidationError("A number is out of its range.") }
+    }
+
+    func run() throws {
+        alarm(deadline)
+        do {
+            switch role {
+            case .ping: try ping()
+            case .echo: try echo()
+            case .inproc: try roundTripInProcess()
+            case .pub: try publishToAll()
+            case .sub: try receiveAll()
+            case .server: try serveCalls()
+            case .unary: try makeCalls()
+            case .stream: try takeStreams()
+            }
+        } catch {
+            throw NodeError(.system, "\(error)")
+        }
+    }
+
+    // MARK: What the roles share
+
+    /// Joins the bus of the measurement.
+    func makeNode(_ name: String) throws -> BusNode {
+        guard transport == "ipc" else {
+            throw NodeError(.usage, "the bus of this measurement speaks ipc, not '\(transport)'")
+        }
+        var configuration = BusConfiguration(directory: try BusDirectory(path: folder + "/bus"))
+        (configuration.sendHighWaterMark, configuration.receiveHighWaterMark) = (hwm, hwm)
+        return try BusNode(name: name, configuration: configuration)
+    }
+
+    func topic(_ name: String) -> TopicDescription {
+        TopicDescription(name: name, typeName: "bench.Bytes", maximumPayloadSize: size)
+    }
+
+    /// A queue that holds whatever the sockets may.
+    var queue: QoS { .keepLast(min(QoS.maximumDepth, count + warmup + 2048)) }
+
+    var payload: [UInt8] { [UInt8](repeating: 7, count: size) }
+
+    /// Nanoseconds between messages, nil when nothing paces them.
+    var interval: Int64? { rate > 0 ? 1_000_000_000 / Int64(rate) : nil }
+
+    /// Writes samples, 64-bit nanoseconds, to `<folder>/<name>.<kind>`.
+    func write(_ samples: [Int64], _ kind: String) throws {
+        try samples.withUnsafeBytes { Data($0) }.write(to: URL(fileURLWithPath: "\(folder)/\(name).\(kind)"))
+    }
+}
+
+/// `CLOCK_MONOTONIC`, nanoseconds.
+@inline(__always)
+func monotonicNow() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}
+
+/// Sleeps until `deadline`, nanoseconds of `CLOCK_MONOTONIC`.
+func sleep(until deadline: Int64) {
+    var time = timespec(tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))
+    while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
+}

@@ -1,0 +1,46 @@
+import Foundation
+import NavBus
+
+// One publisher, any number of subscribers, each a process of its own: throughput, fan-out, one-way latency.
+extension BusWorker {
+    private static let dataTopic = "/bench/data"
+
+    func publishToAll() throws {
+        let node = try makeNode("publisher")
+        let data = try node.advertise(topic(Self.dataTopic))
+        while try node.subscriberCount(of: data) < subscribers { _ = try node.poll(timeout: .milliseconds(20)) }
+        let payload = payload
+        let start = monotonicNow()
+        var next = start
+        try payload.withUnsafeBytes { bytes in
+            for _ in 0..<count {
+                if let interval {
+                    next += interval
+                    sleep(until: next)
+                }
+                try node.publish(bytes, on: data, stampNanoseconds: interval == nil ? start : monotonicNow())
+            }
+        }
+        let end = monotonicNow()
+        print("count \(count)\nstart \(start)\nend \(end)")
+        // Subscribers leave when they have everything.
+        while try node.subscriberCount(of: data) > 0 { _ = try node.poll(timeout: .milliseconds(20)) }
+        node.close()
+    }
+
+    func receiveAll() throws {
+        let node = try makeNode(name)
+        _ = try node.subscribe(to: Self.dataTopic, qos: queue, maximumPayloadSize: size)
+        var ways: [Int64] = []
+        ways.reserveCapacity(rate > 0 ? count : 0)
+        var received = 0
+        while received < count {
+            guard let message = try node.poll(timeout: .seconds(1)) else { continue }
+            if rate > 0 { ways.append(monotonicNow() - message.header.stampNanoseconds) }
+            received += 1
+        }
+        print("count \(received)\nend \(monotonicNow())")
+        if rate > 0 { try write(ways, "way") }
+        node.close()
+    }
+}

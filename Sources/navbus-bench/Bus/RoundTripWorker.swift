@@ -1,0 +1,120 @@
+import Foundation
+import NavBus
+import NavNodes
+
+// Round trips over two topics: between two processes through the blocking API, and through the in-process bus.
+extension BusWorker {
+    private static let pingTopic = "/bench/ping"
+    private static let pongTopic = "/bench/pong"
+    /// The index of the message that ends the echo.
+    private static let lastIndex = UInt64.max
+
+    func echo() throws {
+        let node = try makeNode("echo")
+        _ = try node.subscribe(to: Self.pingTopic, qos: .keepLast(1024), maximumPayloadSize: size)
+        let pong = try node.advertise(topic(Self.pongTopic))
+        var echoed = 0
+        while true {
+            guard let ping = try node.poll(timeout: .seconds(1)) else { continue }
+            let arrival = monotonicNow()
+            if Self.index(of: ping.payload) == Self.lastIndex { break }
+            try ping.payload.withUnsafeBytes { try node.publish($0, on: pong, stampNanoseconds: arrival) }
+            echoed += 1
+        }
+        print("echoed \(echoed)")
+        node.close()
+    }
+
+    func ping() throws {
+        let node = try makeNode("ping")
+        _ = try node.subscribe(to: Self.pongTopic, qos: .keepLast(1024), maximumPayloadSize: size)
+        let ping = try node.advertise(topic(Self.pingTopic))
+        try meet(node, ping)
+        var payload = payload
+        try measure(&payload) { payload, start in
+            try node.publish(payload, on: ping, stampNanoseconds: start)
+            while true {
+                if let pong = try node.poll(timeout: .seconds(1)) { return pong }
+            }
+        }
+        Self.write(Self.lastIndex, to: &payload)
+        try node.publish(payload, on: ping, stampNanoseconds: monotonicNow())
+        node.close()
+    }
+
+    /// Sends until an echo comes back, then waits for silence: both directions are connected and empty.
+    private func meet(_ node: BusNode, _ ping: Publication) throws {
+        let payload = payload
+        for _ in 0..<1000 {
+            try node.publish(payload, on: ping, stampNanoseconds: 0)
+            guard try node.poll(timeout: .milliseconds(20)) != nil else { continue }
+            while try node.poll(timeout: .milliseconds(50)) != nil {}
+            return
+        }
+        throw NodeError(.system, "there is no echo")
+    }
+
+    func roundTripInProcess() throws {
+        let network = InProcessNetwork()
+        let near = try InProcessBus(name: "near", network: network)
+        let far = try InProcessBus(name: "far", network: network)
+        _ = try near.subscribe(to: Self.pongTopic, qos: .keepLast(1024), maximumPayloadSize: size)
+        _ = try far.subscribe(to: Self.pingTopic, qos: .keepLast(1024), maximumPayloadSize: size)
+        let ping = try near.advertise(topic(Self.pingTopic))
+        let pong = try far.advertise(topic(Self.pongTopic))
+        var payload = payload
+        try measure(&payload) { payload, start in
+            try near.publish(payload, on: ping, stampNanoseconds: start)
+            guard let arrived = try far.poll(timeout: .zero) else { throw NodeError(.system, "a ping was lost") }
+            let arrival = monotonicNow()
+            try arrived.payload.withUnsafeBytes { try far.publish($0, on: pong, stampNanoseconds: arrival) }
+            guard let answer = try near.poll(timeout: .zero) else { throw NodeError(.system, "a pong was lost") }
+            return answer
+        }
+    }
+
+    /// Times `trip`, which sends a payload stamped with the time it is given and returns the answer.
+    @inline(__always)
+    private func measure(
+        _ payload: inout [UInt8], _ trip: (UnsafeRawBufferPointer, Int64) throws -> Delivery
+    ) throws {
+        var trips: [Int64] = []
+        var ways: [Int64] = []
+        trips.reserveCapacity(count)
+        ways.reserveCapacity(count)
+        var next = monotonicNow()
+        for index in 0..<(warmup + count) {
+            let isMeasured = index >= warmup
+            if let interval, isMeasured {
+                next += interval
+                sleep(until: next)
+            }
+            Self.write(UInt64(index), to: &payload)
+            let start = monotonicNow()
+            let answer = try payload.withUnsafeBytes { try trip($0, start) }
+            let end = monotonicNow()
+            guard answer.payload.count == size, Self.index(of: answer.payload) == UInt64(index) else {
+                throw NodeError(.system, "the answer to \(index) is another one")
+            }
+            if isMeasured {
+                trips.append(end - start)
+                ways.append(answer.header.stampNanoseconds - start)
+            } else {
+                next = end
+            }
+        }
+        try write(trips, "trip")
+        try write(ways, "way")
+        print("count \(trips.count)")
+    }
+
+    @inline(__always)
+    private static func write(_ index: UInt64, to payload: inout [UInt8]) {
+        payload.withUnsafeMutableBytes { $0.storeBytes(of: index, as: UInt64.self) }
+    }
+
+    @inline(__always)
+    private static func index(of payload: Payload) -> UInt64 {
+        payload.withUnsafeBytes { $0.count >= 8 ? $0.loadUnaligned(as: UInt64.self) : lastIndex }
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+
+/// How the kernel is to schedule the processes of a measurement, the same for both sides.
+///
+/// Settings are inherited: a process that starts under them has libzmq's threads under them too.
+struct Scheduling {
+    /// Where processes may run.
+    enum Pinning: String, CaseIterable, ExpressibleByArgument {
+        /// Where the kernel likes.
+        case none
+        /// All on the first processor.
+        case one
+        /// Each on one processor, in turn.
+        case split
+    }
+
+    var pin = Pinning.none
+    /// Priority under `SCHED_RR`, 0 for the default policy.
+    var realtime = 0
+    /// Niceness; below 0 only with privileges.
+    var nice = 0
+
+    /// The words before the command of the `index`-th process.
+    func prefix(_ index: Int) -> [String] {
+        var words: [String] = []
+        if realtime > 0 { words += ["/usr/bin/chrt", "-r", "\(realtime)"] }
+        if nice != 0 { words += ["/usr/bin/nice", "-n", "\(nice)"] }
+        switch pin {
+        case .none: break
+        case .one: words += ["/usr/bin/taskset", "-c", "0"]
+        case .split:
+            words += ["/usr/bin/taskset", "-c", "\(index % ProcessInfo.processInfo.activeProcessorCount)"]
+        }
+        return words
+    }
+
+    /// For the head of a report.
+    var description: String {
+        "processors \(pin.rawValue), " + (realtime > 0 ? "SCHED_RR \(realtime)" : "default policy")
+    }
+
+    /// The settings that the suite's tail compares, by name; the first is none, to see what chance does.
+    static let variants: [(name: String, scheduling: Scheduling)] = [
+        ("default", Scheduling()),
+        ("nice", Scheduling(nice: -20)),
+        ("split", Scheduling(pin: .split)),
+        ("one-cpu", Scheduling(pin: .one)),
+        ("round-robin", Scheduling(realtime: 10)),
+        ("round-robin-one-cpu", Scheduling(pin: .one, realtime: 10)),
+    ]
+}

@@ -1,0 +1,14 @@
+import ArgumentParser
+import NavNodes
+
+/// The benchmarks: `navbus-bench SUITE`.
+@main
+struct NavbusBench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "navbus-bench",
+        abstract: "Measure navbus beside its peers, in alternating rounds.",
+        version: NavbusVersion.text,
+        subcommands: [BusCommand.self, BusWorker.self])
+
+    static func main() { runAndExit() }
+}

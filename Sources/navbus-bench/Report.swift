@@ -1,0 +1,80 @@
+import ArgumentParser
+import Foundation
+import NavBench
+import NavNodes
+
+/// What every suite is told.
+struct SuiteOptions: ParsableArguments {
+    @Flag(help: "Print one line of JSON a figure; the head of the report goes to standard error.") var json = false
+
+    @Option(help: ArgumentHelp("Alternating rounds, 1 to 1000; figures are medians over them.", valueName: "n"))
+    var rounds = 7
+
+    @Flag(help: "One round of few messages, to see that everything works; its figures mean nothing.") var quick = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Only comparisons with this text in their names, bus.pubsub.ipc.200B for one.", valueName: "text"))
+    var match: String?
+
+    func validate() throws {
+        guard (1...1000).contains(rounds) else { throw ValidationError("--rounds takes 1 to 1000, not \(rounds).") }
+    }
+}
+
+/// Runs a suite's comparisons and prints what came of them.
+struct Report {
+    let options: SuiteOptions
+    /// Lines about the peers, below those about the machine.
+    let peers: [String]
+
+    func run(_ comparisons: [Comparison]) throws {
+        let chosen = comparisons.filter { options.match.map($0.name.contains) ?? true }
+        guard !chosen.isEmpty else {
+            throw NodeError(
+                .usage,
+                "no comparison has '\(options.match ?? "")' in its name; there are "
+                    + comparisons.map(\.name).joined(separator: ", "))
+        }
+        let rounds = options.quick ? 1 : options.rounds
+        Workers.cleanUpOnSignals()
+        head(rounds)
+        let progress = ProgressLine()
+        let figures: [Figure]
+        do {
+            figures = try Rounds(rounds).run(chosen, progress: progress.show)
+        } catch {
+            progress.clear()
+            throw NodeError(.system, "\(error)")
+        }
+        progress.clear()
+        let lines = options.json ? figures.map(\.json) : FigureTable(figures).lines
+        FileHandle.standardOutput.write(Data((lines.joined(separator: "\n") + "\n").utf8))
+    }
+
+    private func head(_ rounds: Int) {
+        let kind =
+            options.quick ? "a quick look: these figures mean nothing" : "medians of \(rounds) alternating rounds"
+        let lines = Machine.description + peers + ["rounds   \(kind)", ""]
+        let text = Data((lines.joined(separator: "\n") + "\n").utf8)
+        (options.json ? FileHandle.standardError : FileHandle.standardOutput).write(text)
+    }
+}
+
+/// A line on a terminal that says how far the work is; nothing in a pipe.
+private struct ProgressLine {
+    private let isShown = isatty(STDERR_FILENO) == 1
+    private let width = 24
+
+    func show(_ share: Double, _ what: String) {
+        guard isShown else { return }
+        let filled = Int(share * Double(width))
+        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+        FileHandle.standardError.write(Data("\r\(bar) \(Int(share * 100)) % \(what)\u{1b}[K".utf8))
+    }
+
+    func clear() {
+        guard isShown else { return }
+        FileHandle.standardError.write(Data("\r\u{1b}[K".utf8))
+    }
+}

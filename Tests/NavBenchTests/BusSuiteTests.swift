@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+/// The bus suite as a program: what it prints, and that both sides counted every message. Never how long anything took.
+struct BusSuiteTests {
+    private static let binaries =
+        ProcessInfo.processInfo.environment["NAVBUS_BIN"]
+        ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+
+    private static let python = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"] ?? "/usr/bin/python3"
+
+    private static let hasPyzmq = (try? run(python, ["-c", "import zmq"]))?.status == 0
+
+    private static func run(
+        _ program: String, _ arguments: [String]
+    ) throws -> (status: Int32, output: String, errors: String) {
+        let process = Process()
+        let errors = FileManager.default.temporaryDirectory.appending(path: "nvt-\(UUID().uuidString)")
+        _ = FileManager.default.createFile(atPath: errors.path, contents: nil)
+        defer { try? FileManager.default.removeItem(at: errors) }
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.standardOutput = output
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try process.run()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let said = try Data(contentsOf: errors)
+        return (process.terminationStatus, String(decoding: text, as: UTF8.self), String(decoding: said, as: UTF8.self))
+    }
+
+    private func figures(_ text: String) throws -> [[String: Any]] {
+        try text.split(separator: "\n").map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(line)")
+        }
+    }
+
+    @Test func everyComparisonHasAFigureOfBothSides() throws {
+        let run = try Self.run(Self.binaries + "/navbus-bench", ["bus", "--quick", "--json"])
+        try #require(run.status == 0, "\(run.errors)")
+        var names: Set<String> = []
+        for figure in try figures(run.output) {
+            #expect(Set(figure.keys) == ["name", "value", "unit", "peer", "peer_value", "ratio"])
+            let name = try #require(figure["name"] as? String)
+            #expect(names.insert(name).inserted, "\(name) is there twice")
+            let peer = try #require(figure["peer_value"] as? Double, "\(name)")
+            #expect(peer > 0)
+            #expect((figure["peer"] as? String)?.hasPrefix("C libzmq 4") == true)
+            #expect(figure["unit"] as? String == (name.hasSuffix("publish") || name.contains(".p") ? "us" : "msg/s"))
+            // The bus has no tcp on one host, and its in-process form no threads.
+            if name.contains(".tcp.") || name.contains(".inproc-threads.") { continue }
+            #expect((figure["value"] as? Double).map { $0 > 0 } == true, "\(name)")
+            #expect(figure["ratio"] is Double, "\(name)")
+        }
+        let promised = [
+            "bus.pubsub.ipc.200B.p50", "bus.pubsub.ipc.200B.p99", "bus.pubsub.ipc.200B.p99.9",
+            "bus.pubsub.ipc.200B.paced.p99.9", "bus.pubsub.ipc.200B.oneway.p50", "bus.pubsub.ipc.100KB.p50",
+            "bus.pubsub.tcp.200B.p50", "bus.pubsub.inproc.200B.p50", "bus.throughput.ipc.200B",
+            "bus.throughput.ipc.100KB", "bus.rpc.unary.p50", "bus.rpc.stream", "bus.fanout.1to1",
+            "bus.fanout.1to3.publish", "bus.fanout.1to3.paced.oneway.p99",
+        ]
+        #expect(names.isSuperset(of: promised), "\(Set(promised).subtracting(names).sorted()) are missing")
+        for word in ["machine ", "kernel ", "load ", "build ", "libzmq 4"] { #expect(run.errors.contains(word)) }
+    }
+
+    @Test func aTableHasItsHeadOnStandardOutput() throws {
+        let arguments = ["bus", "--quick", "--match", "bus.pubsub.inproc.200B"]
+        let run = try Self.run(Self.binaries + "/navbus-bench", arguments)
+        #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+        #expect(run.output.contains("kernel ") && run.output.contains("bus.pubsub.inproc.200B.p99.9"))
+        #expect(!run.output.contains("bus.rpc"))
+    }
+
+    @Test(arguments: [
+        (["bus", "--only", "pubsub,all"], "'all' is no part of the suite"),
+        (["bus", "--match", "nothing"], "no comparison has 'nothing' in its name"),
+        (["bus", "--rounds", "0"], "--rounds takes 1 to 1000"),
+    ])
+    func whatCannotBeMeasuredIsSaid(arguments: [String], complaint: String) throws {
+        let run = try Self.run(Self.binaries + "/navbus-bench", arguments)
+        #expect(run.status == 2 && run.output.isEmpty && run.errors.contains(complaint), "\(run)")
+    }
+
+    @Test(arguments: [[], ["dance"], ["ping"], ["ping", "--folder", "/tmp", "--size", "x"], ["ping", "--folder"]])
+    func thePeerExplainsAWrongCall(arguments: [String]) throws {
+        let run = try Self.run(Self.binaries + "/navbus-bench-peer", arguments)
+        #expect(run.status == 2 && run.errors.contains("usage: navbus-bench-peer"), "\(run)")
+    }
+
+    // Needs pyzmq; the other peers would be fetched from the network.
+    @Test(.enabled(if: hasPyzmq)) func thePythonPeersPrintTheSameLines() throws {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path
+        let run = try Self.run(
+            Self.python,
+            [
+                script + "/Peers/bus.py", "--rounds", "1", "--count", "50", "--peers", "pyzmq", "--bench", "", "--json",
+            ])
+        try #require(run.status == 0, "\(run.errors)")
+        let figures = try figures(run.output)
+        #expect(figures.count == 6)
+        for figure in figures {
+            #expect((figure["peer"] as? String)?.hasPrefix("pyzmq ") == true)
+            #expect((figure["peer_value"] as? Double).map { $0 > 0 } == true)
+            #expect(figure["value"] is NSNull && figure["ratio"] is NSNull)
+        }
+    }
+}
