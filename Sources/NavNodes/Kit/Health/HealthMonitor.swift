@@ -1,16 +1,18 @@
 import NavBus
-import NavMessages
+package import NavMessages
 
 /// Puts together what `/health/<node>` says.
-struct HealthMonitor {
+package struct HealthMonitor {
     private let started = MachineTime.monotonic()
     private var usage = ProcessUsage()
     private var memory = HealthMemory()
 
+    package init() {}
+
     /// The node's health now.
     ///
     /// - Parameter publishers: the nodes that publish a topic, by its name on the bus; nil when nobody can tell.
-    mutating func report(
+    package mutating func report(
         _ context: NodeContext, state: Lifecycle.State, findings own: [HealthFinding], now: Int64,
         publishers: (String) -> [String]?
     ) -> NodeHealth {
