@@ -114,6 +114,8 @@ public struct ServiceStatistics: Sendable, Hashable {
     public var callsRefused: UInt64 = 0
     /// Frames dropped because they are malformed.
     public var malformed: UInt64 = 0
+    /// Connections to this node's services that failed their handshake: another protocol, or refused.
+    public var refusedConnections: UInt64 = 0
     /// Frames of calls that are over or never were; a few are normal, as answers and cancellations cross.
     public var strayFrames: UInt64 = 0
     /// Calls ended because the server broke the protocol: out of order, without credit, too large, a second answer.

@@ -14,6 +14,8 @@ final class ServiceTransport {
         let tag: UInt64
         /// True until a receive has found nothing since the last send: only then the descriptor tells of everything.
         var isDirty = false
+        /// Messages sent since the server was last heard.
+        var unheard = 0
 
         init(_ socket: ZeroMQSocket, _ peer: ServiceClient.Peer, _ tag: UInt64) throws(ZeroMQError) {
             (self.socket, self.peer, self.tag) = (socket, peer, tag)
@@ -26,6 +28,9 @@ final class ServiceTransport {
     private let endpoint: String
     private var router: ZeroMQSocket?
     private var routerIsDirty = false
+    /// Hears of connections to the ROUTER that failed their handshake.
+    private var monitor: ZeroMQSocket?
+    private var refusedConnections: UInt64 = 0
     private var links: [UInt64: Link] = [:]
     private var dirtyLinks: [Link] = []
     private var lastTag: UInt64 = Tag.firstLink
@@ -61,6 +66,7 @@ final class ServiceTransport {
         static let router: UInt64 = 0
         static let registry: UInt64 = 1
         static let waker: UInt64 = 2
+        static let monitor: UInt64 = 3
         static let firstLink: UInt64 = 16
     }
 
@@ -96,7 +102,11 @@ final class ServiceTransport {
     /// Readable when ``run(_:isSignalled:)`` has something to do.
     var fileDescriptor: Int32 { poller.rawValue }
 
-    var statistics: ServiceStatistics { ServiceStatistics(client, server) }
+    var statistics: ServiceStatistics {
+        var merged = ServiceStatistics(client, server)
+        merged.refusedConnections = refusedConnections
+        return merged
+    }
 
     private func watch(_ descriptor: Int32, _ tag: UInt64) {
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(u64: tag))
@@ -116,6 +126,7 @@ final class ServiceTransport {
             try configure(socket)
             // Mandatory: a client that is gone or full is an error, which its calls hear of, and not silence.
             try socket.set(ZMQ_ROUTER_MANDATORY, 1)
+            try startMonitor(socket)
             try socket.bind(endpoint)
             watch(try socket.fileDescriptor(), Tag.router)
             (router, routerIsDirty) = (socket, true)
@@ -129,6 +140,29 @@ final class ServiceTransport {
         try socket.set(ZMQ_RCVHWM, Self.highWaterMark)
         try socket.set(ZMQ_LINGER, configuration.lingerMilliseconds)
         try socket.set(ZMQ_MAXMSGSIZE, wide: Int64(configuration.maximumMessageSize))
+    }
+
+    private func startMonitor(_ socket: ZeroMQSocket) throws(ZeroMQError) {
+        let failures =
+            ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL
+            | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
+        let endpoint = "inproc://rpc-monitor"
+        try socket.monitor(endpoint, events: failures)
+        let pair = try ZeroMQSocket(.pair, in: context)
+        // Without a limit, because at one libzmq's I/O thread would wait for this node; an event is a few bytes.
+        try pair.set(ZMQ_RCVHWM, 0)
+        try pair.set(ZMQ_LINGER, 0)
+        try pair.connect(endpoint)
+        watch(try pair.fileDescriptor(), Tag.monitor)
+        monitor = pair
+        countRefusals()
+    }
+
+    /// An event is two frames: what happened, and where.
+    private func countRefusals() {
+        while let monitor, (try? monitor.receive(into: scratch.pointer)) == true {
+            if scratch.hasMore { refusedConnections += 1 }
+        }
     }
 
     // MARK: Sending
@@ -149,6 +183,15 @@ final class ServiceTransport {
     ) -> Transmission {
         guard let link = link(to: peer) else { return .gone }
         soil(link)
+        link.unheard += 1
+        let transmission = send(frame, payload, through: link.socket)
+        // libzmq gives a connection up for good after a breach of the protocol, such as a message over the limit, and
+        // then says "full" for ever. A queue that cannot be full is such a dead one: the next begins anew.
+        guard transmission == .full, link.unheard <= Int(Self.highWaterMark) else { return transmission }
+        unlink(peer)
+        guard let link = self.link(to: peer) else { return .gone }
+        soil(link)
+        link.unheard = 1
         return send(frame, payload, through: link.socket)
     }
 
@@ -245,6 +288,7 @@ final class ServiceTransport {
                 case Tag.router: routerIsDirty = true
                 case Tag.registry: registryIsSignalled = true
                 case Tag.waker: _ = waker.reset()
+                case Tag.monitor: countRefusals()
                 case let tag: if let link = links[tag] { soil(link) }
                 }
             }
@@ -276,6 +320,7 @@ final class ServiceTransport {
                 return
             }
             budget -= 1
+            link.unheard = 0
             if let message = try? finishMessage(link.socket) {
                 client.receive(message.0, message.1, from: link.peer, now: now)
             } else {
@@ -325,7 +370,7 @@ final class ServiceTransport {
             _ = send(ServiceFrame(.goodbye), UnsafeRawBufferPointer(start: nil, count: 0), through: link.socket)
         }
         server.close()
-        (links, dirtyLinks, router, routerIsDirty) = ([:], [], nil, false)
+        (links, dirtyLinks, router, monitor, routerIsDirty) = ([:], [], nil, nil, false)
         for peer in client.serversChanged([], now: 0) { peer.link = nil }
     }
 }
