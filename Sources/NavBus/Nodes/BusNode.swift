@@ -281,7 +281,10 @@ public final class BusNode: Bus {
     public func runServices(timeout: Duration) throws(BusError) {
         guard let publisher, let subscriber, let services else { throw .closed(name) }
         let now = Clocks.monotonic()
+        let before = services.taken
         let isBusy = try turn(publisher, subscriber, services, now)
+        // The caller may have got what it waits for.
+        if services.taken != before { return }
         let until = isBusy ? now : min(now + timeout.boundedNanoseconds, services.nextTick)
         _ = wait(publisher, subscriber, services, until: until, now)
         let isSignalled = signals.services

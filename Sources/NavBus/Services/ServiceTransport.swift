@@ -56,6 +56,8 @@ final class ServiceTransport {
         send(frame, payload, toClient: client)
     }
 
+    /// Messages taken so far, whatever they were.
+    private(set) var taken: UInt64 = 0
     private let scratch = MessageBuffer.empty()
     private var spare = MessageBuffer.empty()
     private let header = UnsafeMutableRawBufferPointer.allocate(
@@ -302,6 +304,7 @@ final class ServiceTransport {
                 return
             }
             budget -= 1
+            taken += 1
             let address = ClientAddress(scratch.bytes)
             guard scratch.hasMore, try socket.receive(into: scratch.pointer),
                 let (frame, payload) = try finishMessage(socket)
@@ -320,6 +323,7 @@ final class ServiceTransport {
                 return
             }
             budget -= 1
+            taken += 1
             link.unheard = 0
             if let message = try? finishMessage(link.socket) {
                 client.receive(message.0, message.1, from: link.peer, now: now)
