@@ -130,7 +130,10 @@ let package = Package(
                 "NavTestSupport",
             ]),
         tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC"]),
-        tests("NavBusTests", ["NavBus", "CZeroMQ"]),
+        // NavBusProbe is a node that tests can kill.
+        .executableTarget(
+            name: "NavBusProbe", dependencies: ["NavBus"], path: "Tests/NavBusProbe", swiftSettings: strict),
+        tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe"]),
         tests("NavBagTests", ["NavBag"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
         tests("NavConfigTests", ["NavConfig"]),

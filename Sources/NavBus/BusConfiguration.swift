@@ -22,10 +22,14 @@ public struct BusConfiguration: Sendable {
     /// inotify; this finds what that misses, such as a crashed node.
     public var rescanMilliseconds: Int = 1000
 
+    /// When calls give up a server, and servers a client, that says nothing.
+    public var heartbeat = HeartbeatConfiguration()
+
     /// A configuration for `directory`, with every other value at its default.
     public init(directory: BusDirectory) { self.directory = directory }
 
     func check() throws(BusError) {
+        try heartbeat.check()
         guard sendHighWaterMark > 0, receiveHighWaterMark > 0 else {
             throw BusError(.invalidArgument, "a high-water mark is at least 1: 0 would let a slow node eat the memory")
         }

@@ -22,6 +22,10 @@ public struct BusError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let payloadTooLarge = Code(name: "payload too large")
         /// The node already publishes the topic.
         public static let topicConflict = Code(name: "topic conflict")
+        /// The node already serves the service.
+        public static let serviceConflict = Code(name: "service conflict")
+        /// A table of the node is full.
+        public static let limitReached = Code(name: "limit reached")
         /// A publication or subscription handle is not of this node.
         public static let unknownHandle = Code(name: "unknown handle")
         /// The node was closed.

@@ -154,7 +154,7 @@ import Testing
         network.injectService(header: frame.encoded, payload: [], to: "server")
         _ = try server.poll(timeout: .zero)
         #expect(server.serviceStatistics.serving == 1)
-        network.now.monotonicNanoseconds += ServiceServer.silenceNanoseconds
+        network.now.monotonicNanoseconds += 10_000_000_000
         _ = try server.poll(timeout: .zero)
         #expect(wasCancelled)
         #expect(server.serviceStatistics.serving == 0)
@@ -174,7 +174,10 @@ import Testing
                  "services": [{"name": "test.Echo", "methods": [{"name": "Say", "server_streaming": false}]}]}
                 """
             try json.write(toFile: bench.directory.announcementPath("dead"), atomically: false, encoding: .utf8)
-            let client = try bench.node("client")
+            var configuration = BusConfiguration(directory: bench.directory)
+            configuration.heartbeat.intervalMilliseconds = 50
+            configuration.heartbeat.localSilenceMilliseconds = 300
+            let client = try BusNode(name: "client", configuration: configuration)
             var status: CallStatus?
             _ = try client.call("test.Echo", "Say", [], options: CallOptions(timeout: .seconds(50))) {
                 if case .end(let end) = $0 { status = end }

@@ -14,6 +14,9 @@ public struct Payload: @unchecked Sendable {
         count = buffer.bytes.count
     }
 
+    /// A payload of no bytes, shared.
+    static let none = Payload(received: .empty())
+
     /// A payload holding a copy of `bytes`.
     public init(copying bytes: UnsafeRawBufferPointer) {
         self.init(received: .copy(of: bytes))

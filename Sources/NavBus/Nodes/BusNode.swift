@@ -17,6 +17,7 @@ public final class BusNode: Bus {
     private var subscriber: SubscriberSide?
     private var services: ServiceTransport?
     private var lastUpkeep: Int64 = 0
+    private var signals = Signals()
 
     /// How long a node with queued messages may go without looking at its sockets, in nanoseconds.
     private static let upkeepInterval: Int64 = 1_000_000
@@ -40,7 +41,7 @@ public final class BusNode: Bus {
         self.bootID = bootID
         do throws(BusError) {
             waker = try Waker()
-            (publisher, subscriber, services) = try Self.openSockets(name, bootID, waker, configuration)
+            (publisher, subscriber, services) = try Self.openSockets(name, bootID, configuration)
             try announce()
         } catch {
             // The sockets go before the name: their end removes the socket file of whoever holds the name.
@@ -53,19 +54,18 @@ public final class BusNode: Bus {
     deinit { close() }
 
     private static func openSockets(
-        _ name: String, _ bootID: UInt64, _ waker: Waker, _ configuration: BusConfiguration
+        _ name: String, _ bootID: UInt64, _ configuration: BusConfiguration
     ) throws(BusError) -> (PublisherSide, SubscriberSide, ServiceTransport) {
+        let endpoint = "ipc://" + configuration.directory.publisherPath(name)
+        let (context, publisher, subscriber): (ZeroMQContext, PublisherSide, SubscriberSide)
         do throws(ZeroMQError) {
-            let context = try ZeroMQContext()
-            let endpoint = "ipc://" + configuration.directory.publisherPath(name)
-            return (
-                try PublisherSide(in: context, endpoint: endpoint, bootID: bootID, configuration),
-                try SubscriberSide(in: context, bootID: bootID, configuration),
-                ServiceTransport(in: context, name, bootID: bootID, waker, configuration)
-            )
+            context = try ZeroMQContext()
+            publisher = try PublisherSide(in: context, endpoint: endpoint, bootID: bootID, configuration)
+            subscriber = try SubscriberSide(in: context, bootID: bootID, configuration)
         } catch {
             throw error.asBusError
         }
+        return (publisher, subscriber, try ServiceTransport(in: context, name, bootID: bootID, configuration))
     }
 
     /// What the node has seen since it started; empty once closed.
@@ -152,36 +152,20 @@ public final class BusNode: Bus {
         var now = Clocks.monotonic()
         if subscriber.inbox.queued > 0 {
             if now - lastUpkeep > Self.upkeepInterval {
-                _ = try services.run(now)
-                if isClosed { throw .closed(name) }
-                try subscriber.receive()
-                try keepUp(publisher, subscriber, now, registryIsSignalled: false)
+                signals = Signals()
+                _ = try turn(publisher, subscriber, services, now)
             }
             return subscriber.next()
         }
         let deadline = timeout.map { now + $0.boundedNanoseconds } ?? .max
-        var registryIsSignalled = false
         while true {
-            let isBusy = try services.run(now)
-            if isClosed { throw .closed(name) }
-            try subscriber.receive()
-            if let delivery = subscriber.next() {
-                if now - lastUpkeep > Self.upkeepInterval {
-                    try keepUp(publisher, subscriber, now, registryIsSignalled: registryIsSignalled)
-                }
-                return delivery
-            }
-            try keepUp(publisher, subscriber, now, registryIsSignalled: registryIsSignalled)
+            let isBusy = try turn(publisher, subscriber, services, now)
+            if let delivery = subscriber.next() { return delivery }
             let until = isBusy ? now : min(deadline, subscriber.nextScan, services.nextTick)
-            switch wait(publisher, subscriber, services, until: until, now) {
-            case .woken: return nil
-            case .ready(let registry): registryIsSignalled = registry
-            }
+            if wait(publisher, subscriber, services, until: until, now) { return nil }
             now = Clocks.monotonic()
             if now >= deadline {
-                _ = try services.run(now)
-                if isClosed { throw .closed(name) }
-                try subscriber.receive()
+                _ = try turn(publisher, subscriber, services, now)
                 return subscriber.next()
             }
         }
@@ -190,40 +174,63 @@ public final class BusNode: Bus {
     /// A handle for other threads to end a wait with.
     public func makeWaker() -> Waker { waker }
 
-    /// Serves new subscribers and follows the registry.
-    private func keepUp(
-        _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ now: Int64, registryIsSignalled: Bool
-    ) throws(BusError) {
-        lastUpkeep = now
-        try publisher.service(now)
-        try subscriber.followRegistry(now, isSignalled: registryIsSignalled)
+    /// What may have something to do: all of it at first, then what a wait reported and nobody has looked at yet.
+    private struct Signals {
+        var services = true
+        var subscriber = true
+        var publisher = true
+        var registry = false
     }
 
-    private enum Wakeup {
-        case woken
-        case ready(registry: Bool)
+    /// Looks at what is signalled, runs handlers and timers, follows the registry.
+    ///
+    /// - Returns: true when more may be waiting although no descriptor says so.
+    private func turn(
+        _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
+    ) throws(BusError) -> Bool {
+        let isSignalled = signals.services
+        signals.services = false
+        let isBusy = try services.run(now, isSignalled: isSignalled)
+        if isClosed { throw .closed(name) }
+        if signals.subscriber || subscriber.isDirty { signals.subscriber = try !subscriber.receive() }
+        lastUpkeep = now
+        if signals.publisher || publisher.isDirty {
+            signals.publisher = false
+            try publisher.service(now)
+        }
+        try subscriber.followRegistry(now, isSignalled: signals.registry)
+        signals.registry = false
+        return isBusy || signals.subscriber
     }
 
     /// Sleeps until a socket, the registry or the waker has something, a signal comes, or `until`.
     ///
     /// The sockets' descriptors are edge-triggered: each socket was found empty just before, which arms them.
+    ///
+    /// - Returns: true when the waker or a signal ended it.
     private func wait(
         _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, until: Int64,
         _ now: Int64
-    ) -> Wakeup {
+    ) -> Bool {
         // Rounded up: a wait that ends early would spin through the rest of its last millisecond.
         let milliseconds = Int32(clamping: (max(0, min(until - now, .max - 999_999)) + 999_999) / 1_000_000)
-        let readable = Int16(POLLIN)
-        // poll passes over negative descriptors.
-        var descriptors = [
-            waker.fileDescriptor, subscriber.registryFileDescriptor ?? -1, subscriber.fileDescriptor,
-            publisher.fileDescriptor,
-        ]
-        services.appendFileDescriptors(to: &descriptors)
-        var entries = descriptors.map { pollfd(fd: $0, events: readable, revents: 0) }
-        if Glibc.poll(&entries, nfds_t(entries.count), milliseconds) < 0 { return .woken }
-        if entries[0].revents != 0, waker.reset() { return .woken }
-        return .ready(registry: entries[1].revents != 0)
+        return withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 5) { entries in
+            func watch(_ index: Int, _ descriptor: Int32) {
+                entries.initializeElement(at: index, to: pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
+            }
+            watch(0, waker.fileDescriptor)
+            watch(1, services.fileDescriptor)
+            watch(2, subscriber.fileDescriptor)
+            watch(3, publisher.fileDescriptor)
+            // poll passes over negative descriptors.
+            watch(4, subscriber.registryFileDescriptor ?? -1)
+            if Glibc.poll(entries.baseAddress, 5, milliseconds) < 0 { return true }
+            if entries[1].revents != 0 { signals.services = true }
+            if entries[2].revents != 0 { signals.subscriber = true }
+            if entries[3].revents != 0 { signals.publisher = true }
+            if entries[4].revents != 0 { signals.registry = true }
+            return entries[0].revents != 0 && waker.reset()
+        }
     }
 
     private var isClosed: Bool { publisher == nil }
@@ -255,8 +262,7 @@ public final class BusNode: Bus {
         let now = Clocks.monotonic()
         services.lookAround(now)
         return try services.client.call(
-            service, method, request, options, maximumRequestSize: configuration.maximumMessageSize, now: now,
-            onEvent: onEvent)
+            service, method, request, options, now: now, onEvent: onEvent)
     }
 
     /// Gives a call up, see ``Bus/cancel(_:)``.
@@ -275,13 +281,15 @@ public final class BusNode: Bus {
     public func runServices(timeout: Duration) throws(BusError) {
         guard let publisher, let subscriber, let services else { throw .closed(name) }
         let now = Clocks.monotonic()
-        let isBusy = try services.run(now)
-        if isClosed { throw .closed(name) }
-        try subscriber.receive()
-        try keepUp(publisher, subscriber, now, registryIsSignalled: false)
+        let before = services.taken
+        let isBusy = try turn(publisher, subscriber, services, now)
+        // The caller may have got what it waits for.
+        if services.taken != before { return }
         let until = isBusy ? now : min(now + timeout.boundedNanoseconds, services.nextTick)
         _ = wait(publisher, subscriber, services, until: until, now)
-        _ = try services.run(Clocks.monotonic())
+        let isSignalled = signals.services
+        signals.services = false
+        _ = try services.run(Clocks.monotonic(), isSignalled: isSignalled)
     }
 
     /// Leaves the bus and frees the name; called again it does nothing.

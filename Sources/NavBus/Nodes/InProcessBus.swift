@@ -210,8 +210,7 @@ public final class InProcessBus: Bus {
         try checkOpen()
         if services.client.callCount == 0 { network.servicesChanged() }
         return try services.client.call(
-            service, method, request, options, maximumRequestSize: 64 << 20, now: network.now.monotonicNanoseconds,
-            onEvent: onEvent)
+            service, method, request, options, now: network.now.monotonicNanoseconds, onEvent: onEvent)
     }
 
     /// Gives a call up, see ``Bus/cancel(_:)``.

@@ -6,6 +6,8 @@ final class PublisherSide {
     private let socket: ZeroMQSocket
     private let scratch = MessageBuffer.empty()
     private var lastService: Int64 = 0
+    /// True after a send, which may have taken the descriptor's signal for a subscription that waits.
+    private(set) var isDirty = false
 
     /// Readable when a subscriber came or went, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
@@ -39,6 +41,7 @@ final class PublisherSide {
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError) {
         let header = try outbox.stamp(publication, payload, stampNanoseconds)
+        isDirty = true
         if let error = send(publication.index, header, payload) { throw error.asBusError }
         let now = Clocks.monotonic()
         if now - lastService > Self.serviceInterval { try service(now) }
@@ -49,6 +52,7 @@ final class PublisherSide {
     /// XPUB cannot address one subscriber, so all get the value again; they drop what they have seen by its sequence.
     func service(_ now: Int64 = Clocks.monotonic()) throws(BusError) {
         lastService = now
+        isDirty = false
         var wanted: [Int] = []
         do throws(ZeroMQError) {
             while try socket.receive(into: scratch.pointer) {
@@ -61,6 +65,7 @@ final class PublisherSide {
         }
         for index in wanted {
             guard let latched = outbox.latched(index) else { continue }
+            isDirty = true
             let error = latched.payload.withUnsafeBytes { send(index, latched.header, $0) }
             if let error { throw error.asBusError }
         }

@@ -21,6 +21,8 @@ final class SubscriberSide {
     private var lastCheck: Int64 = 0
     private let topicFrame = MessageBuffer.empty()
     private let headerFrame = MessageBuffer.empty()
+    /// True after work on the socket that may have taken its descriptor's signal.
+    private(set) var isDirty = false
 
     /// Readable when a message came, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
@@ -85,16 +87,20 @@ final class SubscriberSide {
     func next() -> Delivery? { inbox.next() }
 
     /// Takes what has arrived, a batch at most, into the queues.
+    ///
+    /// - Returns: false when more may be there.
     @inline(__always)
-    func receive() throws(BusError) {
+    func receive() throws(BusError) -> Bool {
+        isDirty = false
         do throws(ZeroMQError) {
             for _ in 0..<Self.batch {
-                guard try socket.receive(into: topicFrame.pointer) else { return }
+                guard try socket.receive(into: topicFrame.pointer) else { return true }
                 try receiveRest()
             }
         } catch {
             throw error.asBusError
         }
+        return false
     }
 
     /// Takes the frames after the topic's; the message counts as rejected unless it has exactly three.
@@ -129,6 +135,7 @@ final class SubscriberSide {
     ///
     /// While the domain's directory cannot be read, the connections stay as they are.
     private func scan(_ now: Int64) throws(BusError) {
+        isDirty = true
         nextScan = now + rescanNanoseconds
         let watcher = self.watcher ?? RegistryWatcher(directory)
         self.watcher = watcher

@@ -24,7 +24,7 @@ package struct ClientCallStateMachine {
     package static let backOffNanoseconds: Int64 = 50_000_000
 
     package let deadline: Int64
-    private let isStreaming: Bool
+    private var isStreaming: Bool
     private let isIdempotent: Bool
     private let waitsForReady: Bool
     private let window: UInt64
@@ -34,7 +34,7 @@ package struct ClientCallStateMachine {
 
     package init(_ options: CallOptions, isStreaming: Bool, now: Int64) {
         deadline = now &+ options.timeout.boundedNanoseconds
-        self.isStreaming = isStreaming
+        self.isStreaming = options.expectsStream ?? isStreaming
         isIdempotent = options.isIdempotent
         waitsForReady = options.waitForReady
         window = UInt64(options.window)
@@ -58,9 +58,10 @@ package struct ClientCallStateMachine {
         }
     }
 
-    /// A server is there; only a waiting call cares.
-    package mutating func serverFound(now: Int64) -> [Effect] {
+    /// A server is there; only a waiting call cares. `isStreaming` is what the server says of the method.
+    package mutating func serverFound(now: Int64, isStreaming: Bool? = nil) -> [Effect] {
         guard isWaiting, now < deadline else { return [] }
+        if let isStreaming { self.isStreaming = isStreaming }
         attempts += 1
         state = .inFlight(received: 0, granted: window, owed: 0)
         return [.sendRequest(timeoutNanoseconds: deadline - now, credit: Int(window))]
@@ -81,9 +82,10 @@ package struct ClientCallStateMachine {
     /// A response part; `sequence` counts from 0.
     package mutating func response(sequence: UInt64, size: Int, limit: Int) -> [Effect] {
         guard case .inFlight(let received, let granted, let owed) = state else { return [] }
-        guard sequence == received, isStreaming || received == 0 else {
+        guard sequence == received else {
             return [.sendCancel] + end(CallStatus(.internal, "the server's responses are out of order"))
         }
+        guard isStreaming || received == 0 else { return [.sendCancel] + end(Self.secondResponse) }
         guard size <= limit else {
             return [.sendCancel]
                 + end(
@@ -121,7 +123,8 @@ package struct ClientCallStateMachine {
             }
             return end(status)
         }
-        guard sequence == received, size <= limit, isStreaming || received == 0 else {
+        guard isStreaming || received == 0 else { return end(Self.secondResponse) }
+        guard sequence == received, size <= limit else {
             let fits = size <= limit
             return end(
                 CallStatus(fits ? .internal : .resourceExhausted, "the last response is out of order or too large"))
@@ -157,6 +160,8 @@ package struct ClientCallStateMachine {
         default: return []
         }
     }
+
+    private static let secondResponse = CallStatus(.internal, "the server answered a unary call more than once")
 
     private mutating func end(_ status: CallStatus) -> [Effect] {
         state = .ended

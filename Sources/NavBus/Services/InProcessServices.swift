@@ -17,15 +17,16 @@ final class InProcessServices {
     private let find: (String) -> InProcessServices?
     private var pipe: Deque<Message> = []
 
-    private(set) lazy var client = ServiceClient { [unowned self] server, frame, payload in
-        guard let other = find(server.node), other.bootID == server.bootID else { return false }
+    private(set) lazy var client = ServiceClient(maximumMessageSize: 64 << 20) { [unowned self] peer, frame, payload in
+        guard let other = find(peer.info.node), other.bootID == peer.info.bootID else { return .gone }
         return other.put(Message(isRequest: true, peer: name, header: frame.boundedEncoding, payload: [UInt8](payload)))
     }
 
     private(set) lazy var server = ServiceServer(
-        bootID: bootID, waker: waker, maximumResponseSize: 64 << 20
+        bootID: bootID, waker: waker, heartbeat: HeartbeatConfiguration(), maximumResponseSize: 64 << 20
     ) { [unowned self] client, frame, payload in
-        guard let other = find(String(decoding: client, as: UTF8.self)) else { return false }
+        let peer = client.withBytes { String(decoding: $0, as: UTF8.self) }
+        guard let other = find(peer) else { return .gone }
         return other.put(
             Message(isRequest: false, peer: name, header: frame.boundedEncoding, payload: [UInt8](payload)))
     }
@@ -40,18 +41,12 @@ final class InProcessServices {
         return services.isEmpty ? nil : ServerInfo(node: name, bootID: bootID, services: services)
     }
 
-    var statistics: ServiceStatistics {
-        var merged = server.statistics
-        (merged.callsMade, merged.retries) = (client.statistics.callsMade, client.statistics.retries)
-        merged.malformed += client.statistics.malformed
-        (merged.serving, merged.calling) = (server.callCount, client.callCount)
-        return merged
-    }
+    var statistics: ServiceStatistics { ServiceStatistics(client, server) }
 
-    private func put(_ message: Message) -> Bool {
-        guard pipe.count < Self.pipeDepth else { return false }
+    private func put(_ message: Message) -> Transmission {
+        guard pipe.count < Self.pipeDepth else { return .full }
         pipe.append(message)
-        return true
+        return .sent
     }
 
     /// Puts a message into the pipe as a foreign client could.
@@ -71,9 +66,9 @@ final class InProcessServices {
                 continue
             }
             if message.isRequest {
-                server.receive(frame, payload, from: Array(message.peer.utf8), now: now)
+                server.receive(frame, payload, from: ClientAddress(message.peer), now: now)
             } else {
-                client.receive(frame, payload, from: message.peer, now: now)
+                if let peer = client.peer(message.peer) { client.receive(frame, payload, from: peer, now: now) }
             }
         }
         client.advance(now)
@@ -82,7 +77,7 @@ final class InProcessServices {
     }
 
     func close() {
-        let servers = client.busyNodes
+        let servers = client.busyPeers.map(\.info.node)
         client.close()
         for node in servers {
             let goodbye = ServiceFrame(.goodbye).encoded

@@ -1,10 +1,10 @@
-internal import Synchronization
+internal import DequeModule
 
 /// One call that a handler answers, now or later; it belongs to the node's thread.
 ///
-/// A call that is answered by nobody ends at its deadline. For an answer from another thread take a
+/// A call that is answered by nobody ends at its deadline. For answers from another thread take a
 /// ``makeResponder()``.
-public final class ServerCall {
+public final class ServerCall: TimerEntry {
     /// The full name of the service.
     public let service: String
     /// The method's name.
@@ -19,91 +19,72 @@ public final class ServerCall {
     public let deadlineNanoseconds: Int64
     /// Called once when the call ends without the handler's doing: cancelled, past its deadline, or its client gone.
     public var onCancel: (() -> Void)?
-    /// Called when a stream that had no credit has some again.
+    /// Called when a stream that could not send can again: there is credit, and room on the way.
     public var onCredit: (() -> Void)?
 
-    let key: ServiceServer.Key
+    let id: UInt64
+    let serial: UInt64
+    let client: ServiceServer.Client
+    let provider: ServiceServer.Service
+    let maximumResponseSize: Int
+    var machine: ServerCallStateMachine
+    /// What other threads have answered and lacks credit.
+    var backlog: Deque<ResponderAnswer> = []
+    private(set) var channel: ResponderChannel?
+    var dueAt: Int64 = .max
+    var heapIndex = -1
     private weak var server: ServiceServer?
 
     init(
-        _ server: ServiceServer, _ key: ServiceServer.Key, _ frame: ServiceFrame, _ request: Payload, _ deadline: Int64
+        _ server: ServiceServer, _ serial: UInt64, _ client: ServiceServer.Client, _ provider: ServiceServer.Service,
+        _ machine: ServerCallStateMachine, _ frame: ServiceFrame, _ request: Payload
     ) {
-        self.server = server
-        self.key = key
-        self.request = request
-        service = frame.service
-        method = frame.method
-        metadata = frame.metadata
-        isIdempotent = frame.isIdempotent
-        deadlineNanoseconds = deadline
+        (self.server, self.serial, self.client, self.provider) = (server, serial, client, provider)
+        (self.machine, self.request, id) = (machine, request, frame.call)
+        (service, method, metadata, isIdempotent) = (frame.service, frame.method, frame.metadata, frame.isIdempotent)
+        maximumResponseSize = frame.maximumResponseSize == 0 ? .max : Int(clamping: frame.maximumResponseSize)
+        deadlineNanoseconds = machine.deadline
     }
 
     /// True once nobody waits for the answer any more.
-    public var isCancelled: Bool { server?.isOpen(key) != true }
+    public var isCancelled: Bool { server == nil || machine.hasEnded }
 
     /// How many messages of a stream may be sent now.
-    public var credit: Int { server?.credit(key) ?? 0 }
+    public var credit: Int { machine.hasEnded ? 0 : Int(machine.credit) }
 
     /// Sends one message of a stream.
     ///
-    /// - Returns: false when it was not sent: the call is over, is unary, or has no credit (wait for ``onCredit``).
+    /// - Returns: false when it was not sent: the call is over, is unary, or there is no credit or no room on the way
+    ///   (wait for ``onCredit``).
     @discardableResult
-    public func send(_ bytes: [UInt8]) -> Bool { server?.send(key, bytes) ?? false }
+    public func send(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { send($0) } }
+
+    /// Sends one message of a stream, see ``send(_:)-([UInt8])``.
+    @discardableResult
+    public func send(_ bytes: UnsafeRawBufferPointer) -> Bool { server?.send(self, bytes) ?? false }
 
     /// Answers a unary call, or ends a stream with one more message.
     ///
-    /// - Returns: false when the call was over already and the answer is dropped.
+    /// - Returns: false when the call was over already or the answer is over a limit, and so was not sent.
     @discardableResult
-    public func finish(_ bytes: [UInt8]) -> Bool { server?.finish(key, bytes) ?? false }
+    public func finish(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { finish($0) } }
+
+    /// Answers a unary call, or ends a stream with one more message, see ``finish(_:)-([UInt8])``.
+    @discardableResult
+    public func finish(_ bytes: UnsafeRawBufferPointer) -> Bool { server?.finish(self, bytes) ?? false }
 
     /// Ends the call without a message; a unary call must not end so with ``CallStatus/ok``.
     ///
     /// - Returns: false when the call was over already.
     @discardableResult
-    public func finish(_ status: CallStatus) -> Bool { server?.finish(key, status) ?? false }
+    public func finish(_ status: CallStatus) -> Bool { server?.finish(self, status) ?? false }
 
-    /// What another thread answers the call through.
-    public func makeResponder() -> CallResponder { CallResponder(key, server?.mailbox) }
-}
-
-/// Answers one call from any thread; the node sends the answer in its loop, which this wakes.
-public struct CallResponder: Sendable {
-    private let key: ServiceServer.Key
-    private let mailbox: ResponderMailbox?
-
-    init(_ key: ServiceServer.Key, _ mailbox: ResponderMailbox?) {
-        self.key = key
-        self.mailbox = mailbox
-    }
-
-    /// Answers a unary call, or ends a stream with one more message; dropped when the call is over.
-    public func finish(_ bytes: [UInt8]) { mailbox?.put(key, .response(bytes)) }
-
-    /// Ends the call without a message; dropped when the call is over.
-    public func finish(_ status: CallStatus) { mailbox?.put(key, .status(status)) }
-}
-
-/// Answers on their way from other threads to the node's.
-final class ResponderMailbox: Sendable {
-    enum Answer: Sendable {
-        case response([UInt8])
-        case status(CallStatus)
-    }
-
-    private let answers = Mutex<[(key: ServiceServer.Key, answer: Answer)]>([])
-    private let waker: Waker
-
-    init(_ waker: Waker) { self.waker = waker }
-
-    func put(_ key: ServiceServer.Key, _ answer: Answer) {
-        answers.withLock { $0.append((key, answer)) }
-        waker.wake()
-    }
-
-    func take() -> [(key: ServiceServer.Key, answer: Answer)] {
-        answers.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
-        }
+    /// What another thread answers the call through; every responder of a call is the same one.
+    public func makeResponder() -> CallResponder {
+        if let channel { return CallResponder(channel) }
+        let channel = ResponderChannel(serial, server?.mailbox, credit: credit)
+        self.channel = channel
+        if isCancelled { channel.callEnded() } else { server?.register(self) }
+        return CallResponder(channel)
     }
 }

@@ -3,56 +3,121 @@ package struct ServerInfo: Hashable {
     package var node: String
     package var bootID: UInt64
     package var services: [ServiceDescription]
+    /// True for a node on another host: nothing but its silence tells of its death.
+    package var isRemote = false
 }
 
 /// The calls of one node, without a transport: frames and the registry's view in, frames out through `transmit`.
 package final class ServiceClient {
-    /// How often a server with calls in flight is asked for a sign of life: 250 ms.
-    package static let heartbeatNanoseconds: Int64 = 250_000_000
-    /// How long it may owe the answer: one second.
-    package static let silenceNanoseconds: Int64 = 1_000_000_000
     /// The most calls that may be under way.
     package static let maximumCalls = 65_536
 
-    private struct Call {
+    /// One life of a server.
+    package final class Peer: TimerEntry {
+        package fileprivate(set) var info: ServerInfo
+        /// The transport's own.
+        var link: AnyObject?
+        fileprivate var callCount = 0
+        /// When the first ping went out that nothing has followed.
+        fileprivate var askedAt: Int64?
+        fileprivate var lastPing: UInt64 = 0
+        /// The last call that began before the last ping.
+        fileprivate var pingCovers: UInt64 = 0
+        var dueAt: Int64 = .max
+        var heapIndex = -1
+
+        fileprivate init(_ info: ServerInfo) { self.info = info }
+    }
+
+    private struct Route {
+        let peer: Peer
+        /// Each method, and whether it streams.
+        var methods: [String: Bool] = [:]
+    }
+
+    private final class Call: TimerEntry {
+        let id: UInt64
         var machine: ClientCallStateMachine
-        var server: ServerInfo?
+        var peer: Peer?
         let service: String
         let method: String
-        let request: [UInt8]
+        /// Kept while the request may have to be sent (again).
+        var request: [UInt8] = []
         let options: CallOptions
         let onEvent: (CallEvent) -> Void
+        var dueAt: Int64 = .max
+        var heapIndex = -1
+
+        init(
+            _ id: UInt64, _ machine: ClientCallStateMachine, _ service: String, _ method: String,
+            _ options: CallOptions, _ onEvent: @escaping (CallEvent) -> Void
+        ) {
+            (self.id, self.machine, self.service, self.method) = (id, machine, service, method)
+            (self.options, self.onEvent) = (options, onEvent)
+        }
+
+        /// The number on the wire: each attempt has its own, so that answers to an earlier one are not taken for it.
+        var wireID: UInt64 { id << 8 | UInt64(truncatingIfNeeded: machine.attempts) & 0xff }
     }
 
-    private struct Peer {
-        var calls: Set<UInt64> = []
-        var nextPing: Int64
-        /// When the first ping went out that nothing has followed.
-        var askedAt: Int64?
-    }
-
-    /// Sends to a node; false when it cannot.
-    private let transmit: (ServerInfo, ServiceFrame, UnsafeRawBufferPointer) -> Bool
+    private let transmit: (Peer, ServiceFrame, UnsafeRawBufferPointer) -> Transmission
+    private let heartbeat: HeartbeatConfiguration
+    private let maximumMessageSize: Int
     private var calls: [UInt64: Call] = [:]
+    private var callTimers = TimerHeap<Call>()
     private var peers: [String: Peer] = [:]
-    private var servers: [ServerInfo] = []
+    private var peerTimers = TimerHeap<Peer>()
+    private var routes: [String: Route] = [:]
     private var lastCall: UInt64 = 0
     package private(set) var statistics = ServiceStatistics()
-    /// When ``advance(_:)`` is needed at the latest, monotonic nanoseconds.
-    package private(set) var nextTick: Int64 = .max
 
-    package init(transmit: @escaping (ServerInfo, ServiceFrame, UnsafeRawBufferPointer) -> Bool) {
+    package init(
+        heartbeat: HeartbeatConfiguration = HeartbeatConfiguration(), maximumMessageSize: Int,
+        transmit: @escaping (Peer, ServiceFrame, UnsafeRawBufferPointer) -> Transmission
+    ) {
+        self.heartbeat = heartbeat
+        self.maximumMessageSize = maximumMessageSize
         self.transmit = transmit
     }
 
     package var callCount: Int { calls.count }
-    /// The nodes with calls in flight.
-    package var busyNodes: Set<String> { Set(peers.keys) }
+    /// The nodes with calls in flight, by name.
+    package var busyPeers: [Peer] { peers.values.filter { $0.callCount > 0 }.sorted { $0.info.node < $1.info.node } }
+    /// The server of a name, while the registry knows it.
+    package func peer(_ node: String) -> Peer? { peers[node] }
+    /// When ``advance(_:)`` is needed at the latest, monotonic nanoseconds.
+    package var nextTick: Int64 { min(callTimers.next, peerTimers.next) }
 
     package func call(
-        _ service: String, _ method: String, _ request: UnsafeRawBufferPointer, _ options: CallOptions,
-        maximumRequestSize: Int, now: Int64, onEvent: @escaping (CallEvent) -> Void
+        _ service: String, _ method: String, _ request: UnsafeRawBufferPointer, _ options: CallOptions, now: Int64,
+        onEvent: @escaping (CallEvent) -> Void
     ) throws(BusError) -> CallID {
+        try Self.check(service, method, options)
+        lastCall += 1
+        statistics.callsMade += 1
+        // Whether it streams is the server's to say; without its word the client takes what comes in order.
+        let machine = ClientCallStateMachine(options, isStreaming: true, now: now)
+        let call = Call(lastCall, machine, service, method, options, onEvent)
+        let id = CallID(rawValue: call.id)
+        if request.count > maximumMessageSize {
+            let reason = "a request of \(request.count) bytes is over the limit of \(maximumMessageSize)"
+            perform(call, call.machine.fail(CallStatus(.resourceExhausted, reason)), now)
+            return id
+        }
+        if calls.count >= Self.maximumCalls {
+            let reason = "this node has \(Self.maximumCalls) calls under way"
+            perform(call, call.machine.fail(CallStatus(.resourceExhausted, reason)), now)
+            return id
+        }
+        calls[call.id] = call
+        place(call, now, request)
+        // A request that is on its way and must not be sent again needs no copy.
+        if call.machine.isWaiting || options.isIdempotent && !call.machine.hasEnded { call.request = [UInt8](request) }
+        callTimers.set(call, call.machine.nextTick)
+        return id
+    }
+
+    private static func check(_ service: String, _ method: String, _ options: CallOptions) throws(BusError) {
         let metadataSize = options.metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.count + 16 }
         guard ServiceDescription.isName(service), ServiceDescription.isName(method),
             options.metadata.count <= MetadataEntry.maximumCount, metadataSize <= 60_000,
@@ -63,144 +128,210 @@ package final class ServiceClient {
                 "the call of '\(service.prefix(80))/\(method.prefix(80))' needs valid names, a window of 1 to "
                     + "\(CallOptions.maximumWindow), at most \(MetadataEntry.maximumCount) metadata entries and 60 kB")
         }
-        lastCall += 1
-        statistics.callsMade += 1
-        // Whether it streams is the server's to say; the client takes what comes in order, within its window.
-        var machine = ClientCallStateMachine(options, isStreaming: true, now: now)
-        var refusal: CallStatus?
-        if request.count > maximumRequestSize {
-            refusal = CallStatus(
-                .resourceExhausted, "a request of \(request.count) bytes is over the limit of \(maximumRequestSize)")
-        } else if calls.count >= Self.maximumCalls {
-            refusal = CallStatus(.resourceExhausted, "this node has \(Self.maximumCalls) calls under way")
-        }
-        let id = lastCall
-        if let refusal {
-            _ = machine.fail(refusal)
-            onEvent(.end(refusal))
-            return CallID(rawValue: id)
-        }
-        calls[id] = Call(
-            machine: machine, server: nil, service: service, method: method, request: [UInt8](request),
-            options: options, onEvent: onEvent)
-        nextTick = min(nextTick, machine.nextTick)
-        place(id, now)
-        return CallID(rawValue: id)
     }
 
-    package func cancel(_ id: CallID) { apply(id.rawValue, 0) { $0.cancel() } }
+    package func cancel(_ id: CallID) {
+        guard let call = calls[id.rawValue] else { return }
+        perform(call, call.machine.cancel(), 0)
+    }
 
-    package func grant(_ id: CallID, _ messages: Int) { apply(id.rawValue, 0) { $0.consumed(messages) } }
+    package func grant(_ id: CallID, _ messages: Int) {
+        guard let call = calls[id.rawValue] else { return }
+        perform(call, call.machine.consumed(messages), 0)
+    }
 
     /// Ends every call; the node leaves.
     package func close() {
         for id in calls.keys.sorted() { cancel(CallID(rawValue: id)) }
     }
 
+    // MARK: Servers
+
     /// What the registry says: calls to nodes that are gone end, waiting ones find their server.
-    package func serversChanged(_ servers: [ServerInfo], now: Int64) {
-        self.servers = servers.sorted { $0.node < $1.node }
-        for id in calls.keys.sorted() {
-            guard let call = calls[id] else { continue }
-            if let server = call.server,
-                !servers.contains(where: { $0.node == server.node && $0.bootID == server.bootID })
-            {
-                lose(id, "node '\(server.node)' died or left", now)
-            } else if call.machine.isWaiting {
-                place(id, now)
+    ///
+    /// - Returns: the lives that are over.
+    @discardableResult
+    package func serversChanged(_ servers: [ServerInfo], now: Int64) -> [Peer] {
+        var current: [String: Peer] = [:]
+        routes = [:]
+        for info in servers.sorted(by: { $0.node < $1.node }) {
+            var peer = peers[info.node]
+            if peer?.info.bootID != info.bootID { peer = nil }
+            let known = peer ?? Peer(info)
+            known.info = info
+            current[info.node] = known
+            for service in info.services where routes[service.name] == nil {
+                routes[service.name] = Self.route(to: known, service)
             }
+        }
+        let gone = peers.values.filter { current[$0.info.node] !== $0 }.sorted { $0.info.node < $1.info.node }
+        peers = current
+        for peer in gone { lose(peer, "node '\(peer.info.node)' died or left", now) }
+        if !calls.isEmpty {
+            for id in calls.keys.sorted() {
+                if let call = calls[id], call.machine.isWaiting { place(call, now) }
+            }
+        }
+        return gone
+    }
+
+    private static func route(to peer: Peer, _ service: ServiceDescription) -> Route {
+        var route = Route(peer: peer)
+        for method in service.methods { route.methods[method.name] = method.isServerStreaming }
+        return route
+    }
+
+    private func route(_ call: Call) -> Route? {
+        guard let node = call.options.node else { return routes[call.service] }
+        if let route = routes[call.service], route.peer.info.node == node { return route }
+        guard let peer = peers[node] else { return nil }
+        // A node that does not announce the service says so itself.
+        let service = peer.info.services.first { $0.name == call.service }
+        return service.map { Self.route(to: peer, $0) } ?? Route(peer: peer)
+    }
+
+    /// Sends a waiting call on its way when its server is there.
+    private func place(_ call: Call, _ now: Int64, _ request: UnsafeRawBufferPointer? = nil) {
+        guard call.machine.isWaiting, let route = route(call) else { return }
+        let isStreaming = route.methods[call.method]
+        if isStreaming == nil, !route.methods.isEmpty {
+            return perform(call, call.machine.fail(unknownMethod(call, route)), now)
+        }
+        if let expected = call.options.expectsStream, let isStreaming, expected != isStreaming {
+            return perform(call, call.machine.fail(.shapeMismatch(call.service, call.method, isStreaming)), now)
+        }
+        call.peer = route.peer
+        route.peer.callCount += 1
+        perform(call, call.machine.serverFound(now: now, isStreaming: isStreaming), now, request: request)
+    }
+
+    private func unknownMethod(_ call: Call, _ route: Route) -> CallStatus {
+        let hint = Nearest.hint(call.method, among: route.methods.keys.sorted())
+        return CallStatus(.unimplemented, "'\(call.service)' has no method '\(call.method)'\(hint)")
+    }
+
+    /// Ends or retries what a server was asked.
+    private func lose(_ peer: Peer, _ reason: String, _ now: Int64, upTo last: UInt64 = .max) {
+        if peer.callCount > 0 {
+            for call in calls.values.filter({ $0.peer === peer && $0.id <= last }).sorted(by: { $0.id < $1.id }) {
+                perform(call, call.machine.serverLost(now: now, CallStatus(.unavailable, reason)), now)
+            }
+        }
+        if peer.callCount == 0 { rest(peer) }
+    }
+
+    private func rest(_ peer: Peer) {
+        peer.askedAt = nil
+        peerTimers.remove(peer)
+    }
+
+    // MARK: Frames
+
+    /// A frame of a server; `payload` is read only for frames that carry one.
+    package func receive(_ frame: ServiceFrame, _ payload: Payload, from peer: Peer, now: Int64) {
+        peer.askedAt = nil
+        switch frame.kind {
+        case .response, .end: answer(frame, payload, peer, now)
+        case .pong: pong(frame, peer, now)
+        case .goodbye: lose(peer, "node '\(peer.info.node)' shut down", now)
+        case .request, .cancel, .credit, .ping: statistics.malformed += 1
         }
     }
 
-    /// A frame of `node`; `payload` is made only for frames that carry one.
-    package func receive(_ frame: ServiceFrame, _ payload: Payload, from node: String, now: Int64) {
-        peers[node]?.askedAt = nil
-        if frame.kind == .goodbye { return peerLost(node, "node '\(node)' shut down", now) }
-        guard let call = calls[frame.call], call.server?.node == node else { return }
-        let limit = call.options.maximumResponseSize
-        switch frame.kind {
-        case .response:
-            apply(frame.call, now, payload) {
-                $0.response(sequence: frame.sequence, size: payload.count, limit: limit)
-            }
-            if call.options.grantsAutomatically { apply(frame.call, now) { $0.consumed(1) } }
-        case .end:
-            let sequence = frame.hasResponse ? frame.sequence : nil
-            apply(frame.call, now, payload) {
-                $0.ended(frame.status, sequence: sequence, size: payload.count, limit: limit, now: now)
-            }
-        default: return
+    private func answer(_ frame: ServiceFrame, _ payload: Payload, _ peer: Peer, _ now: Int64) {
+        guard let call = calls[frame.call >> 8], call.peer === peer, call.wireID == frame.call else {
+            statistics.strayFrames += 1
+            return
         }
+        let limit = call.options.maximumResponseSize
+        if frame.kind == .response {
+            let effects = call.machine.response(sequence: frame.sequence, size: payload.count, limit: limit)
+            if effects.first != .deliver { statistics.violations += 1 }
+            perform(call, effects, now, payload)
+            if call.options.grantsAutomatically { perform(call, call.machine.consumed(1), now) }
+            return
+        }
+        let sequence = frame.hasResponse ? frame.sequence : nil
+        let effects = call.machine.ended(frame.status, sequence: sequence, size: payload.count, limit: limit, now: now)
+        let isBroken =
+            frame.code == 0 && effects.contains { if case .end(let end) = $0 { end.code != .ok } else { false } }
+        if isBroken { statistics.violations += 1 }
+        perform(call, effects, now, payload)
+    }
+
+    /// The server lives. When it knows of no call of this client, those that began before the question were lost with
+    /// their connection: their answers would have come before this one.
+    private func pong(_ frame: ServiceFrame, _ peer: Peer, _ now: Int64) {
+        guard frame.sequence == peer.lastPing, frame.credit == 1 else { return }
+        lose(peer, "the connection to node '\(peer.info.node)' was lost", now, upTo: peer.pingCovers)
     }
 
     package func rejected() { statistics.malformed += 1 }
 
-    /// Ends or retries what `node` was asked.
-    package func peerLost(_ node: String, _ reason: String, _ now: Int64) {
-        for id in (peers[node]?.calls ?? []).sorted() { lose(id, reason, now) }
-        peers[node] = nil
-    }
+    // MARK: Time
 
     /// Deadlines, back-off and heartbeats; call it after all that arrived was taken in.
     package func advance(_ now: Int64) {
-        guard now >= nextTick else { return }
-        for node in peers.keys.sorted() {
-            guard let peer = peers[node] else { continue }
-            if let askedAt = peer.askedAt, now - askedAt >= Self.silenceNanoseconds {
-                peerLost(node, "node '\(node)' has not answered for a second", now)
-            } else if now >= peer.nextPing, let id = peer.calls.first, let server = calls[id]?.server {
-                peers[node]?.nextPing = now + Self.heartbeatNanoseconds
-                peers[node]?.askedAt = peer.askedAt ?? now
-                _ = transmit(server, ServiceFrame(.ping), UnsafeRawBufferPointer(start: nil, count: 0))
+        while let peer = peerTimers.due(now) { check(peer, now) }
+        while let call = callTimers.due(now) {
+            let wasWaiting = call.machine.isWaiting
+            var effects = call.machine.tick(now: now)
+            if wasWaiting, case .end(var status)? = effects.last, status.code == .unavailable {
+                status.message += Nearest.hint(call.service, among: routes.keys.sorted())
+                effects = [.end(status)]
             }
+            perform(call, effects, now)
+            if call.machine.isWaiting { place(call, now) }
+            // A timer that did not move would be looked at for ever.
+            if call.heapIndex >= 0, call.dueAt <= now { callTimers.set(call, now + 1_000_000) }
         }
-        for id in calls.keys.sorted() {
-            apply(id, now) { $0.tick(now: now) }
-            if calls[id]?.machine.isWaiting == true { place(id, now) }
-        }
-        nextTick = min(
-            calls.values.reduce(.max) { min($0, $1.machine.nextTick) },
-            peers.values.reduce(.max) { earliest, peer in
-                min(earliest, peer.nextPing, peer.askedAt.map { $0 + Self.silenceNanoseconds } ?? .max)
-            })
     }
 
-    private func place(_ id: UInt64, _ now: Int64) {
-        guard let call = calls[id], call.machine.isWaiting else { return }
-        let found = servers.first { server in
-            call.options.node.map { $0 == server.node } ?? server.services.contains { $0.name == call.service }
+    private func check(_ peer: Peer, _ now: Int64) {
+        guard peer.callCount > 0 else { return rest(peer) }
+        let silence = heartbeat.silence(isRemote: peer.info.isRemote)
+        if let askedAt = peer.askedAt, now - askedAt >= silence {
+            statistics.serversSilent += 1
+            lose(peer, "node '\(peer.info.node)' has not answered for \(silence / 1_000_000) ms", now)
+            if peer.callCount > 0 { peerTimers.set(peer, now + heartbeat.interval) }
+            return
         }
-        guard let found else { return }
-        calls[id]?.server = found
-        apply(id, now) { $0.serverFound(now: now) }
+        peer.askedAt = peer.askedAt ?? now
+        peer.lastPing += 1
+        peer.pingCovers = lastCall
+        var ping = ServiceFrame(.ping)
+        ping.sequence = peer.lastPing
+        _ = transmit(peer, ping, UnsafeRawBufferPointer(start: nil, count: 0))
+        peerTimers.set(peer, now + heartbeat.interval)
     }
 
-    private func lose(_ id: UInt64, _ reason: String, _ now: Int64) {
-        apply(id, now) { $0.serverLost(now: now, CallStatus(.unavailable, reason)) }
-    }
+    // MARK: Effects
 
-    private func apply(
-        _ id: UInt64, _ now: Int64, _ payload: Payload? = nil,
-        _ event: (inout ClientCallStateMachine) -> [ClientCallStateMachine.Effect]
+    private func perform(
+        _ call: Call, _ effects: [ClientCallStateMachine.Effect], _ now: Int64, _ payload: Payload? = nil,
+        request: UnsafeRawBufferPointer? = nil
     ) {
-        guard var call = calls[id] else { return }
-        let effects = event(&call.machine)
-        let server = call.server
-        if !call.machine.isInFlight {
-            if let server { leave(server.node, id) }
-            call.server = nil
+        let peer = call.peer
+        if !call.machine.isInFlight, let peer {
+            peer.callCount -= 1
+            call.peer = nil
         }
-        calls[id] = call.machine.hasEnded ? nil : call
-        nextTick = min(nextTick, call.machine.nextTick)
+        if call.machine.hasEnded {
+            callTimers.remove(call)
+            calls[call.id] = nil
+        } else if call.heapIndex >= 0 {
+            callTimers.set(call, call.machine.nextTick)
+        }
         for effect in effects {
             switch effect {
-            case .sendRequest(let timeout, let credit): sendRequest(id, call, timeout, credit, now)
-            case .sendCancel: send(ServiceFrame(.cancel, call: id), to: server)
+            case .sendRequest(let timeout, let credit): sendRequest(call, timeout, credit, now, request)
+            case .sendCancel: send(ServiceFrame(.cancel, call: call.wireID), to: peer)
             case .sendCredit(let count):
-                var frame = ServiceFrame(.credit, call: id)
+                var frame = ServiceFrame(.credit, call: call.wireID)
                 frame.credit = UInt64(count)
-                if !send(frame, to: server) {
-                    apply(id, now) { $0.fail(CallStatus(.resourceExhausted, "the server does not read its socket")) }
+                if send(frame, to: peer) != .sent {
+                    let status = CallStatus(.resourceExhausted, "the server does not read its socket")
+                    perform(call, call.machine.fail(status), now)
                 }
             case .deliver: if let payload { call.onEvent(.response(payload)) }
             case .end(let status): call.onEvent(.end(status))
@@ -208,27 +339,41 @@ package final class ServiceClient {
         }
     }
 
-    private func sendRequest(_ id: UInt64, _ call: Call, _ timeout: Int64, _ credit: Int, _ now: Int64) {
-        guard let server = call.server else { return }
+    private func sendRequest(
+        _ call: Call, _ timeout: Int64, _ credit: Int, _ now: Int64, _ request: UnsafeRawBufferPointer?
+    ) {
+        guard let peer = call.peer else { return }
         if call.machine.attempts > 1 { statistics.retries += 1 }
-        var frame = ServiceFrame(.request, call: id)
+        var frame = ServiceFrame(.request, call: call.wireID)
         (frame.service, frame.method, frame.metadata) = (call.service, call.method, call.options.metadata)
         (frame.timeoutNanoseconds, frame.credit) = (UInt64(timeout), UInt64(credit))
-        (frame.isIdempotent, frame.serverBootID) = (call.options.isIdempotent, server.bootID)
-        if peers[server.node] == nil { peers[server.node] = Peer(nextPing: now + Self.heartbeatNanoseconds) }
-        peers[server.node]?.calls.insert(id)
-        nextTick = min(nextTick, peers[server.node]?.nextPing ?? .max)
-        let wasSent = call.request.withUnsafeBytes { transmit(server, frame, $0) }
-        if !wasSent { lose(id, "node '\(server.node)' does not take the request", now) }
+        (frame.isIdempotent, frame.serverBootID) = (call.options.isIdempotent, peer.info.bootID)
+        frame.isStreamExpected = call.options.expectsStream
+        frame.maximumResponseSize = UInt64(min(call.options.maximumResponseSize, maximumMessageSize))
+        if peer.heapIndex < 0 { peerTimers.set(peer, now + heartbeat.interval) }
+        let transmission =
+            request.map { transmit(peer, frame, $0) } ?? call.request.withUnsafeBytes { transmit(peer, frame, $0) }
+        if !call.options.isIdempotent { call.request = [] }
+        switch transmission {
+        case .sent: return
+        case .full:
+            let reason = "node '\(peer.info.node)' does not read its socket: too many requests wait there"
+            perform(call, call.machine.fail(CallStatus(.resourceExhausted, reason)), now)
+        case .gone:
+            let reason = "node '\(peer.info.node)' cannot be connected to"
+            perform(call, call.machine.serverLost(now: now, CallStatus(.unavailable, reason)), now)
+        }
     }
 
     @discardableResult
-    private func send(_ frame: ServiceFrame, to server: ServerInfo?) -> Bool {
-        server.map { transmit($0, frame, UnsafeRawBufferPointer(start: nil, count: 0)) } ?? false
+    private func send(_ frame: ServiceFrame, to peer: Peer?) -> Transmission {
+        peer.map { transmit($0, frame, UnsafeRawBufferPointer(start: nil, count: 0)) } ?? .gone
     }
+}
 
-    private func leave(_ node: String, _ id: UInt64) {
-        peers[node]?.calls.remove(id)
-        if peers[node]?.calls.isEmpty == true { peers[node] = nil }
+extension CallStatus {
+    static func shapeMismatch(_ service: String, _ method: String, _ isStreaming: Bool) -> CallStatus {
+        let kind = isStreaming ? "answers with a stream: call it as one" : "has one answer: call it as unary"
+        return CallStatus(.unimplemented, "'\(service)/\(method)' \(kind)")
     }
 }

@@ -79,6 +79,9 @@ public struct CallOptions: Sendable, Hashable {
     public var window = 64
     /// Grants the server a message for each one handled. False: the caller grants with ``Bus/grant(_:messages:)``.
     public var grantsAutomatically = true
+    /// What the caller takes the method for: true for a stream, false for one answer, nil when either will do. A method
+    /// of the other kind ends the call with ``StatusCode/unimplemented``.
+    public var expectsStream: Bool?
     /// The largest response accepted, in bytes; the call ends with ``StatusCode/resourceExhausted`` at a larger one.
     public var maximumResponseSize = 4 << 20
 
@@ -111,7 +114,19 @@ public struct ServiceStatistics: Sendable, Hashable {
     public var callsRefused: UInt64 = 0
     /// Frames dropped because they are malformed.
     public var malformed: UInt64 = 0
-    /// Clients whose calls were dropped because they fell silent or read nothing.
+    /// Connections to this node's services that failed their handshake: another protocol, or refused.
+    public var refusedConnections: UInt64 = 0
+    /// Frames of calls that are over or never were; a few are normal, as answers and cancellations cross.
+    public var strayFrames: UInt64 = 0
+    /// Calls ended because the server broke the protocol: out of order, without credit, too large, a second answer.
+    public var violations: UInt64 = 0
+    /// Servers given up because they were silent too long.
+    public var serversSilent: UInt64 = 0
+    /// Answers that waited because their client's queue was full.
+    public var answersDelayed: UInt64 = 0
+    /// Answers that were lost because their client was gone or read nothing for too long.
+    public var answersLost: UInt64 = 0
+    /// Clients whose calls were dropped because they were gone, silent, or read nothing.
     public var clientsLost: UInt64 = 0
     /// Calls being served now.
     public var serving = 0

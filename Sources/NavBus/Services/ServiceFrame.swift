@@ -24,6 +24,10 @@ package struct ServiceFrame: Sendable, Hashable {
     package var details: [UInt8] = []
     package var serverBootID: UInt64 = 0
     package var hasResponse = false
+    /// What the client takes the method for; nil when it does not care.
+    package var isStreamExpected: Bool?
+    /// The largest response the client accepts, in bytes; 0 when it does not say.
+    package var maximumResponseSize: UInt64 = 0
 
     package init(_ kind: Kind, call: UInt64 = 0) {
         self.kind = kind
@@ -38,39 +42,70 @@ package struct ServiceFrame: Sendable, Hashable {
         metadata = Array(status.trailers.prefix(MetadataEntry.maximumCount))
     }
 
+    /// False for kinds whose second frame means nothing.
+    var carriesPayload: Bool { kind == .request || kind == .response || hasResponse }
+
     package var status: CallStatus {
         CallStatus(StatusCode(rawValue: code), message, details: details, trailers: metadata)
     }
 
     /// The header in wire format; absent fields are zero or empty.
     package var encoded: [UInt8] {
-        var out: [UInt8] = []
-        out.reserveCapacity(64)
-        out.append(0x08)
-        out.append(kind.rawValue)
-        if call != 0 { Self.append(fixed: call, 2, to: &out) }
-        if sequence != 0 { Self.append(sequence, 3, to: &out) }
-        if !service.isEmpty { Self.append(service.utf8, 4, to: &out) }
-        if !method.isEmpty { Self.append(method.utf8, 5, to: &out) }
-        if timeoutNanoseconds != 0 { Self.append(timeoutNanoseconds, 6, to: &out) }
-        for entry in metadata {
-            var inner: [UInt8] = []
-            Self.append(entry.key.utf8, 1, to: &inner)
-            Self.append(entry.value, 2, to: &inner)
-            Self.append(inner, 7, to: &out)
+        let bound =
+            160 + service.utf8.count + method.utf8.count + message.utf8.count + details.count
+            + metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.count + 40 }
+        return [UInt8](unsafeUninitializedCapacity: bound) { buffer, count in
+            count = encode(into: UnsafeMutableRawBufferPointer(buffer)) ?? 0
         }
-        if isIdempotent { Self.append(1, 8, to: &out) }
-        if credit != 0 { Self.append(credit, 9, to: &out) }
-        if code != 0 { Self.append(UInt64(code), 10, to: &out) }
-        if !message.isEmpty { Self.append(message.utf8, 11, to: &out) }
-        if !details.isEmpty { Self.append(details, 12, to: &out) }
-        if serverBootID != 0 { Self.append(fixed: serverBootID, 13, to: &out) }
-        if hasResponse { Self.append(1, 14, to: &out) }
-        return out
+    }
+
+    /// Writes the header to the front of `buffer`.
+    ///
+    /// - Returns: its size, nil when it does not fit.
+    package func encode(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        var out = WireWriter(buffer)
+        out.varint(1, UInt64(kind.rawValue))
+        if call != 0 { out.fixed64(2, call) }
+        if sequence != 0 { out.varint(3, sequence) }
+        if !service.isEmpty { out.text(4, service) }
+        if !method.isEmpty { out.text(5, method) }
+        if timeoutNanoseconds != 0 { out.varint(6, timeoutNanoseconds) }
+        for entry in metadata {
+            let (key, value) = (entry.key.utf8.count, entry.value.count)
+            out.header(7, key + value + 2 + WireWriter.size(UInt64(key)) + WireWriter.size(UInt64(value)))
+            out.text(1, entry.key)
+            out.bytes(2, entry.value)
+        }
+        if isIdempotent { out.varint(8, 1) }
+        if credit != 0 { out.varint(9, credit) }
+        if code != 0 { out.varint(10, UInt64(code)) }
+        if !message.isEmpty { out.text(11, message) }
+        if !details.isEmpty { out.bytes(12, details) }
+        if serverBootID != 0 { out.fixed64(13, serverBootID) }
+        if hasResponse { out.varint(14, 1) }
+        if let isStreamExpected { out.varint(15, isStreamExpected ? 2 : 1) }
+        if maximumResponseSize != 0 { out.varint(16, maximumResponseSize) }
+        return out.overflowed ? nil : out.count
+    }
+
+    /// Writes the header without message, details and metadata when they are too much for a reader to accept.
+    func encode(boundedInto buffer: UnsafeMutableRawBufferPointer) -> Int {
+        if let count = encode(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Self.maximumEncodedSize))) {
+            return count
+        }
+        var small = self
+        (small.message, small.details, small.metadata) = ("status details over the limit were left out", [], [])
+        return small.encode(into: buffer) ?? 0
     }
 
     /// Reads a header; nil when it is not protobuf, over the limit, of an unknown kind, or holds invalid text.
     package init?(decoding bytes: UnsafeRawBufferPointer) {
+        var names = NameCache?.none
+        self.init(decoding: bytes, &names)
+    }
+
+    /// Reads a header, with names taken from a cache.
+    init?(decoding bytes: UnsafeRawBufferPointer, _ names: inout NameCache?) {
         guard bytes.count <= Self.maximumEncodedSize else { return nil }
         self.init(.ping)
         var reader = WireReader(bytes)
@@ -81,8 +116,8 @@ package struct ServiceFrame: Sendable, Hashable {
             case 0x08: kind = Kind(rawValue: UInt8(truncatingIfNeeded: min(reader.varint() ?? 0, 255)))
             case 0x11: call = reader.fixed64() ?? 0
             case 0x18: sequence = reader.varint() ?? 0
-            case 0x22: service = Self.text(reader.bytes()) ?? ""
-            case 0x2a: method = Self.text(reader.bytes()) ?? ""
+            case 0x22: service = Self.text(reader.bytes(), &names)
+            case 0x2a: method = Self.text(reader.bytes(), &names)
             case 0x30: timeoutNanoseconds = reader.varint() ?? 0
             case 0x3a:
                 guard metadata.count < MetadataEntry.maximumCount, let inner = reader.bytes(),
@@ -96,6 +131,8 @@ package struct ServiceFrame: Sendable, Hashable {
             case 0x62: details = reader.bytes().map { [UInt8]($0) } ?? []
             case 0x69: serverBootID = reader.fixed64() ?? 0
             case 0x70: hasResponse = reader.varint() ?? 0 != 0
+            case 0x78: isStreamExpected = Self.shape(reader.varint() ?? 0)
+            case 0x80: maximumResponseSize = reader.varint() ?? 0
             default: reader.skip(tag: tag)
             }
             if reader.failed { return nil }
@@ -119,43 +156,23 @@ package struct ServiceFrame: Sendable, Hashable {
         return entry
     }
 
+    private static func shape(_ value: UInt64) -> Bool? { value == 1 ? false : value == 2 ? true : nil }
+
+    private static func text(_ bytes: UnsafeRawBufferPointer?, _ names: inout NameCache?) -> String {
+        guard let bytes else { return "" }
+        return names?.text(bytes) ?? String(decoding: bytes, as: UTF8.self)
+    }
+
     private static func text(_ bytes: UnsafeRawBufferPointer?) -> String? {
         bytes.map { String(decoding: $0, as: UTF8.self) }
-    }
-
-    private static func append(varint value: UInt64, to out: inout [UInt8]) {
-        var value = value
-        while value >= 0x80 {
-            out.append(UInt8(truncatingIfNeeded: value) | 0x80)
-            value >>= 7
-        }
-        out.append(UInt8(truncatingIfNeeded: value))
-    }
-
-    private static func append(_ value: UInt64, _ field: UInt64, to out: inout [UInt8]) {
-        append(varint: field << 3, to: &out)
-        append(varint: value, to: &out)
-    }
-
-    private static func append(fixed value: UInt64, _ field: UInt64, to out: inout [UInt8]) {
-        append(varint: field << 3 | 1, to: &out)
-        withUnsafeBytes(of: value.littleEndian) { out.append(contentsOf: $0) }
-    }
-
-    private static func append(_ bytes: some Collection<UInt8>, _ field: UInt64, to out: inout [UInt8]) {
-        append(varint: field << 3 | 2, to: &out)
-        append(varint: UInt64(bytes.count), to: &out)
-        out.append(contentsOf: bytes)
     }
 }
 
 extension ServiceFrame {
     /// The header, without message, details and metadata when they are too much for a reader to accept.
     var boundedEncoding: [UInt8] {
-        let whole = encoded
-        guard whole.count > Self.maximumEncodedSize else { return whole }
-        var small = self
-        (small.message, small.details, small.metadata) = ("status details over the limit were left out", [], [])
-        return small.encoded
+        [UInt8](unsafeUninitializedCapacity: Self.maximumEncodedSize) { buffer, count in
+            count = encode(boundedInto: UnsafeMutableRawBufferPointer(buffer))
+        }
     }
 }

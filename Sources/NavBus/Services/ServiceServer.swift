@@ -1,230 +1,439 @@
+internal import DequeModule
+
 /// The services of one node, without a transport: frames of clients in, frames out through `transmit`.
 package final class ServiceServer {
-    /// A call: its client's address and the number that client gave it.
-    struct Key: Hashable, Sendable {
-        let client: [UInt8]
-        let call: UInt64
-    }
+    /// How deep handlers that wait for calls of their own may nest; a further request is refused.
+    package static let maximumNesting = 16
+    /// How many answers may wait for a client that reads slowly, and how many of their bytes: beyond the second, only
+    /// their statuses wait.
+    package static let maximumWaitingAnswers = 8192
+    package static let maximumWaitingBytes = 16 << 20
 
-    /// How long a client with calls may be silent (it asks for signs of life every 250 ms): three seconds.
-    package static let silenceNanoseconds: Int64 = 3_000_000_000
-
-    private struct Service {
+    final class Service {
         let description: ServiceDescription
         let handler: (ServerCall) -> Void
+        let methods: [String: Bool]
         var running = 0
+
+        init(_ description: ServiceDescription, _ handler: @escaping (ServerCall) -> Void) {
+            (self.description, self.handler) = (description, handler)
+            var methods: [String: Bool] = [:]
+            for method in description.methods { methods[method.name] = method.isServerStreaming }
+            self.methods = methods
+        }
     }
 
-    private struct Call {
-        var machine: ServerCallStateMachine
-        let context: ServerCall
-    }
-
-    private struct Client {
-        var calls: Set<UInt64> = []
+    final class Client: TimerEntry {
+        let address: ClientAddress
+        var calls: [UInt64: ServerCall] = [:]
         var heardAt: Int64
+        /// Answers that the transport did not take.
+        var waiting: Deque<(frame: ServiceFrame, payload: [UInt8])> = []
+        var waitingBytes = 0
+        /// True while a stream waits for room in the transport.
+        var isBlocked = false
+        var dueAt: Int64 = .max
+        var heapIndex = -1
+
+        init(_ address: ClientAddress, _ now: Int64) { (self.address, heardAt) = (address, now) }
     }
 
-    /// Sends to a client; false when it is gone or does not read.
-    private let transmit: ([UInt8], ServiceFrame, UnsafeRawBufferPointer) -> Bool
+    private let transmit: (ClientAddress, ServiceFrame, UnsafeRawBufferPointer) -> Transmission
     private let bootID: UInt64
     private let maximumResponseSize: Int
+    private let clientSilence: Int64
     private var services: [String: Service] = [:]
-    private var calls: [Key: Call] = [:]
-    private var clients: [[UInt8]: Client] = [:]
+    private var clients: [ClientAddress: Client] = [:]
+    private var lastClient: Client?
+    private var clientTimers = TimerHeap<Client>()
+    private var callTimers = TimerHeap<ServerCall>()
+    private var responders: [UInt64: ServerCall] = [:]
+    private var lastSerial: UInt64 = 0
+    private var nesting = 0
+    private var now: Int64 = 0
     let mailbox: ResponderMailbox
     package private(set) var statistics = ServiceStatistics()
-    /// When ``advance(_:)`` is needed at the latest, monotonic nanoseconds.
-    package private(set) var nextTick: Int64 = .max
+
+    /// Clients that are remembered although they have no call: as many as usually come back at once.
+    private static let maximumIdleClients = 64
+    /// How long a full transport is left alone: 2 ms.
+    private static let retryNanoseconds: Int64 = 2_000_000
 
     init(
-        bootID: UInt64, waker: Waker, maximumResponseSize: Int,
-        transmit: @escaping ([UInt8], ServiceFrame, UnsafeRawBufferPointer) -> Bool
+        bootID: UInt64, waker: Waker, heartbeat: HeartbeatConfiguration, maximumResponseSize: Int,
+        transmit: @escaping (ClientAddress, ServiceFrame, UnsafeRawBufferPointer) -> Transmission
     ) {
         self.bootID = bootID
         self.maximumResponseSize = maximumResponseSize
         self.transmit = transmit
+        clientSilence = heartbeat.clientSilence
         mailbox = ResponderMailbox(waker)
     }
 
     /// What is served, by name.
     package var descriptions: [ServiceDescription] { services.values.map(\.description).sorted { $0.name < $1.name } }
-
-    package var callCount: Int { calls.count }
+    package var callCount: Int { callTimers.count }
+    /// When ``advance(_:)`` is needed at the latest, monotonic nanoseconds.
+    package var nextTick: Int64 { min(callTimers.next, clientTimers.next) }
 
     func serve(_ description: ServiceDescription, _ handler: @escaping (ServerCall) -> Void) throws(BusError) {
         try description.check()
-        guard services[description.name] == nil, services.count < ServiceDescription.maximumServices else {
+        guard services[description.name] == nil else {
             throw BusError(
-                .topicConflict,
-                "this node already serves '\(description.name)', or \(ServiceDescription.maximumServices) services")
+                .serviceConflict, "this node already serves '\(description.name)': give each service one handler")
         }
-        services[description.name] = Service(description: description, handler: handler)
+        guard services.count < ServiceDescription.maximumServices else {
+            throw BusError(
+                .limitReached,
+                "'\(description.name)' would be one more than the \(ServiceDescription.maximumServices) services a "
+                    + "node may have: serve it from another node")
+        }
+        services[description.name] = Service(description, handler)
     }
 
     func withdraw(_ name: String) { services[name] = nil }
 
     // MARK: From clients
 
-    package func receive(_ frame: ServiceFrame, _ payload: Payload, from client: [UInt8], now: Int64) {
-        clients[client]?.heardAt = now
-        let key = Key(client: client, call: frame.call)
+    package func receive(_ frame: ServiceFrame, _ payload: Payload, from address: ClientAddress, now: Int64) {
+        self.now = now
+        let known = client(address)
+        known?.heardAt = now
         switch frame.kind {
-        case .request: request(frame, payload, key, now)
-        case .cancel: apply(key) { $0.cancelled() }
-        case .credit: apply(key) { $0.granted(frame.credit) }
-        case .ping: send(ServiceFrame(.pong), to: client)
-        case .goodbye: drop(client)
+        case .request: request(frame, payload, address, known)
+        case .cancel: callOf(frame, known).map { perform($0, $0.machine.cancelled()) }
+        case .credit:
+            guard let call = callOf(frame, known) else { return }
+            let effects = call.machine.granted(frame.credit)
+            flush(call)
+            perform(call, effects)
+        case .ping:
+            var pong = ServiceFrame(.pong)
+            (pong.sequence, pong.credit) = (frame.sequence, UInt64((known?.calls.count ?? 0)) + 1)
+            // With answers waiting the client must not take its calls for lost.
+            if let known { pong.credit += UInt64(known.waiting.count) }
+            _ = transmit(address, pong, UnsafeRawBufferPointer(start: nil, count: 0))
+        case .goodbye: if let known { drop(known, .none) }
         case .response, .end, .pong: statistics.malformed += 1
         }
     }
 
     package func rejected() { statistics.malformed += 1 }
 
-    private func request(_ frame: ServiceFrame, _ payload: Payload, _ key: Key, _ now: Int64) {
+    @inline(__always)
+    private func client(_ address: ClientAddress) -> Client? {
+        if let lastClient, lastClient.address == address { return lastClient }
+        let found = clients[address]
+        if found != nil { lastClient = found }
+        return found
+    }
+
+    private func callOf(_ frame: ServiceFrame, _ client: Client?) -> ServerCall? {
+        let call = client?.calls[frame.call]
+        if call == nil { statistics.strayFrames += 1 }
+        return call
+    }
+
+    private func request(_ frame: ServiceFrame, _ payload: Payload, _ address: ClientAddress, _ known: Client?) {
         // A number in use is a broken client; its first call goes on.
-        guard calls[key] == nil else { return rejected() }
-        guard frame.serverBootID == 0 || frame.serverBootID == bootID else {
-            return refuse(key, .unavailable, "the request was for an earlier life of this node")
+        guard known?.calls[frame.call] == nil else { return rejected() }
+        let service = services[frame.service]
+        if let refusal = refusal(frame, payload.count, service) {
+            statistics.callsRefused += 1
+            return send(ServiceFrame(end: frame.call, refusal), [], address, known)
         }
-        guard let service = services[frame.service] else {
-            return refuse(key, .unimplemented, "this node does not serve '\(frame.service.prefix(200))'")
+        guard let service else { return }
+        let client = known ?? welcome(address)
+        let machine = ServerCallStateMachine(
+            isStreaming: service.methods[frame.method] ?? false, timeoutNanoseconds: frame.timeoutNanoseconds,
+            credit: frame.credit, now: now)
+        lastSerial += 1
+        let call = ServerCall(self, lastSerial, client, service, machine, frame, payload)
+        client.calls[frame.call] = call
+        service.running += 1
+        statistics.callsServed += 1
+        callTimers.set(call, machine.deadline)
+        nesting += 1
+        service.handler(call)
+        nesting -= 1
+    }
+
+    private func refusal(_ frame: ServiceFrame, _ size: Int, _ service: Service?) -> CallStatus? {
+        guard frame.serverBootID == 0 || frame.serverBootID == bootID else {
+            return CallStatus(.unavailable, "the request was for an earlier life of this node")
+        }
+        guard let service else {
+            let hint = Nearest.hint(frame.service, among: services.keys.sorted())
+            return CallStatus(.unimplemented, "this node does not serve '\(frame.service.prefix(200))'\(hint)")
         }
         let description = service.description
-        guard let method = description.methods.first(where: { $0.name == frame.method }) else {
-            return refuse(key, .unimplemented, "'\(description.name)' has no method '\(frame.method.prefix(200))'")
+        guard let isStreaming = service.methods[frame.method] else {
+            let hint = Nearest.hint(frame.method, among: description.methods.map(\.name))
+            return CallStatus(
+                .unimplemented, "'\(description.name)' has no method '\(frame.method.prefix(200))'\(hint)")
         }
-        guard payload.count <= description.maximumRequestSize else {
-            return refuse(
-                key, .resourceExhausted,
-                "a request of \(payload.count) bytes is over the limit of \(description.maximumRequestSize)")
+        if let expected = frame.isStreamExpected, expected != isStreaming {
+            return .shapeMismatch(description.name, frame.method, isStreaming)
+        }
+        guard size <= description.maximumRequestSize else {
+            return CallStatus(
+                .resourceExhausted, "a request of \(size) bytes is over the limit of \(description.maximumRequestSize)")
         }
         guard service.running < description.maximumConcurrentCalls else {
-            return refuse(
-                key, .resourceExhausted, "'\(description.name)' has \(service.running) calls running, its limit")
+            return CallStatus(
+                .resourceExhausted, "'\(description.name)' has \(service.running) calls running, its limit")
         }
-        guard frame.timeoutNanoseconds > 0 else { return refuse(key, .invalidArgument, "a request needs a timeout") }
-        let machine = ServerCallStateMachine(
-            isStreaming: method.isServerStreaming, timeoutNanoseconds: frame.timeoutNanoseconds,
-            credit: frame.credit, now: now)
-        let context = ServerCall(self, key, frame, payload, machine.deadline)
-        calls[key] = Call(machine: machine, context: context)
-        clients[key.client, default: Client(heardAt: now)].calls.insert(key.call)
-        services[frame.service]?.running += 1
-        statistics.callsServed += 1
-        nextTick = min(nextTick, machine.deadline, now + Self.silenceNanoseconds)
-        service.handler(context)
+        guard nesting < Self.maximumNesting else {
+            return CallStatus(
+                .resourceExhausted, "the node's handlers wait for other calls, \(nesting) deep: answer later instead")
+        }
+        guard frame.timeoutNanoseconds > 0 else { return CallStatus(.invalidArgument, "a request needs a timeout") }
+        return nil
     }
 
-    private func refuse(_ key: Key, _ code: StatusCode, _ message: String) {
-        statistics.callsRefused += 1
-        send(ServiceFrame(end: key.call, CallStatus(code, message)), to: key.client)
+    // MARK: Clients
+
+    private func welcome(_ address: ClientAddress) -> Client {
+        let client = Client(address, now)
+        clients[address] = client
+        lastClient = client
+        clientTimers.set(client, now + clientSilence)
+        return client
     }
 
-    private func drop(_ client: [UInt8]) {
-        for call in (clients[client]?.calls ?? []).sorted() {
-            apply(Key(client: client, call: call)) { $0.cancelled() }
+    private func forget(_ client: Client) {
+        clientTimers.remove(client)
+        if clients[client.address] === client { clients[client.address] = nil }
+        if lastClient === client { lastClient = nil }
+    }
+
+    /// Ends a client's calls, telling it `status` if it may still hear.
+    private func drop(_ client: Client, _ status: CallStatus?) {
+        statistics.answersLost += UInt64(client.waiting.count)
+        client.waiting.removeAll()
+        for call in client.calls.values.sorted(by: { $0.id < $1.id }) {
+            if let status {
+                _ = transmit(
+                    client.address, ServiceFrame(end: call.id, status), UnsafeRawBufferPointer(start: nil, count: 0))
+            }
+            perform(call, call.machine.cancelled())
         }
-        clients[client] = nil
+        forget(client)
     }
 
     // MARK: From handlers
 
-    func isOpen(_ key: Key) -> Bool { calls[key] != nil }
-
-    func credit(_ key: Key) -> Int { calls[key].map { Int($0.machine.credit) } ?? 0 }
-
-    func send(_ key: Key, _ bytes: [UInt8]) -> Bool {
-        guard bytes.count <= maximumResponseSize else { return tooLarge(key, bytes.count) }
-        return apply(key, bytes) { $0.send() }
+    func send(_ call: ServerCall, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count <= limit(call) else { return tooLarge(call, bytes.count) }
+        let before = call.machine
+        guard case .sendResponse(let sequence)? = call.machine.send().first else { return false }
+        var frame = ServiceFrame(.response, call: call.id)
+        frame.sequence = sequence
+        switch call.client.waiting.isEmpty ? transmit(call.client.address, frame, bytes) : .full {
+        case .sent: return true
+        case .full:
+            // The handler goes on when there is room, as it does when there is credit.
+            call.machine = before
+            call.client.isBlocked = true
+            clientTimers.set(call.client, now + Self.retryNanoseconds)
+            return false
+        case .gone:
+            gone(call.client)
+            return false
+        }
     }
 
-    func finish(_ key: Key, _ bytes: [UInt8]) -> Bool {
-        guard bytes.count <= maximumResponseSize else { return tooLarge(key, bytes.count) }
-        return apply(key, bytes) { $0.finishWithResponse() }
+    func finish(_ call: ServerCall, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count <= limit(call) else { return tooLarge(call, bytes.count) }
+        return perform(call, call.machine.finishWithResponse(), bytes)
     }
 
-    func finish(_ key: Key, _ status: CallStatus) -> Bool { apply(key) { $0.finish(status) } }
+    @discardableResult
+    func finish(_ call: ServerCall, _ status: CallStatus) -> Bool { perform(call, call.machine.finish(status)) }
 
-    private func tooLarge(_ key: Key, _ count: Int) -> Bool {
-        let reason = "a response of \(count) bytes is over the server's limit of \(maximumResponseSize)"
-        return finish(key, CallStatus(.resourceExhausted, reason))
+    private func limit(_ call: ServerCall) -> Int { min(maximumResponseSize, call.maximumResponseSize) }
+
+    private func tooLarge(_ call: ServerCall, _ count: Int) -> Bool {
+        let reason = "a response of \(count) bytes is over the limit of \(limit(call))"
+        finish(call, CallStatus(.resourceExhausted, reason))
+        return false
+    }
+
+    func register(_ call: ServerCall) {
+        if !call.machine.hasEnded { responders[call.serial] = call }
     }
 
     // MARK: Time
 
     /// Deadlines, silent clients and answers of other threads; call it after all that arrived was taken in.
     package func advance(_ now: Int64) {
-        for (key, answer) in mailbox.take() {
-            switch answer {
-            case .response(let bytes): _ = finish(key, bytes)
-            case .status(let status): _ = finish(key, status)
-            }
+        self.now = now
+        for (serial, answer) in mailbox.take() {
+            guard let call = responders[serial] else { continue }
+            call.backlog.append(answer)
+            flush(call)
         }
-        guard now >= nextTick else { return }
-        for (client, state) in clients.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
-        where now - state.heardAt >= Self.silenceNanoseconds {
-            statistics.clientsLost += 1
-            drop(client)
+        while let call = callTimers.due(now) {
+            perform(call, call.machine.tick(now: now))
+            if call.heapIndex >= 0, call.dueAt <= now { callTimers.remove(call) }
         }
-        for (key, call) in calls where now >= call.machine.deadline { apply(key) { $0.tick(now: now) } }
-        nextTick = calls.values.reduce(.max) { min($0, $1.machine.deadline) }
-        for client in clients.values { nextTick = min(nextTick, client.heardAt + Self.silenceNanoseconds) }
+        while let client = clientTimers.due(now) { check(client) }
     }
 
-    /// Ends every call as unavailable and says goodbye; `others` are clients without calls that should know as well.
-    package func close(others: [[UInt8]] = []) {
-        let left = Set(clients.keys).union(others)
-        for key in calls.keys {
-            apply(key) { machine in
-                machine.finish(CallStatus(.unavailable, "the server shut down")) + [.notifyCancelled]
+    /// Sends what other threads have answered, as far as credit goes.
+    private func flush(_ call: ServerCall) {
+        while let answer = call.backlog.first, !call.machine.hasEnded {
+            switch answer {
+            case .message(let bytes):
+                guard call.machine.credit > 0, bytes.withUnsafeBytes({ send(call, $0) }) else {
+                    if !call.machine.isStreaming { finish(call, .sentStreamOnUnary) }
+                    return
+                }
+                call.backlog.removeFirst()
+                call.channel?.messageLeft(credit: Int(call.machine.credit))
+            case .response(let bytes):
+                call.backlog.removeFirst()
+                _ = bytes.withUnsafeBytes { finish(call, $0) }
+            case .status(let status):
+                call.backlog.removeFirst()
+                finish(call, status)
             }
         }
-        for client in left { send(ServiceFrame(.goodbye), to: client) }
-        (clients, services) = ([:], [:])
     }
+
+    private func check(_ client: Client) {
+        if !retry(client) { return clientTimers.set(client, now + Self.retryNanoseconds) }
+        if client.isBlocked {
+            client.isBlocked = false
+            for call in client.calls.values.sorted(by: { $0.id < $1.id }) where call.machine.credit > 0 {
+                flush(call)
+                call.onCredit?()
+            }
+            if client.isBlocked { return }
+        }
+        guard client.heapIndex >= 0 else { return }
+        guard now - client.heardAt >= clientSilence else {
+            return clientTimers.set(client, client.heardAt + clientSilence)
+        }
+        if client.calls.isEmpty { return forget(client) }
+        statistics.clientsLost += 1
+        drop(client, CallStatus(.unavailable, "the client was silent for \(clientSilence / 1_000_000) ms"))
+    }
+
+    /// Sends the answers that wait; false while some still do.
+    private func retry(_ client: Client) -> Bool {
+        while let (frame, payload) = client.waiting.first {
+            switch payload.withUnsafeBytes({ transmit(client.address, frame, $0) }) {
+            case .sent:
+                client.waiting.removeFirst()
+                client.waitingBytes -= payload.count
+            case .full:
+                guard now - client.heardAt >= clientSilence else { return false }
+                gone(client)
+                return true
+            case .gone:
+                gone(client)
+                return true
+            }
+        }
+        return true
+    }
+
+    private func gone(_ client: Client) {
+        guard clients[client.address] === client else { return }
+        statistics.clientsLost += 1
+        drop(client, nil)
+    }
+
+    /// Ends every call as unavailable and says goodbye.
+    package func close() {
+        let left = clients.values.sorted { $0.address < $1.address }
+        for client in left {
+            for call in client.calls.values.sorted(by: { $0.id < $1.id }) {
+                perform(
+                    call, call.machine.finish(CallStatus(.unavailable, "the server shut down")) + [.notifyCancelled])
+            }
+            send(ServiceFrame(.goodbye), [], client.address, client)
+            forget(client)
+        }
+        (clients, services, lastClient, responders) = ([:], [:], nil, [:])
+    }
+
+    // MARK: Effects
 
     @discardableResult
-    private func apply(
-        _ key: Key, _ bytes: [UInt8] = [],
-        _ event: (inout ServerCallStateMachine) -> [ServerCallStateMachine.Effect]
+    private func perform(
+        _ call: ServerCall, _ effects: [ServerCallStateMachine.Effect],
+        _ bytes: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) -> Bool {
-        guard var call = calls[key] else { return false }
-        let effects = event(&call.machine)
-        calls[key] = call.machine.hasEnded ? nil : call
-        if call.machine.hasEnded {
-            services[call.context.service]?.running -= 1
-            clients[key.client]?.calls.remove(key.call)
-            if clients[key.client]?.calls.isEmpty == true { clients[key.client] = nil }
-        }
-        var wasSent = true
+        if effects.isEmpty { return false }
+        if call.machine.hasEnded { retire(call) } else { call.channel?.creditChanged(Int(call.machine.credit)) }
         for effect in effects {
             switch effect {
-            case .sendResponse(let sequence):
-                var frame = ServiceFrame(.response, call: key.call)
-                frame.sequence = sequence
-                wasSent = send(frame, bytes, to: key.client)
+            case .sendResponse: break
             case .sendLastResponse(let sequence):
-                var frame = ServiceFrame(.end, call: key.call)
+                var frame = ServiceFrame(.end, call: call.id)
                 (frame.sequence, frame.hasResponse) = (sequence, true)
-                wasSent = send(frame, bytes, to: key.client)
-            case .sendEnd(let status): wasSent = send(ServiceFrame(end: key.call, status), to: key.client)
-            case .notifyCredit: call.context.onCredit?()
-            case .notifyCancelled: call.context.onCancel?()
+                deliver(frame, bytes, call.client)
+            case .sendEnd(let status):
+                deliver(ServiceFrame(end: call.id, status), bytes, call.client)
+            case .notifyCredit: call.onCredit?()
+            case .notifyCancelled: call.onCancel?()
             }
         }
-        if call.machine.hasEnded { (call.context.onCredit, call.context.onCancel) = (nil, nil) }
-        return wasSent && !effects.isEmpty
+        // Handlers often hold their call in these closures.
+        if call.machine.hasEnded { (call.onCredit, call.onCancel) = (nil, nil) }
+        return true
     }
 
-    /// Sends or, when the client is gone or does not read, ends its calls.
-    @discardableResult
-    private func send(_ frame: ServiceFrame, _ bytes: [UInt8] = [], to client: [UInt8]) -> Bool {
-        if bytes.withUnsafeBytes({ transmit(client, frame, $0) }) { return true }
-        if clients[client] != nil {
-            statistics.clientsLost += 1
-            drop(client)
+    private func retire(_ call: ServerCall) {
+        guard call.client.calls.removeValue(forKey: call.id) != nil else { return }
+        callTimers.remove(call)
+        call.provider.running -= 1
+        call.backlog.removeAll()
+        if let channel = call.channel {
+            responders[call.serial] = nil
+            channel.callEnded()
         }
-        return false
+        if call.client.calls.isEmpty, call.client.waiting.isEmpty, clients.count > Self.maximumIdleClients {
+            forget(call.client)
+        }
     }
+
+    private func send(_ frame: ServiceFrame, _ payload: [UInt8], _ address: ClientAddress, _ client: Client?) {
+        payload.withUnsafeBytes { bytes in
+            if let client { return deliver(frame, bytes, client) }
+            if transmit(address, frame, bytes) != .sent { statistics.answersLost += 1 }
+        }
+    }
+
+    /// Sends the last word of a call, or lets it wait for room.
+    private func deliver(_ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, _ client: Client) {
+        switch client.waiting.isEmpty ? transmit(client.address, frame, payload) : .full {
+        case .sent: return
+        case .gone:
+            statistics.answersLost += 1
+            gone(client)
+        case .full:
+            guard client.waiting.count < Self.maximumWaitingAnswers else {
+                statistics.answersLost += 1
+                return gone(client)
+            }
+            var (frame, bytes) = (frame, [UInt8](payload))
+            if client.waitingBytes + bytes.count > Self.maximumWaitingBytes {
+                let reason = "the client does not read: more than \(Self.maximumWaitingBytes) bytes wait for it"
+                (frame, bytes) = (ServiceFrame(end: frame.call, CallStatus(.resourceExhausted, reason)), [])
+                statistics.answersLost += 1
+            }
+            client.waiting.append((frame, bytes))
+            client.waitingBytes += bytes.count
+            statistics.answersDelayed += 1
+            if clients[client.address] == nil { clients[client.address] = client }
+            clientTimers.set(client, now + Self.retryNanoseconds)
+        }
+    }
+}
+
+extension CallStatus {
+    static let sentStreamOnUnary = CallStatus(.internal, "the handler streamed on a unary call")
 }

@@ -5,7 +5,7 @@ internal import Glibc
 package final class ZeroMQSocket {
     /// The socket patterns the bus uses.
     package enum Kind {
-        case subscriber, publisher, router, dealer
+        case subscriber, publisher, router, dealer, pair
 
         var rawValue: Int32 {
             switch self {
@@ -13,6 +13,7 @@ package final class ZeroMQSocket {
             case .publisher: ZMQ_XPUB
             case .router: ZMQ_ROUTER
             case .dealer: ZMQ_DEALER
+            case .pair: ZMQ_PAIR
             }
         }
     }
@@ -62,6 +63,11 @@ package final class ZeroMQSocket {
 
     package func disconnect(_ endpoint: String) throws(ZeroMQError) {
         guard zmq_disconnect(handle, endpoint) == 0 else { throw ZeroMQError("disconnect from \(endpoint)") }
+    }
+
+    /// Reports the socket's `events` (`ZMQ_EVENT_…`) to a pair socket that connects to the `inproc` endpoint.
+    package func monitor(_ endpoint: String, events: Int32) throws(ZeroMQError) {
+        guard zmq_socket_monitor(handle, endpoint, events) == 0 else { throw ZeroMQError("monitor \(endpoint)") }
     }
 
     /// The descriptor that becomes readable, edge-triggered, when the socket has something to do. Wait on it only

@@ -1,0 +1,47 @@
+/// The address a ROUTER gave a client, or that the client chose: 1 to 255 bytes.
+///
+/// What ZeroMQ gives is five bytes, which are held in place; longer ones than eight cost an array.
+package struct ClientAddress: Hashable, Sendable, Comparable {
+    private let packed: UInt64
+    private let count: UInt8
+    private let long: [UInt8]
+
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        count = UInt8(clamping: bytes.count)
+        guard bytes.count <= 8 else {
+            (packed, long) = (0, [UInt8](bytes))
+            return
+        }
+        var packed: UInt64 = 0
+        for (index, byte) in bytes.enumerated() { packed |= UInt64(byte) << UInt64(8 * index) }
+        (self.packed, long) = (packed, [])
+    }
+
+    package init(_ text: String) {
+        var text = text
+        self = text.withUTF8 { ClientAddress(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Calls `body` with the address's bytes.
+    @inline(__always)
+    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        if count > 8 { return long.withUnsafeBytes(body) }
+        return withUnsafeBytes(of: packed.littleEndian) { body(UnsafeRawBufferPointer(rebasing: $0[..<Int(count)])) }
+    }
+
+    package static func < (first: ClientAddress, second: ClientAddress) -> Bool {
+        (first.count, first.packed) == (second.count, second.packed)
+            ? first.long.lexicographicallyPrecedes(second.long)
+            : (first.count, first.packed) < (second.count, second.packed)
+    }
+}
+
+/// What became of a message that was to be sent.
+package enum Transmission: Sendable {
+    /// The transport has it.
+    case sent
+    /// The peer does not read: its queue is full.
+    case full
+    /// There is no such peer, or no more.
+    case gone
+}

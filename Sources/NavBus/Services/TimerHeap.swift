@@ -1,0 +1,80 @@
+/// What a ``TimerHeap`` holds; the heap alone writes both values.
+protocol TimerEntry: AnyObject {
+    /// When it is due, monotonic nanoseconds.
+    var dueAt: Int64 { get set }
+    /// Its place in the heap, -1 when it is in none.
+    var heapIndex: Int { get set }
+}
+
+/// The earliest of many timers: a binary heap whose entries know their place, so that a timer is moved and removed in
+/// logarithmic time and one that is over leaves nothing behind.
+struct TimerHeap<Entry: TimerEntry> {
+    private var entries: ContiguousArray<Entry> = []
+
+    var count: Int { entries.count }
+
+    /// When the earliest is due, `Int64.max` when there is none.
+    var next: Int64 { entries.isEmpty ? .max : entries[0].dueAt }
+
+    /// The earliest entry when it is due.
+    func due(_ now: Int64) -> Entry? { next <= now ? entries.first : nil }
+
+    /// Sets when an entry is due; `Int64.max` takes it out.
+    mutating func set(_ entry: Entry, _ dueAt: Int64) {
+        if dueAt == .max { return remove(entry) }
+        if entry.heapIndex < 0 {
+            entry.heapIndex = entries.count
+            entry.dueAt = dueAt
+            entries.append(entry)
+            return rise(entry.heapIndex)
+        }
+        let before = entry.dueAt
+        if before == dueAt { return }
+        entry.dueAt = dueAt
+        if dueAt < before { rise(entry.heapIndex) } else { sink(entry.heapIndex) }
+    }
+
+    /// Takes an entry out, if it is in.
+    mutating func remove(_ entry: Entry) {
+        let index = entry.heapIndex
+        guard index >= 0 else { return }
+        entry.heapIndex = -1
+        let last = entries.removeLast()
+        if index == entries.count { return }
+        entries[index] = last
+        last.heapIndex = index
+        rise(index)
+        sink(last.heapIndex)
+    }
+
+    mutating func removeAll() {
+        for entry in entries { entry.heapIndex = -1 }
+        entries = []
+    }
+
+    private mutating func rise(_ start: Int) {
+        var index = start
+        while index > 0, entries[index].dueAt < entries[(index - 1) / 2].dueAt {
+            exchange(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    private mutating func sink(_ start: Int) {
+        var index = start
+        while true {
+            var least = index
+            for child in 2 * index + 1...2 * index + 2
+            where child < entries.count && entries[child].dueAt < entries[least].dueAt { least = child }
+            if least == index { return }
+            exchange(index, least)
+            index = least
+        }
+    }
+
+    private mutating func exchange(_ first: Int, _ second: Int) {
+        entries.swapAt(first, second)
+        entries[first].heapIndex = first
+        entries[second].heapIndex = second
+    }
+}

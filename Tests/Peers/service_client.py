@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Calls the probe server's unary and streaming methods: service_client.py NODE [COUNT]. Needs pyzmq and protobuf."""
+import json
+import os
+import sys
+import tempfile
+
+import zmq
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+# navbus.v1.ServiceFrame, as the documentation of services tabulates it.
+REQUEST, RESPONSE, END, CANCEL, CREDIT = 1, 2, 3, 4, 5
+FIELDS = "kind:13 call_id:6 sequence:4 service:9 method:9 timeout_ns:4 metadata:12 idempotent:8 credit:4 code:13 " \
+    "message:9 details:12 server_boot_id:6 has_response:8 expects:13 maximum_response:4"
+file = descriptor_pb2.FileDescriptorProto(name="frame.proto", package="navbus.v1", syntax="proto2")
+frame_type = file.message_type.add(name="ServiceFrame")
+for number, field in enumerate(FIELDS.split(), 1):
+    name, kind = field.split(":")
+    frame_type.field.add(name=name, number=number, type=int(kind), label=3 if name == "metadata" else 1)
+pool = descriptor_pool.DescriptorPool()
+pool.AddSerializedFile(file.SerializeToString())
+Frame = message_factory.GetMessageClass(pool.FindMessageTypeByName("navbus.v1.ServiceFrame"))
+
+# The server, from its announcement in the file system.
+runtime = os.environ.get("XDG_RUNTIME_DIR")
+default = f"{runtime}/navbus" if runtime else f"{tempfile.gettempdir()}/navbus-{os.getuid()}"
+folder = os.path.join(os.environ.get("NAVBUS_DIR", default), os.environ.get("NAVBUS_DOMAIN", "0"), sys.argv[1])
+with open(folder + "/announcement.json") as announcement:
+    server = json.load(announcement)
+socket = zmq.Context.instance().socket(zmq.DEALER)
+socket.linger = 0
+socket.connect(server["endpoints"]["rpc"])
+last_call = 0
+
+
+def call(service, method, request, timeout_s=10, window=64):
+    """Yields the responses of one call; raises when it does not end well or in time."""
+    global last_call
+    last_call += 1
+    frame = Frame(kind=REQUEST, call_id=last_call, service=service, method=method, credit=window,
+                  timeout_ns=int(timeout_s * 1e9), server_boot_id=int(server["boot_id"], 16))
+    socket.send_multipart([frame.SerializeToString(), request])
+    while socket.poll(timeout_s * 1000):
+        header, payload = socket.recv_multipart()
+        frame = Frame.FromString(header)
+        if frame.call_id != last_call:
+            continue
+        if frame.kind == RESPONSE or frame.has_response:
+            yield payload
+        if frame.kind == END:
+            if frame.code:
+                raise RuntimeError(f"status {frame.code}: {frame.message}")
+            return
+        socket.send_multipart([Frame(kind=CREDIT, call_id=last_call, credit=1).SerializeToString(), b""])
+    raise TimeoutError(f"{method} was not answered in {timeout_s} s")
+
+
+print("Say", b"".join(call("test.Echo", "Say", b"navbus")).decode())
+count = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+numbers = [int.from_bytes(part, "little") for part in call("test.Echo", "Count", count.to_bytes(4, "little"))]
+print("Count", len(numbers), sum(numbers))
+try:
+    list(call("test.Echo", "Sya", b""))
+except RuntimeError as error:
+    print(error)
