@@ -14,11 +14,11 @@ public struct SchemaPool: Sendable {
     public static let maximumDepth = 100
 
     /// All message types, in the order of the files; map entries are among them.
-    public internal(set) var messages: [MessageSchema] = []
+    public internal(set) var messages: [MessageDeclaration] = []
     /// All enums, in the order of the files.
-    public internal(set) var enums: [EnumSchema] = []
+    public internal(set) var enums: [EnumDeclaration] = []
     /// All services, in the order of the files.
-    public internal(set) var services: [ServiceSchema] = []
+    public internal(set) var services: [ServiceDeclaration] = []
 
     var messageIndices: [String: Int] = [:]
     var enumIndices: [String: Int] = [:]
@@ -35,16 +35,16 @@ public struct SchemaPool: Sendable {
     }()
 
     /// The message type of that full name, without a leading dot.
-    public func message(named fullName: String) -> MessageSchema? { messageIndices[fullName].map { messages[$0] } }
+    public func message(named fullName: String) -> MessageDeclaration? { messageIndices[fullName].map { messages[$0] } }
 
     /// The enum of that full name.
-    public func enumeration(named fullName: String) -> EnumSchema? { enumIndices[fullName].map { enums[$0] } }
+    public func enumeration(named fullName: String) -> EnumDeclaration? { enumIndices[fullName].map { enums[$0] } }
 
     /// The service of that full name.
-    public func service(named fullName: String) -> ServiceSchema? { services.first { $0.fullName == fullName } }
+    public func service(named fullName: String) -> ServiceDeclaration? { services.first { $0.fullName == fullName } }
 
     /// How a field's type is written in a .proto file: `double`, `navbus.v1.Coordinate`, `map<string, int32>`.
-    public func typeName(of field: FieldSchema) -> String {
+    public func typeName(of field: FieldDeclaration) -> String {
         switch field.kind {
         case .message(let index):
             let inner = messages[index]
@@ -67,11 +67,11 @@ public struct SchemaError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 /// A message type read at run time.
-public struct MessageSchema: Sendable {
+public struct MessageDeclaration: Sendable {
     /// Full name, for example `navbus.v1.GnssFix`.
     public let fullName: String
     /// The fields by number.
-    public internal(set) var fields: [FieldSchema] = []
+    public internal(set) var fields: [FieldDeclaration] = []
     /// Names of the oneofs.
     public internal(set) var oneofs: [String] = []
     /// Whether it stands for one entry of a map.
@@ -86,10 +86,10 @@ public struct MessageSchema: Sendable {
     init(fullName: String) { self.fullName = fullName }
 
     /// The field of that name, as in the .proto file or in protobuf's JSON (`frame_id`, `frameId`).
-    public func field(named name: String) -> FieldSchema? { positions[name].map { fields[$0] } }
+    public func field(named name: String) -> FieldDeclaration? { positions[name].map { fields[$0] } }
 
     /// The field of that number.
-    public func field(numbered number: UInt32) -> FieldSchema? { position(of: number, after: -1).map { fields[$0] } }
+    public func field(numbered number: UInt32) -> FieldDeclaration? { position(of: number, after: -1).map { fields[$0] } }
 
     /// Where the field of a number stands; `last` is where the one before it on the wire stands.
     @inline(__always)
@@ -106,7 +106,7 @@ public struct MessageSchema: Sendable {
 }
 
 /// A field of a message type read at run time.
-public struct FieldSchema: Sendable {
+public struct FieldDeclaration: Sendable {
     /// How often a field may stand in a message.
     public enum Label: Sendable {
         case optional, required, repeated
@@ -159,7 +159,7 @@ public struct FieldSchema: Sendable {
 }
 
 /// An enum read at run time.
-public struct EnumSchema: Sendable {
+public struct EnumDeclaration: Sendable {
     /// Full name.
     public let fullName: String
     /// Names and numbers in the order of their declaration.
@@ -175,7 +175,7 @@ public struct EnumSchema: Sendable {
 }
 
 /// A service read at run time.
-public struct ServiceSchema: Sendable {
+public struct ServiceDeclaration: Sendable {
     /// One method.
     public struct Method: Sendable {
         /// Its name.

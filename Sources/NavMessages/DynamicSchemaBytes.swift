@@ -106,13 +106,13 @@ private struct DynamicReader {
         return parts.flatMap(\.bytes)
     }
 
-    private func unknown(_ name: String, in type: MessageSchema) -> String {
+    private func unknown(_ name: String, in type: MessageDeclaration) -> String {
         let names = type.fields.map(\.name)
         let known = names.isEmpty ? "no fields" : names.prefix(20).joined(separator: ", ")
         return "no field '\(name.prefix(80))' in \(type.fullName); it has \(known)\(names.count > 20 ? ", …" : "")"
     }
 
-    private mutating func field(_ field: FieldSchema, _ depth: Int) throws(JSONScanner.Problem) -> [UInt8] {
+    private mutating func field(_ field: FieldDeclaration, _ depth: Int) throws(JSONScanner.Problem) -> [UInt8] {
         if field.label == .repeated {
             if case .message(let index) = field.kind, pool.messages[index].isMapEntry {
                 return try map(field, pool.messages[index], depth)
@@ -125,7 +125,7 @@ private struct DynamicReader {
         return Self.tag(field.number, field.kind.shape ?? .bytes) + bytes
     }
 
-    private mutating func list(_ field: FieldSchema, _ depth: Int) throws(JSONScanner.Problem) -> [UInt8] {
+    private mutating func list(_ field: FieldDeclaration, _ depth: Int) throws(JSONScanner.Problem) -> [UInt8] {
         guard scanner.take("[") else { throw scanner.problem("expected a list in brackets") }
         let tag = Self.tag(field.number, field.kind.shape ?? .bytes)
         var out: [UInt8] = []
@@ -144,7 +144,7 @@ private struct DynamicReader {
     }
 
     private mutating func map(
-        _ field: FieldSchema, _ type: MessageSchema, _ depth: Int
+        _ field: FieldDeclaration, _ type: MessageDeclaration, _ depth: Int
     ) throws(JSONScanner.Problem) -> [UInt8] {
         guard let key = type.field(numbered: 1), let content = type.field(numbered: 2) else {
             throw scanner.problem("the map has no key or no value")
@@ -167,7 +167,7 @@ private struct DynamicReader {
         return out
     }
 
-    private func mapKey(_ kind: FieldSchema.Kind, _ text: String) throws(JSONScanner.Problem) -> [UInt8] {
+    private func mapKey(_ kind: FieldDeclaration.Kind, _ text: String) throws(JSONScanner.Problem) -> [UInt8] {
         switch kind {
         case .string: return try string(text)
         case .bool:
@@ -179,7 +179,7 @@ private struct DynamicReader {
 
     // MARK: Values
 
-    private mutating func value(_ kind: FieldSchema.Kind, _ depth: Int) throws(JSONScanner.Problem) -> [UInt8] {
+    private mutating func value(_ kind: FieldDeclaration.Kind, _ depth: Int) throws(JSONScanner.Problem) -> [UInt8] {
         switch kind {
         case .message(let index):
             let inner = try message(index, depth: depth + 1)
@@ -207,7 +207,7 @@ private struct DynamicReader {
         return Self.varint(UInt64(text.utf8.count)) + Array(text.utf8)
     }
 
-    private mutating func enumeration(_ type: EnumSchema) throws(JSONScanner.Problem) -> [UInt8] {
+    private mutating func enumeration(_ type: EnumDeclaration) throws(JSONScanner.Problem) -> [UInt8] {
         var number: Int32?
         if scanner.peek() == UInt8(ascii: "\"") {
             let name = try scanner.string()
@@ -224,7 +224,7 @@ private struct DynamicReader {
         return Self.varint(UInt64(bitPattern: Int64(number)))
     }
 
-    private mutating func floating(_ kind: FieldSchema.Kind) throws(JSONScanner.Problem) -> [UInt8] {
+    private mutating func floating(_ kind: FieldDeclaration.Kind) throws(JSONScanner.Problem) -> [UInt8] {
         let isText = scanner.peek() == UInt8(ascii: "\"")
         let text = isText ? try scanner.string() : try scanner.number()
         let special: [String: Double] = ["NaN": .nan, "Infinity": .infinity, "-Infinity": -.infinity]
@@ -242,7 +242,7 @@ private struct DynamicReader {
     }
 
     /// A whole number in digits, or as a float that is one (`1e3`).
-    private func integer(_ kind: FieldSchema.Kind, _ text: String) throws(JSONScanner.Problem) -> [UInt8] {
+    private func integer(_ kind: FieldDeclaration.Kind, _ text: String) throws(JSONScanner.Problem) -> [UInt8] {
         func parse<Number: FixedWidthInteger>(_ type: Number.Type) throws(JSONScanner.Problem) -> Number {
             if let value = Number(text) { return value }
             if let value = Double(text).flatMap({ Number(exactly: $0) }) { return value }

@@ -39,7 +39,7 @@ extension SchemaPool {
     }
 
     /// The names of an enum, the first two dozen.
-    private static func names(of type: EnumSchema) -> String {
+    private static func names(of type: EnumDeclaration) -> String {
         let names = type.values.prefix(24).map(\.name)
         return names.joined(separator: ", ") + (type.values.count > 24 ? ", …" : "")
     }

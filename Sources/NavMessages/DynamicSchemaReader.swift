@@ -112,7 +112,7 @@ private struct SchemaReader {
         try check(name: name)
         let fullName = prefix + name
         let index = pool.messages.count
-        var message = MessageSchema(fullName: fullName)
+        var message = MessageDeclaration(fullName: fullName)
         (message.oneofs, message.isMapEntry) = (oneofs, isMapEntry)
         fields.sort { $0.number < $1.number }
         for field in fields { try add(field, to: &message, index, file) }
@@ -145,19 +145,19 @@ private struct SchemaReader {
     }
 
     private mutating func add(
-        _ field: Field, to message: inout MessageSchema, _ index: Int, _ file: File
+        _ field: Field, to message: inout MessageDeclaration, _ index: Int, _ file: File
     ) throws(SchemaError) {
         try check(name: field.name)
         let place = "\(message.fullName).\(field.name)"
         guard (1...0x1fff_ffff).contains(field.number), message.fields.last.map({ $0.number < field.number }) ?? true
         else { throw SchemaError("\(place): the number \(field.number) is not a field's, or another field's") }
-        guard let label = [1: FieldSchema.Label.optional, 2: .required, 3: .repeated][field.label] else {
+        guard let label = [1: FieldDeclaration.Label.optional, 2: .required, 3: .repeated][field.label] else {
             throw SchemaError("\(place): \(field.label) is no label")
         }
         if let oneof = field.oneof, oneof >= UInt64(message.oneofs.count) {
             throw SchemaError("\(place): there is no oneof \(oneof)")
         }
-        let kind: FieldSchema.Kind
+        let kind: FieldDeclaration.Kind
         if let scalar = Self.scalars[field.type] {
             kind = scalar
         } else if [11, 14, 0].contains(field.type), !field.typeName.isEmpty {
@@ -172,7 +172,7 @@ private struct SchemaReader {
         _ = try declared(place)
         let position = message.fields.count
         message.fields.append(
-            FieldSchema(
+            FieldDeclaration(
                 name: field.name, jsonName: field.jsonName ?? field.name, number: UInt32(field.number), label: label,
                 defaultText: field.defaultText,
                 oneof: field.isProto3Optional ? nil : field.oneof.map { Int($0) },
@@ -187,7 +187,7 @@ private struct SchemaReader {
         if label == .optional, message.fields[position].hasPresence == false { message.implicit.append(position) }
     }
 
-    private static let scalars: [UInt64: FieldSchema.Kind] = [
+    private static let scalars: [UInt64: FieldDeclaration.Kind] = [
         1: .double, 2: .float, 3: .int64, 4: .uint64, 5: .int32, 6: .fixed64, 7: .fixed32, 8: .bool, 9: .string,
         10: .group, 12: .bytes, 13: .uint32, 15: .sfixed32, 16: .sfixed64, 17: .sint32, 18: .sint64,
     ]
@@ -205,7 +205,7 @@ private struct SchemaReader {
             }
         }
         try check(name: name)
-        var result = EnumSchema(fullName: prefix + name)
+        var result = EnumDeclaration(fullName: prefix + name)
         for value in values {
             try check(name: value.name)
             _ = try declared(value.name)
@@ -235,18 +235,18 @@ private struct SchemaReader {
         _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ prefix: String
     ) throws(SchemaError) {
         var name = ""
-        var methods: [ServiceSchema.Method] = []
+        var methods: [ServiceDeclaration.Method] = []
         try each(bytes, range, "a service") { reader, number, value throws(SchemaError) in
             if number == 1 { name = try reader.text(bytes, value) }
             if number == 2 { methods.append(try reader.method(bytes, value)) }
         }
         try check(name: name)
-        pool.services.append(ServiceSchema(fullName: try declared(prefix + name), methods: methods))
+        pool.services.append(ServiceDeclaration(fullName: try declared(prefix + name), methods: methods))
     }
 
     private mutating func method(
         _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
-    ) throws(SchemaError) -> ServiceSchema.Method {
+    ) throws(SchemaError) -> ServiceDeclaration.Method {
         var (name, input, output, client, server) = ("", "", "", false, false)
         try each(bytes, range, "a method") { reader, number, value throws(SchemaError) in
             switch number {
@@ -260,7 +260,7 @@ private struct SchemaReader {
         }
         try check(name: name)
         _ = try declared(name)
-        return ServiceSchema.Method(
+        return ServiceDeclaration.Method(
             name: name, request: try Self.absolute(input), response: try Self.absolute(output),
             isClientStreaming: client, isServerStreaming: server)
     }
@@ -271,7 +271,7 @@ private struct SchemaReader {
     mutating func link() throws(SchemaError) {
         for reference in references {
             let name = try Self.absolute(reference.name)
-            let kind: FieldSchema.Kind
+            let kind: FieldDeclaration.Kind
             if let index = pool.messageIndices[name] {
                 kind = .message(index)
             } else if let index = pool.enumIndices[name] {

@@ -111,7 +111,7 @@ private struct DynamicWriter {
     // MARK: Finding fields
 
     private mutating func collect(
-        _ type: MessageSchema, _ bytes: UnsafeRawBufferPointer, _ parts: [Range<Int>], _ base: Int
+        _ type: MessageDeclaration, _ bytes: UnsafeRawBufferPointer, _ parts: [Range<Int>], _ base: Int
     ) throws(MessageError) {
         var last = -1
         var isSorted = true
@@ -140,7 +140,7 @@ private struct DynamicWriter {
     }
 
     /// Of each oneof only the member that came last is there, with what came of it since another member.
-    private mutating func keepLastOfOneofs(_ type: MessageSchema, _ base: Int) {
+    private mutating func keepLastOfOneofs(_ type: MessageDeclaration, _ base: Int) {
         var winners: [Int: (field: Int, isClosed: Bool)] = [:]
         var kept: [Entry] = []
         for entry in entries[base...].reversed() {
@@ -156,7 +156,7 @@ private struct DynamicWriter {
         entries.replaceSubrange(base..., with: kept.reversed())
     }
 
-    private func checkRequired(_ type: MessageSchema, _ base: Int) throws(MessageError) {
+    private func checkRequired(_ type: MessageDeclaration, _ base: Int) throws(MessageError) {
         var next = base
         for position in type.required {
             while next < entries.count, entries[next].field < position { next += 1 }
@@ -169,7 +169,7 @@ private struct DynamicWriter {
     // MARK: Lists and maps
 
     private mutating func list(
-        _ field: FieldSchema, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
+        _ field: FieldDeclaration, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
     ) throws(MessageError) {
         if case .message(let index) = field.kind, pool.messages[index].isMapEntry {
             return try map(pool.messages[index], bytes, range)
@@ -202,7 +202,7 @@ private struct DynamicWriter {
 
     /// A map as an object: the last of equal keys counts, at the place of the first.
     private mutating func map(
-        _ type: MessageSchema, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
+        _ type: MessageDeclaration, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
     ) throws(MessageError) {
         guard let key = type.field(numbered: 1), let content = type.field(numbered: 2) else { throw malformed }
         var order: [[UInt8]: Int] = [:]
@@ -242,7 +242,7 @@ private struct DynamicWriter {
 
     /// A map's key, always a string in JSON, quoted and with its colon.
     private mutating func keyText(
-        _ field: FieldSchema, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>?
+        _ field: FieldDeclaration, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>?
     ) throws(MessageError) -> [UInt8] {
         let start = out.count
         if let range { try value(field, type, bytes, range) } else { zeroValue(field.kind) }
@@ -256,7 +256,7 @@ private struct DynamicWriter {
 
     /// One value, whose bytes are known to be of the field's shape.
     private mutating func value(
-        _ field: FieldSchema, _ owner: String, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
+        _ field: FieldDeclaration, _ owner: String, _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
     ) throws(MessageError) {
         var cursor = WireCursor(bytes, range)
         switch field.kind {
@@ -283,7 +283,7 @@ private struct DynamicWriter {
         self.number(field.kind, number)
     }
 
-    private mutating func number(_ kind: FieldSchema.Kind, _ bits: UInt64) {
+    private mutating func number(_ kind: FieldDeclaration.Kind, _ bits: UInt64) {
         let word = UInt32(truncatingIfNeeded: bits)
         switch kind {
         case .double: floating(Double(bitPattern: bits), "\(Double(bitPattern: bits))")
@@ -308,7 +308,7 @@ private struct DynamicWriter {
         append(value.isFinite ? text : value.isNaN ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"")
     }
 
-    private mutating func zeroValue(_ kind: FieldSchema.Kind) {
+    private mutating func zeroValue(_ kind: FieldDeclaration.Kind) {
         switch kind {
         case .string, .bytes: append("\"\"")
         case .message, .group: append("{}")
