@@ -76,7 +76,8 @@ struct Table {
         }
         let isNumeric = (0..<count).map { column in rows.contains { column < $0.count && $0[column].isNumber } }
         return rows.map { row in
-            row.enumerated().map { column, cell in
+            let row = row[...((row.lastIndex { !$0.text.isEmpty }) ?? 0)]
+            return row.enumerated().map { column, cell in
                 let gap = String(repeating: " ", count: widths[column] - cell.text.count)
                 let text = Console.styled(cell.text, cell.style)
                 if isNumeric[column] { return gap + text }

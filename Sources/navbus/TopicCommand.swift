@@ -39,7 +39,10 @@ struct TopicList: ParsableCommand {
             return
         }
         let snapshot = try ToolBus.registry()
-        let counts = subscribers ? try SubscriberSurvey.take(snapshot).counts : [:]
+        let survey = subscribers ? try SubscriberSurvey.take(snapshot) : SubscriberSurvey()
+        let counts = survey.counts
+        // Nodes that do not tell may subscribe as well.
+        let isComplete = survey.silent.isEmpty
         let filter = TopicFilter(include: topics.isEmpty ? ["*"] : topics)
         let rows = snapshot.topics.filter { filter.matches($0.topic.name) }.map {
             Row(
@@ -56,7 +59,7 @@ struct TopicList: ParsableCommand {
             var cells = [
                 Table.Cell(row.topic, .bold), Table.Cell(row.publisher), Table.Cell(row.type), Table.Cell(row.qos),
             ]
-            if let count = row.subscribers { cells.insert(.number("\(count)"), at: 2) }
+            if let count = row.subscribers { cells.insert(.number("\(count)\(isComplete ? "" : "+")"), at: 2) }
             table.row(cells)
         }
         table.show()

@@ -32,10 +32,18 @@ struct TopicTests {
             let route = try await box.succeed("navbus", ["topic", "echo", "/nav/route", "--count", "1"])
             #expect((try json(route.output) as? [String: Any])?["geometry"] != nil)
 
+            let last = try await box.succeed(
+                "navbus", ["topic", "echo", "/nav/progress", "--count", "1", "--field", "distance_remaining_m"])
+            #expect(Double(last.outputLines.first ?? "") != nil, "\(last.output)")
+            let info = try await box.succeed("navbus", ["topic", "info", "/nav/progress"])
+            for text in ["navigation-node", "each fix", "same", "double distance_remaining_m"] {
+                #expect(info.output.contains(text), "\(text) in \(info.output)")
+            }
+
             // Ten a second; the machine may be busy, so the middle of five counts and the bounds are wide.
             let hz = try await box.succeed("navbus", ["topic", "hz", "/gnss/fix", "--duration", "5.5"])
             let rates = hz.outputLines.compactMap { Double($0.split(separator: " ")[0]) }.sorted()
-            #expect(rates.count >= 3)
+            #expect(rates.count >= 3 && hz.output.contains(" 0 lost"))
             #expect((5...20).contains(rates[rates.count / 2]), "\(hz.output)")
 
             for program in [player, node] {
@@ -58,7 +66,9 @@ struct TopicTests {
                 ["match", "--tiles", tiles, drive, "--format", "geojson"],
                 Town.simulation(tiles: tiles, to: "d.mcap", ["--json"]),
                 ["replay", drive, "--tiles", tiles, "--out", "o.mcap", "--json"], ["bag", "info", drive, "--json"],
-                ["topic", "list", "--json"],
+                ["topic", "list", "--json"], ["topic", "info", "--json"], ["topic", "info", "/gnss/fix", "--json"],
+                ["topic", "info", "--type", "navbus.v1.Route", "--json"], ["service", "list", "--json"],
+                ["service", "info", "Node/GetInfo", "--json"], ["node", "list", "--json"],
             ]
             for call in calls {
                 let result = try await box.succeed("navbus", call)
