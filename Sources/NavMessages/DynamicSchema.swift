@@ -89,7 +89,9 @@ public struct MessageDeclaration: Sendable {
     public func field(named name: String) -> FieldDeclaration? { positions[name].map { fields[$0] } }
 
     /// The field of that number.
-    public func field(numbered number: UInt32) -> FieldDeclaration? { position(of: number, after: -1).map { fields[$0] } }
+    public func field(numbered number: UInt32) -> FieldDeclaration? {
+        position(of: number, after: -1).map { fields[$0] }
+    }
 
     /// Where the field of a number stands; `last` is where the one before it on the wire stands.
     @inline(__always)

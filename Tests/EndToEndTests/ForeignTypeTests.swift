@@ -57,7 +57,8 @@ struct ForeignTypeTests {
     @Test func ratesAndLossesAreCountedFromTheHeaders() async throws {
         try await withWeather(["--no-schema"]) { box, _ in
             let hz = try await box.succeed("navbus", ["topic", "hz", "/weather", "--count", "25", "--json"])
-            let last = try #require(try json(try #require(hz.outputLines.last)) as? [String: Any])
+            let line = try #require(hz.outputLines.last)
+            let last = try #require(try json(line) as? [String: Any])
             #expect(last["count"] as? Int == 25 && last["publisher"] as? String == "weather")
             // One number of ten is left out.
             #expect([2, 3].contains(last["lost"] as? Int), "\(last)")
