@@ -199,7 +199,7 @@ enum BusChecks {
             findings.append(
                 Finding(
                     "topic \(topic)", isKnown && near.isEmpty ? .ok : .warn,
-                    "\(nodes.joined(separator: ", ")) subscribe to it and nobody publishes it\(near)"))
+                    "wanted by \(nodes.joined(separator: ", ")), published by nobody\(near)"))
         }
         return findings
     }

@@ -113,8 +113,8 @@ struct Measurement {
     }
 
     let options: MeasureOptions
-    /// A publisher's line, without its name.
-    let line: (TopicMeter) -> String
+    /// A publisher's line in columns, without its name.
+    let columns: (TopicMeter) -> [String]
     /// A publisher's figures.
     let figures: (TopicMeter) -> [String: Double]
 
@@ -135,6 +135,7 @@ struct Measurement {
                 ($0.topic, names[$0.bootID] ?? "", $0.bootID) < ($1.topic, names[$1.bootID] ?? "", $1.bootID)
             }
             var lines: [String] = []
+            var table = Table()
             for source in sources {
                 guard let meter = meters[source] else { continue }
                 let name = names[source.bootID] ?? "a node that has gone"
@@ -143,11 +144,16 @@ struct Measurement {
                     lines.append(try document(source, name, meter, dropped))
                     continue
                 }
-                var text = line(meter)
-                if isPattern || options.topics.count > 1 || sources.count > 1 { text += "  \(source.topic) (\(name))" }
-                if dropped > 0 { text += Console.styled("  (\(dropped) of them dropped by this tool)", .yellow) }
-                lines.append(text)
+                var cells = columns(meter).map { Table.Cell($0) }
+                cells.append(
+                    Table.Cell("\(meter.count) messages, \(meter.lost) lost", meter.lost > 0 ? .yellow : nil))
+                if isPattern || options.topics.count > 1 || sources.count > 1 {
+                    cells.append(Table.Cell("\(source.topic) (\(name))", .bold))
+                }
+                if dropped > 0 { cells.append(Table.Cell("\(dropped) of them dropped by this tool", .yellow)) }
+                table.row(cells)
             }
+            lines += table.lines
             if options.json {
                 for line in lines { output.line(line) }
                 output.flush()
@@ -186,11 +192,6 @@ struct Measurement {
                 topic: source.topic, publisher: name, count: meter.count, lost: meter.lost, dropped_here: dropped,
                 figures: figures(meter).filter { $0.value.isFinite }))
     }
-
-    static func loss(_ meter: TopicMeter) -> String {
-        let text = "\(meter.count) messages, \(meter.lost) lost"
-        return meter.lost > 0 ? Console.styled(text, .yellow) : text
-    }
 }
 
 /// `navbus topic hz`.
@@ -204,10 +205,12 @@ struct TopicHz: ParsableCommand {
     func run() throws {
         try Measurement(options: options) { meter in
             let spread = meter.intervals
-            guard !spread.isEmpty else { return "- Hz  " + Measurement.loss(meter) }
-            return "\(Format.decimal(1 / spread.mean, 2)) Hz  interval min \(Format.seconds(spread.min)), "
-                + "max \(Format.seconds(spread.max)), std \(Format.seconds(spread.deviation))  "
-                + Measurement.loss(meter)
+            guard !spread.isEmpty else { return ["- Hz", ""] }
+            return [
+                "\(Format.decimal(1 / spread.mean, 2)) Hz",
+                "interval min \(Format.seconds(spread.min)), max \(Format.seconds(spread.max)), "
+                    + "std \(Format.seconds(spread.deviation))",
+            ]
         } figures: { meter in
             let spread = meter.intervals
             return [
@@ -229,8 +232,11 @@ struct TopicBandwidth: ParsableCommand {
         try Measurement(options: options) { meter in
             let sizes = meter.sizes
             let rate = meter.bytesPerSecond.map { Format.bytes($0) + "/s" } ?? "-"
-            return "\(rate)  size min \(Format.bytes(sizes.min)), mean \(Format.bytes(sizes.mean)), "
-                + "max \(Format.bytes(sizes.max))  " + Measurement.loss(meter)
+            return [
+                rate,
+                "size min \(Format.bytes(sizes.min)), mean \(Format.bytes(sizes.mean)), "
+                    + "max \(Format.bytes(sizes.max))",
+            ]
         } figures: { meter in
             let sizes = meter.sizes
             return [
@@ -255,17 +261,16 @@ struct TopicDelay: ParsableCommand {
     func run() throws {
         try Measurement(options: options) { meter in
             let delays = meter.delays
-            var text =
-                "p50 \(Format.seconds(delays.percentile(0.5)))  p90 \(Format.seconds(delays.percentile(0.9)))  "
-                + "p99 \(Format.seconds(delays.percentile(0.99)))  max \(Format.seconds(delays.max))  "
-                + Measurement.loss(meter)
-            if delays.min < 0 {
-                text += Console.styled(
-                    "  clocks disagree: \(Format.seconds(-delays.min)) from the future", .yellow)
-            } else if delays.min > Self.plausible {
-                text += Console.styled("  stamps of another time: a bag's, or simulated", .yellow)
+            var cells = [0.5, 0.9, 0.99].map { share in
+                "p\(Int(share * 100)) \(Format.seconds(delays.percentile(share)))"
             }
-            return text
+            cells.append("max \(Format.seconds(delays.max))")
+            if delays.min < 0 {
+                cells.append("clocks disagree: \(Format.seconds(-delays.min)) from the future")
+            } else if delays.min > Self.plausible {
+                cells.append("stamps of another time: a bag's, or simulated")
+            }
+            return cells
         } figures: { meter in
             let delays = meter.delays
             return [
