@@ -16,11 +16,10 @@ struct NavigationNodeTests {
         let quiet = NodeLog(node: "test", level: .critical)
         var configuration = Helsinki.configuration
         configuration.tiles = tiles.path
-        let node = try NavigationNode(
-            link: NodeLink(
-                try InProcessBus(name: "navigation-node", network: network),
-                remaps: ["/gnss/fix": "/front/fix", "/nav/progress": "/guide/progress"], log: quiet),
-            configuration: configuration, log: quiet)
+        let node = try NodeRunner<NavigationNode>(
+            try InProcessBus(name: "navigation-node", network: network),
+            remaps: ["/gnss/fix": "/front/fix", "/nav/progress": "/guide/progress"],
+            configuration: RunConfiguration(configuration), log: quiet)
         defer { node.finish() }
 
         let out = NodeLink(source, remaps: ["/gnss/fix": "/front/fix"], log: quiet)
@@ -43,16 +42,17 @@ struct NavigationNodeTests {
         try noise.publish([0xff, 0xff, 0xff], on: publication, stampNanoseconds: 0)
         try node.step(waiting: .zero)
         try listen()
-        let health = try #require(heard.last { $0.topic == "/health/navigation-node" })
-        let counters = try NodeHealth(decoding: health.payload.bytes).counters
-        #expect(counters.contains { $0.name == "fixes.unreadable" && $0.value == 1 })
+        let health = try NodeHealth(
+            decoding: try #require(heard.last { $0.topic == "/health/navigation-node" }).payload.bytes)
+        #expect(health.topics.first { $0.topic == "/front/fix" }?.rejectedCount == 1)
+        #expect(health.reasons.contains { $0.code == "messages_rejected" })
 
         for fix in drive {
             out.publish(fix, on: "/gnss/fix", stampNanoseconds: fix.stampNs ?? 0)
             try node.step(waiting: .zero)
             try listen()
             // A route is found on another thread: the drive goes on when it is there.
-            while node.isRouting {
+            while node.node.pendingCount > 0 {
                 try await Task.sleep(for: .milliseconds(10))
                 try node.step(waiting: .zero)
                 try listen()
@@ -78,19 +78,17 @@ struct NavigationNodeTests {
     }
 
     @Test func aNodeWithoutAMapSaysWhatToDo() throws {
-        let network = InProcessNetwork()
-        let quiet = NodeLog(node: "test", level: .critical)
-        let link = NodeLink(try InProcessBus(name: "node", network: network), log: quiet)
-        let error = #expect(throws: NodeError.self) {
-            try NavigationNode(link: link, configuration: NavigationConfiguration(), log: quiet)
+        func failure(_ configuration: NavigationConfiguration) -> NodeError? {
+            #expect(throws: NodeError.self) {
+                try NodeRunner<NavigationNode>(
+                    try InProcessBus(name: "node", network: InProcessNetwork()),
+                    configuration: RunConfiguration(configuration), log: NodeLog(node: "test", level: .critical))
+            }
         }
-        #expect(error?.code == .usage)
         var configuration = NavigationConfiguration()
+        #expect(failure(configuration)?.code == .usage)
         configuration.tiles = "/nowhere"
-        let missing = #expect(throws: NodeError.self) {
-            try NavigationNode(link: link, configuration: configuration, log: quiet)
-        }
-        #expect(missing?.code == .missing)
+        #expect(failure(configuration)?.code == .missing)
     }
 
     @Test func aTopicOutsideTheCatalogueCannotBeSubscribed() throws {

@@ -9,9 +9,7 @@ public final class NodeLink {
     /// The bus.
     public let bus: any Bus
     private let remaps: [String: String]
-    private var publications: [String: Publication] = [:]
-    private var limits: [SubscriptionID: Int] = [:]
-    private let started = MonotonicClock.now()
+    private var outlets: [String: Outlet] = [:]
 
     /// Topics that could not be published, with the reason, each told once.
     private var toldFailures: Set<String> = []
@@ -34,14 +32,18 @@ public final class NodeLink {
 
     /// Announces catalogue topics, so that subscribers find them before the first message.
     public func advertise(_ topics: [String]) throws(NodeError) {
-        for topic in topics { _ = try publication(topic) }
+        for topic in topics { _ = try outlet(topic) }
     }
 
     /// Publishes a message. What cannot be published is logged once per topic and never stops the node.
     public func publish(_ message: any Message, on topic: String, stampNanoseconds: Int64) {
         do {
-            let publication = try publication(topic)
-            try bus.publish(message.encoded(), on: publication, stampNanoseconds: stampNanoseconds)
+            let outlet = try outlet(topic)
+            let bytes = message.encoded()
+            try bus.publish(bytes, on: outlet.publication, stampNanoseconds: stampNanoseconds)
+            outlet.count += 1
+            outlet.bytes += UInt64(bytes.count)
+            outlet.lastAt = MachineTime.monotonic()
         } catch {
             if toldFailures.insert(topic).inserted { log.error("cannot publish \(topic): \(error)") }
         }
@@ -61,31 +63,15 @@ public final class NodeLink {
 
     /// How many subscribe to a topic of this node.
     public func subscriberCount(of topic: String) -> Int {
-        guard let publication = publications[topic] else { return 0 }
-        return (try? bus.subscriberCount(of: publication)) ?? 0
+        guard let outlet = outlets[topic] else { return 0 }
+        return (try? bus.subscriberCount(of: outlet.publication)) ?? 0
     }
 
-    /// Publishes the node's health.
-    ///
-    /// - Parameter reasons: why it is not well; empty when it is.
-    public func publishHealth(reasons: [HealthReason], counters: [Counter] = []) {
-        let now = simulatedTime ?? WallClock.now()
-        let statistics = bus.statistics
-        let health = NodeHealth(
-            stampNs: now, monotonicNs: MonotonicClock.now(), node: bus.name, state: reasons.isEmpty ? .ok : .degraded,
-            reasons: reasons,
-            topics: statistics.topics.map { topic in
-                let isPublisher = topic.published > 0
-                return TopicHealth(
-                    topic: topic.topic, isPublisher: isPublisher,
-                    messageCount: isPublisher ? topic.published : topic.received, lostCount: topic.lost,
-                    droppedCount: topic.dropped, rejectedCount: topic.rejected)
-            }, counters: counters, uptimeS: Double(MonotonicClock.now() - started) * 1e-9, bootId: bus.bootID)
-        publish(health, on: TopicCatalogue.health(of: bus.name), stampNanoseconds: now)
-    }
+    /// What is published, in the order of the names.
+    var published: [Outlet] { outlets.values.sorted { $0.name < $1.name } }
 
-    private func publication(_ topic: String) throws(NodeError) -> Publication {
-        if let known = publications[topic] { return known }
+    private func outlet(_ topic: String) throws(NodeError) -> Outlet {
+        if let known = outlets[topic] { return known }
         guard let entry = TopicCatalogue.topic(named: topic) else {
             throw NodeError(.usage, "there is no topic '\(topic)' in the catalogue")
         }
@@ -95,11 +81,33 @@ public final class NodeLink {
                     name: name(of: topic), typeName: entry.type.fullName,
                     schemaFingerprint: entry.type.schemaFingerprint, qos: QoS(entry.qos),
                     maximumPayloadSize: entry.maxSize))
-            publications[topic] = made
-            return made
+            let outlet = Outlet(made, entry, catalogueName: topic, name: name(of: topic))
+            outlets[topic] = outlet
+            return outlet
         } catch {
             throw NodeError(.system, error.description)
         }
+    }
+}
+
+/// A topic that a node publishes, with what has gone out on it.
+final class Outlet {
+    let publication: Publication
+    let entry: Topic
+    /// The topic's name in the catalogue, `<node>` replaced.
+    let catalogueName: String
+    /// The topic's name on this bus.
+    let name: String
+    var count: UInt64 = 0
+    var bytes: UInt64 = 0
+    /// When the last message went out, monotonic ns.
+    var lastAt: Int64?
+
+    init(_ publication: Publication, _ entry: Topic, catalogueName: String, name: String) {
+        self.publication = publication
+        self.entry = entry
+        self.catalogueName = catalogueName
+        self.name = name
     }
 }
 
