@@ -46,6 +46,12 @@ extension NodeHealth {
             of: "UNSPECIFIED", with: "unknown")
     }
 
+    /// `active`, `inactive` and so on; nil when the node does not tell.
+    var lifeWord: String? {
+        guard let state = lifecycleState, state != .unspecified else { return nil }
+        return state.description.replacingOccurrences(of: "LIFECYCLE_STATE_", with: "").lowercased()
+    }
+
     var style: Console.Style {
         switch state {
         case .some(.ok): .green
@@ -71,6 +77,7 @@ struct NodeList: ParsableCommand {
         var node: String
         var pid: Int32
         var state: String?
+        var life: String?
         var uptime_s: Double?
         var topics: Int
         var services: Int
@@ -88,6 +95,7 @@ struct NodeList: ParsableCommand {
         let rows = snapshot.nodes.map { node in
             Row(
                 node: node.node, pid: node.processID, state: health[node.node]?.word,
+                life: health[node.node]?.lifeWord,
                 uptime_s: health[node.node]?.uptimeS, topics: node.topics.count, services: node.services.count,
                 reasons: health[node.node]?.reasons.compactMap { $0.message ?? $0.code } ?? [])
         }
@@ -99,13 +107,14 @@ struct NodeList: ParsableCommand {
             Console.note("no node is on the bus now in this domain")
             return
         }
-        var table = Table(["NODE", "PID", "STATE", "UP", "TOPICS", "SERVICES", "WHY"])
+        var table = Table(["NODE", "PID", "STATE", "LIFE", "UP", "TOPICS", "SERVICES", "WHY"])
         for row in rows {
             let known = health[row.node]
             table.row([
                 Table.Cell(row.node, .bold), .number("\(row.pid)"),
                 Table.Cell(row.state ?? "silent", known?.style ?? .yellow),
-                .number(row.uptime_s.map { Format.seconds($0) } ?? "-"), .number("\(row.topics)"),
+                Table.Cell(row.life ?? "-"), .number(row.uptime_s.map { Format.seconds($0) } ?? "-"),
+                .number("\(row.topics)"),
                 .number("\(row.services)"), Table.Cell(known?.reasonText ?? ""),
             ])
         }
@@ -150,6 +159,7 @@ struct NodeInfo: ParsableCommand {
         }
         if let health {
             row("state", health.word, health.style)
+            if let life = health.lifeWord { row("life", life) }
             if !health.reasons.isEmpty { row("why", health.reasonText, .yellow) }
             if let uptime = health.uptimeS { row("up", Format.seconds(uptime)) }
             if let memory = health.residentBytes { row("memory", Format.bytes(Double(memory))) }

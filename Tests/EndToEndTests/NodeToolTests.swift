@@ -62,7 +62,9 @@ struct NodeToolTests {
                 #expect(well.output.contains(text), "\(text) in \(well.output)")
             }
             #expect(well.status == 0, "\(well.output)")
-            #expect(well.output.contains(#/warn +topic /weathr +wanted by weather, published by nobody; did you mean /weather\?/#))
+            #expect(
+                well.output.contains(
+                    #/warn +topic /weathr +wanted by weather, published by nobody; did you mean /weather\?/#))
             #expect(well.output.contains(#/warn +node weather +DEGRADED: windy/#))
 
             // A second source of fixes, a dead node's leftovers, and one that hangs.

@@ -40,6 +40,23 @@ struct TopicTests {
                 #expect(info.output.contains(text), "\(text) in \(info.output)")
             }
 
+            #expect(info.output.contains(#/subscribers +none told/#))
+            let fixes = try await box.succeed("navbus", ["topic", "info", "/gnss/fix"])
+            #expect(fixes.output.contains(#/subscribers +navigation-node/#), "\(fixes.output)")
+
+            // The node tells of itself, and nothing is wrong.
+            let nodes = try await box.succeed("navbus", ["node", "list"])
+            #expect(nodes.output.contains(#/navigation-node +\d+ +\w+ +active/#), "\(nodes.output)")
+            let who = ["service", "call", "navbus.v1.Node/GetInfo", "--node", "navigation-node"]
+            let told = try json(try await box.succeed("navbus", who).output) as? [String: Any]
+            #expect(told?["node"] as? String == "navigation-node")
+            let parameters = try await box.succeed("navbus", ["node", "params", "navigation-node", "get", "tiles"])
+            #expect(parameters.output.contains(tiles))
+            let refused = try await box.run("navbus", ["node", "params", "navigation-node", "set", "tiles=x"])
+            #expect(refused.status == 1 && refused.errors.contains("--set tiles=x"), "\(refused.errors)")
+            let doctor = try await box.succeed("navbus", ["doctor", "--tiles", tiles])
+            #expect(doctor.output.contains(#/ok +schemas/#), "\(doctor.output)")
+
             // Ten a second; the machine may be busy, so the middle of five counts and the bounds are wide.
             let hz = try await box.succeed("navbus", ["topic", "hz", "/gnss/fix", "--duration", "5.5"])
             let rates = hz.outputLines.compactMap { Double($0.split(separator: " ")[0]) }.sorted()
