@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NavNodes
 
 /// What is said to people: colours on a terminal, aligned columns, notes on standard error.
 enum Console {
@@ -39,6 +40,11 @@ enum Console {
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value)
     }
+}
+
+extension NodeError {
+    /// A failure with words of another process in it.
+    static func told(_ code: Code, _ text: String) -> NodeError { NodeError(code, Console.printable(text)) }
 }
 
 /// Rows in aligned columns; numbers stand to the right.
@@ -129,7 +135,10 @@ struct LiveLines {
 
     mutating func show(_ lines: [String], _ output: inout Output) {
         if Console.isTerminal, shown > 0 { output.text("\u{1b}[\(shown)A\u{1b}[J") }
+        // A wrapped line would count twice when the cursor goes up.
+        if Console.isTerminal { output.text("\u{1b}[?7l") }
         for line in lines { output.line(line) }
+        if Console.isTerminal { output.text("\u{1b}[?7h") }
         shown = lines.count
         output.flush()
     }

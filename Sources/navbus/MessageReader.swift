@@ -49,7 +49,7 @@ final class MessageReader {
     /// A message as JSON.
     func json(_ delivery: Delivery, indent: Bool) throws -> Result<String, NodeError> {
         switch try schema(delivery) {
-        case .none(let reason): return .failure(NodeError(.missing, reason))
+        case .none(let reason): return .failure(.told(.missing, reason))
         case .pool(let pool, let type):
             do throws(MessageError) {
                 let text = try pool.json(decoding: delivery.payload.bytes, as: type, indent: indent)

@@ -45,7 +45,9 @@ struct NodeParams: ParsableCommand {
     private func read(_ tool: ToolBus, _ request: GetParametersRequest) throws -> [Parameter] {
         let answer = try ask(tool, "GetParameters", request.encoded())
         let response = try decode(GetParametersResponse.self, answer)
-        if let error = response.error { throw NodeError(.invalid, "node '\(node)': \(error.message ?? "refused")") }
+        if let error = response.error {
+            throw NodeError.told(.invalid, "node '\(node)': \(error.message ?? "refused")")
+        }
         return response.parameters
     }
 
@@ -65,7 +67,7 @@ struct NodeParams: ParsableCommand {
         let answer = try ask(tool, "SetParameters", SetParametersRequest(parameters: changed).encoded())
         let response = try decode(SetParametersResponse.self, answer)
         if let error = response.error {
-            throw NodeError(.invalid, "node '\(node)' has changed nothing: \(error.message ?? "refused")")
+            throw NodeError.told(.invalid, "node '\(node)' has changed nothing: \(error.message ?? "refused")")
         }
         let keys = changed.map(\.key)
         return response.parameters.filter { keys.contains($0.key) }
@@ -100,7 +102,7 @@ struct NodeParams: ParsableCommand {
         do {
             return try tool.call([(node, method, request)], timeout: .seconds(5))[0].get()
         } catch let status as CallStatus {
-            throw NodeError(.system, "\(method) of node '\(node)' failed: \(status.text)")
+            throw NodeError.told(.system, "\(method) of node '\(node)' failed: \(status.text)")
         }
     }
 

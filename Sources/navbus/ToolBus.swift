@@ -106,13 +106,13 @@ final class ToolBus {
             [(node.node, "GetSchema", GetSchemaRequest(type: name).encoded())], timeout: .seconds(3))[0]
         switch answer {
         case .failure(let status):
-            return .failure(NodeError(.missing, "node '\(node.node)' gave no schema: \(status.text)"))
+            return .failure(.told(.missing, "node '\(node.node)' gave no schema: \(status.text)"))
         case .success(let bytes):
             do {
                 let response = try GetSchemaResponse(decoding: bytes)
                 guard let set = response.fileDescriptorSet, !set.isEmpty else {
                     let reason = response.error?.message ?? "the answer is empty"
-                    return .failure(NodeError(.missing, "node '\(node.node)' gave no schema: \(reason)"))
+                    return .failure(.told(.missing, "node '\(node.node)' gave no schema: \(reason)"))
                 }
                 return .success(try SchemaPool(fileDescriptorSet: set))
             } catch {

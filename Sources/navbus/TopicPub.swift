@@ -128,7 +128,7 @@ struct TopicPub: ParsableCommand {
         }
         if compiled != nil { return Kind(description: description, pool: .builtIn) }
         guard let other, other.topic.typeName == type else {
-            throw NodeError(
+            throw NodeError.told(
                 .usage, "the type '\(type)' is not known here: give --descriptors FILE (navbus topic info lists types)")
         }
         let tool = try ToolBus("schema")
