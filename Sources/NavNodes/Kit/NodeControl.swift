@@ -116,7 +116,7 @@ extension NodeRunner: NodeServiceProvider {
     public func shutdown(_ request: ShutdownRequest, _ call: UnaryCall<ShutdownResponse>) throws {
         log.info("told to shut down", request.reason.map { ["reason": $0] } ?? [:])
         call.finish(ShutdownResponse())
-        context.finish()
+        leave()
     }
 
     /// Moves the node between inactive and active, or ends its life.
@@ -140,7 +140,7 @@ extension NodeRunner: NodeServiceProvider {
             switch transition {
             case .activate: try activate()
             case .deactivate: deactivate()
-            case .shutdown: context.finish()
+            case .shutdown: leave()
             case .configure: break
             }
             log.info("\(transition)", ["state": "\(lifecycle.state)"])

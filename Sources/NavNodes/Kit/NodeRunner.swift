@@ -41,6 +41,8 @@ public final class NodeRunner<Runnable: Node> {
     private var monitor = HealthMonitor()
     private var nextHealth: Int64 = 0
     private var nextTurn: Int64 = 0
+    /// When a node that was told to shut down leaves, monotonic ns.
+    private var leavesAt: Int64 = .max
 
     /// How often health is published, ns.
     private static var healthNanoseconds: Int64 { 1_000_000_000 }
@@ -88,13 +90,18 @@ public final class NodeRunner<Runnable: Node> {
     public func run(until stop: StopSignal) throws(NodeError) {
         defer { finish() }
         while !stop.isStopped, !isOver {
-            let wait = min(nextHealth, nextTurn) - MachineTime.monotonic()
+            let wait = min(nextHealth, nextTurn, leavesAt) - MachineTime.monotonic()
             try step(waiting: .nanoseconds(max(0, wait)))
         }
     }
 
     /// Whether the loop has come to its end.
-    package var isOver: Bool { lifecycle.state == .finalized || context.isFinished }
+    package var isOver: Bool {
+        lifecycle.state == .finalized || context.isFinished || MachineTime.monotonic() >= leavesAt
+    }
+
+    /// The node leaves a moment later (100 ms): a caller that sees it leave before its answer would take it for dead.
+    func leave() { leavesAt = min(leavesAt, MachineTime.monotonic() + 100_000_000) }
 
     /// One turn of the loop, waiting at most so long for a message.
     package func step(waiting timeout: Duration) throws(NodeError) {

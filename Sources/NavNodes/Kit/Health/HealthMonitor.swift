@@ -18,6 +18,15 @@ package struct HealthMonitor {
     ) -> NodeHealth {
         let statistics = context.link.bus.statistics
         var findings = own
+        for outlet in context.link.published {
+            let refused = memory.recentLoss("refused " + outlet.name, total: outlet.refused, at: now)
+            guard refused > 0 else { continue }
+            findings.append(
+                HealthFinding(
+                    "publish_failed",
+                    "\(outlet.name): \(refused) messages could not be published in the last 10 s: see the log",
+                    about: outlet.name))
+        }
         if state == .active {
             for input in context.inputs {
                 findings += silence(of: input, context, now, publishers)
@@ -115,6 +124,7 @@ package struct HealthMonitor {
             topic.rateHz = memory.rate("out " + outlet.name, count: outlet.count, at: now)
             topic.ageS = outlet.lastAt.map { Double(now - $0) * 1e-9 }
             topic.byteCount = outlet.bytes
+            topic.rejectedCount = outlet.refused
             topic.peerCount = UInt32(clamping: context.subscriberCount(of: outlet.catalogueName))
             topic.nominalRateHz = outlet.entry.nominalRateHz
             topics.append(topic)
