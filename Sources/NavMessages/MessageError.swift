@@ -8,6 +8,10 @@ public enum MessageError: Error, Sendable, Equatable {
     case invalidString(field: String)
     /// Unpacking would take more memory than any honest message of this size needs.
     case expandsTooMuch(type: String, size: Int, limit: Int)
+    /// Messages lie in messages deeper than any honest schema needs.
+    case tooDeep(type: String, limit: Int)
+    /// A field that the message must have is absent; `field` is its full name.
+    case missingField(String)
     /// No message type of this name is part of the schema.
     case unknownType(String)
 }
@@ -24,6 +28,10 @@ extension MessageError: CustomStringConvertible {
             "\(field): the string is not UTF-8 without NUL; the sender must fix it"
         case .expandsTooMuch(let type, let size, let limit):
             "\(type): \(size) bytes would unpack to more than \(limit) bytes of memory; the message is refused"
+        case .tooDeep(let type, let limit):
+            "\(type): messages lie more than \(limit) deep in messages; the message is refused"
+        case .missingField(let field):
+            "\(field): the message lacks this required field; the sender must set it"
         case .unknownType(let name):
             "\(name): no such message type; `navbus topic info` lists the types"
         }

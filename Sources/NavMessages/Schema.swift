@@ -31,11 +31,6 @@ public enum Schema {
         return try type.init(decoding: bytes, limit: limit)
     }
 
-    /// protobuf-c's descriptor of the type of that full name.
-    static func descriptor(named fullName: String) -> UnsafePointer<ProtobufCMessageDescriptor>? {
-        indices[fullName].flatMap { nav_schema_message($0)?.pointee.descriptor }
-    }
-
     private static let types: [String: any Message.Type] = Dictionary(
         MessageRegistry.all.map { ($0.fullName, $0) }, uniquingKeysWith: { first, _ in first })
 

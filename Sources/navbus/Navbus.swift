@@ -10,7 +10,8 @@ struct Navbus: ParsableCommand {
         version: NavbusVersion.text,
         subcommands: [
             MapCommand.self, RouteCommand.self, MatchCommand.self, SimulateCommand.self, ReplayCommand.self,
-            BagCommand.self, LaunchCommand.self, TopicCommand.self,
+            BagCommand.self, LaunchCommand.self, TopicCommand.self, ServiceCommand.self, NodeCommand.self,
+            DoctorCommand.self,
         ])
 
     static func main() { runAndExit() }

@@ -44,6 +44,9 @@ struct Output {
         if buffer.count > 1 << 16 { flush() }
     }
 
+    /// Adds text as it is.
+    mutating func text(_ text: String) { buffer.append(contentsOf: text.utf8) }
+
     /// Writes what is there; a reader that has gone away ends the program quietly.
     mutating func flush() {
         var offset = 0

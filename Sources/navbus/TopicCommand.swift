@@ -1,14 +1,18 @@
 import ArgumentParser
 import Foundation
 import NavBus
+import NavConfig
 import NavMessages
 import NavNodes
 
 /// `navbus topic`.
 struct TopicCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "topic", abstract: "Look at the topics of the bus.",
-        subcommands: [TopicList.self, TopicEcho.self, TopicHz.self])
+        commandName: "topic", abstract: "Look at the topics of the bus, measure them, publish on them.",
+        subcommands: [
+            TopicList.self, TopicInfo.self, TopicEcho.self, TopicHz.self, TopicBandwidth.self, TopicDelay.self,
+            TopicPub.self,
+        ])
 }
 
 /// `navbus topic list`.
@@ -16,7 +20,9 @@ struct TopicList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the topics that are published now, without joining the bus.")
 
+    @Argument(help: "Topics, * stands for any text; all if none is given.") var topics: [String] = []
     @Flag(help: "Print JSON.") var json = false
+    @Flag(help: "Ask the nodes what they subscribe to, and count it.") var subscribers = false
     @Flag(help: "List the catalogue instead, as a table in Markdown.") var catalogue = false
 
     private struct Row: Encodable {
@@ -24,6 +30,7 @@ struct TopicList: ParsableCommand {
         var type: String
         var publisher: String
         var qos: String
+        var subscribers: Int?
     }
 
     func run() throws {
@@ -31,157 +38,77 @@ struct TopicList: ParsableCommand {
             print(TopicCatalogue.markdownTable())
             return
         }
-        let rows: [Row]
-        do throws(BusError) {
-            let snapshot = try BusDirectory.fromEnvironment().inspect()
-            for problem in snapshot.problems { FileHandle.standardError.write(Data("navbus: \(problem)\n".utf8)) }
-            rows = snapshot.topics.map {
-                Row(topic: $0.topic.name, type: $0.topic.typeName, publisher: $0.publisher, qos: $0.topic.qos.word)
-            }.sorted { ($0.topic, $0.publisher) < ($1.topic, $1.publisher) }
-        } catch {
-            throw NodeError(.system, error.description)
+        let snapshot = try ToolBus.registry()
+        let survey = subscribers ? try SubscriberSurvey.take(snapshot) : SubscriberSurvey()
+        let counts = survey.counts
+        // Nodes that do not tell may subscribe as well.
+        let isComplete = survey.silent.isEmpty
+        let filter = TopicFilter(include: topics.isEmpty ? ["*"] : topics)
+        let rows = snapshot.topics.filter { filter.matches($0.topic.name) }.map {
+            Row(
+                topic: $0.topic.name, type: $0.topic.typeName, publisher: $0.publisher, qos: $0.topic.qos.word,
+                subscribers: subscribers ? counts[$0.topic.name, default: 0] : nil)
         }
         if json {
             print(try navbus.json(rows))
             return
         }
-        if rows.isEmpty {
-            FileHandle.standardError.write(Data("navbus: nobody publishes anything now in this domain\n".utf8))
-        }
-        let widths = [rows.map(\.topic.count).max() ?? 0, rows.map(\.publisher.count).max() ?? 0]
+        if rows.isEmpty { Console.note("nobody publishes \(topics.isEmpty ? "anything" : "that") now in this domain") }
+        var table = Table()
         for row in rows {
-            print(
-                row.topic.padding(toLength: widths[0], withPad: " ", startingAt: 0) + "  "
-                    + row.publisher.padding(toLength: widths[1], withPad: " ", startingAt: 0)
-                    + "  \(row.type)  \(row.qos)")
+            var cells = [
+                Table.Cell(row.topic, .bold), Table.Cell(row.publisher), Table.Cell(row.type), Table.Cell(row.qos),
+            ]
+            if let count = row.subscribers { cells.insert(.number("\(count)\(isComplete ? "" : "+")"), at: 2) }
+            table.row(cells)
         }
+        table.show()
     }
 }
 
-extension QoS {
-    /// The catalogue's word.
-    fileprivate var word: String {
-        switch self {
-        case .latched: "latched"
-        case .keepLast(let count): "keep_last(\(count))"
-        case .latest: "latest"
+/// Who subscribes to what, as far as the nodes tell: those that serve `navbus.v1.Node`.
+struct SubscriberSurvey {
+    /// Subscribing nodes by topic.
+    var subscribers: [String: [String]] = [:]
+    /// Nodes that did not tell, with the reason.
+    var silent: [(node: String, reason: String)] = []
+    /// What the nodes said of themselves.
+    var infos: [String: GetInfoResponse] = [:]
+
+    var counts: [String: Int] { subscribers.mapValues(\.count) }
+
+    /// Asks all nodes at once, a second at most.
+    static func take(_ snapshot: RegistrySnapshot) throws -> SubscriberSurvey {
+        guard !snapshot.servers(of: ToolBus.nodeService).isEmpty else {
+            var survey = SubscriberSurvey()
+            for node in snapshot.nodes { survey.silent.append((node.node, "does not serve \(ToolBus.nodeService)")) }
+            return survey
         }
+        let tool = try ToolBus("survey")
+        defer { tool.close() }
+        return try take(snapshot, tool)
     }
-}
 
-/// A listener of one topic under a name of its own.
-private struct Listener {
-    let bus: BusNode
-    let stop: StopSignal
-
-    init(_ topic: String, qos: QoS) throws {
-        let name = "\(ProcessInfo.processInfo.processName)-topic-\(ProcessInfo.processInfo.processIdentifier)"
-        bus = try NodeArguments.join(name: name).bus
-        stop = StopSignal(waking: bus.makeWaker())
-        do throws(BusError) {
-            _ = try bus.subscribe(to: topic, qos: qos, maximumPayloadSize: 64 << 20)
-        } catch {
-            throw NodeError(error.code == .invalidName ? .usage : .system, error.description)
+    static func take(_ snapshot: RegistrySnapshot, _ tool: ToolBus) throws -> SubscriberSurvey {
+        var survey = SubscriberSurvey()
+        let servers = snapshot.servers(of: ToolBus.nodeService).map(\.node)
+        for node in snapshot.nodes where !servers.contains(node.node) && node.node != tool.bus.name {
+            survey.silent.append((node.node, "does not serve \(ToolBus.nodeService)"))
         }
-    }
-
-    func poll(_ timeout: Duration) throws -> Delivery? {
-        do throws(BusError) {
-            return try bus.poll(timeout: timeout)
-        } catch {
-            throw NodeError(.system, error.description)
-        }
-    }
-
-    /// The type that the topic's publisher announces, else the catalogue's.
-    func type(of topic: String) -> String? {
-        let announced = try? BusDirectory.fromEnvironment().inspect().topics.first { $0.topic.name == topic }?.topic
-            .typeName
-        return announced ?? TopicCatalogue.topic(named: topic)?.type.fullName
-    }
-}
-
-/// `navbus topic echo`.
-struct TopicEcho: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "echo", abstract: "Print the messages of a topic as JSON, one a line, until Ctrl-C.")
-
-    @Argument(help: "The topic.") var topic: String
-    @Option(help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count: Int?
-    @Option(help: ArgumentHelp("End with exit 1 when nothing has come for so many seconds.", valueName: "SECONDS"))
-    var timeout: Double?
-
-    func validate() throws {
-        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
-        if let timeout, !(timeout >= 0) { throw ValidationError("--timeout must be seconds, at least 0") }
-    }
-
-    func run() throws {
-        let listener = try Listener(topic, qos: .keepLast(1_000))
-        var seen = 0
-        var last = MonotonicClock.now()
-        var output = Output()
-        while !listener.stop.isStopped, count.map({ seen < $0 }) ?? true {
-            guard let delivery = try listener.poll(.milliseconds(200)) else {
-                if let timeout, Double(MonotonicClock.now() - last) * 1e-9 > timeout {
-                    throw NodeError(
-                        .missing, "nothing on \(topic) for \(timeout) s: is it published? (navbus topic list)")
+        let answers = try tool.call(servers.map { ($0, "GetInfo", GetInfoRequest().encoded()) })
+        for (node, answer) in zip(servers, answers) {
+            do {
+                let info = try GetInfoResponse(decoding: try answer.get())
+                survey.infos[node] = info
+                for topic in info.subscribes {
+                    if let name = topic.topic { survey.subscribers[name, default: []].append(node) }
                 }
-                continue
-            }
-            seen += 1
-            last = MonotonicClock.now()
-            let type = listener.type(of: topic) ?? ""
-            do throws(MessageError) {
-                output.line(try MessageJSON.text(decoding: delivery.payload.bytes, as: type))
+            } catch let status as CallStatus {
+                survey.silent.append((node, status.text))
             } catch {
-                output.line(
-                    "{\"error\":\"\(delivery.payload.count) bytes of type '\(type)' cannot be read: \(error)\"}")
+                survey.silent.append((node, "\(error)"))
             }
-            output.flush()
         }
-        listener.bus.close()
-    }
-}
-
-/// `navbus topic hz`.
-struct TopicHz: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "hz", abstract: "Print the rate of a topic every second until Ctrl-C; messages are not decoded.")
-
-    @Argument(help: "The topic.") var topic: String
-    @Option(help: ArgumentHelp("End after so many seconds.", valueName: "SECONDS")) var duration: Double?
-
-    func validate() throws {
-        if let duration, !(duration >= 0) { throw ValidationError("--duration must be seconds, at least 0") }
-    }
-
-    func run() throws {
-        let listener = try Listener(topic, qos: .keepLast(10_000))
-        let start = MonotonicClock.now()
-        var windowStart = start
-        var output = Output()
-        var received = 0
-        var longest: Int64 = 0
-        var last: Int64?
-        while !listener.stop.isStopped {
-            if let delivery = try listener.poll(.milliseconds(50)) {
-                received += 1
-                if let last { longest = max(longest, delivery.received.monotonicNanoseconds - last) }
-                last = delivery.received.monotonicNanoseconds
-            }
-            let now = MonotonicClock.now()
-            if now - windowStart >= 1_000_000_000 {
-                let rate = Double(received) / (Double(now - windowStart) * 1e-9)
-                let lost = listener.bus.statistics[topic: topic]?.lost ?? 0
-                output.line(
-                    String(format: "%.1f Hz, longest gap %.0f ms", rate, Double(longest) * 1e-6)
-                        + (lost > 0 ? ", \(lost) lost" : ""))
-                output.flush()
-                (received, longest, windowStart) = (0, 0, now)
-            }
-            if let duration, Double(now - start) * 1e-9 >= duration { break }
-        }
-        listener.bus.close()
+        return survey
     }
 }

@@ -14,7 +14,7 @@ struct HelpTests {
                 seen += 1
                 pending += subcommands(of: help.output).map { command + [$0] }
             }
-            #expect(seen >= 18, "commands are missing: \(seen)")
+            #expect(seen >= 32, "commands are missing: \(seen)")
             for tool in ["navbus", "navigation-node", "gnss-node"] {
                 let version = try await box.succeed(tool, ["--version"])
                 #expect(try #/\d+\.\d+\.\d+\n/#.wholeMatch(in: version.output) != nil, "\(version.output)")

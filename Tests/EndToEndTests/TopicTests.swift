@@ -32,10 +32,35 @@ struct TopicTests {
             let route = try await box.succeed("navbus", ["topic", "echo", "/nav/route", "--count", "1"])
             #expect((try json(route.output) as? [String: Any])?["geometry"] != nil)
 
+            let last = try await box.succeed(
+                "navbus", ["topic", "echo", "/nav/progress", "--count", "1", "--field", "distance_remaining_m"])
+            #expect(Double(last.outputLines.first ?? "") != nil, "\(last.output)")
+            let info = try await box.succeed("navbus", ["topic", "info", "/nav/progress"])
+            for text in ["navigation-node", "each fix", "same", "double distance_remaining_m"] {
+                #expect(info.output.contains(text), "\(text) in \(info.output)")
+            }
+
+            #expect(info.output.contains(#/subscribers +none told/#))
+            let fixes = try await box.succeed("navbus", ["topic", "info", "/gnss/fix"])
+            #expect(fixes.output.contains(#/subscribers +navigation-node/#), "\(fixes.output)")
+
+            // The node tells of itself, and nothing is wrong.
+            let nodes = try await box.succeed("navbus", ["node", "list"])
+            #expect(nodes.output.contains(#/navigation-node +\d+ +\w+ +active/#), "\(nodes.output)")
+            let who = ["service", "call", "navbus.v1.Node/GetInfo", "--node", "navigation-node"]
+            let told = try json(try await box.succeed("navbus", who).output) as? [String: Any]
+            #expect(told?["node"] as? String == "navigation-node")
+            let parameters = try await box.succeed("navbus", ["node", "params", "navigation-node", "get", "tiles"])
+            #expect(parameters.output.contains(tiles))
+            let refused = try await box.run("navbus", ["node", "params", "navigation-node", "set", "tiles=x"])
+            #expect(refused.status == 1 && refused.errors.contains("--set tiles=x"), "\(refused.errors)")
+            let doctor = try await box.succeed("navbus", ["doctor", "--tiles", tiles])
+            #expect(doctor.output.contains(#/ok +schemas/#), "\(doctor.output)")
+
             // Ten a second; the machine may be busy, so the middle of five counts and the bounds are wide.
             let hz = try await box.succeed("navbus", ["topic", "hz", "/gnss/fix", "--duration", "5.5"])
             let rates = hz.outputLines.compactMap { Double($0.split(separator: " ")[0]) }.sorted()
-            #expect(rates.count >= 3)
+            #expect(rates.count >= 3 && hz.output.contains(" 0 lost"))
             #expect((5...20).contains(rates[rates.count / 2]), "\(hz.output)")
 
             for program in [player, node] {
@@ -58,7 +83,9 @@ struct TopicTests {
                 ["match", "--tiles", tiles, drive, "--format", "geojson"],
                 Town.simulation(tiles: tiles, to: "d.mcap", ["--json"]),
                 ["replay", drive, "--tiles", tiles, "--out", "o.mcap", "--json"], ["bag", "info", drive, "--json"],
-                ["topic", "list", "--json"],
+                ["topic", "list", "--json"], ["topic", "info", "--json"], ["topic", "info", "/gnss/fix", "--json"],
+                ["topic", "info", "--type", "navbus.v1.Route", "--json"], ["service", "list", "--json"],
+                ["service", "info", "Node/GetInfo", "--json"], ["node", "list", "--json"],
             ]
             for call in calls {
                 let result = try await box.succeed("navbus", call)

@@ -31,7 +31,7 @@ struct TextAndConvenienceTests {
 
     @Test("JSON refuses what decoding refuses")
     func jsonHostile() {
-        #expect(throws: MessageError.invalidString(field: "frame_id")) {
+        #expect(throws: MessageError.invalidString(field: "navbus.v1.GnssFix.frame_id")) {
             try MessageJSON.text(decoding: [0x3a, 2, 0x41, 0], as: "navbus.v1.GnssFix")
         }
         #expect(throws: MessageError.malformed(type: "navbus.v1.GnssFix", size: 2)) {

@@ -120,7 +120,7 @@ final class Outlet {
 
 extension QoS {
     /// The bus's form of a catalogue entry.
-    init(_ qos: TopicQoS) {
+    package init(_ qos: TopicQoS) {
         switch qos {
         case .latched: self = .latched
         case .keepLast(let count): self = .keepLast(count)

@@ -1,0 +1,202 @@
+/// Message types, enums and services that were read from a `google.protobuf.FileDescriptorSet` at run time.
+///
+/// With it, messages of types that this program was not built with are read and written as JSON: see
+/// ``json(decoding:as:indent:limit:)`` and ``encode(json:as:limit:)``. The set may come from anybody: it is bounded and
+/// checked as a whole before it is used.
+public struct SchemaPool: Sendable {
+    /// The largest FileDescriptorSet that is read, in bytes.
+    public static let maximumSize = 16 << 20
+    /// The most messages, fields, enum values and methods together.
+    public static let maximumDeclarations = 1 << 18
+    /// The longest full name, in bytes.
+    public static let maximumNameLength = 512
+    /// How deep declarations may lie in declarations, and messages in messages; protobuf's own default is 100.
+    public static let maximumDepth = 100
+
+    /// All message types, in the order of the files; map entries are among them.
+    public internal(set) var messages: [MessageDeclaration] = []
+    /// All enums, in the order of the files.
+    public internal(set) var enums: [EnumDeclaration] = []
+    /// All services, in the order of the files.
+    public internal(set) var services: [ServiceDeclaration] = []
+
+    var messageIndices: [String: Int] = [:]
+    var enumIndices: [String: Int] = [:]
+
+    init() {}
+
+    /// The schema that is compiled in.
+    public static let builtIn: SchemaPool = {
+        do throws(SchemaError) {
+            return try SchemaPool(fileDescriptorSet: Schema.fileDescriptorSet)
+        } catch {
+            preconditionFailure("the compiled-in schema cannot be read: \(error)")
+        }
+    }()
+
+    /// The message type of that full name, without a leading dot.
+    public func message(named fullName: String) -> MessageDeclaration? { messageIndices[fullName].map { messages[$0] } }
+
+    /// The enum of that full name.
+    public func enumeration(named fullName: String) -> EnumDeclaration? { enumIndices[fullName].map { enums[$0] } }
+
+    /// The service of that full name.
+    public func service(named fullName: String) -> ServiceDeclaration? { services.first { $0.fullName == fullName } }
+
+    /// How a field's type is written in a .proto file: `double`, `navbus.v1.Coordinate`, `map<string, int32>`.
+    public func typeName(of field: FieldDeclaration) -> String {
+        switch field.kind {
+        case .message(let index):
+            let inner = messages[index]
+            guard inner.isMapEntry, let key = inner.field(numbered: 1), let value = inner.field(numbered: 2) else {
+                return inner.fullName
+            }
+            return "map<\(typeName(of: key)), \(typeName(of: value))>"
+        case .enumeration(let index): return enums[index].fullName
+        default: return field.kind.word
+        }
+    }
+}
+
+/// Why a FileDescriptorSet was refused.
+public struct SchemaError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What is wrong, where, and what to do about it.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// A message type read at run time.
+public struct MessageDeclaration: Sendable {
+    /// Full name, for example `navbus.v1.GnssFix`.
+    public let fullName: String
+    /// The fields by number.
+    public internal(set) var fields: [FieldDeclaration] = []
+    /// Names of the oneofs.
+    public internal(set) var oneofs: [String] = []
+    /// Whether it stands for one entry of a map.
+    public internal(set) var isMapEntry = false
+
+    /// Positions of the fields that a message must have, by number.
+    var required: [Int] = []
+    /// Positions of the fields whose absence means zero, by number.
+    var implicit: [Int] = []
+    var positions: [String: Int] = [:]
+
+    init(fullName: String) { self.fullName = fullName }
+
+    /// The field of that name, as in the .proto file or in protobuf's JSON (`frame_id`, `frameId`).
+    public func field(named name: String) -> FieldDeclaration? { positions[name].map { fields[$0] } }
+
+    /// The field of that number.
+    public func field(numbered number: UInt32) -> FieldDeclaration? {
+        position(of: number, after: -1).map { fields[$0] }
+    }
+
+    /// Where the field of a number stands; `last` is where the one before it on the wire stands.
+    @inline(__always)
+    func position(of number: UInt32, after last: Int) -> Int? {
+        if last >= 0, last < fields.count, fields[last].number == number { return last }
+        if last + 1 < fields.count, fields[last + 1].number == number { return last + 1 }
+        var (low, high) = (0, fields.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if fields[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        return low < fields.count && fields[low].number == number ? low : nil
+    }
+}
+
+/// A field of a message type read at run time.
+public struct FieldDeclaration: Sendable {
+    /// How often a field may stand in a message.
+    public enum Label: Sendable {
+        case optional, required, repeated
+    }
+
+    /// What a field holds. Messages and enums are positions in the pool.
+    enum Kind: Sendable, Equatable {
+        case double, float, int32, int64, uint32, uint64, sint32, sint64, fixed32, fixed64, sfixed32, sfixed64
+        case bool, string, bytes, group
+        case message(Int)
+        case enumeration(Int)
+
+        /// The shape of one value on the wire; nil for a group, which is refused.
+        var shape: WireCursor.Shape? {
+            switch self {
+            case .double, .fixed64, .sfixed64: .fixed64
+            case .float, .fixed32, .sfixed32: .fixed32
+            case .string, .bytes, .message: .bytes
+            case .group: nil
+            default: .varint
+            }
+        }
+
+        var word: String {
+            switch self {
+            case .message, .enumeration: "message"
+            default: "\(self)"
+            }
+        }
+    }
+
+    /// Name in the .proto file.
+    public let name: String
+    /// Name in protobuf's own JSON.
+    public let jsonName: String
+    /// Number.
+    public let number: UInt32
+    /// How often it may stand in a message.
+    public let label: Label
+    /// The default of proto2 as the .proto file writes it.
+    public let defaultText: String?
+    /// Position among the message's oneofs.
+    let oneof: Int?
+    let isPacked: Bool
+    /// False where absence and zero are the same: plain fields of proto3.
+    let hasPresence: Bool
+    var kind: Kind
+    /// The name, quoted and with its colon.
+    let key: [UInt8]
+}
+
+/// An enum read at run time.
+public struct EnumDeclaration: Sendable {
+    /// Full name.
+    public let fullName: String
+    /// Names and numbers in the order of their declaration.
+    public internal(set) var values: [(name: String, number: Int32)] = []
+
+    var names: [Int32: Int] = [:]
+    var numbers: [String: Int32] = [:]
+
+    init(fullName: String) { self.fullName = fullName }
+
+    /// The first name of a number.
+    func name(of number: Int32) -> String? { names[number].map { values[$0].name } }
+}
+
+/// A service read at run time.
+public struct ServiceDeclaration: Sendable {
+    /// One method.
+    public struct Method: Sendable {
+        /// Its name.
+        public let name: String
+        /// Full name of the request's type.
+        public let request: String
+        /// Full name of the answer's type.
+        public let response: String
+        /// Whether the caller sends a stream; the bus carries no such calls.
+        public let isClientStreaming: Bool
+        /// Whether the server answers with a stream.
+        public let isServerStreaming: Bool
+    }
+
+    /// Full name.
+    public let fullName: String
+    /// Its methods in the order of their declaration.
+    public internal(set) var methods: [Method] = []
+
+    /// The method of that name.
+    public func method(named name: String) -> Method? { methods.first { $0.name == name } }
+}

@@ -1,0 +1,56 @@
+internal import CNavProto
+
+extension SchemaPool {
+    /// The fields of a message type as lines for people: number, type, name, and what an enum's names are; `[]` for a
+    /// type that is not there.
+    public func declaration(of fullName: String) -> [String] {
+        guard let message = message(named: fullName) else { return [] }
+        return message.fields.map { field in
+            let type = typeName(of: field)
+            let label =
+                switch field.label {
+                case .repeated where type.hasPrefix("map<"): ""
+                case .repeated: "repeated "
+                case .required: "required "
+                case .optional: ""
+                }
+            var notes: [String] = []
+            if let oneof = field.oneof, oneof < message.oneofs.count { notes.append("one of \(message.oneofs[oneof])") }
+            if let text = field.defaultText { notes.append("default \(Self.printable(text))") }
+            if case .enumeration(let index) = field.kind { notes.append(Self.names(of: enums[index])) }
+            let note = notes.isEmpty ? "" : "  (\(notes.joined(separator: "; ")))"
+            return "\(field.number): \(label)\(type) \(field.name)\(note)"
+        }
+    }
+
+    /// Full names of the message types that the fields of a type hold, each once, in the order of the fields.
+    public func innerTypes(of fullName: String) -> [String] {
+        guard let message = message(named: fullName) else { return [] }
+        var seen: Set<String> = []
+        return message.fields.compactMap { field -> String? in
+            guard case .message(var index) = field.kind else { return nil }
+            if messages[index].isMapEntry {
+                guard case .message(let content)? = messages[index].field(numbered: 2)?.kind else { return nil }
+                index = content
+            }
+            let name = messages[index].fullName
+            return seen.insert(name).inserted ? name : nil
+        }
+    }
+
+    /// The names of an enum, the first two dozen.
+    private static func names(of type: EnumDeclaration) -> String {
+        let names = type.values.prefix(24).map(\.name)
+        return names.joined(separator: ", ") + (type.values.count > 24 ? ", …" : "")
+    }
+
+    private static func printable(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.prefix(80).filter { $0.value >= 0x20 && $0.value != 0x7f }))
+    }
+}
+
+/// The library below the codec.
+public enum ProtobufLibrary {
+    /// Its version, for example `1.4.1`.
+    public static var version: String { protobuf_c_version().map { String(cString: $0) } ?? "unknown" }
+}

@@ -1,0 +1,130 @@
+/// The pieces of JSON text that do not depend on a schema.
+enum JSONText {
+    /// Appends UTF-8 as a JSON string. Control characters are escaped, those of 8-bit terminals too.
+    static func quote(_ text: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+        out.append(UInt8(ascii: "\""))
+        var index = 0
+        while index < text.count {
+            let byte = text[index]
+            index += 1
+            switch byte {
+            case UInt8(ascii: "\""): out.append(contentsOf: "\\\"".utf8)
+            case UInt8(ascii: "\\"): out.append(contentsOf: "\\\\".utf8)
+            case 0x0a: out.append(contentsOf: "\\n".utf8)
+            case 0x0d: out.append(contentsOf: "\\r".utf8)
+            case 0x09: out.append(contentsOf: "\\t".utf8)
+            case ..<0x20, 0x7f: escape(byte, to: &out)
+            case 0xc2 where index < text.count && text[index] < 0xa0:
+                escape(text[index], to: &out)
+                index += 1
+            default: out.append(byte)
+            }
+        }
+        out.append(UInt8(ascii: "\""))
+    }
+
+    private static func escape(_ scalar: UInt8, to out: inout [UInt8]) {
+        let digits = Array("0123456789abcdef".utf8)
+        out.append(contentsOf: "\\u00".utf8)
+        out.append(digits[Int(scalar >> 4)])
+        out.append(digits[Int(scalar & 15)])
+    }
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    /// Appends bytes as a JSON string in base64.
+    static func base64(_ bytes: UnsafeRawBufferPointer, to out: inout [UInt8]) {
+        out.append(UInt8(ascii: "\""))
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let rest = min(3, bytes.count - start)
+            var group: UInt32 = 0
+            for offset in 0..<3 { group = group << 8 | (offset < rest ? UInt32(bytes[start + offset]) : 0) }
+            for digit in 0..<4 {
+                let isPadding = digit > rest
+                out.append(isPadding ? UInt8(ascii: "=") : alphabet[Int(group >> UInt32(18 - 6 * digit)) & 63])
+            }
+        }
+        out.append(UInt8(ascii: "\""))
+    }
+
+    /// Bytes of base64, of either alphabet, with or without padding; nil when it is none.
+    static func bytes(base64 text: String) -> [UInt8]? {
+        var out: [UInt8] = []
+        out.reserveCapacity(text.utf8.count / 4 * 3)
+        var group: UInt32 = 0
+        var digits = 0
+        var padding = 0
+        for character in text.utf8 {
+            let value: UInt8
+            switch character {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = character - UInt8(ascii: "a") + 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = character - UInt8(ascii: "0") + 52
+            case UInt8(ascii: "+"), UInt8(ascii: "-"): value = 62
+            case UInt8(ascii: "/"), UInt8(ascii: "_"): value = 63
+            case UInt8(ascii: "="):
+                padding += 1
+                continue
+            default: return nil
+            }
+            guard padding == 0 else { return nil }
+            group = group << 6 | UInt32(value)
+            digits += 1
+            if digits % 4 == 0 {
+                out.append(contentsOf: [16, 8, 0].map { UInt8(truncatingIfNeeded: group >> $0) })
+                group = 0
+            }
+        }
+        let rest = digits % 4
+        guard padding <= 2, padding == 0 || rest + padding == 4, rest != 1 else { return nil }
+        if rest == 2 { out.append(UInt8(truncatingIfNeeded: group >> 4)) }
+        if rest == 3 { out.append(contentsOf: [10, 2].map { UInt8(truncatingIfNeeded: group >> $0) }) }
+        return out
+    }
+
+    /// The value at a path of member names and positions, such as `legs[0].distance_m`, as it stands in a JSON text;
+    /// nil where there is none.
+    static func value(at path: [PathStep], in json: String) -> String? {
+        var scanner = JSONScanner(json)
+        do throws(JSONScanner.Problem) {
+            for step in path { guard try scanner.enter(step) else { return nil } }
+            let range = try scanner.skipValue()
+            return String(decoding: scanner.bytes[range], as: UTF8.self)
+        } catch {
+            return nil
+        }
+    }
+}
+
+/// One step into a JSON text.
+enum PathStep: Sendable, Equatable {
+    case member(String)
+    case element(Int)
+}
+
+/// A place inside a message, as people write it: `position.latitude`, `legs[0].steps[2].name`.
+public struct FieldPath: Sendable {
+    let steps: [PathStep]
+    /// The path as it was written.
+    public let text: String
+
+    /// Reads a path of names and positions; nil when it is none.
+    public init?(_ text: String) {
+        var steps: [PathStep] = []
+        for part in text.split(separator: ".", omittingEmptySubsequences: false) {
+            let pieces = part.split(separator: "[", omittingEmptySubsequences: false)
+            guard let name = pieces.first, !name.isEmpty else { return nil }
+            steps.append(.member(String(name)))
+            for piece in pieces.dropFirst() {
+                guard piece.hasSuffix("]"), let index = Int(piece.dropLast()), index >= 0 else { return nil }
+                steps.append(.element(index))
+            }
+        }
+        guard steps.count <= SchemaPool.maximumDepth else { return nil }
+        self.steps = steps
+        self.text = text
+    }
+
+    /// The value there as it stands in a JSON text; nil where there is none.
+    public func value(in json: String) -> String? { JSONText.value(at: steps, in: json) }
+}

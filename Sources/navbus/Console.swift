@@ -1,0 +1,145 @@
+import Foundation
+import Glibc
+import NavNodes
+
+/// What is said to people: colours on a terminal, aligned columns, notes on standard error.
+enum Console {
+    /// Whether standard output is a terminal.
+    static let isTerminal = isatty(STDOUT_FILENO) == 1
+
+    /// Colours only on a terminal that can show them, and never against the user's wish (no-color.org).
+    private static let hasColour: Bool = {
+        let environment = ProcessInfo.processInfo.environment
+        return isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    }()
+
+    enum Style: String {
+        case bold = "1"
+        case dim = "2"
+        case red = "31"
+        case green = "32"
+        case yellow = "33"
+    }
+
+    static func styled(_ text: String, _ style: Style?) -> String {
+        guard hasColour, let style, !text.isEmpty else { return text }
+        return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"
+    }
+
+    /// One line on standard error.
+    static func note(_ text: String) {
+        FileHandle.standardError.write(Data("navbus: \(printable(text))\n".utf8))
+    }
+
+    /// Text of another process without what would move a terminal's cursor.
+    static func printable(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{fffd}" : $0 }))
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value)
+    }
+}
+
+extension NodeError {
+    /// A failure with words of another process in it.
+    static func told(_ code: Code, _ text: String) -> NodeError { NodeError(code, Console.printable(text)) }
+}
+
+/// Rows in aligned columns; numbers stand to the right.
+struct Table {
+    struct Cell {
+        var text: String
+        var style: Console.Style?
+        var isNumber = false
+
+        init(_ text: String, _ style: Console.Style? = nil) {
+            self.text = Console.printable(text)
+            self.style = style
+        }
+
+        static func number(_ text: String) -> Cell {
+            var cell = Cell(text)
+            cell.isNumber = true
+            return cell
+        }
+    }
+
+    private var rows: [[Cell]] = []
+
+    /// A table with a line of titles, or without.
+    init(_ titles: [String] = []) {
+        if !titles.isEmpty { rows.append(titles.map { Cell($0, .dim) }) }
+    }
+
+    mutating func row(_ cells: [Cell]) { rows.append(cells) }
+
+    var lines: [String] {
+        let count = rows.map(\.count).max() ?? 0
+        let widths = (0..<count).map { column in
+            rows.map { column < $0.count ? $0[column].text.count : 0 }.max() ?? 0
+        }
+        let isNumeric = (0..<count).map { column in rows.contains { column < $0.count && $0[column].isNumber } }
+        return rows.map { row in
+            let row = row[...((row.lastIndex { !$0.text.isEmpty }) ?? 0)]
+            return row.enumerated().map { column, cell in
+                let gap = String(repeating: " ", count: widths[column] - cell.text.count)
+                let text = Console.styled(cell.text, cell.style)
+                if isNumeric[column] { return gap + text }
+                return column == row.count - 1 ? text : text + gap
+            }.joined(separator: "  ")
+        }
+    }
+
+    func show() { for line in lines { print(line) } }
+}
+
+/// Numbers for people.
+enum Format {
+    static func decimal(_ value: Double, _ digits: Int = 1) -> String {
+        value.isFinite ? String(format: "%.\(digits)f", value) : "-"
+    }
+
+    /// A time span in the unit that suits it.
+    static func seconds(_ value: Double) -> String {
+        let size = abs(value)
+        switch size {
+        case ..<1e-3: return decimal(value * 1e6, 0) + " µs"
+        case ..<1: return decimal(value * 1e3, 1) + " ms"
+        case ..<120: return decimal(value, 1) + " s"
+        case ..<7200: return decimal(value / 60, 0) + " min"
+        case ..<172_800: return decimal(value / 3600, 1) + " h"
+        default: return value.isFinite ? decimal(value / 86_400, 1) + " d" : "-"
+        }
+    }
+
+    static func bytes(_ value: Double) -> String {
+        switch value {
+        case ..<1024: decimal(value, 0) + " B"
+        case ..<1_048_576: decimal(value / 1024) + " KiB"
+        case ..<1_073_741_824: decimal(value / 1_048_576) + " MiB"
+        default: decimal(value / 1_073_741_824) + " GiB"
+        }
+    }
+
+    static func hexadecimal(_ value: UInt64) -> String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+/// Lines that replace those printed before on a terminal, and follow them in a pipe.
+struct LiveLines {
+    private var shown = 0
+
+    mutating func show(_ lines: [String], _ output: inout Output) {
+        if Console.isTerminal, shown > 0 { output.text("\u{1b}[\(shown)A\u{1b}[J") }
+        // A wrapped line would count twice when the cursor goes up.
+        if Console.isTerminal { output.text("\u{1b}[?7l") }
+        for line in lines { output.line(line) }
+        if Console.isTerminal { output.text("\u{1b}[?7h") }
+        shown = lines.count
+        output.flush()
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Foundation
+import NavBus
+import NavMap
+import NavMessages
+import NavNodes
+
+/// `navbus doctor`.
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check the installation, the machine and the bus; one line each, and what to do. Exit 1 if one fails."
+    )
+
+    @Option(help: ArgumentHelp("Check a directory of road tiles too.", valueName: "DIR")) var tiles: String?
+    @Option(
+        help: ArgumentHelp(
+            "Check that another host can be reached; may be given several times.", valueName: "HOST:PORT"))
+    var peer: [String] = []
+    @Flag(help: "Print JSON.") var json = false
+
+    func validate() throws {
+        for peer in peer where HostReach.parse(peer) == nil {
+            throw ValidationError("--peer \(peer): give HOST:PORT, such as 192.168.1.2:7000")
+        }
+    }
+
+    func run() throws {
+        var findings = SystemChecks.libraries() + SystemChecks.limits() + SystemChecks.clocks()
+        do {
+            let directory = try ToolBus.attempt { () throws(BusError) in try BusDirectory.fromEnvironment() }
+            findings += RegistryChecks.directory(directory)
+            findings += try BusChecks.run(directory)
+        } catch let error as NodeError {
+            findings.append(Finding("bus", .fail, error.description))
+        }
+        findings += peer.map { HostReach.check($0) }
+        if let tiles { findings.append(Self.check(tiles: tiles)) }
+        if json {
+            print(try navbus.json(findings))
+        } else {
+            show(findings)
+        }
+        if findings.contains(where: { $0.state == .fail }) { throw ExitCode(1) }
+    }
+
+    private func show(_ findings: [Finding]) {
+        var table = Table()
+        for finding in findings {
+            let style: Console.Style =
+                switch finding.state {
+                case .ok: .green
+                case .warn: .yellow
+                case .fail: .red
+                }
+            table.row([
+                Table.Cell(finding.state.rawValue, style), Table.Cell(finding.check, .bold), Table.Cell(finding.text),
+            ])
+        }
+        table.show()
+    }
+
+    private static func check(tiles: String) -> Finding {
+        do {
+            let directory = try TilesetDirectory(path: tiles)
+            let loaded = try directory.loadTiles()
+            let text = "\(tiles): \(loaded.count) tiles, map version \(directory.tileset.mapVersion)"
+            return Finding("tiles", .ok, text)
+        } catch {
+            return Finding("tiles", .fail, "\(error)")
+        }
+    }
+}
+
+/// What one check found.
+struct Finding: Encodable {
+    enum State: String, Encodable {
+        case ok, warn, fail
+    }
+
+    let check: String
+    let state: State
+    let text: String
+
+    init(_ check: String, _ state: State, _ text: String) {
+        self.check = check
+        self.state = state
+        self.text = Console.printable(text)
+    }
+}

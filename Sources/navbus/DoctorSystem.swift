@@ -1,0 +1,174 @@
+import Foundation
+import Glibc
+import NavBus
+import NavMessages
+import NavNodes
+
+/// Checks of the installation and the machine.
+enum SystemChecks {
+    static func libraries() -> [Finding] {
+        let zeroMQ = "libzmq \(ZeroMQLibrary.version)"
+        return [
+            Finding("navbus", .ok, "version \(NavbusVersion.text), \(SchemaPool.builtIn.messages.count) message types"),
+            ZeroMQLibrary.hasCurve
+                ? Finding("libzmq", .ok, "\(zeroMQ) with CURVE")
+                : Finding(
+                    "libzmq", .warn,
+                    "\(zeroMQ) without CURVE: connections between hosts cannot be encrypted; install one built with "
+                        + "libsodium"),
+            Finding("protobuf-c", .ok, ProtobufLibrary.version),
+        ]
+    }
+
+    // MARK: Limits
+
+    /// Open files of a node: sockets of libzmq, its own, and a connection for each publisher.
+    private static let wantedFiles: UInt64 = 1024
+
+    static func limits() -> [Finding] {
+        var findings: [Finding] = []
+        var files = rlimit()
+        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files) == 0 {
+            let text = "\(files.rlim_cur) per process"
+            findings.append(
+                files.rlim_cur >= wantedFiles
+                    ? Finding("open files", .ok, text)
+                    : Finding("open files", .warn, "\(text): raise it with ulimit -n \(wantedFiles)"))
+        }
+        var cores = rlimit()
+        if getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &cores) == 0 {
+            let text =
+                cores.rlim_cur == 0
+                ? "off: a crash leaves no core dump (ulimit -c unlimited turns them on)"
+                : "on, a crash leaves a core dump"
+            findings.append(Finding("core dumps", .ok, text))
+        }
+        findings.append(inotify("max_user_instances", "inotify instances", used: used().instances))
+        findings.append(inotify("max_user_watches", "inotify watches", used: used().watches))
+        return findings
+    }
+
+    /// A node that subscribes takes one instance, and a watch for each node of its domain; 50 nodes should fit.
+    private static func inotify(_ name: String, _ check: String, used: Int) -> Finding {
+        let path = "/proc/sys/fs/inotify/\(name)"
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8),
+            let limit = Int(text.trimmingCharacters(in: .whitespacesAndNewlines))
+        else { return Finding(check, .warn, "\(path) cannot be read: changes of the bus may be seen up to 1 s late") }
+        let wanted = name == "max_user_instances" ? 64 : 64 * 64
+        let said = "\(used) of \(limit) in use by this user"
+        if used >= limit {
+            return Finding(
+                check, .fail, "\(said): nodes see changes of the bus late; sysctl fs.inotify.\(name)=\(2 * limit)")
+        }
+        return limit - used >= wanted
+            ? Finding(check, .ok, said)
+            : Finding(
+                check, .warn, "\(said): little is left for many nodes; sysctl fs.inotify.\(name)=\(used + wanted)")
+    }
+
+    /// Inotify instances and watches of this user's processes.
+    private static func used() -> (instances: Int, watches: Int) {
+        var result = (instances: 0, watches: 0)
+        let files = FileManager.default
+        for process in (try? files.contentsOfDirectory(atPath: "/proc")) ?? [] where Int(process) != nil {
+            var owner = stat()
+            guard stat("/proc/\(process)", &owner) == 0, owner.st_uid == geteuid() else { continue }
+            for descriptor in (try? files.contentsOfDirectory(atPath: "/proc/\(process)/fd")) ?? [] {
+                let target = try? files.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/\(descriptor)")
+                guard target == "anon_inode:inotify" else { continue }
+                result.instances += 1
+                let info = try? String(contentsOfFile: "/proc/\(process)/fdinfo/\(descriptor)", encoding: .utf8)
+                result.watches += info?.split(separator: "\n").count { $0.hasPrefix("inotify ") } ?? 0
+            }
+        }
+        return result
+    }
+
+    // MARK: Clocks
+
+    static func clocks() -> [Finding] {
+        var findings: [Finding] = []
+        let before = WallClock.now() - MonotonicClock.now()
+        usleep(100_000)
+        let drift = Double(WallClock.now() - MonotonicClock.now() - before) * 1e-9
+        // 2025: nothing on the bus is older than the bus.
+        if WallClock.now() < 1_735_689_600_000_000_000 {
+            findings.append(Finding("wall clock", .fail, "it is before 2025: set it, stamps are wrong"))
+        } else if abs(drift) > 1e-3 {
+            findings.append(
+                Finding(
+                    "wall clock", .warn,
+                    "it moved \(Format.seconds(drift)) against the monotonic clock within 100 ms: is it being set?"))
+        } else {
+            findings.append(Finding("wall clock", .ok, "steady against the monotonic clock"))
+        }
+        findings.append(synchronisation())
+        return findings
+    }
+
+    /// The kernel's own word: adjtimex(2) without changing anything.
+    private static func synchronisation() -> Finding {
+        // Glibc's module leaves sys/timex.h out. On 64-bit Linux `maxerror` is at byte 24, `status` at 40.
+        typealias Adjust = @convention(c) (UnsafeMutableRawPointer) -> Int32
+        guard let symbol = dlsym(nil, "adjtimex") else { return Finding("time sync", .warn, "cannot be told here") }
+        let adjust = unsafeBitCast(symbol, to: Adjust.self)
+        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 8) { buffer in
+            buffer.initializeMemory(as: UInt8.self, repeating: 0)
+            guard let base = buffer.baseAddress, adjust(base) >= 0 else {
+                return Finding("time sync", .warn, "the kernel does not tell")
+            }
+            let isUnsynchronised = buffer.load(fromByteOffset: 40, as: Int32.self) & 0x40 != 0
+            let error = Double(buffer.load(fromByteOffset: 24, as: Int.self)) * 1e-6
+            return isUnsynchronised
+                ? Finding(
+                    "time sync", .warn,
+                    "the clock is not synchronised: run chrony or systemd-timesyncd when several hosts are involved")
+                : Finding("time sync", .ok, "synchronised, off by at most \(Format.seconds(error))")
+        }
+    }
+}
+
+/// Whether another host answers on a TCP port.
+enum HostReach {
+    static func parse(_ text: String) -> (host: String, port: String)? {
+        let plain = text.hasPrefix("tcp://") ? String(text.dropFirst(6)) : text
+        guard let colon = plain.lastIndex(of: ":"), let port = UInt16(plain[plain.index(after: colon)...]), port > 0
+        else { return nil }
+        let host = plain[..<colon].trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+        return host.isEmpty ? nil : (host, "\(port)")
+    }
+
+    /// Connects, a second at most.
+    static func check(_ text: String) -> Finding {
+        guard let (host, port) = parse(text) else { return Finding("peer", .fail, "\(text): not HOST:PORT") }
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, port, &hints, &list)
+        guard code == 0, let address = list else {
+            return Finding("peer", .fail, "\(text): \(String(cString: gai_strerror(code)))")
+        }
+        defer { freeaddrinfo(list) }
+        let socket = Glibc.socket(
+            address.pointee.ai_family,
+            address.pointee.ai_socktype | Int32(SOCK_NONBLOCK.rawValue)
+                | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { return Finding("peer", .fail, "\(text): \(String(cString: strerror(errno)))") }
+        defer { close(socket) }
+        var failure: Int32 = 0
+        if connect(socket, address.pointee.ai_addr, address.pointee.ai_addrlen) != 0 {
+            guard errno == EINPROGRESS else {
+                return Finding("peer", .fail, "\(text): \(String(cString: strerror(errno)))")
+            }
+            var entry = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+            guard poll(&entry, 1, 1000) == 1 else {
+                return Finding("peer", .fail, "\(text): no answer within 1 s: is the host up, and no firewall between?")
+            }
+            var size = socklen_t(MemoryLayout<Int32>.size)
+            getsockopt(socket, SOL_SOCKET, SO_ERROR, &failure, &size)
+        }
+        return failure == 0
+            ? Finding("peer", .ok, "\(text) answers")
+            : Finding("peer", .fail, "\(text): \(String(cString: strerror(failure))): does a node listen there?")
+    }
+}

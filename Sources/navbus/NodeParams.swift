@@ -1,0 +1,141 @@
+import ArgumentParser
+import NavBus
+import NavConfig
+import NavMessages
+import NavNodes
+
+/// `navbus node params`.
+struct NodeParams: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "params", abstract: "List, get or set the parameters of a running node.",
+        usage: "navbus node params <node> [get <key> … | set <key>=<value> …] [--json]")
+
+    @Argument(help: "The node.") var node: String
+    @Argument(help: ArgumentHelp("get or set; lists all without it.", valueName: "action")) var action: String?
+    @Argument(help: ArgumentHelp("Keys to get, or KEY=VALUE to set, all of them or none.", valueName: "key[=value]"))
+    var words: [String] = []
+    @Flag(help: "Print JSON.") var json = false
+
+    func validate() throws {
+        guard let action else { return }
+        guard ["get", "set"].contains(action) else {
+            throw ValidationError("'\(action)': give get KEY or set KEY=VALUE after the node's name")
+        }
+        guard !words.isEmpty else { throw ValidationError("\(action) what? give keys") }
+        for word in words where action == "set" && (!word.contains("=") || word.hasPrefix("=")) {
+            throw ValidationError("'\(word)': give KEY=VALUE")
+        }
+    }
+
+    func run() throws {
+        let found = try ToolBus.registry().node(named: node)
+        guard found.services.contains(where: { $0.name == ToolBus.nodeService }) else {
+            throw NodeError(.missing, "node '\(node)' does not serve \(ToolBus.nodeService), so it tells no parameters")
+        }
+        let tool = try ToolBus("node")
+        defer { tool.close() }
+        let all = try read(tool, GetParametersRequest())
+        switch action {
+        case "get": try show(try words.map { word throws(NodeError) in try parameter(word, in: all) })
+        case "set": try show(try set(tool, all))
+        default: try show(all)
+        }
+    }
+
+    private func read(_ tool: ToolBus, _ request: GetParametersRequest) throws -> [Parameter] {
+        let answer = try ask(tool, "GetParameters", request.encoded())
+        let response = try decode(GetParametersResponse.self, answer)
+        if let error = response.error {
+            throw NodeError.told(.invalid, "node '\(node)': \(error.message ?? "refused")")
+        }
+        return response.parameters
+    }
+
+    private func set(_ tool: ToolBus, _ all: [Parameter]) throws -> [Parameter] {
+        var changed: [Parameter] = []
+        for word in words {
+            guard let split = word.firstIndex(of: "=") else { continue }
+            let known = try parameter(String(word[..<split]), in: all)
+            guard known.isLive != false else {
+                throw NodeError(
+                    .invalid,
+                    "'\(known.key ?? "")' of node '\(node)' cannot be changed while it runs: start it with --set \(word)"
+                )
+            }
+            changed.append(Parameter(key: known.key, value: try value(word[word.index(after: split)...], known)))
+        }
+        let answer = try ask(tool, "SetParameters", SetParametersRequest(parameters: changed).encoded())
+        let response = try decode(SetParametersResponse.self, answer)
+        if let error = response.error {
+            throw NodeError.told(.invalid, "node '\(node)' has changed nothing: \(error.message ?? "refused")")
+        }
+        let keys = changed.map(\.key)
+        return response.parameters.filter { keys.contains($0.key) }
+    }
+
+    /// A value of the kind that the parameter has now.
+    private func value(_ text: Substring, _ known: Parameter) throws(NodeError) -> Parameter.Value {
+        let text = String(text)
+        var found: Parameter.Value?
+        var kind = ""
+        switch known.value {
+        case .boolValue: (found, kind) = (Bool(text).map { .boolValue($0) }, "true or false")
+        case .intValue: (found, kind) = (Int64(text).map { .intValue($0) }, "a whole number")
+        case .doubleValue:
+            (found, kind) = (Double(text).flatMap { $0.isFinite ? .doubleValue($0) : nil }, "a number")
+        case .stringValue, nil: found = .stringValue(text)
+        }
+        guard let found else {
+            let range = known.range.map { ", \($0)" } ?? ""
+            throw NodeError(.usage, "\(known.key ?? "")=\(text): give \(kind)\(range)")
+        }
+        return found
+    }
+
+    private func parameter(_ key: String, in all: [Parameter]) throws(NodeError) -> Parameter {
+        if let found = all.first(where: { $0.key == key }) { return found }
+        let near = nearestName(to: key, among: all.compactMap(\.key)).map { "; did you mean '\($0)'?" } ?? ""
+        throw NodeError(.usage, "node '\(node)' has no parameter '\(key)' (navbus node params \(node))\(near)")
+    }
+
+    private func ask(_ tool: ToolBus, _ method: String, _ request: [UInt8]) throws -> [UInt8] {
+        do {
+            return try tool.call([(node, method, request)], timeout: .seconds(5))[0].get()
+        } catch let status as CallStatus {
+            throw NodeError.told(.system, "\(method) of node '\(node)' failed: \(status.text)")
+        }
+    }
+
+    private func decode<M: Message>(_ type: M.Type, _ bytes: [UInt8]) throws(NodeError) -> M {
+        do throws(MessageError) {
+            return try M(decoding: bytes)
+        } catch {
+            throw NodeError(.invalid, "the answer of node '\(node)' cannot be read: \(error)")
+        }
+    }
+
+    private func show(_ parameters: [Parameter]) throws {
+        if json {
+            let texts = try parameters.map { try MessageJSON.text(of: $0) }
+            print("[\(texts.joined(separator: ","))]")
+            return
+        }
+        var table = Table(["KEY", "VALUE", "UNIT", "LIVE", "RANGE", "MEANING"])
+        for parameter in parameters {
+            let text: String =
+                switch parameter.value {
+                case .boolValue(let value): "\(value)"
+                case .intValue(let value): "\(value)"
+                case .doubleValue(let value): "\(value)"
+                case .stringValue(let value): value
+                case nil: ""
+                }
+            table.row([
+                Table.Cell(parameter.key ?? "", .bold), Table.Cell(text), Table.Cell(parameter.unit ?? ""),
+                Table.Cell(parameter.isLive == true ? "live" : ""), Table.Cell(parameter.range ?? ""),
+                Table.Cell(parameter.description ?? "", .dim),
+            ])
+        }
+        table.show()
+    }
+}

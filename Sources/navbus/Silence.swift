@@ -1,0 +1,28 @@
+import NavBus
+import NavConfig
+import NavMessages
+import NavNodes
+
+/// Why nothing came.
+enum Silence {
+    /// One line: nobody publishes it, or those who do are silent.
+    static func reason(_ topics: [String], _ snapshot: RegistrySnapshot, waited: Double) -> NodeError {
+        let what = topics.joined(separator: " ")
+        let time = Format.decimal(waited, waited < 1 ? 2 : 1)
+        let filter = TopicFilter(include: topics)
+        let publishers = Set(snapshot.topics.filter { filter.matches($0.topic.name) }.map(\.publisher)).sorted()
+        if !publishers.isEmpty {
+            return NodeError(
+                .missing,
+                "nothing on \(what) for \(time) s: published by \(publishers.joined(separator: ", ")), silent so far")
+        }
+        let known = snapshot.topics.map(\.topic.name) + TopicCatalogue.all.map(\.name)
+        let near = topics.lazy.compactMap { topic in
+            known.contains(topic) ? nil : nearestName(to: topic, among: known)
+        }.first
+        return NodeError(
+            .missing,
+            "nothing on \(what) for \(time) s: nobody publishes it now (navbus topic list)"
+                + (near.map { "; did you mean \($0)?" } ?? ""))
+    }
+}

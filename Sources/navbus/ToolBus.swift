@@ -1,0 +1,200 @@
+import Foundation
+import NavBus
+import NavConfig
+import NavMessages
+import NavNodes
+
+/// A tool's place on the bus under a name of its own, and what tools ask other nodes.
+final class ToolBus {
+    /// The service that every node has.
+    static let nodeService = "navbus.v1.Node"
+    /// The largest answer that tools take, in bytes.
+    static let maximumResponseSize = 64 << 20
+
+    let bus: BusNode
+    let directory: BusDirectory
+    let stop: StopSignal
+
+    init(_ tool: String) throws {
+        (bus, directory) = try NodeArguments.join(name: "navbus-\(tool)-\(ProcessInfo.processInfo.processIdentifier)")
+        stop = StopSignal(waking: bus.makeWaker())
+    }
+
+    /// What the registry holds, without joining the bus; what cannot be read is noted.
+    static func registry() throws -> RegistrySnapshot {
+        try attempt { () throws(BusError) in
+            let snapshot = try BusDirectory.fromEnvironment().inspect()
+            for problem in snapshot.problems { Console.note(problem) }
+            return snapshot
+        }
+    }
+
+    /// What the registry holds now, without the tools.
+    func snapshot() throws -> RegistrySnapshot {
+        try Self.attempt { () throws(BusError) in try directory.inspect() }
+    }
+
+    func poll(_ timeout: Duration) throws -> Delivery? {
+        try Self.attempt { () throws(BusError) in try bus.poll(timeout: timeout) }
+    }
+
+    /// Subscribes to topics, `*` standing for any text.
+    @discardableResult
+    func subscribe(_ topics: [String], depth: Int) throws -> Bool {
+        let isPattern = topics.contains { $0.contains("*") }
+        try Self.attempt { () throws(BusError) in
+            if isPattern {
+                let filter = TopicFilter(include: topics)
+                _ = try bus.subscribe(matching: filter, qos: .keepLast(depth), maximumPayloadSize: 64 << 20)
+            } else {
+                for topic in topics {
+                    _ = try bus.subscribe(to: topic, qos: .keepLast(depth), maximumPayloadSize: 64 << 20)
+                }
+            }
+        }
+        return isPattern
+    }
+
+    static func attempt<Value>(_ body: () throws(BusError) -> Value) throws(NodeError) -> Value {
+        do throws(BusError) {
+            return try body()
+        } catch {
+            let isUsage = error.code == .invalidName || error.code == .invalidArgument
+            throw NodeError(isUsage ? .usage : .system, error.description)
+        }
+    }
+
+    // MARK: Calls
+
+    /// Makes calls at once and waits for their ends; a stop ends the wait.
+    ///
+    /// - Returns: the last response of each call that went well, else how it ended, in the order of the calls.
+    func call(
+        _ calls: [(node: String, method: String, request: [UInt8])], timeout: Duration = .seconds(1)
+    ) throws -> [Result<[UInt8], CallStatus>] {
+        var ends: [Result<[UInt8], CallStatus>?] = calls.map { _ in nil }
+        var responses: [[UInt8]] = calls.map { _ in [] }
+        for (index, call) in calls.enumerated() {
+            var options = CallOptions(timeout: timeout)
+            options.node = call.node
+            options.isIdempotent = true
+            options.maximumResponseSize = Self.maximumResponseSize
+            try Self.attempt { () throws(BusError) in
+                _ = try bus.call(Self.nodeService, call.method, call.request, options: options) { event in
+                    switch event {
+                    case .response(let payload): responses[index] = payload.bytes
+                    case .end(let status):
+                        ends[index] = status.code == .ok ? .success(responses[index]) : .failure(status)
+                    }
+                }
+            }
+        }
+        while ends.contains(where: { $0 == nil }), !stop.isStopped {
+            try Self.attempt { () throws(BusError) in try bus.runServices(timeout: .milliseconds(100)) }
+        }
+        return ends.map { $0 ?? .failure(CallStatus(.cancelled, "stopped")) }
+    }
+
+    // MARK: Schemas
+
+    /// The schema of a type (or service) as a node hands it out; nil with the reason when it does not.
+    func schema(of name: String, from node: Announcement) throws -> Result<SchemaPool, NodeError> {
+        guard node.services.contains(where: { $0.name == Self.nodeService }) else {
+            return .failure(NodeError(.missing, "node '\(node.node)' does not serve \(Self.nodeService)"))
+        }
+        let answer = try call(
+            [(node.node, "GetSchema", GetSchemaRequest(type: name).encoded())], timeout: .seconds(3))[0]
+        switch answer {
+        case .failure(let status):
+            return .failure(.told(.missing, "node '\(node.node)' gave no schema: \(status.text)"))
+        case .success(let bytes):
+            do {
+                let response = try GetSchemaResponse(decoding: bytes)
+                guard let set = response.fileDescriptorSet, !set.isEmpty else {
+                    let reason = response.error?.message ?? "the answer is empty"
+                    return .failure(.told(.missing, "node '\(node.node)' gave no schema: \(reason)"))
+                }
+                return .success(try SchemaPool(fileDescriptorSet: set))
+            } catch {
+                return .failure(NodeError(.invalid, "node '\(node.node)' gave a schema that cannot be read: \(error)"))
+            }
+        }
+    }
+
+    func close() { bus.close() }
+}
+
+extension StatusCode {
+    private static let names = [
+        "OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
+        "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
+        "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
+    ]
+
+    /// gRPC's name of the code.
+    var name: String { Self.names.indices.contains(Int(rawValue)) ? Self.names[Int(rawValue)] : "UNKNOWN" }
+}
+
+extension CallStatus {
+    /// Name, message, details and trailers on one line.
+    var text: String {
+        var text = code.name + (message.isEmpty ? "" : ": \(message)")
+        if !details.isEmpty {
+            let known = try? MessageJSON.text(decoding: details, as: "navbus.v1.ErrorInfo")
+            text += " (details: \(known ?? Data(details).base64EncodedString()))"
+        }
+        for entry in trailers { text += " [\(entry.key): \(String(decoding: entry.value, as: UTF8.self))]" }
+        return text
+    }
+}
+
+extension RegistrySnapshot {
+    /// Nodes that publish a topic, with its description.
+    func publishers(of topic: String) -> [(node: Announcement, topic: TopicDescription)] {
+        nodes.flatMap { node in node.topics.filter { $0.name == topic }.map { (node, $0) } }
+    }
+
+    /// Nodes that serve a service.
+    func servers(of service: String) -> [Announcement] {
+        nodes.filter { node in node.services.contains { $0.name == service } }
+    }
+
+    /// A node by its name, or an error with the nearest one.
+    func node(named name: String) throws(NodeError) -> Announcement {
+        if let node = nodes.first(where: { $0.node == name }) { return node }
+        let near = nearestName(to: name, among: nodes.map(\.node)).map { "; did you mean '\($0)'?" } ?? ""
+        throw NodeError(.missing, "no node '\(name)' is on the bus now (navbus node list)\(near)")
+    }
+}
+
+extension QoS {
+    /// The catalogue's word.
+    var word: String {
+        switch self {
+        case .latched: "latched"
+        case .keepLast(let count): "keep_last(\(count))"
+        case .latest: "latest"
+        }
+    }
+}
+
+/// A FileDescriptorSet from a file, as `protoc --include_imports --descriptor_set_out` writes it.
+struct DescriptorFile {
+    let bytes: [UInt8]
+    let pool: SchemaPool
+
+    init(_ path: String) throws(NodeError) {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw NodeError(
+                .missing, "\(path): no such file; protoc --include_imports --descriptor_set_out=FILE makes one")
+        }
+        bytes = [UInt8](data)
+        do throws(SchemaError) {
+            pool = try SchemaPool(fileDescriptorSet: bytes)
+        } catch {
+            throw NodeError(
+                .invalid,
+                "\(path): \(error); protoc --include_imports --descriptor_set_out=FILE makes a file of descriptors")
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import ArgumentParser
+import Foundation
+import NavBus
+import NavMessages
+import NavNodes
+
+/// When a tool that listens ends by itself.
+struct ListenLimits: ParsableArguments {
+    @Option(help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count: Int?
+    @Option(
+        help: ArgumentHelp("End after so many seconds; exit 1 when nothing has come.", valueName: "SECONDS"))
+    var duration: Double?
+    @Option(help: ArgumentHelp("End with exit 1 when nothing has come for so many seconds.", valueName: "SECONDS"))
+    var timeout: Double?
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+        for (name, value) in [("--duration", duration), ("--timeout", timeout)] {
+            if let value, !(value >= 0 && value <= 1e9) {
+                throw ValidationError("\(name) must be seconds, at least 0")
+            }
+        }
+    }
+}
+
+/// A loop that takes messages until it is stopped, has enough, or has waited in vain.
+struct Listening {
+    let tool: ToolBus
+    let topics: [String]
+    let limits: ListenLimits
+
+    /// Calls `take` for each message and `tick` between messages at least ten times a second.
+    func run(_ take: (Delivery) throws -> Void, tick: (_ elapsed: Double) throws -> Void = { _ in }) throws {
+        let start = MonotonicClock.now()
+        var last = start
+        var seen = 0
+        while !tool.stop.isStopped, limits.count.map({ seen < $0 }) ?? true {
+            let delivery = try tool.poll(.milliseconds(100))
+            let now = MonotonicClock.now()
+            if let delivery {
+                seen += 1
+                last = now
+                try take(delivery)
+            }
+            let elapsed = Double(now - start) * 1e-9
+            try tick(elapsed)
+            if let duration = limits.duration, elapsed >= duration { break }
+            if let timeout = limits.timeout, Double(now - last) * 1e-9 > timeout {
+                throw Silence.reason(topics, try tool.snapshot(), waited: timeout)
+            }
+        }
+        if seen == 0, let duration = limits.duration, !tool.stop.isStopped {
+            throw Silence.reason(topics, try tool.snapshot(), waited: duration)
+        }
+    }
+}
+
+/// `navbus topic echo`.
+struct TopicEcho: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "echo",
+        abstract:
+            "Print the messages of topics as JSON, one a line, until Ctrl-C; of any type, also one not known here.")
+
+    @Argument(help: "Topics, * stands for any text.") var topics: [String]
+    @OptionGroup var limits: ListenLimits
+    @Option(
+        help: ArgumentHelp("Print only this field of each message, such as legs[0].distance_m.", valueName: "PATH"))
+    var field: String?
+    @Option(
+        help: ArgumentHelp(
+            "Print only messages where a field compares, such as 'deviation=OFF_ROUTE' or 'speed_mps>10' (=, !=, <, <=, >, >=).",
+            valueName: "CONDITION"))
+    var filter: String?
+    @Flag(help: "Put each member on its own line.") var pretty = false
+    @Flag(help: "Print topic, publisher, sequence, stamps and message as one object a line.") var json = false
+    @Flag(help: "Print the bytes in hexadecimal, unread.") var raw = false
+    @Option(help: ArgumentHelp("What the messages are, whatever their publisher says.", valueName: "TYPE"))
+    var type: String?
+    @Option(
+        help: ArgumentHelp("Descriptors of types that are not compiled in (protoc's output).", valueName: "FILE"))
+    var descriptors: String?
+
+    func validate() throws {
+        if topics.isEmpty { throw ValidationError("give a topic") }
+        if let field, FieldPath(field) == nil {
+            throw ValidationError("--field \(field): give a path such as legs[0].distance_m")
+        }
+        if let filter, FieldCondition(filter) == nil {
+            throw ValidationError("--filter \(filter): give a path, one of = != < <= > >=, and a value")
+        }
+        if raw, pretty || field != nil || filter != nil {
+            throw ValidationError("--raw cannot be combined with --pretty, --field or --filter")
+        }
+    }
+
+    func run() throws {
+        let pool = try descriptors.map { path throws(NodeError) in try DescriptorFile(path).pool }
+        let tool = try ToolBus("topic")
+        defer { tool.close() }
+        let isPattern = try tool.subscribe(topics, depth: 1_000)
+        let reader = MessageReader(tool, descriptors: pool, type: type)
+        let path = field.flatMap { FieldPath($0) }
+        let condition = filter.flatMap { FieldCondition($0) }
+        var output = Output()
+        var failed: NodeError?
+        var limits = limits
+        // Messages that the filter leaves out do not count.
+        let wanted = limits.count
+        limits.count = condition == nil ? limits.count : nil
+        var printed = 0
+        let listening = Listening(tool: tool, topics: topics, limits: limits)
+        try listening.run { delivery in
+            var text = "null"
+            if raw {
+                text = Self.hexadecimal(delivery.payload)
+                if json { text = "\"\(text)\"" }
+            } else {
+                switch try reader.json(delivery, indent: pretty) {
+                case .success(let json): text = json
+                case .failure(let error):
+                    failed = failed ?? error
+                    let reason = try navbus.json(error.description)
+                    output.line("{\"error\":\(reason)}")
+                    return output.flush()
+                }
+            }
+            if let condition, !condition.holds(in: text) { return }
+            if let path { text = path.value(in: text) ?? "null" }
+            if json {
+                text = try envelope(delivery, reader, text)
+            } else if isPattern || topics.count > 1 {
+                text = "\(delivery.topic) \(text)"
+            }
+            output.line(text)
+            output.flush()
+            printed += 1
+            if condition != nil, printed == wanted { tool.stop.stop() }
+        }
+        if let failed { throw failed }
+    }
+
+    private func envelope(_ delivery: Delivery, _ reader: MessageReader, _ text: String) throws -> String {
+        let node = try reader.publisher(of: delivery)?.node
+        let name = try navbus.json(node)
+        return "{\"topic\":\"\(delivery.topic)\",\"publisher\":\(name),\"sequence\":\"\(delivery.header.sequence)\","
+            + "\"stamp_ns\":\"\(delivery.header.stampNanoseconds)\","
+            + "\"received_ns\":\"\(delivery.received.utcNanoseconds)\",\"message\":\(text)}"
+    }
+
+    private static func hexadecimal(_ payload: Payload) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        let bytes = payload.bytes
+        return String(unsafeUninitializedCapacity: 2 * bytes.count) { buffer in
+            for (index, byte) in bytes.enumerated() {
+                buffer[2 * index] = digits[Int(byte >> 4)]
+                buffer[2 * index + 1] = digits[Int(byte & 15)]
+            }
+            return 2 * bytes.count
+        }
+    }
+}
+
+/// A comparison of a field with a value.
+struct FieldCondition {
+    private let path: FieldPath
+    private let comparison: String
+    private let value: String
+
+    /// `PATH=VALUE` and its relatives; nil when it is none.
+    init?(_ text: String) {
+        guard let start = text.firstIndex(where: { "=!<>".contains($0) }) else { return nil }
+        let rest = text[start...]
+        guard let found = ["!=", "<=", ">=", "=", "<", ">"].first(where: { rest.hasPrefix($0) }),
+            let path = FieldPath(text[..<start].trimmingCharacters(in: .whitespaces))
+        else { return nil }
+        self.path = path
+        comparison = found
+        value = rest.dropFirst(found.count).trimmingCharacters(in: .whitespaces)
+    }
+
+    /// Whether it holds; numbers compare as numbers, enums also without what their names begin with.
+    func holds(in json: String) -> Bool {
+        guard var found = path.value(in: json) else { return comparison == "!=" }
+        if found.hasPrefix("\""), found.hasSuffix("\""), found.count > 1 {
+            found = String(found.dropFirst().dropLast())
+        }
+        if let left = Double(found), let right = Double(value) {
+            switch comparison {
+            case "=": return left == right
+            case "!=": return left != right
+            case "<": return left < right
+            case "<=": return left <= right
+            case ">": return left > right
+            default: return left >= right
+            }
+        }
+        let isSame = found == value || found.hasSuffix("_" + value)
+        switch comparison {
+        case "=": return isSame
+        case "!=": return !isSame
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import ArgumentParser
+import Foundation
+import NavBus
+import NavMessages
+import NavNodes
+
+/// `navbus topic pub`.
+struct TopicPub: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pub", abstract: "Publish messages, given as JSON, on a topic.")
+
+    @Argument(help: "The topic.") var topic: String
+    @Argument(help: ArgumentHelp("The message.", valueName: "json")) var message: String?
+    @Option(
+        help: ArgumentHelp("Messages to publish one after another, one a line; - is standard input.", valueName: "FILE")
+    )
+    var file: String?
+    @Option(
+        help: ArgumentHelp(
+            "Messages per second, 0.001 to 100000; with it a single message is repeated until Ctrl-C (a file: 10).",
+            valueName: "HZ"))
+    var rate: Double?
+    @Option(help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count: Int?
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait for a subscriber before the first message, seconds.", valueName: "SECONDS"))
+    var wait = 2.0
+    @Option(
+        help: ArgumentHelp(
+            "The message's type; else the catalogue's, or what another node publishes there.", valueName: "TYPE"))
+    var type: String?
+    @Option(
+        help: ArgumentHelp("Descriptors of types that are not compiled in (protoc's output).", valueName: "FILE"))
+    var descriptors: String?
+    @Flag(help: "Keep the last message for late joiners, and stay until Ctrl-C.") var latched = false
+    @OptionGroup var node: BusOptions
+
+    func validate() throws {
+        guard (message == nil) != (file == nil) else { throw ValidationError("give a message or --file") }
+        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+        if let rate, !(0.001...100_000).contains(rate) {
+            throw ValidationError("--rate must be from 0.001 to 100000")
+        }
+        guard (0...1e6).contains(wait) else { throw ValidationError("--wait must be seconds, at least 0") }
+    }
+
+    /// What is published: the type, its schema, and how the topic is described.
+    private struct Kind {
+        var description: TopicDescription
+        var pool: SchemaPool
+    }
+
+    func run() throws {
+        let set = try descriptors.map { path throws(NodeError) in try DescriptorFile(path) }
+        let name = node.name ?? "navbus-pub-\(ProcessInfo.processInfo.processIdentifier)"
+        let (bus, directory) = try NodeArguments.join(name: name)
+        defer { bus.close() }
+        let stop = StopSignal(waking: bus.makeWaker())
+        let kind = try kind(set, bus, directory)
+        var lines = try MessageLines(file)
+        // What is wrong with the first message is told before anybody waits.
+        guard var next = try lines.next() ?? message.map({ (text: $0, place: "the message") }) else {
+            throw NodeError(.invalid, "\(file ?? "-"): no message in it")
+        }
+        var bytes = try encode(next, kind)
+        let publication = try ToolBus.attempt { () throws(BusError) in try bus.advertise(kind.description) }
+        if let set { try serveSchema(set, bus) }
+        try waitForSubscriber(bus, publication, stop)
+
+        let period = rate.map { 1e9 / $0 } ?? 1e8
+        let total = count ?? (file == nil && rate == nil ? 1 : .max)
+        let start = MonotonicClock.now()
+        var sent = 0
+        while !stop.isStopped {
+            try ToolBus.attempt { () throws(BusError) in
+                try bus.publish(bytes, on: publication, stampNanoseconds: WallClock.now())
+            }
+            sent += 1
+            guard sent < total else { break }
+            if file != nil {
+                guard let line = try lines.next() else { break }
+                next = line
+                bytes = try encode(next, kind)
+            }
+            let due = start + Int64(min(Double(sent) * period, 9e18 - Double(start)))
+            while !stop.isStopped, MonotonicClock.now() < due {
+                let left = due - MonotonicClock.now()
+                _ = try ToolBus.attempt { () throws(BusError) in
+                    try bus.poll(timeout: .nanoseconds(max(0, min(left, 100_000_000))))
+                }
+            }
+        }
+        if kind.description.qos == .latched, !stop.isStopped {
+            Console.note("\(topic) is latched: late joiners get the last of \(sent) messages until Ctrl-C")
+            while !stop.isStopped {
+                _ = try ToolBus.attempt { () throws(BusError) in try bus.poll(timeout: .seconds(1)) }
+            }
+        }
+    }
+
+    private func kind(
+        _ set: DescriptorFile?, _ bus: BusNode, _ directory: BusDirectory
+    ) throws -> Kind {
+        let entry = TopicCatalogue.topic(named: topic)
+        let other = try ToolBus.attempt { () throws(BusError) in try directory.inspect() }.publishers(of: topic).first
+        if let entry, let type, type != entry.type.fullName {
+            throw NodeError(.usage, "\(topic) carries \(entry.type.fullName), not \(type): leave --type out")
+        }
+        guard let type = type ?? entry?.type.fullName ?? other?.topic.typeName else {
+            throw NodeError(
+                .usage, "\(topic) is not in the catalogue and nobody publishes it now: give --type (navbus topic info)")
+        }
+        let compiled = Schema.type(named: type)
+        var description = TopicDescription(
+            name: topic, typeName: type, schemaFingerprint: compiled?.schemaFingerprint ?? 0,
+            qos: latched ? .latched : .keepLast(64), maximumPayloadSize: 16 << 20)
+        if let entry {
+            description.qos = latched ? .latched : QoS(entry.qos)
+            description.maximumPayloadSize = entry.maxSize
+        } else if let other, other.topic.typeName == type {
+            description = other.topic
+        }
+        if let set {
+            guard set.pool.message(named: type) != nil else {
+                throw NodeError(.usage, "\(descriptors ?? ""): no type '\(type)' in it")
+            }
+            return Kind(description: description, pool: set.pool)
+        }
+        if compiled != nil { return Kind(description: description, pool: .builtIn) }
+        guard let other, other.topic.typeName == type else {
+            throw NodeError.told(
+                .usage, "the type '\(type)' is not known here: give --descriptors FILE (navbus topic info lists types)")
+        }
+        let tool = try ToolBus("schema")
+        defer { tool.close() }
+        return Kind(description: description, pool: try tool.schema(of: type, from: other.node).get())
+    }
+
+    private func encode(_ line: (text: String, place: String), _ kind: Kind) throws(NodeError) -> [UInt8] {
+        do throws(MessageTextError) {
+            return try kind.pool.encode(
+                json: line.text, as: kind.description.typeName, limit: kind.description.maximumPayloadSize)
+        } catch {
+            throw NodeError(.usage, "\(line.place): \(error)")
+        }
+    }
+
+    /// Hands out the schema, so that others can read what is published.
+    private func serveSchema(_ set: DescriptorFile, _ bus: BusNode) throws {
+        let answer = { (type: String) -> GetSchemaResponse in
+            GetSchemaResponse(
+                type: type, fileDescriptorSet: set.pool.message(named: type) == nil ? nil : set.bytes)
+        }
+        try ToolBus.attempt { () throws(BusError) in
+            try bus.serve(.init(name: ToolBus.nodeService, methods: [.init("GetSchema")])) { call in
+                let type = (try? GetSchemaRequest(decoding: call.request.bytes))?.type ?? ""
+                call.finish(answer(type).encoded())
+            }
+        }
+    }
+
+    private func waitForSubscriber(_ bus: BusNode, _ publication: Publication, _ stop: StopSignal) throws {
+        let deadline = MonotonicClock.now() + Int64(wait * 1e9)
+        while !stop.isStopped {
+            let count = try ToolBus.attempt { () throws(BusError) in try bus.subscriberCount(of: publication) }
+            if count > 0 { return }
+            guard MonotonicClock.now() < deadline else { break }
+            _ = try ToolBus.attempt { () throws(BusError) in try bus.poll(timeout: .milliseconds(20)) }
+        }
+        if !stop.isStopped, wait > 0 {
+            Console.note("nobody has subscribed to \(topic) within \(Format.seconds(wait)): published all the same")
+        }
+    }
+}
+
+/// The lines of a file or of standard input, read as they are needed; a line is at most 64 MiB.
+struct MessageLines {
+    private let name: String
+    private let handle: FileHandle?
+    private var buffer: [UInt8] = []
+    private var scanned = 0
+    private var number = 0
+    private var isAtEnd = false
+
+    init(_ path: String?) throws(NodeError) {
+        name = path ?? ""
+        guard let path else {
+            handle = nil
+            return
+        }
+        handle = path == "-" ? .standardInput : FileHandle(forReadingAtPath: path)
+        if handle == nil { throw NodeError(.missing, "\(path): no such file, or it cannot be read") }
+    }
+
+    /// The next line that is not empty, with its place; nil at the end.
+    mutating func next() throws(NodeError) -> (text: String, place: String)? {
+        guard let handle else { return nil }
+        while true {
+            if let end = buffer[scanned...].firstIndex(of: 10) {
+                let line = buffer[..<end]
+                number += 1
+                let text = String(decoding: line, as: UTF8.self)
+                buffer.removeSubrange(...end)
+                scanned = 0
+                if text.contains(where: { !$0.isWhitespace }) { return (text, "\(name):\(number)") }
+                continue
+            }
+            scanned = buffer.count
+            guard buffer.count <= 64 << 20 else {
+                throw NodeError(.invalid, "\(name):\(number + 1): the line is over 64 MiB")
+            }
+            if isAtEnd {
+                let text = String(decoding: buffer, as: UTF8.self)
+                (buffer, scanned) = ([], 0)
+                number += 1
+                return text.contains { !$0.isWhitespace } ? (text, "\(name):\(number)") : nil
+            }
+            let data: Data?
+            do { data = try handle.read(upToCount: 1 << 16) } catch {
+                throw NodeError(.system, "\(name): cannot be read: \(error.localizedDescription)")
+            }
+            if let data, !data.isEmpty { buffer += data } else { isAtEnd = true }
+        }
+    }
+}

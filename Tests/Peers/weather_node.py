@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""A node with message types of its own, which nothing else was built with: publishes /weather ten times a second,
+serves weather.v1.Weather, and navbus.v1.Node with the schema, so that tools can read it all.
+
+weather_node.py NAME [--no-schema]. Needs pyzmq, protobuf, protoc.
+"""
+import fcntl
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+
+import zmq
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+WEATHER = """
+syntax = "proto3";
+package weather.v1;
+enum Sky { SKY_UNSPECIFIED = 0; SKY_CLEAR = 1; SKY_RAIN = 2; }
+message Report {
+  string station = 1;
+  optional double temperature_c = 2;
+  Sky sky = 3;
+  map<string, double> gauges = 4;
+  repeated Report history = 5;
+}
+message Query { string station = 1; uint32 days = 2; }
+service Weather {
+  rpc Now(Query) returns (Report);
+  rpc Forecast(Query) returns (stream Report);
+}
+"""
+# The header of services, as the documentation of the bus describes it.
+FRAME = """
+syntax = "proto3";
+package wire;
+message Entry { string key = 1; bytes value = 2; }
+message Frame {
+  uint32 kind = 1; fixed64 call_id = 2; uint64 sequence = 3; string service = 4; string method = 5;
+  uint64 timeout_ns = 6; repeated Entry metadata = 7; uint64 credit = 9; uint32 code = 10; string message = 11;
+  bytes details = 12; uint32 has_response = 14;
+}
+"""
+REQUEST, RESPONSE, END, PING, PONG = 1, 2, 3, 6, 7
+OK, INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED = 0, 3, 5, 12
+
+node, has_schema = sys.argv[1], "--no-schema" not in sys.argv
+proto = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Proto")
+with tempfile.TemporaryDirectory() as folder:
+    for name, text in (("weather.proto", WEATHER), ("frame.proto", FRAME)):
+        with open(f"{folder}/{name}", "w") as file:
+            file.write(text)
+    compile = lambda *files: subprocess.check_output(
+        ["protoc", "-I", proto, "-I", folder, "--include_imports", "--descriptor_set_out=/dev/stdout", *files])
+    weather = compile("weather.proto")
+    everything = compile("weather.proto", "frame.proto", "navbus/v1/common.proto", "navbus/v1/node.proto")
+pool = descriptor_pool.DescriptorPool()
+for file in descriptor_pb2.FileDescriptorSet.FromString(everything).file:
+    pool.AddSerializedFile(file.SerializeToString())
+message = lambda name: message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
+Header, Frame, Report, Query = (message(name) for name in ("navbus.v1.Header", "wire.Frame", "weather.v1.Report", "weather.v1.Query"))
+navbus = lambda name: message("navbus.v1." + name)
+
+folder = os.path.join(os.environ["NAVBUS_DIR"], os.environ.get("NAVBUS_DOMAIN", "0"), node)
+os.makedirs(folder, mode=0o700, exist_ok=True)
+lock = open(folder + "/lock", "a")
+fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+publisher, server = zmq.Context.instance().socket(zmq.PUB), zmq.Context.instance().socket(zmq.ROUTER)
+publisher.bind(f"ipc://{folder}/pub")
+server.bind(f"ipc://{folder}/rpc")
+boot_id = secrets.randbits(64)
+topic = {"name": "/weather", "type": "weather.v1.Report", "schema_fingerprint": "00000000000000aa",
+         "max_bytes": 65536, "qos": {"kind": "keep_last", "depth": 16}}
+health = {"name": f"/health/{node}", "type": "navbus.v1.NodeHealth", "schema_fingerprint": "0" * 16,
+          "max_bytes": 65536, "qos": {"kind": "latched"}}
+services = [{"name": "weather.v1.Weather", "methods": [{"name": "Now", "server_streaming": False},
+                                                       {"name": "Forecast", "server_streaming": True}]}]
+if has_schema:
+    methods = ["GetSchema", "GetInfo", "GetParameters", "SetParameters"]
+    services.append({"name": "navbus.v1.Node", "methods": [{"name": name, "server_streaming": False} for name in methods]})
+announcement = {"format": 1, "node": node, "pid": os.getpid(), "boot_id": f"{boot_id:016x}", "topics": [topic, health],
+                "endpoints": {"pub": f"ipc://{folder}/pub", "rpc": f"ipc://{folder}/rpc"}, "services": services}
+with open(folder + "/.announcement", "w") as file:
+    json.dump(announcement, file)
+os.rename(folder + "/.announcement", folder + "/announcement.json")
+parameters = [
+    navbus("Parameter")(key="rate_hz", double_value=10, is_live=True, unit="Hz", range="1 … 100", description="How often."),
+    navbus("Parameter")(key="station", string_value="Helsinki", is_live=False, description="Where."),
+    navbus("Parameter")(key="verbose", bool_value=False, is_live=True),
+]
+
+
+def report(day):
+    return Report(station="Helsinki", temperature_c=day - 0.5, sky=day % 3, gauges={"rain_mm": day},
+                  history=[Report(station="yesterday")])
+
+
+def serve(client, frame, payload):
+    """Answers one request."""
+    send = lambda kind, body=b"", **fields: server.send_multipart(
+        [client, Frame(kind=kind, call_id=frame.call_id, **fields).SerializeToString(), body])
+    reply = lambda answer: send(END, answer.SerializeToString(), has_response=1)
+    if frame.method == "GetSchema":
+        wanted = navbus("GetSchemaRequest").FromString(payload).type
+        known = wanted.startswith("weather.v1.")
+        reply(navbus("GetSchemaResponse")(type=wanted, file_descriptor_set=weather if known else None))
+    elif frame.method == "GetInfo":
+        reply(navbus("GetInfoResponse")(node=node, version="1.2.3", pid=os.getpid(), subscribes=[
+            {"topic": "/weathr", "type": "weather.v1.Report"}, {"topic": "/gnss/fix", "type": "navbus.v1.GnssFix"}]))
+    elif frame.method == "GetParameters":
+        reply(navbus("GetParametersResponse")(parameters=parameters))
+    elif frame.method == "SetParameters":
+        changes = navbus("SetParametersRequest").FromString(payload).parameters
+        answer = navbus("SetParametersResponse")()
+        if any(change.key == "rate_hz" and not 1 <= change.double_value <= 100 for change in changes):
+            answer.error.message = "rate_hz is 1 … 100"
+        else:
+            for change in changes:
+                mine = next(parameter for parameter in parameters if parameter.key == change.key)
+                setattr(mine, change.WhichOneof("value"), getattr(change, change.WhichOneof("value")))
+        answer.parameters.extend(parameters)
+        reply(answer)
+    elif frame.method == "Now":
+        query = Query.FromString(payload)
+        if query.station != "Helsinki":
+            send(END, code=NOT_FOUND, message=f"no station '{query.station}'", details=b"\x01\x02")
+        else:
+            answer = report(query.days)
+            for entry in frame.metadata:
+                answer.history.add(station=f"{entry.key}={entry.value.decode()}")
+            reply(answer)
+    elif frame.method == "Forecast":
+        for day in range(min(Query.FromString(payload).days, frame.credit)):
+            send(RESPONSE, report(day).SerializeToString(), sequence=day)
+        # Without days the stream stays open until the caller gives it up.
+        if Query.FromString(payload).days > 0:
+            send(END, code=OK)
+    else:
+        send(END, code=UNIMPLEMENTED, message=frame.method)
+
+
+sequence, ticks, due = 0, 0, time.monotonic()
+while True:
+    while server.poll(max(0, (due - time.monotonic()) * 1000)):
+        client, header, payload = server.recv_multipart()
+        frame = Frame.FromString(header)
+        if frame.kind == PING:
+            server.send_multipart([client, Frame(kind=PONG).SerializeToString(), b""])
+        elif frame.kind == REQUEST:
+            serve(client, frame, payload)
+        elif frame.kind == 4:
+            print("cancelled", flush=True)
+    due += 0.1
+    # Every tenth number is left out, as if the message had been lost.
+    sequence += 2 if sequence % 10 == 8 else 1
+    header = Header(sequence=sequence, stamp_ns=time.time_ns(), boot_id=boot_id, schema_fingerprint=0xaa)
+    publisher.send_multipart([b"/weather\0", header.SerializeToString(), report(sequence).SerializeToString()])
+    ticks += 1
+    state = navbus("NodeHealth")(node=node, state="HEALTH_STATE_DEGRADED", uptime_s=ticks / 10,
+                                 reasons=[{"code": "windy", "message": "the mast shakes"}])
+    header = Header(sequence=ticks, stamp_ns=time.time_ns(), boot_id=boot_id)
+    publisher.send_multipart([f"/health/{node}\0".encode(), header.SerializeToString(), state.SerializeToString()])
