@@ -1,5 +1,5 @@
-/// One method of a service.
-public struct MethodDescription: Sendable {
+/// One method of a service, as the schema declares it.
+public struct MethodDescriptor: Sendable {
     /// Name of the method, for example `SetRoute`.
     public let name: String
     /// Type of the request.
@@ -12,21 +12,61 @@ public struct MethodDescription: Sendable {
     public let summary: String
 }
 
-/// One service of the schema.
-public struct ServiceDescription: Sendable {
+/// One service, as the schema declares it.
+public struct ServiceDescriptor: Sendable {
     /// Full name, for example `navbus.v1.Navigation`.
     public let name: String
     /// What it is for, in one line.
     public let summary: String
     /// Its methods in the order of their declaration.
-    public let methods: [MethodDescription]
+    public let methods: [MethodDescriptor]
 
     /// The method of that name.
-    public func method(named name: String) -> MethodDescription? { methods.first { $0.name == name } }
+    public func method(named name: String) -> MethodDescriptor? { methods.first { $0.name == name } }
+}
+
+/// A service of the schema as a Swift type: its methods are static values that carry their types.
+public protocol ServiceSchema {
+    /// Full name, for example `navbus.v1.Navigation`.
+    static var name: String { get }
+    /// The service as the schema declares it.
+    static var descriptor: ServiceDescriptor { get }
+}
+
+/// A method that answers a request with one message.
+public struct UnaryMethod<Request: Message, Response: Message>: Sendable {
+    /// Full name of the service.
+    public let service: String
+    /// Name of the method.
+    public let name: String
+    /// What it does, in one line.
+    public let summary: String
+
+    /// The method without its types.
+    public var descriptor: MethodDescriptor {
+        MethodDescriptor(
+            name: name, request: Request.self, response: Response.self, isServerStreaming: false, summary: summary)
+    }
+}
+
+/// A method that answers a request with any number of messages.
+public struct StreamingMethod<Request: Message, Response: Message>: Sendable {
+    /// Full name of the service.
+    public let service: String
+    /// Name of the method.
+    public let name: String
+    /// What it does, in one line.
+    public let summary: String
+
+    /// The method without its types.
+    public var descriptor: MethodDescriptor {
+        MethodDescriptor(
+            name: name, request: Request.self, response: Response.self, isServerStreaming: true, summary: summary)
+    }
 }
 
 /// The services of the bus, as the schema declares them.
 public enum ServiceCatalogue {
     /// The service of that full name.
-    public static func service(named name: String) -> ServiceDescription? { all.first { $0.name == name } }
+    public static func service(named name: String) -> ServiceDescriptor? { all.first { $0.name == name } }
 }

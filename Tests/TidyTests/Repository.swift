@@ -15,7 +15,7 @@ struct SourceFile {
     var isSwift: Bool { path.hasSuffix(".swift") }
 
     /// Written by a program: the rules for people do not apply.
-    var isGenerated: Bool { path.contains("/generated/") || path.hasPrefix("Sources/NavMessages/Generated/") }
+    var isGenerated: Bool { path.contains("/generated/") || path.contains("/Generated/") }
 
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
 

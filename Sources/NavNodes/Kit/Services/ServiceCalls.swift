@@ -1,0 +1,176 @@
+public import NavBus
+public import NavMessages
+import Synchronization
+
+/// A unary call on its way to one answer; it belongs to the node's thread.
+///
+/// A call cannot be forgotten: one that is let go of without an answer, and without a ``makeResponder()``, ends as
+/// ``StatusCode/internal`` at once instead of at its deadline.
+public final class UnaryCall<Response: Message> {
+    private let call: ServerCall
+    private var isTakenCareOf = false
+
+    init(_ call: ServerCall) { self.call = call }
+
+    deinit {
+        if !isTakenCareOf { call.finish(.forgotten(call.method)) }
+    }
+
+    /// What the client sent beside the request.
+    public var metadata: [MetadataEntry] { call.metadata }
+    /// When the client stops waiting, nanoseconds of the monotonic clock.
+    public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
+    /// True once nobody waits for the answer any more.
+    public var isCancelled: Bool { call.isCancelled }
+    /// Called once when the call ends without the handler's doing: cancelled, past its deadline, or its client gone.
+    public var onCancel: (() -> Void)? {
+        get { call.onCancel }
+        set { call.onCancel = newValue }
+    }
+
+    /// Answers.
+    ///
+    /// - Returns: false when the call was over already and the answer is dropped.
+    @discardableResult
+    public func finish(_ response: Response) -> Bool {
+        isTakenCareOf = true
+        return call.finish(response.encoded())
+    }
+
+    /// Ends the call with the status of a failure, see ``CallStatus/init(of:)``.
+    @discardableResult
+    public func fail(_ error: any Error) -> Bool {
+        isTakenCareOf = true
+        return call.finish(CallStatus(of: error))
+    }
+
+    /// What another thread answers the call through.
+    public func makeResponder() -> UnaryResponder<Response> {
+        isTakenCareOf = true
+        return UnaryResponder(call.makeResponder(), call.method)
+    }
+}
+
+/// Answers one unary call from any thread; dropped without an answer, it ends the call as ``StatusCode/internal``.
+public final class UnaryResponder<Response: Message>: Sendable {
+    private let responder: CallResponder
+    private let method: String
+    private let isAnswered = Atomic<Bool>(false)
+
+    init(_ responder: CallResponder, _ method: String) {
+        self.responder = responder
+        self.method = method
+    }
+
+    deinit {
+        if !isAnswered.load(ordering: .relaxed) { responder.finish(.forgotten(method)) }
+    }
+
+    /// Answers; dropped when the call is over.
+    public func finish(_ response: Response) {
+        isAnswered.store(true, ordering: .relaxed)
+        responder.finish(response.encoded())
+    }
+
+    /// Ends the call with the status of a failure; dropped when the call is over.
+    public func fail(_ error: any Error) {
+        isAnswered.store(true, ordering: .relaxed)
+        responder.finish(CallStatus(of: error))
+    }
+}
+
+/// A call that is answered with a stream; it belongs to the node's thread.
+///
+/// As ``UnaryCall`` it cannot be forgotten: let go of without an end, the stream ends as ``StatusCode/internal``.
+public final class StreamCall<Response: Message> {
+    private let call: ServerCall
+    private var isTakenCareOf = false
+
+    init(_ call: ServerCall) { self.call = call }
+
+    deinit {
+        if !isTakenCareOf { call.finish(.forgotten(call.method)) }
+    }
+
+    /// What the client sent beside the request.
+    public var metadata: [MetadataEntry] { call.metadata }
+    /// When the client stops waiting, nanoseconds of the monotonic clock.
+    public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
+    /// True once nobody waits for the stream any more.
+    public var isCancelled: Bool { call.isCancelled }
+    /// How many messages may be sent now.
+    public var credit: Int { call.credit }
+    /// Called once when the stream ends without the handler's doing: cancelled, past its deadline, or its client gone.
+    public var onCancel: (() -> Void)? {
+        get { call.onCancel }
+        set { call.onCancel = newValue }
+    }
+    /// Called when a stream that had no credit has some again.
+    public var onCredit: (() -> Void)? {
+        get { call.onCredit }
+        set { call.onCredit = newValue }
+    }
+
+    /// Sends one message.
+    ///
+    /// - Returns: false when it was not sent: the stream is over, or has no credit (wait for ``onCredit``).
+    @discardableResult
+    public func send(_ response: Response) -> Bool { call.send(response.encoded()) }
+
+    /// Ends the stream, with one more message when there is one (which takes a credit).
+    ///
+    /// - Returns: false when the stream was over already.
+    @discardableResult
+    public func finish(_ last: Response? = nil) -> Bool {
+        isTakenCareOf = true
+        return last.map { call.finish($0.encoded()) } ?? call.finish(CallStatus.ok)
+    }
+
+    /// Ends the stream with the status of a failure.
+    @discardableResult
+    public func fail(_ error: any Error) -> Bool {
+        isTakenCareOf = true
+        return call.finish(CallStatus(of: error))
+    }
+}
+
+/// What generated code serves methods with.
+enum ServiceDispatch {
+    /// Runs a unary method: a request that cannot be read and what the method throws end the call.
+    static func run<Request, Response>(
+        _ call: ServerCall, _ method: UnaryMethod<Request, Response>,
+        _ body: (Request, UnaryCall<Response>) throws -> Void
+    ) {
+        let typed = UnaryCall<Response>(call)
+        do {
+            try body(try request(of: call), typed)
+        } catch {
+            typed.fail(error)
+        }
+    }
+
+    /// Runs a streaming method, as a unary one.
+    static func run<Request, Response>(
+        _ call: ServerCall, _ method: StreamingMethod<Request, Response>,
+        _ body: (Request, StreamCall<Response>) throws -> Void
+    ) {
+        let typed = StreamCall<Response>(call)
+        do {
+            try body(try request(of: call), typed)
+        } catch {
+            typed.fail(error)
+        }
+    }
+
+    /// Ends a call that nobody can handle.
+    static func refuse(_ call: ServerCall) {
+        call.finish(CallStatus(.unavailable, "'\(call.service)' is not served any more: the node is stopping"))
+    }
+
+    private static func request<Request: Message>(of call: ServerCall) throws(MessageError) -> Request {
+        // The service's own limit has been kept already.
+        try call.request.withUnsafeBytes { bytes throws(MessageError) in
+            try Request(decoding: bytes, limit: max(bytes.count, 1))
+        }
+    }
+}
