@@ -41,8 +41,13 @@ package struct TimerQueue {
     package mutating func add(due: NodeTime, every period: Duration? = nil) -> TimerID {
         made += 1
         let id = TimerID(number: made)
-        insert(Entry(id: id, period: period.map { max($0, .nanoseconds(1)) }, due: due))
+        insert(id, due: due, every: period)
         return id
+    }
+
+    /// Puts a timer back that was removed.
+    package mutating func insert(_ id: TimerID, due: NodeTime, every period: Duration?) {
+        insert(Entry(id: id, period: period.map { max($0, .nanoseconds(1)) }, due: due))
     }
 
     /// Removes a timer; one that is gone is left alone.
@@ -51,17 +56,23 @@ package struct TimerQueue {
     /// Takes the next timer that is due at `now` or before, and when it was due; a periodic one is due again later.
     ///
     /// - Parameter skipsMissed: whether a periodic timer that is late by more than its period leaves out what it missed.
-    package mutating func takeDue(at now: NodeTime, skipsMissed: Bool) -> (id: TimerID, due: NodeTime)? {
+    package mutating func takeDue(
+        at now: NodeTime, skipsMissed: Bool
+    ) -> (id: TimerID, due: NodeTime, isLast: Bool)? {
         guard let first = entries.first, first.due <= now else { return nil }
         entries.removeFirst()
+        var isLast = true
         if let period = first.period {
             var again = first
             again.due = first.due + period
             if skipsMissed, again.due <= now { again.due = now + period }
             // At the end of time there is no later.
-            if again.due > first.due { insert(again) }
+            if again.due > first.due {
+                insert(again)
+                isLast = false
+            }
         }
-        return (first.id, first.due)
+        return (first.id, first.due, isLast)
     }
 
     /// Carries the timers over a jump: periodic ones begin anew at `to`, others keep what was left of their wait.
