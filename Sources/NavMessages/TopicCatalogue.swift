@@ -125,6 +125,9 @@ public enum TopicCatalogue {
             name: "/health/<node>", type: NodeHealth.self, qos: .latched, nominalRateHz: 1, maxSize: 256 << 10,
             isRecorded: true, when: "1 Hz"),
         Topic(
+            name: "/log", type: LogEntry.self, qos: .keepLast(256), nominalRateHz: nil, maxSize: 16 << 10,
+            isRecorded: true, when: "on event"),
+        Topic(
             name: "/clock", type: Clock.self, qos: .latest, nominalRateHz: 100, maxSize: 1 << 10,
             isRecorded: false, when: "from the player"),
     ]

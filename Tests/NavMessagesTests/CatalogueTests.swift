@@ -11,7 +11,7 @@ struct CatalogueTests {
             if case .keepLast(let count) = topic.qos { #expect(count > 0, "\(topic.name)") }
         }
         #expect(Set(TopicCatalogue.all.map { $0.name }).count == TopicCatalogue.all.count)
-        #expect(TopicCatalogue.all.count == 26)
+        #expect(TopicCatalogue.all.count == 27)
     }
 
     @Test("a health topic is found by the name of any node, and no other topic by a prefix")
@@ -47,7 +47,7 @@ struct CatalogueTests {
                 "GetTile", "LoadRegion", "ListRegions", "GetRegion", "RemoveRegion", "UpdateRegion", "CancelLoad",
                 "EstimateRegion", "Coverage", "Statistics", "Purge",
             ],
-            "navbus.v1.Node": ["GetInfo", "GetSchema", "GetParameters", "SetParameters", "Barrier", "Shutdown"],
+            "navbus.v1.Node": ["GetInfo", "GetSchema", "GetParameters", "SetParameters", "Barrier", "Shutdown", "ChangeState"],
         ]
         #expect(ServiceCatalogue.all.count == expected.count)
         for (name, methods) in expected {

@@ -3,6 +3,72 @@
 
 internal import CNavProto
 
+/// How far a node is in its life.
+///
+/// Values that this build does not know survive as their number.
+public struct LifecycleState: ProtoEnum {
+    /// Number on the wire.
+    public let rawValue: Int32
+
+    /// Makes a value of any number, known or not.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// Unknown.
+    public static let unspecified = Self(rawValue: 0)
+    /// It has not read its configuration and data yet.
+    public static let unconfigured = Self(rawValue: 1)
+    /// It is ready, serves Node and its health, ignores its inputs and publishes nothing else.
+    public static let inactive = Self(rawValue: 2)
+    /// It does what it is for.
+    public static let active = Self(rawValue: 3)
+    /// It is on its way out.
+    public static let finalized = Self(rawValue: 4)
+
+    /// Names in the schema, by number.
+    public static var names: [(value: Int32, name: String)] {
+        [
+            (0, "LIFECYCLE_STATE_UNSPECIFIED"),
+            (1, "LIFECYCLE_STATE_UNCONFIGURED"),
+            (2, "LIFECYCLE_STATE_INACTIVE"),
+            (3, "LIFECYCLE_STATE_ACTIVE"),
+            (4, "LIFECYCLE_STATE_FINALIZED"),
+        ]
+    }
+}
+
+/// A step in a node's life.
+///
+/// Values that this build does not know survive as their number.
+public struct LifecycleTransition: ProtoEnum {
+    /// Number on the wire.
+    public let rawValue: Int32
+
+    /// Makes a value of any number, known or not.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// Unknown.
+    public static let unspecified = Self(rawValue: 0)
+    /// From unconfigured to inactive.
+    public static let configure = Self(rawValue: 1)
+    /// From inactive to active.
+    public static let activate = Self(rawValue: 2)
+    /// From active to inactive.
+    public static let deactivate = Self(rawValue: 3)
+    /// From inactive or active to finalized: the node stops.
+    public static let shutdown = Self(rawValue: 4)
+
+    /// Names in the schema, by number.
+    public static var names: [(value: Int32, name: String)] {
+        [
+            (0, "LIFECYCLE_TRANSITION_UNSPECIFIED"),
+            (1, "LIFECYCLE_TRANSITION_CONFIGURE"),
+            (2, "LIFECYCLE_TRANSITION_ACTIVATE"),
+            (3, "LIFECYCLE_TRANSITION_DEACTIVATE"),
+            (4, "LIFECYCLE_TRANSITION_SHUTDOWN"),
+        ]
+    }
+}
+
 /// Verdict on a node.
 ///
 /// Values that this build does not know survive as their number.
@@ -59,6 +125,48 @@ public struct BarrierPhase: ProtoEnum {
             (1, "BARRIER_PHASE_BEGIN"),
             (2, "BARRIER_PHASE_WAVE"),
             (3, "BARRIER_PHASE_END"),
+        ]
+    }
+}
+
+/// How much a line of a log matters, as in swift-log.
+///
+/// Values that this build does not know survive as their number.
+public struct LogLevel: ProtoEnum {
+    /// Number on the wire.
+    public let rawValue: Int32
+
+    /// Makes a value of any number, known or not.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// Unknown.
+    public static let unspecified = Self(rawValue: 0)
+    /// Every step.
+    public static let trace = Self(rawValue: 1)
+    /// For who looks for a fault.
+    public static let debug = Self(rawValue: 2)
+    /// As it should be.
+    public static let info = Self(rawValue: 3)
+    /// As it should be, and worth to be seen.
+    public static let notice = Self(rawValue: 4)
+    /// Not as it should be.
+    public static let warning = Self(rawValue: 5)
+    /// Something failed.
+    public static let error = Self(rawValue: 6)
+    /// The node cannot do what it is for.
+    public static let critical = Self(rawValue: 7)
+
+    /// Names in the schema, by number.
+    public static var names: [(value: Int32, name: String)] {
+        [
+            (0, "LOG_LEVEL_UNSPECIFIED"),
+            (1, "LOG_LEVEL_TRACE"),
+            (2, "LOG_LEVEL_DEBUG"),
+            (3, "LOG_LEVEL_INFO"),
+            (4, "LOG_LEVEL_NOTICE"),
+            (5, "LOG_LEVEL_WARNING"),
+            (6, "LOG_LEVEL_ERROR"),
+            (7, "LOG_LEVEL_CRITICAL"),
         ]
     }
 }
@@ -178,6 +286,8 @@ public struct NodeHealth: Message {
     public var uptimeS: Double?
     /// Random number of this run of the node, as in the header.
     public var bootId: UInt64?
+    /// How far the node is in its life.
+    public var lifecycleState: LifecycleState?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -192,7 +302,8 @@ public struct NodeHealth: Message {
         residentBytes: UInt64? = nil,
         cpuLoad: Double? = nil,
         uptimeS: Double? = nil,
-        bootId: UInt64? = nil
+        bootId: UInt64? = nil,
+        lifecycleState: LifecycleState? = nil
     ) {
         self.stampNs = stampNs
         self.monotonicNs = monotonicNs
@@ -206,6 +317,7 @@ public struct NodeHealth: Message {
         self.cpuLoad = cpuLoad
         self.uptimeS = uptimeS
         self.bootId = bootId
+        self.lifecycleState = lifecycleState
     }
 }
 
@@ -214,7 +326,7 @@ extension NodeHealth: WireMessage {
     public static var fullName: String { "navbus.v1.NodeHealth" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x82650c2102221e06 }
+    public static var schemaFingerprint: UInt64 { 0x7654af189c8e7a19 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -285,6 +397,10 @@ extension NodeHealth: WireMessage {
             c.pointee.boot_id = value
             c.pointee.has_boot_id = 1
         }
+        if let value = lifecycleState {
+            c.pointee.lifecycle_state = Navbus__V1__LifecycleState(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_lifecycle_state = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__NodeHealth>) throws(MessageError) {
@@ -300,6 +416,7 @@ extension NodeHealth: WireMessage {
         cpuLoad = c.pointee.has_cpu_load != 0 ? c.pointee.cpu_load : nil
         uptimeS = c.pointee.has_uptime_s != 0 ? c.pointee.uptime_s : nil
         bootId = c.pointee.has_boot_id != 0 ? c.pointee.boot_id : nil
+        lifecycleState = c.pointee.has_lifecycle_state != 0 ? LifecycleState(rawValue: Int32(bitPattern: c.pointee.lifecycle_state.rawValue)) : nil
     }
 }
 
@@ -394,6 +511,10 @@ public struct TopicHealth: Message {
     public var peerCount: UInt32?
     /// Bytes so far.
     public var byteCount: UInt64?
+    /// Messages per second in a usual drive; absent: on events only.
+    public var nominalRateHz: Double?
+    /// Messages of another version of the schema, which were read all the same.
+    public var mismatchCount: UInt64?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -406,7 +527,9 @@ public struct TopicHealth: Message {
         droppedCount: UInt64? = nil,
         rejectedCount: UInt64? = nil,
         peerCount: UInt32? = nil,
-        byteCount: UInt64? = nil
+        byteCount: UInt64? = nil,
+        nominalRateHz: Double? = nil,
+        mismatchCount: UInt64? = nil
     ) {
         self.topic = topic
         self.isPublisher = isPublisher
@@ -418,6 +541,8 @@ public struct TopicHealth: Message {
         self.rejectedCount = rejectedCount
         self.peerCount = peerCount
         self.byteCount = byteCount
+        self.nominalRateHz = nominalRateHz
+        self.mismatchCount = mismatchCount
     }
 }
 
@@ -426,7 +551,7 @@ extension TopicHealth: WireMessage {
     public static var fullName: String { "navbus.v1.TopicHealth" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x0b3992f9ab409e4e }
+    public static var schemaFingerprint: UInt64 { 0x85168ba81a9ac867 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -489,6 +614,14 @@ extension TopicHealth: WireMessage {
             c.pointee.byte_count = value
             c.pointee.has_byte_count = 1
         }
+        if let value = nominalRateHz {
+            c.pointee.nominal_rate_hz = value
+            c.pointee.has_nominal_rate_hz = 1
+        }
+        if let value = mismatchCount {
+            c.pointee.mismatch_count = value
+            c.pointee.has_mismatch_count = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__TopicHealth>) throws(MessageError) {
@@ -502,6 +635,8 @@ extension TopicHealth: WireMessage {
         rejectedCount = c.pointee.has_rejected_count != 0 ? c.pointee.rejected_count : nil
         peerCount = c.pointee.has_peer_count != 0 ? c.pointee.peer_count : nil
         byteCount = c.pointee.has_byte_count != 0 ? c.pointee.byte_count : nil
+        nominalRateHz = c.pointee.has_nominal_rate_hz != 0 ? c.pointee.nominal_rate_hz : nil
+        mismatchCount = c.pointee.has_mismatch_count != 0 ? c.pointee.mismatch_count : nil
     }
 }
 
@@ -726,6 +861,8 @@ public struct GetInfoResponse: Message {
     public var services: [String]
     /// Whether it runs on /clock.
     public var simTime: Bool?
+    /// How far it is in its life.
+    public var lifecycleState: LifecycleState?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -738,7 +875,8 @@ public struct GetInfoResponse: Message {
         publishes: [TopicInfo] = [],
         subscribes: [TopicInfo] = [],
         services: [String] = [],
-        simTime: Bool? = nil
+        simTime: Bool? = nil,
+        lifecycleState: LifecycleState? = nil
     ) {
         self.node = node
         self.version = version
@@ -750,6 +888,7 @@ public struct GetInfoResponse: Message {
         self.subscribes = subscribes
         self.services = services
         self.simTime = simTime
+        self.lifecycleState = lifecycleState
     }
 }
 
@@ -758,7 +897,7 @@ extension GetInfoResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetInfoResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x261f462db3ebcd24 }
+    public static var schemaFingerprint: UInt64 { 0xa79d33fc317215ed }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -819,6 +958,10 @@ extension GetInfoResponse: WireMessage {
             c.pointee.sim_time = value ? 1 : 0
             c.pointee.has_sim_time = 1
         }
+        if let value = lifecycleState {
+            c.pointee.lifecycle_state = Navbus__V1__LifecycleState(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_lifecycle_state = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__GetInfoResponse>) throws(MessageError) {
@@ -832,6 +975,7 @@ extension GetInfoResponse: WireMessage {
         subscribes = try Wire.messages(c.pointee.subscribes, c.pointee.n_subscribes)
         services = try Wire.strings(c.pointee.services, c.pointee.n_services, "navbus.v1.GetInfoResponse.services")
         simTime = c.pointee.has_sim_time != 0 ? c.pointee.sim_time != 0 : nil
+        lifecycleState = c.pointee.has_lifecycle_state != 0 ? LifecycleState(rawValue: Int32(bitPattern: c.pointee.lifecycle_state.rawValue)) : nil
     }
 }
 
@@ -1748,5 +1892,232 @@ extension ShutdownResponse: WireMessage {
     }
 
     init(reading c: UnsafePointer<Navbus__V1__ShutdownResponse>) throws(MessageError) {
+    }
+}
+
+/// Request of ChangeState.
+public struct ChangeStateRequest: Message {
+    /// The step to take.
+    public var transition: LifecycleTransition?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        transition: LifecycleTransition? = nil
+    ) {
+        self.transition = transition
+    }
+}
+
+extension ChangeStateRequest: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.ChangeStateRequest" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0xb9fb2f8e70d39127 }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__ChangeStateRequest>) { navbus__v1__change_state_request__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__ChangeStateRequest>? {
+        navbus__v1__change_state_request__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__ChangeStateRequest>, _ arena: Wire.Arena) {
+        if let value = transition {
+            c.pointee.transition = Navbus__V1__LifecycleTransition(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_transition = 1
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__ChangeStateRequest>) throws(MessageError) {
+        transition = c.pointee.has_transition != 0 ? LifecycleTransition(rawValue: Int32(bitPattern: c.pointee.transition.rawValue)) : nil
+    }
+}
+
+/// Answer of ChangeState.
+public struct ChangeStateResponse: Message {
+    /// How far the node is now.
+    public var state: LifecycleState?
+    /// Why it has not moved.
+    public var error: ErrorInfo?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        state: LifecycleState? = nil,
+        error: ErrorInfo? = nil
+    ) {
+        self.state = state
+        self.error = error
+    }
+}
+
+extension ChangeStateResponse: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.ChangeStateResponse" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0x5db6c5db1d0c65cd }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__ChangeStateResponse>) { navbus__v1__change_state_response__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__ChangeStateResponse>? {
+        navbus__v1__change_state_response__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__ChangeStateResponse>, _ arena: Wire.Arena) {
+        if let value = state {
+            c.pointee.state = Navbus__V1__LifecycleState(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_state = 1
+        }
+        if let value = error {
+            c.pointee.error = Wire.message(value, arena)
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__ChangeStateResponse>) throws(MessageError) {
+        state = c.pointee.has_state != 0 ? LifecycleState(rawValue: Int32(bitPattern: c.pointee.state.rawValue)) : nil
+        error = try Wire.message(c.pointee.error)
+    }
+}
+
+/// A line of a node's log, published on /log.
+public struct LogEntry: Message {
+    /// When, ns since the Unix epoch, UTC.
+    public var stampNs: Int64?
+    /// Name of the node.
+    public var node: String?
+    /// How much it matters.
+    public var level: LogLevel?
+    /// What happened, at most 4 KiB.
+    public var text: String?
+    /// Part of the node that says so.
+    public var source: String?
+    /// Facts beside the text, at most 16.
+    public var metadata: [KeyValue]
+    /// How many times the same was said since the last line of it; absent: once.
+    public var repeatCount: UInt64?
+    /// Random number of this run of the node, as in the header.
+    public var bootId: UInt64?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        stampNs: Int64? = nil,
+        node: String? = nil,
+        level: LogLevel? = nil,
+        text: String? = nil,
+        source: String? = nil,
+        metadata: [KeyValue] = [],
+        repeatCount: UInt64? = nil,
+        bootId: UInt64? = nil
+    ) {
+        self.stampNs = stampNs
+        self.node = node
+        self.level = level
+        self.text = text
+        self.source = source
+        self.metadata = metadata
+        self.repeatCount = repeatCount
+        self.bootId = bootId
+    }
+}
+
+extension LogEntry: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.LogEntry" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0xcaf4c208e517a8bf }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__LogEntry>) { navbus__v1__log_entry__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__LogEntry>? {
+        navbus__v1__log_entry__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__LogEntry>, _ arena: Wire.Arena) {
+        if let value = stampNs {
+            c.pointee.stamp_ns = value
+            c.pointee.has_stamp_ns = 1
+        }
+        if let value = node {
+            c.pointee.node = Wire.string(value, arena)
+        }
+        if let value = level {
+            c.pointee.level = Navbus__V1__LogLevel(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_level = 1
+        }
+        if let value = text {
+            c.pointee.text = Wire.string(value, arena)
+        }
+        if let value = source {
+            c.pointee.source = Wire.string(value, arena)
+        }
+        if !metadata.isEmpty {
+            c.pointee.n_metadata = metadata.count
+            c.pointee.metadata = Wire.messages(metadata, arena)
+        }
+        if let value = repeatCount {
+            c.pointee.repeat_count = value
+            c.pointee.has_repeat_count = 1
+        }
+        if let value = bootId {
+            c.pointee.boot_id = value
+            c.pointee.has_boot_id = 1
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__LogEntry>) throws(MessageError) {
+        stampNs = c.pointee.has_stamp_ns != 0 ? c.pointee.stamp_ns : nil
+        node = try Wire.string(c.pointee.node, "navbus.v1.LogEntry.node")
+        level = c.pointee.has_level != 0 ? LogLevel(rawValue: Int32(bitPattern: c.pointee.level.rawValue)) : nil
+        text = try Wire.string(c.pointee.text, "navbus.v1.LogEntry.text")
+        source = try Wire.string(c.pointee.source, "navbus.v1.LogEntry.source")
+        metadata = try Wire.messages(c.pointee.metadata, c.pointee.n_metadata)
+        repeatCount = c.pointee.has_repeat_count != 0 ? c.pointee.repeat_count : nil
+        bootId = c.pointee.has_boot_id != 0 ? c.pointee.boot_id : nil
     }
 }

@@ -138,6 +138,9 @@ public enum NodeService: ServiceSchema {
     /// Stops the node cleanly.
     public static let shutdown = UnaryMethod<ShutdownRequest, ShutdownResponse>(
         service: name, name: "Shutdown", summary: "Stops the node cleanly.")
+    /// Moves the node between inactive and active.
+    public static let changeState = UnaryMethod<ChangeStateRequest, ChangeStateResponse>(
+        service: name, name: "ChangeState", summary: "Moves the node between inactive and active.")
 
     /// The service as the schema declares it.
     public static let descriptor = ServiceDescriptor(
@@ -149,6 +152,7 @@ public enum NodeService: ServiceSchema {
             setParameters.descriptor,
             barrier.descriptor,
             shutdown.descriptor,
+            changeState.descriptor,
         ])
 }
 

@@ -134,6 +134,33 @@ public final class StreamCall<Response: Message> {
     }
 }
 
+/// A service bound to what answers it, as generated code makes it: `NodeService.served(by: self)`.
+public struct ServedService {
+    /// The service as the schema declares it.
+    public let descriptor: ServiceDescriptor
+    /// Handles one call.
+    let handle: (ServerCall) -> Void
+
+    init(_ descriptor: ServiceDescriptor, handle: @escaping (ServerCall) -> Void) {
+        self.descriptor = descriptor
+        self.handle = handle
+    }
+}
+
+extension Bus {
+    /// Serves and announces a service.
+    ///
+    /// - Parameter refusal: asked before each call; what it returns ends the call instead.
+    public func serve(
+        _ service: ServedService, refusal: @escaping () -> CallStatus? = { nil }
+    ) throws(BusError) {
+        try serve(ServiceDescription(service.descriptor)) { call in
+            guard let status = refusal() else { return service.handle(call) }
+            call.finish(status)
+        }
+    }
+}
+
 /// What generated code serves methods with.
 enum ServiceDispatch {
     /// Runs a unary method: a request that cannot be read and what the method throws end the call.

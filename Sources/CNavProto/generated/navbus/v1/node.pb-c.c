@@ -952,6 +952,141 @@ void   navbus__v1__shutdown_response__free_unpacked
   assert(message->base.descriptor == &navbus__v1__shutdown_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   navbus__v1__change_state_request__init
+                     (Navbus__V1__ChangeStateRequest         *message)
+{
+  static const Navbus__V1__ChangeStateRequest init_value = NAVBUS__V1__CHANGE_STATE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__change_state_request__get_packed_size
+                     (const Navbus__V1__ChangeStateRequest *message)
+{
+  assert(message->base.descriptor == &navbus__v1__change_state_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__change_state_request__pack
+                     (const Navbus__V1__ChangeStateRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__change_state_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__change_state_request__pack_to_buffer
+                     (const Navbus__V1__ChangeStateRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__change_state_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__ChangeStateRequest *
+       navbus__v1__change_state_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__ChangeStateRequest *)
+     protobuf_c_message_unpack (&navbus__v1__change_state_request__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__change_state_request__free_unpacked
+                     (Navbus__V1__ChangeStateRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__change_state_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   navbus__v1__change_state_response__init
+                     (Navbus__V1__ChangeStateResponse         *message)
+{
+  static const Navbus__V1__ChangeStateResponse init_value = NAVBUS__V1__CHANGE_STATE_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__change_state_response__get_packed_size
+                     (const Navbus__V1__ChangeStateResponse *message)
+{
+  assert(message->base.descriptor == &navbus__v1__change_state_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__change_state_response__pack
+                     (const Navbus__V1__ChangeStateResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__change_state_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__change_state_response__pack_to_buffer
+                     (const Navbus__V1__ChangeStateResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__change_state_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__ChangeStateResponse *
+       navbus__v1__change_state_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__ChangeStateResponse *)
+     protobuf_c_message_unpack (&navbus__v1__change_state_response__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__change_state_response__free_unpacked
+                     (Navbus__V1__ChangeStateResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__change_state_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   navbus__v1__log_entry__init
+                     (Navbus__V1__LogEntry         *message)
+{
+  static const Navbus__V1__LogEntry init_value = NAVBUS__V1__LOG_ENTRY__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__log_entry__get_packed_size
+                     (const Navbus__V1__LogEntry *message)
+{
+  assert(message->base.descriptor == &navbus__v1__log_entry__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__log_entry__pack
+                     (const Navbus__V1__LogEntry *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__log_entry__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__log_entry__pack_to_buffer
+                     (const Navbus__V1__LogEntry *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__log_entry__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__LogEntry *
+       navbus__v1__log_entry__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__LogEntry *)
+     protobuf_c_message_unpack (&navbus__v1__log_entry__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__log_entry__free_unpacked
+                     (Navbus__V1__LogEntry *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__log_entry__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor navbus__v1__clock__field_descriptors[5] =
 {
   {
@@ -1042,7 +1177,7 @@ const ProtobufCMessageDescriptor navbus__v1__clock__descriptor =
   (ProtobufCMessageInit) navbus__v1__clock__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__node_health__field_descriptors[12] =
+static const ProtobufCFieldDescriptor navbus__v1__node_health__field_descriptors[13] =
 {
   {
     "stamp_ns",
@@ -1188,12 +1323,25 @@ static const ProtobufCFieldDescriptor navbus__v1__node_health__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "lifecycle_state",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__NodeHealth, has_lifecycle_state),
+    offsetof(Navbus__V1__NodeHealth, lifecycle_state),
+    &navbus__v1__lifecycle_state__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__node_health__field_indices_by_name[] = {
   11,   /* field[11] = boot_id */
   7,   /* field[7] = counters */
   9,   /* field[9] = cpu_load */
   6,   /* field[6] = latencies */
+  12,   /* field[12] = lifecycle_state */
   1,   /* field[1] = monotonic_ns */
   2,   /* field[2] = node */
   4,   /* field[4] = reasons */
@@ -1206,7 +1354,7 @@ static const unsigned navbus__v1__node_health__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__node_health__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 12 }
+  { 0, 13 }
 };
 const ProtobufCMessageDescriptor navbus__v1__node_health__descriptor =
 {
@@ -1216,7 +1364,7 @@ const ProtobufCMessageDescriptor navbus__v1__node_health__descriptor =
   "Navbus__V1__NodeHealth",
   "navbus.v1",
   sizeof(Navbus__V1__NodeHealth),
-  12,
+  13,
   navbus__v1__node_health__field_descriptors,
   navbus__v1__node_health__field_indices_by_name,
   1,  navbus__v1__node_health__number_ranges,
@@ -1287,7 +1435,7 @@ const ProtobufCMessageDescriptor navbus__v1__health_reason__descriptor =
   (ProtobufCMessageInit) navbus__v1__health_reason__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__topic_health__field_descriptors[10] =
+static const ProtobufCFieldDescriptor navbus__v1__topic_health__field_descriptors[12] =
 {
   {
     "topic",
@@ -1409,6 +1557,30 @@ static const ProtobufCFieldDescriptor navbus__v1__topic_health__field_descriptor
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "nominal_rate_hz",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__TopicHealth, has_nominal_rate_hz),
+    offsetof(Navbus__V1__TopicHealth, nominal_rate_hz),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "mismatch_count",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Navbus__V1__TopicHealth, has_mismatch_count),
+    offsetof(Navbus__V1__TopicHealth, mismatch_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__topic_health__field_indices_by_name[] = {
   4,   /* field[4] = age_s */
@@ -1417,6 +1589,8 @@ static const unsigned navbus__v1__topic_health__field_indices_by_name[] = {
   1,   /* field[1] = is_publisher */
   5,   /* field[5] = lost_count */
   2,   /* field[2] = message_count */
+  11,   /* field[11] = mismatch_count */
+  10,   /* field[10] = nominal_rate_hz */
   8,   /* field[8] = peer_count */
   3,   /* field[3] = rate_hz */
   7,   /* field[7] = rejected_count */
@@ -1425,7 +1599,7 @@ static const unsigned navbus__v1__topic_health__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__topic_health__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor navbus__v1__topic_health__descriptor =
 {
@@ -1435,7 +1609,7 @@ const ProtobufCMessageDescriptor navbus__v1__topic_health__descriptor =
   "Navbus__V1__TopicHealth",
   "navbus.v1",
   sizeof(Navbus__V1__TopicHealth),
-  10,
+  12,
   navbus__v1__topic_health__field_descriptors,
   navbus__v1__topic_health__field_indices_by_name,
   1,  navbus__v1__topic_health__number_ranges,
@@ -1614,7 +1788,7 @@ const ProtobufCMessageDescriptor navbus__v1__get_info_request__descriptor =
   (ProtobufCMessageInit) navbus__v1__get_info_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__get_info_response__field_descriptors[10] =
+static const ProtobufCFieldDescriptor navbus__v1__get_info_response__field_descriptors[11] =
 {
   {
     "node",
@@ -1736,10 +1910,23 @@ static const ProtobufCFieldDescriptor navbus__v1__get_info_response__field_descr
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "lifecycle_state",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__GetInfoResponse, has_lifecycle_state),
+    offsetof(Navbus__V1__GetInfoResponse, lifecycle_state),
+    &navbus__v1__lifecycle_state__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__get_info_response__field_indices_by_name[] = {
   4,   /* field[4] = boot_id */
   3,   /* field[3] = host */
+  10,   /* field[10] = lifecycle_state */
   0,   /* field[0] = node */
   2,   /* field[2] = pid */
   6,   /* field[6] = publishes */
@@ -1752,7 +1939,7 @@ static const unsigned navbus__v1__get_info_response__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__get_info_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor navbus__v1__get_info_response__descriptor =
 {
@@ -1762,7 +1949,7 @@ const ProtobufCMessageDescriptor navbus__v1__get_info_response__descriptor =
   "Navbus__V1__GetInfoResponse",
   "navbus.v1",
   sizeof(Navbus__V1__GetInfoResponse),
-  10,
+  11,
   navbus__v1__get_info_response__field_descriptors,
   navbus__v1__get_info_response__field_indices_by_name,
   1,  navbus__v1__get_info_response__number_ranges,
@@ -2607,6 +2794,292 @@ const ProtobufCMessageDescriptor navbus__v1__shutdown_response__descriptor =
   (ProtobufCMessageInit) navbus__v1__shutdown_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor navbus__v1__change_state_request__field_descriptors[1] =
+{
+  {
+    "transition",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__ChangeStateRequest, has_transition),
+    offsetof(Navbus__V1__ChangeStateRequest, transition),
+    &navbus__v1__lifecycle_transition__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__change_state_request__field_indices_by_name[] = {
+  0,   /* field[0] = transition */
+};
+static const ProtobufCIntRange navbus__v1__change_state_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor navbus__v1__change_state_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.ChangeStateRequest",
+  "ChangeStateRequest",
+  "Navbus__V1__ChangeStateRequest",
+  "navbus.v1",
+  sizeof(Navbus__V1__ChangeStateRequest),
+  1,
+  navbus__v1__change_state_request__field_descriptors,
+  navbus__v1__change_state_request__field_indices_by_name,
+  1,  navbus__v1__change_state_request__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__change_state_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor navbus__v1__change_state_response__field_descriptors[2] =
+{
+  {
+    "state",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__ChangeStateResponse, has_state),
+    offsetof(Navbus__V1__ChangeStateResponse, state),
+    &navbus__v1__lifecycle_state__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "error",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__ChangeStateResponse, error),
+    &navbus__v1__error_info__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__change_state_response__field_indices_by_name[] = {
+  1,   /* field[1] = error */
+  0,   /* field[0] = state */
+};
+static const ProtobufCIntRange navbus__v1__change_state_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor navbus__v1__change_state_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.ChangeStateResponse",
+  "ChangeStateResponse",
+  "Navbus__V1__ChangeStateResponse",
+  "navbus.v1",
+  sizeof(Navbus__V1__ChangeStateResponse),
+  2,
+  navbus__v1__change_state_response__field_descriptors,
+  navbus__v1__change_state_response__field_indices_by_name,
+  1,  navbus__v1__change_state_response__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__change_state_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor navbus__v1__log_entry__field_descriptors[8] =
+{
+  {
+    "stamp_ns",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SFIXED64,
+    offsetof(Navbus__V1__LogEntry, has_stamp_ns),
+    offsetof(Navbus__V1__LogEntry, stamp_ns),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "node",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__LogEntry, node),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "level",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__LogEntry, has_level),
+    offsetof(Navbus__V1__LogEntry, level),
+    &navbus__v1__log_level__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__LogEntry, text),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "source",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__LogEntry, source),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "metadata",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Navbus__V1__LogEntry, n_metadata),
+    offsetof(Navbus__V1__LogEntry, metadata),
+    &navbus__v1__key_value__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "repeat_count",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Navbus__V1__LogEntry, has_repeat_count),
+    offsetof(Navbus__V1__LogEntry, repeat_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "boot_id",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FIXED64,
+    offsetof(Navbus__V1__LogEntry, has_boot_id),
+    offsetof(Navbus__V1__LogEntry, boot_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__log_entry__field_indices_by_name[] = {
+  7,   /* field[7] = boot_id */
+  2,   /* field[2] = level */
+  5,   /* field[5] = metadata */
+  1,   /* field[1] = node */
+  6,   /* field[6] = repeat_count */
+  4,   /* field[4] = source */
+  0,   /* field[0] = stamp_ns */
+  3,   /* field[3] = text */
+};
+static const ProtobufCIntRange navbus__v1__log_entry__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor navbus__v1__log_entry__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.LogEntry",
+  "LogEntry",
+  "Navbus__V1__LogEntry",
+  "navbus.v1",
+  sizeof(Navbus__V1__LogEntry),
+  8,
+  navbus__v1__log_entry__field_descriptors,
+  navbus__v1__log_entry__field_indices_by_name,
+  1,  navbus__v1__log_entry__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__log_entry__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue navbus__v1__lifecycle_state__enum_values_by_number[5] =
+{
+  { "LIFECYCLE_STATE_UNSPECIFIED", "NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_UNSPECIFIED", 0 },
+  { "LIFECYCLE_STATE_UNCONFIGURED", "NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_UNCONFIGURED", 1 },
+  { "LIFECYCLE_STATE_INACTIVE", "NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_INACTIVE", 2 },
+  { "LIFECYCLE_STATE_ACTIVE", "NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_ACTIVE", 3 },
+  { "LIFECYCLE_STATE_FINALIZED", "NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_FINALIZED", 4 },
+};
+static const ProtobufCIntRange navbus__v1__lifecycle_state__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex navbus__v1__lifecycle_state__enum_values_by_name[5] =
+{
+  { "LIFECYCLE_STATE_ACTIVE", 3 },
+  { "LIFECYCLE_STATE_FINALIZED", 4 },
+  { "LIFECYCLE_STATE_INACTIVE", 2 },
+  { "LIFECYCLE_STATE_UNCONFIGURED", 1 },
+  { "LIFECYCLE_STATE_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor navbus__v1__lifecycle_state__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "navbus.v1.LifecycleState",
+  "LifecycleState",
+  "Navbus__V1__LifecycleState",
+  "navbus.v1",
+  5,
+  navbus__v1__lifecycle_state__enum_values_by_number,
+  5,
+  navbus__v1__lifecycle_state__enum_values_by_name,
+  1,
+  navbus__v1__lifecycle_state__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue navbus__v1__lifecycle_transition__enum_values_by_number[5] =
+{
+  { "LIFECYCLE_TRANSITION_UNSPECIFIED", "NAVBUS__V1__LIFECYCLE_TRANSITION__LIFECYCLE_TRANSITION_UNSPECIFIED", 0 },
+  { "LIFECYCLE_TRANSITION_CONFIGURE", "NAVBUS__V1__LIFECYCLE_TRANSITION__LIFECYCLE_TRANSITION_CONFIGURE", 1 },
+  { "LIFECYCLE_TRANSITION_ACTIVATE", "NAVBUS__V1__LIFECYCLE_TRANSITION__LIFECYCLE_TRANSITION_ACTIVATE", 2 },
+  { "LIFECYCLE_TRANSITION_DEACTIVATE", "NAVBUS__V1__LIFECYCLE_TRANSITION__LIFECYCLE_TRANSITION_DEACTIVATE", 3 },
+  { "LIFECYCLE_TRANSITION_SHUTDOWN", "NAVBUS__V1__LIFECYCLE_TRANSITION__LIFECYCLE_TRANSITION_SHUTDOWN", 4 },
+};
+static const ProtobufCIntRange navbus__v1__lifecycle_transition__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex navbus__v1__lifecycle_transition__enum_values_by_name[5] =
+{
+  { "LIFECYCLE_TRANSITION_ACTIVATE", 2 },
+  { "LIFECYCLE_TRANSITION_CONFIGURE", 1 },
+  { "LIFECYCLE_TRANSITION_DEACTIVATE", 3 },
+  { "LIFECYCLE_TRANSITION_SHUTDOWN", 4 },
+  { "LIFECYCLE_TRANSITION_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor navbus__v1__lifecycle_transition__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "navbus.v1.LifecycleTransition",
+  "LifecycleTransition",
+  "Navbus__V1__LifecycleTransition",
+  "navbus.v1",
+  5,
+  navbus__v1__lifecycle_transition__enum_values_by_number,
+  5,
+  navbus__v1__lifecycle_transition__enum_values_by_name,
+  1,
+  navbus__v1__lifecycle_transition__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
 static const ProtobufCEnumValue navbus__v1__health_state__enum_values_by_number[4] =
 {
   { "HEALTH_STATE_UNSPECIFIED", "NAVBUS__V1__HEALTH_STATE__HEALTH_STATE_UNSPECIFIED", 0 },
@@ -2671,7 +3144,47 @@ const ProtobufCEnumDescriptor navbus__v1__barrier_phase__descriptor =
   navbus__v1__barrier_phase__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCMethodDescriptor navbus__v1__node__method_descriptors[6] =
+static const ProtobufCEnumValue navbus__v1__log_level__enum_values_by_number[8] =
+{
+  { "LOG_LEVEL_UNSPECIFIED", "NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED", 0 },
+  { "LOG_LEVEL_TRACE", "NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_TRACE", 1 },
+  { "LOG_LEVEL_DEBUG", "NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_DEBUG", 2 },
+  { "LOG_LEVEL_INFO", "NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_INFO", 3 },
+  { "LOG_LEVEL_NOTICE", "NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_NOTICE", 4 },
+  { "LOG_LEVEL_WARNING", "NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_WARNING", 5 },
+  { "LOG_LEVEL_ERROR", "NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_ERROR", 6 },
+  { "LOG_LEVEL_CRITICAL", "NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_CRITICAL", 7 },
+};
+static const ProtobufCIntRange navbus__v1__log_level__value_ranges[] = {
+{0, 0},{0, 8}
+};
+static const ProtobufCEnumValueIndex navbus__v1__log_level__enum_values_by_name[8] =
+{
+  { "LOG_LEVEL_CRITICAL", 7 },
+  { "LOG_LEVEL_DEBUG", 2 },
+  { "LOG_LEVEL_ERROR", 6 },
+  { "LOG_LEVEL_INFO", 3 },
+  { "LOG_LEVEL_NOTICE", 4 },
+  { "LOG_LEVEL_TRACE", 1 },
+  { "LOG_LEVEL_UNSPECIFIED", 0 },
+  { "LOG_LEVEL_WARNING", 5 },
+};
+const ProtobufCEnumDescriptor navbus__v1__log_level__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "navbus.v1.LogLevel",
+  "LogLevel",
+  "Navbus__V1__LogLevel",
+  "navbus.v1",
+  8,
+  navbus__v1__log_level__enum_values_by_number,
+  8,
+  navbus__v1__log_level__enum_values_by_name,
+  1,
+  navbus__v1__log_level__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCMethodDescriptor navbus__v1__node__method_descriptors[7] =
 {
   { "GetInfo", &navbus__v1__get_info_request__descriptor, &navbus__v1__get_info_response__descriptor },
   { "GetSchema", &navbus__v1__get_schema_request__descriptor, &navbus__v1__get_schema_response__descriptor },
@@ -2679,9 +3192,11 @@ static const ProtobufCMethodDescriptor navbus__v1__node__method_descriptors[6] =
   { "SetParameters", &navbus__v1__set_parameters_request__descriptor, &navbus__v1__set_parameters_response__descriptor },
   { "Barrier", &navbus__v1__barrier_request__descriptor, &navbus__v1__barrier_response__descriptor },
   { "Shutdown", &navbus__v1__shutdown_request__descriptor, &navbus__v1__shutdown_response__descriptor },
+  { "ChangeState", &navbus__v1__change_state_request__descriptor, &navbus__v1__change_state_response__descriptor },
 };
 const unsigned navbus__v1__node__method_indices_by_name[] = {
   4,        /* Barrier */
+  6,        /* ChangeState */
   0,        /* GetInfo */
   2,        /* GetParameters */
   1,        /* GetSchema */
@@ -2695,7 +3210,7 @@ const ProtobufCServiceDescriptor navbus__v1__node__descriptor =
   "Node",
   "Navbus__V1__Node",
   "navbus.v1",
-  6,
+  7,
   navbus__v1__node__method_descriptors,
   navbus__v1__node__method_indices_by_name
 };
@@ -2746,6 +3261,14 @@ void navbus__v1__node__shutdown(ProtobufCService *service,
 {
   assert(service->descriptor == &navbus__v1__node__descriptor);
   service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
+void navbus__v1__node__change_state(ProtobufCService *service,
+                                    const Navbus__V1__ChangeStateRequest *input,
+                                    Navbus__V1__ChangeStateResponse_Closure closure,
+                                    void *closure_data)
+{
+  assert(service->descriptor == &navbus__v1__node__descriptor);
+  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void navbus__v1__node__init (Navbus__V1__Node_Service *service,
                              Navbus__V1__Node_ServiceDestroy destroy)

@@ -37,10 +37,65 @@ typedef struct Navbus__V1__BarrierRequest Navbus__V1__BarrierRequest;
 typedef struct Navbus__V1__BarrierResponse Navbus__V1__BarrierResponse;
 typedef struct Navbus__V1__ShutdownRequest Navbus__V1__ShutdownRequest;
 typedef struct Navbus__V1__ShutdownResponse Navbus__V1__ShutdownResponse;
+typedef struct Navbus__V1__ChangeStateRequest Navbus__V1__ChangeStateRequest;
+typedef struct Navbus__V1__ChangeStateResponse Navbus__V1__ChangeStateResponse;
+typedef struct Navbus__V1__LogEntry Navbus__V1__LogEntry;
 
 
 /* --- enums --- */
 
+/*
+ * How far a node is in its life.
+ */
+typedef enum _Navbus__V1__LifecycleState {
+  /*
+   * Unknown.
+   */
+  NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_UNSPECIFIED = 0,
+  /*
+   * It has not read its configuration and data yet.
+   */
+  NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_UNCONFIGURED = 1,
+  /*
+   * It is ready, serves Node and its health, ignores its inputs and publishes nothing else.
+   */
+  NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_INACTIVE = 2,
+  /*
+   * It does what it is for.
+   */
+  NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_ACTIVE = 3,
+  /*
+   * It is on its way out.
+   */
+  NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_FINALIZED = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__LIFECYCLE_STATE)
+} Navbus__V1__LifecycleState;
+/*
+ * A step in a node's life.
+ */
+typedef enum _Navbus__V1__LifecycleTransition {
+  /*
+   * Unknown.
+   */
+  NAVBUS__V1__LIFECYCLE_TRANSITION__LIFECYCLE_TRANSITION_UNSPECIFIED = 0,
+  /*
+   * From unconfigured to inactive.
+   */
+  NAVBUS__V1__LIFECYCLE_TRANSITION__LIFECYCLE_TRANSITION_CONFIGURE = 1,
+  /*
+   * From inactive to active.
+   */
+  NAVBUS__V1__LIFECYCLE_TRANSITION__LIFECYCLE_TRANSITION_ACTIVATE = 2,
+  /*
+   * From active to inactive.
+   */
+  NAVBUS__V1__LIFECYCLE_TRANSITION__LIFECYCLE_TRANSITION_DEACTIVATE = 3,
+  /*
+   * From inactive or active to finalized: the node stops.
+   */
+  NAVBUS__V1__LIFECYCLE_TRANSITION__LIFECYCLE_TRANSITION_SHUTDOWN = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__LIFECYCLE_TRANSITION)
+} Navbus__V1__LifecycleTransition;
 /*
  * Verdict on a node.
  */
@@ -85,6 +140,44 @@ typedef enum _Navbus__V1__BarrierPhase {
   NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_END = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__BARRIER_PHASE)
 } Navbus__V1__BarrierPhase;
+/*
+ * How much a line of a log matters, as in swift-log.
+ */
+typedef enum _Navbus__V1__LogLevel {
+  /*
+   * Unknown.
+   */
+  NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED = 0,
+  /*
+   * Every step.
+   */
+  NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_TRACE = 1,
+  /*
+   * For who looks for a fault.
+   */
+  NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_DEBUG = 2,
+  /*
+   * As it should be.
+   */
+  NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_INFO = 3,
+  /*
+   * As it should be, and worth to be seen.
+   */
+  NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_NOTICE = 4,
+  /*
+   * Not as it should be.
+   */
+  NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_WARNING = 5,
+  /*
+   * Something failed.
+   */
+  NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_ERROR = 6,
+  /*
+   * The node cannot do what it is for.
+   */
+  NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_CRITICAL = 7
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__LOG_LEVEL)
+} Navbus__V1__LogLevel;
 
 /* --- messages --- */
 
@@ -190,10 +283,15 @@ struct  Navbus__V1__NodeHealth
    */
   protobuf_c_boolean has_boot_id;
   uint64_t boot_id;
+  /*
+   * How far the node is in its life.
+   */
+  protobuf_c_boolean has_lifecycle_state;
+  Navbus__V1__LifecycleState lifecycle_state;
 };
 #define NAVBUS__V1__NODE_HEALTH__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__node_health__descriptor) \
-    , 0, 0, 0, 0, NULL, 0, NAVBUS__V1__HEALTH_STATE__HEALTH_STATE_UNSPECIFIED, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0, 0, 0, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, NULL, 0, NAVBUS__V1__HEALTH_STATE__HEALTH_STATE_UNSPECIFIED, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_UNSPECIFIED }
 
 
 /*
@@ -276,10 +374,20 @@ struct  Navbus__V1__TopicHealth
    */
   protobuf_c_boolean has_byte_count;
   uint64_t byte_count;
+  /*
+   * Messages per second in a usual drive; absent: on events only.
+   */
+  protobuf_c_boolean has_nominal_rate_hz;
+  double nominal_rate_hz;
+  /*
+   * Messages of another version of the schema, which were read all the same.
+   */
+  protobuf_c_boolean has_mismatch_count;
+  uint64_t mismatch_count;
 };
 #define NAVBUS__V1__TOPIC_HEALTH__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__topic_health__descriptor) \
-    , NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    , NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -409,10 +517,15 @@ struct  Navbus__V1__GetInfoResponse
    */
   protobuf_c_boolean has_sim_time;
   protobuf_c_boolean sim_time;
+  /*
+   * How far it is in its life.
+   */
+  protobuf_c_boolean has_lifecycle_state;
+  Navbus__V1__LifecycleState lifecycle_state;
 };
 #define NAVBUS__V1__GET_INFO_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__get_info_response__descriptor) \
-    , NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0,NULL, 0,NULL, 0,NULL, 0, 0 }
+    , NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0,NULL, 0,NULL, 0,NULL, 0, 0, 0, NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_UNSPECIFIED }
 
 
 /*
@@ -762,6 +875,93 @@ struct  Navbus__V1__ShutdownResponse
 #define NAVBUS__V1__SHUTDOWN_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__shutdown_response__descriptor) \
      }
+
+
+/*
+ * Request of ChangeState.
+ */
+struct  Navbus__V1__ChangeStateRequest
+{
+  ProtobufCMessage base;
+  /*
+   * The step to take.
+   */
+  protobuf_c_boolean has_transition;
+  Navbus__V1__LifecycleTransition transition;
+};
+#define NAVBUS__V1__CHANGE_STATE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__change_state_request__descriptor) \
+    , 0, NAVBUS__V1__LIFECYCLE_TRANSITION__LIFECYCLE_TRANSITION_UNSPECIFIED }
+
+
+/*
+ * Answer of ChangeState.
+ */
+struct  Navbus__V1__ChangeStateResponse
+{
+  ProtobufCMessage base;
+  /*
+   * How far the node is now.
+   */
+  protobuf_c_boolean has_state;
+  Navbus__V1__LifecycleState state;
+  /*
+   * Why it has not moved.
+   */
+  Navbus__V1__ErrorInfo *error;
+};
+#define NAVBUS__V1__CHANGE_STATE_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__change_state_response__descriptor) \
+    , 0, NAVBUS__V1__LIFECYCLE_STATE__LIFECYCLE_STATE_UNSPECIFIED, NULL }
+
+
+/*
+ * A line of a node's log, published on /log.
+ */
+struct  Navbus__V1__LogEntry
+{
+  ProtobufCMessage base;
+  /*
+   * When, ns since the Unix epoch, UTC.
+   */
+  protobuf_c_boolean has_stamp_ns;
+  int64_t stamp_ns;
+  /*
+   * Name of the node.
+   */
+  char *node;
+  /*
+   * How much it matters.
+   */
+  protobuf_c_boolean has_level;
+  Navbus__V1__LogLevel level;
+  /*
+   * What happened, at most 4 KiB.
+   */
+  char *text;
+  /*
+   * Part of the node that says so.
+   */
+  char *source;
+  /*
+   * Facts beside the text, at most 16.
+   */
+  size_t n_metadata;
+  Navbus__V1__KeyValue **metadata;
+  /*
+   * How many times the same was said since the last line of it; absent: once.
+   */
+  protobuf_c_boolean has_repeat_count;
+  uint64_t repeat_count;
+  /*
+   * Random number of this run of the node, as in the header.
+   */
+  protobuf_c_boolean has_boot_id;
+  uint64_t boot_id;
+};
+#define NAVBUS__V1__LOG_ENTRY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__log_entry__descriptor) \
+    , 0, 0, NULL, 0, NAVBUS__V1__LOG_LEVEL__LOG_LEVEL_UNSPECIFIED, NULL, NULL, 0,NULL, 0, 0, 0, 0 }
 
 
 /* Navbus__V1__Clock methods */
@@ -1163,6 +1363,63 @@ Navbus__V1__ShutdownResponse *
 void   navbus__v1__shutdown_response__free_unpacked
                      (Navbus__V1__ShutdownResponse *message,
                       ProtobufCAllocator *allocator);
+/* Navbus__V1__ChangeStateRequest methods */
+void   navbus__v1__change_state_request__init
+                     (Navbus__V1__ChangeStateRequest         *message);
+size_t navbus__v1__change_state_request__get_packed_size
+                     (const Navbus__V1__ChangeStateRequest   *message);
+size_t navbus__v1__change_state_request__pack
+                     (const Navbus__V1__ChangeStateRequest   *message,
+                      uint8_t             *out);
+size_t navbus__v1__change_state_request__pack_to_buffer
+                     (const Navbus__V1__ChangeStateRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__ChangeStateRequest *
+       navbus__v1__change_state_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__change_state_request__free_unpacked
+                     (Navbus__V1__ChangeStateRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Navbus__V1__ChangeStateResponse methods */
+void   navbus__v1__change_state_response__init
+                     (Navbus__V1__ChangeStateResponse         *message);
+size_t navbus__v1__change_state_response__get_packed_size
+                     (const Navbus__V1__ChangeStateResponse   *message);
+size_t navbus__v1__change_state_response__pack
+                     (const Navbus__V1__ChangeStateResponse   *message,
+                      uint8_t             *out);
+size_t navbus__v1__change_state_response__pack_to_buffer
+                     (const Navbus__V1__ChangeStateResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__ChangeStateResponse *
+       navbus__v1__change_state_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__change_state_response__free_unpacked
+                     (Navbus__V1__ChangeStateResponse *message,
+                      ProtobufCAllocator *allocator);
+/* Navbus__V1__LogEntry methods */
+void   navbus__v1__log_entry__init
+                     (Navbus__V1__LogEntry         *message);
+size_t navbus__v1__log_entry__get_packed_size
+                     (const Navbus__V1__LogEntry   *message);
+size_t navbus__v1__log_entry__pack
+                     (const Navbus__V1__LogEntry   *message,
+                      uint8_t             *out);
+size_t navbus__v1__log_entry__pack_to_buffer
+                     (const Navbus__V1__LogEntry   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__LogEntry *
+       navbus__v1__log_entry__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__log_entry__free_unpacked
+                     (Navbus__V1__LogEntry *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Navbus__V1__Clock_Closure)
@@ -1228,6 +1485,15 @@ typedef void (*Navbus__V1__ShutdownRequest_Closure)
 typedef void (*Navbus__V1__ShutdownResponse_Closure)
                  (const Navbus__V1__ShutdownResponse *message,
                   void *closure_data);
+typedef void (*Navbus__V1__ChangeStateRequest_Closure)
+                 (const Navbus__V1__ChangeStateRequest *message,
+                  void *closure_data);
+typedef void (*Navbus__V1__ChangeStateResponse_Closure)
+                 (const Navbus__V1__ChangeStateResponse *message,
+                  void *closure_data);
+typedef void (*Navbus__V1__LogEntry_Closure)
+                 (const Navbus__V1__LogEntry *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -1259,6 +1525,10 @@ struct Navbus__V1__Node_Service
                    const Navbus__V1__ShutdownRequest *input,
                    Navbus__V1__ShutdownResponse_Closure closure,
                    void *closure_data);
+  void (*change_state)(Navbus__V1__Node_Service *service,
+                       const Navbus__V1__ChangeStateRequest *input,
+                       Navbus__V1__ChangeStateResponse_Closure closure,
+                       void *closure_data);
 };
 typedef void (*Navbus__V1__Node_ServiceDestroy)(Navbus__V1__Node_Service *);
 void navbus__v1__node__init (Navbus__V1__Node_Service *service,
@@ -1272,7 +1542,8 @@ void navbus__v1__node__init (Navbus__V1__Node_Service *service,
       function_prefix__ ## get_parameters,\
       function_prefix__ ## set_parameters,\
       function_prefix__ ## barrier,\
-      function_prefix__ ## shutdown  }
+      function_prefix__ ## shutdown,\
+      function_prefix__ ## change_state  }
 void navbus__v1__node__get_info(ProtobufCService *service,
                                 const Navbus__V1__GetInfoRequest *input,
                                 Navbus__V1__GetInfoResponse_Closure closure,
@@ -1297,11 +1568,18 @@ void navbus__v1__node__shutdown(ProtobufCService *service,
                                 const Navbus__V1__ShutdownRequest *input,
                                 Navbus__V1__ShutdownResponse_Closure closure,
                                 void *closure_data);
+void navbus__v1__node__change_state(ProtobufCService *service,
+                                    const Navbus__V1__ChangeStateRequest *input,
+                                    Navbus__V1__ChangeStateResponse_Closure closure,
+                                    void *closure_data);
 
 /* --- descriptors --- */
 
+extern const ProtobufCEnumDescriptor    navbus__v1__lifecycle_state__descriptor;
+extern const ProtobufCEnumDescriptor    navbus__v1__lifecycle_transition__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__health_state__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__barrier_phase__descriptor;
+extern const ProtobufCEnumDescriptor    navbus__v1__log_level__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__clock__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__node_health__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__health_reason__descriptor;
@@ -1323,6 +1601,9 @@ extern const ProtobufCMessageDescriptor navbus__v1__barrier_request__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__barrier_response__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__shutdown_request__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__shutdown_response__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__change_state_request__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__change_state_response__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__log_entry__descriptor;
 extern const ProtobufCServiceDescriptor navbus__v1__node__descriptor;
 
 PROTOBUF_C__END_DECLS
