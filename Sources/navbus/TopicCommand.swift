@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NavBus
+import NavGeo
 import NavMessages
 import NavNodes
 
@@ -123,7 +124,7 @@ struct TopicEcho: ParsableCommand {
         var output = Output()
         while !listener.stop.isStopped, count.map({ seen < $0 }) ?? true {
             guard let delivery = try listener.poll(.milliseconds(200)) else {
-                if let timeout, Double(MonotonicClock.now() - last) * 1e-9 > timeout {
+                if let timeout, (MonotonicClock.now() - last).inSeconds > timeout {
                     throw NodeError(
                         .missing, "nothing on \(topic) for \(timeout) s: is it published? (navbus topic list)")
                 }
@@ -171,8 +172,8 @@ struct TopicHz: ParsableCommand {
                 last = delivery.received.monotonicNanoseconds
             }
             let now = MonotonicClock.now()
-            if now - windowStart >= 1_000_000_000 {
-                let rate = Double(received) / (Double(now - windowStart) * 1e-9)
+            if now - windowStart >= .seconds(1) {
+                let rate = Double(received) / (now - windowStart).inSeconds
                 let lost = listener.bus.statistics[topic: topic]?.lost ?? 0
                 output.line(
                     String(format: "%.1f Hz, longest gap %.0f ms", rate, Double(longest) * 1e-6)
@@ -180,7 +181,7 @@ struct TopicHz: ParsableCommand {
                 output.flush()
                 (received, longest, windowStart) = (0, 0, now)
             }
-            if let duration, Double(now - start) * 1e-9 >= duration { break }
+            if let duration, (now - start).inSeconds >= duration { break }
         }
         listener.bus.close()
     }

@@ -16,7 +16,7 @@ struct NavigationNodeCommand: ParsableCommand {
     @OptionGroup var options: NodeCommandOptions
 
     func run() throws {
-        try options.run(NavigationConfiguration.self, defaultName: "navigation-node") {
+        try options.run(NavigationConfiguration.self, defaultName: "navigation-node", simTime: \.simTime) {
             link, configuration, log, stop in
             try NavigationNode(link: link, configuration: configuration, log: log).run(until: stop)
         }

@@ -69,6 +69,7 @@ public final class BagPlayer {
     private var time = SimulatedTime(nanoseconds: 0)
     private var nextReport = MonotonicInstant(nanoseconds: 0)
     private var nextTimer: SimulatedTime?
+    private var isStepping = false
 
     /// Messages played so far.
     public private(set) var messageCount = 0
@@ -209,11 +210,10 @@ public final class BagPlayer {
             let due = SimulatedTime(nanoseconds: Int64(clamping: stamp))
             try runTime(to: due)
             guard !stop.isStopped else { return }
-            try awaitPermission()
-            guard !stop.isStopped else { return }
             try publishClock(due)
             for message in messages { try play(message) }
             try settle(at: due)
+            endStep(at: due)
             progress = moments.progress
             if MonotonicClock.now() >= nextReport {
                 nextReport = MonotonicClock.now() + .milliseconds(100)
@@ -241,9 +241,9 @@ public final class BagPlayer {
         if start > first {
             let latched = Set(tracks.filter(\.value.isLatched).keys)
             let names = Set(reader.index.channels.filter { latched.contains($0.id) }.map(\.topic))
-            var earlier = reader.messages(BagQuery(topics: names, end: start))
-            while !names.isEmpty, let message = try earlier.next() where latched.contains(message.channelID) {
-                values[message.channelID] = message
+            var earlier = reader.messages(BagQuery(topics: names.sorted(), end: start))
+            while !names.isEmpty, let message = try earlier.next() {
+                if latched.contains(message.channelID) { values[message.channelID] = message }
             }
         }
         guard epoch > 0 || !values.isEmpty else { return }
@@ -289,31 +289,35 @@ public final class BagPlayer {
         try waitUntil(due)
     }
 
-    /// Waits for the pace; in lockstep without a rate there is none.
+    /// Waits for the pace, and while paused; in lockstep without a rate there is no pace.
     private func waitUntil(_ moment: SimulatedTime) throws(BusError) {
-        if leader != nil, options.rate == nil { return }
         while !stop.isStopped {
-            if control.isPaused { return }
-            let due =
-                begin
-                + .nanoseconds(
-                    Pace.nanoseconds(
-                        from: origin.nanoseconds, to: moment.nanoseconds, rate: options.rate ?? 1))
-            let remaining = due - MonotonicClock.now()
+            if !isStepping, control.isPaused {
+                isStepping = control.takeStep()
+                if !isStepping { try standStill() }
+                continue
+            }
+            if isStepping || (leader != nil && options.rate == nil) { return }
+            let span = Pace.nanoseconds(
+                from: origin.nanoseconds, to: moment.nanoseconds, rate: options.rate ?? 1)
+            let remaining = begin + .nanoseconds(span) - MonotonicClock.now()
             guard remaining > .zero else { return }
             _ = try bus.poll(timeout: min(remaining, .milliseconds(100)))
         }
     }
 
-    /// Stands still while paused; `/clock` says so, and time goes on where it stood.
-    private func awaitPermission() throws(BusError) {
-        guard !control.mayPlay() else { return }
+    /// A while of a pause: `/clock` says so, and time goes on later where it stood.
+    private func standStill() throws(BusError) {
         let paused = MonotonicClock.now()
-        repeat {
-            try publishClock(time, isPaused: true)
-            _ = try bus.poll(timeout: Self.pausedTick)
-        } while !stop.isStopped && !control.mayPlay()
+        try publishClock(time, isPaused: true)
+        _ = try bus.poll(timeout: Self.pausedTick)
         begin = begin + (MonotonicClock.now() - paused)
+    }
+
+    /// After a step the pace counts from here: it came before its time.
+    private func endStep(at moment: SimulatedTime) {
+        guard isStepping else { return }
+        (isStepping, origin, begin) = (false, moment, MonotonicClock.now())
     }
 
     private func publishClock(_ moment: SimulatedTime, isPaused: Bool = false) throws(BusError) {

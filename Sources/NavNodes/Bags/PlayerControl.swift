@@ -43,10 +43,9 @@ public final class PlayerControl: Sendable {
         waker?.wake()
     }
 
-    /// Whether the next moment may be played now; a step is used up by it.
-    package func mayPlay() -> Bool {
+    /// Takes a step that was asked for; false when there is none.
+    package func takeStep() -> Bool {
         state.withLock { state in
-            guard state.isPaused else { return true }
             guard state.steps > 0 else { return false }
             state.steps -= 1
             return true

@@ -1,5 +1,6 @@
 import NavBus
 import NavGNSS
+import NavGeo
 import NavMessages
 
 /// The receiver's node: publishes what gpsd, a device or a file says as `/gnss/fix`.
@@ -10,9 +11,9 @@ public final class GNSSNode {
     private let source: GNSSConfiguration.Source
     private var published: UInt64 = 0
     private var rejected = 0
-    private var lastFix: Int64?
+    private var lastFix: MonotonicInstant?
     private var problem: String?
-    private var nextHealth: Int64 = 0
+    private var nextHealth = MonotonicInstant(nanoseconds: 0)
 
     /// Joins the bus.
     public init(link: NodeLink, configuration: GNSSConfiguration, log: NodeLog) throws(NodeError) {
@@ -94,7 +95,7 @@ public final class GNSSNode {
     }
 
     private func rest(_ seconds: Double, _ stop: StopSignal) throws(NodeError) {
-        let end = MonotonicClock.now() + Int64(seconds * 1e9)
+        let end = MonotonicClock.now() + Duration(clampingSeconds: seconds)
         while !stop.isStopped, MonotonicClock.now() < end { try serve(.milliseconds(50)) }
     }
 
@@ -104,7 +105,7 @@ public final class GNSSNode {
         let trace = try TraceInput(path: path)
         rejected = trace.rejected.reduce(0) { $0 + $1.count }
         log.info("playing \(trace.fixes.count) fixes of '\(path)' at rate \(configuration.rate)")
-        let deadline = MonotonicClock.now() + 10_000_000_000
+        let deadline = MonotonicClock.now() + .seconds(10)
         if link.subscriberCount(of: "/gnss/fix") == 0 { log.info("waiting up to 10 s for a subscriber") }
         while !stop.isStopped, link.subscriberCount(of: "/gnss/fix") == 0, MonotonicClock.now() < deadline {
             try serve(.milliseconds(20))
@@ -114,9 +115,10 @@ public final class GNSSNode {
             let first = trace.fixes.lazy.compactMap(\.stampNs).first ?? 0
             for fix in trace.fixes {
                 guard !stop.isStopped else { return }
-                let due = begin + Pace.nanoseconds(from: first, to: fix.stampNs ?? first, rate: configuration.rate)
+                let span = Pace.nanoseconds(from: first, to: fix.stampNs ?? first, rate: configuration.rate)
+                let due = begin + .nanoseconds(span)
                 while !stop.isStopped, MonotonicClock.now() < due {
-                    try serve(.nanoseconds(min(due - MonotonicClock.now(), 100_000_000)))
+                    try serve(min(due - MonotonicClock.now(), .milliseconds(100)))
                 }
                 publish(fix)
             }
@@ -129,9 +131,9 @@ public final class GNSSNode {
     private func publish(_ fix: GnssFix) {
         var fix = fix
         if !configuration.receiver.isEmpty { fix.source = configuration.receiver }
-        if fix.receiveStampNs == nil { fix.receiveStampNs = WallClock.now() }
-        if fix.receiveMonotonicNs == nil { fix.receiveMonotonicNs = MonotonicClock.now() }
-        link.publish(fix, on: "/gnss/fix", stampNanoseconds: fix.stampNs ?? WallClock.now())
+        if fix.receiveStampNs == nil { fix.receiveStampNs = WallClock.now().nanoseconds }
+        if fix.receiveMonotonicNs == nil { fix.receiveMonotonicNs = MonotonicClock.now().nanoseconds }
+        link.publish(fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? WallClock.now())
         published += 1
         lastFix = MonotonicClock.now()
         if published == 1 { log.info("first fix published") }
@@ -145,11 +147,11 @@ public final class GNSSNode {
         }
         let now = MonotonicClock.now()
         guard now >= nextHealth else { return }
-        nextHealth = now + 1_000_000_000
+        nextHealth = now + .seconds(1)
         var reasons: [HealthReason] = []
         if let problem { reasons.append(HealthReason(code: "source.unreachable", message: problem)) }
-        if let lastFix, now - lastFix > 2_500_000_000 {
-            reasons.append(HealthReason(code: "gnss.stale", message: "no fix for \((now - lastFix) / 1_000_000_000) s"))
+        if let lastFix, now - lastFix > .milliseconds(2_500) {
+            reasons.append(HealthReason(code: "gnss.stale", message: "no fix for \((now - lastFix).components.seconds) s"))
         }
         link.publishHealth(
             reasons: reasons, counters: [Counter(name: "input.rejected", value: UInt64(clamping: rejected))])

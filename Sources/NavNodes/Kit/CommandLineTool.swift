@@ -125,7 +125,7 @@ public struct NodeCommandOptions: ParsableArguments {
 
     /// Puts the configuration together, joins the bus and runs a node on it.
     public func run<Configuration: NodeConfiguration>(
-        _ type: Configuration.Type, defaultName: String,
+        _ type: Configuration.Type, defaultName: String, simTime: (Configuration) -> Bool = { _ in false },
         _ body: (NodeLink, Configuration, NodeLog, StopSignal) throws -> Void
     ) throws {
         let configuration = try ConfigLoader.load(
@@ -136,10 +136,12 @@ public struct NodeCommandOptions: ParsableArguments {
             return
         }
         let remaps = try bus.remaps()
-        let (node, _) = try NodeArguments.join(name: bus.name ?? defaultName)
+        let (node, directory) = try NodeArguments.join(name: bus.name ?? defaultName)
         defer { node.close() }
         let log = NodeLog(node: node.name)
         let stop = StopSignal(waking: node.makeWaker())
-        try body(NodeLink(node, remaps: remaps, log: log), configuration, log, stop)
+        let link = NodeLink(
+            node, remaps: remaps, simTime: simTime(configuration), directory: directory, log: log)
+        try body(link, configuration, log, stop)
     }
 }

@@ -1,5 +1,5 @@
-import Glibc
 public import NavBus
+public import NavGeo
 public import NavMessages
 
 /// A node's topics on the bus: catalogue entries in, bytes out, names remapped.
@@ -17,17 +17,37 @@ public final class NodeLink {
     private var toldFailures: Set<String> = []
     private let log: NodeLog
 
-    /// The newest time of `/clock` for a node that lives in simulated time, ns; nil lives by the machine's clock.
-    public var simulatedTime: Int64?
+    /// The time the node lives by.
+    public let clock: NodeClock
+    /// The node's part in lockstep playback.
+    package let participant: LockstepParticipant
+    private var subscribed: [SubscriptionID: String] = [:]
 
     /// A link over a bus.
     ///
-    /// - Parameter remaps: catalogue names and what they are called on this bus.
-    public init(_ bus: any Bus, remaps: [String: String] = [:], log: NodeLog) {
+    /// - Parameters:
+    ///   - remaps: catalogue names and what they are called on this bus.
+    ///   - simTime: whether the node lives by `/clock`.
+    ///   - directory: where players are looked up by name; without it they are told apart all the same.
+    public init(
+        _ bus: any Bus, remaps: [String: String] = [:], simTime: Bool = false, directory: BusDirectory? = nil,
+        log: NodeLog
+    ) {
         self.bus = bus
         self.remaps = remaps
         self.log = log
+        clock = NodeClock(isSimulated: simTime) { log.warning($0) }
+        participant = LockstepParticipant(bus, clock: clock) { log.warning($0) }
+        if let directory {
+            clock.players = { directory.players }
+            participant.nodes = { directory.liveNodes }
+        }
+        participant.subscribed = { [unowned self] in subscribedTopics }
+        participant.publications = { [unowned self] in allPublications }
     }
+
+    /// The topics of this bus that the node subscribes to.
+    public var subscribedTopics: Set<String> { Set(subscribed.values) }
 
     /// The name of a catalogue topic on this bus.
     public func name(of topic: String) -> String { remaps[topic] ?? topic }
@@ -38,10 +58,10 @@ public final class NodeLink {
     }
 
     /// Publishes a message. What cannot be published is logged once per topic and never stops the node.
-    public func publish(_ message: any Message, on topic: String, stampNanoseconds: Int64) {
+    public func publish(_ message: any Message, on topic: String, stamp: NavGeo.Timestamp) {
         do {
             let publication = try publication(topic)
-            try bus.publish(message.encoded(), on: publication, stampNanoseconds: stampNanoseconds)
+            try bus.publish(message.encoded(), on: publication, stampNanoseconds: stamp.nanoseconds)
         } catch {
             if toldFailures.insert(topic).inserted { log.error("cannot publish \(topic): \(error)") }
         }
@@ -53,7 +73,9 @@ public final class NodeLink {
             throw NodeError(.usage, "there is no topic '\(topic)' in the catalogue")
         }
         do throws(BusError) {
-            return try bus.subscribe(to: name(of: topic), qos: QoS(entry.qos), maximumPayloadSize: entry.maxSize)
+            let id = try bus.subscribe(to: name(of: topic), qos: QoS(entry.qos), maximumPayloadSize: entry.maxSize)
+            subscribed[id] = name(of: topic)
+            return id
         } catch {
             throw NodeError(.system, error.description)
         }
@@ -69,10 +91,11 @@ public final class NodeLink {
     ///
     /// - Parameter reasons: why it is not well; empty when it is.
     public func publishHealth(reasons: [HealthReason], counters: [Counter] = []) {
-        let now = simulatedTime ?? WallClock.now()
+        // Who waits for /clock says so by the machine's.
+        let now = clock.stamp ?? WallClock.now()
         let statistics = bus.statistics
         let health = NodeHealth(
-            stampNs: now, monotonicNs: MonotonicClock.now(), node: bus.name, state: reasons.isEmpty ? .ok : .degraded,
+            stampNs: now.nanoseconds, monotonicNs: MonotonicClock.now().nanoseconds, node: bus.name, state: reasons.isEmpty ? .ok : .degraded,
             reasons: reasons,
             topics: statistics.topics.map { topic in
                 let isPublisher = topic.published > 0
@@ -80,9 +103,12 @@ public final class NodeLink {
                     topic: topic.topic, isPublisher: isPublisher,
                     messageCount: isPublisher ? topic.published : topic.received, lostCount: topic.lost,
                     droppedCount: topic.dropped, rejectedCount: topic.rejected)
-            }, counters: counters, uptimeS: Double(MonotonicClock.now() - started) * 1e-9, bootId: bus.bootID)
-        publish(health, on: TopicCatalogue.health(of: bus.name), stampNanoseconds: now)
+            }, counters: counters, uptimeS: (MonotonicClock.now() - started).inSeconds, bootId: bus.bootID)
+        publish(health, on: TopicCatalogue.health(of: bus.name), stamp: now)
     }
+
+    /// What the node publishes.
+    package var allPublications: [Publication] { publications.values.sorted { $0.topic < $1.topic } }
 
     private func publication(_ topic: String) throws(NodeError) -> Publication {
         if let known = publications[topic] { return known }
@@ -112,22 +138,4 @@ extension QoS {
         case .latest: self = .latest
         }
     }
-}
-
-/// The machine's wall clock.
-public enum WallClock {
-    /// Nanoseconds since 1970, UTC.
-    public static func now() -> Int64 { nanoseconds(CLOCK_REALTIME) }
-}
-
-/// The machine's monotonic clock.
-public enum MonotonicClock {
-    /// Nanoseconds since an arbitrary start.
-    public static func now() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
-}
-
-private func nanoseconds(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }

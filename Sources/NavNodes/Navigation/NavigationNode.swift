@@ -14,8 +14,10 @@ public final class NavigationNode {
     private let fixes: SubscriptionID
     private let clock: SubscriptionID?
     private var rejected: UInt64 = 0
-    private var lastFix: Int64?
-    private var nextHealth: Int64 = 0
+    private var lastFix: NodeTime?
+    private var service: LockstepService?
+    /// Before time begins health is told by the machine's clock.
+    private var nextWaiting = MonotonicInstant(nanoseconds: 0)
 
     /// Topics that the node publishes.
     static let topics = [
@@ -40,7 +42,13 @@ public final class NavigationNode {
         worker = RoutingWorker(map: map, waker: link.bus.makeWaker())
         try link.advertise(NavigationNode.topics + [TopicCatalogue.health(of: link.bus.name)])
         fixes = try link.subscribe(to: "/gnss/fix")
-        clock = configuration.simTime ? try link.subscribe(to: "/clock") : nil
+        clock = link.clock.isSimulated ? try link.subscribe(to: "/clock") : nil
+        do throws(BusError) {
+            service = try LockstepService(link.bus, link.participant, isSimulated: link.clock.isSimulated)
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+        link.clock.every(.seconds(1)) { [unowned self] in publishHealth() }
     }
 
     /// Runs until `stop` is set.
@@ -49,15 +57,39 @@ public final class NavigationNode {
         while !stop.isStopped { try step(waiting: .milliseconds(200)) }
     }
 
-    /// Handles the next message of the bus, waiting so long for one, and the routes that have been found meanwhile.
+    /// Handles the messages that are there, waiting so long for one, and the routes that have been found meanwhile.
     package func step(waiting timeout: Duration) throws(NodeError) {
         do throws(BusError) {
-            if let delivery = try link.bus.poll(timeout: timeout) { handle(delivery) }
+            try link.participant.turn(
+                waiting: link.clock.wait(atMost: timeout), isIdle: isIdle, handle: { delivery, _ in handle(delivery) },
+                event: timeChanged)
         } catch {
             throw NodeError(.system, error.description)
         }
+        takeRoutes()
+        if !link.participant.isInLockstep { link.clock.runDueTimers() }
+        if link.clock.now == nil, MonotonicClock.now() >= nextWaiting {
+            nextWaiting = MonotonicClock.now() + .seconds(1)
+            publishHealth()
+        }
+    }
+
+    /// Takes in what the worker has found, and tells whether it has nothing more to do.
+    private func isIdle() -> Bool {
+        takeRoutes()
+        return !worker.isBusy
+    }
+
+    private func takeRoutes() {
         for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
-        publishHealthWhenDue()
+    }
+
+    private func timeChanged(_ event: ClockEvent) {
+        guard case .jumped(let from, let to) = event else { return }
+        log.info("time jumped from \(from.time.nanoseconds) to \(to.time.nanoseconds) ns: the drive starts anew")
+        worker.cancelAll()
+        lastFix = nil
+        carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
     }
 
     /// Whether a route is being looked for.
@@ -67,15 +99,18 @@ public final class NavigationNode {
     package func finish() { worker.stop() }
 
     private func handle(_ delivery: Delivery) {
-        if delivery.subscription == clock, let time = try? Clock(decoding: delivery.payload.bytes).stampNs {
-            link.simulatedTime = time
+        if delivery.subscription == clock {
+            guard let message = try? Clock(decoding: delivery.payload.bytes),
+                let event = link.clock.receive(message, from: delivery.header.bootID)
+            else { return }
+            return timeChanged(event)
         }
         guard delivery.subscription == fixes else { return }
         do {
             let message = try delivery.payload.withUnsafeBytes { bytes throws(MessageError) in
                 try GnssFix(decoding: bytes, limit: 16 << 10)
             }
-            lastFix = MonotonicClock.now()
+            lastFix = link.clock.now
             carryOut(session.handle(message, sequence: delivery.header.sequence))
         } catch {
             rejected += 1
@@ -85,24 +120,25 @@ public final class NavigationNode {
 
     private func carryOut(_ outcome: NavigationSession.Outcome) {
         for message in outcome.messages {
-            link.publish(message.message, on: message.topic, stampNanoseconds: message.stamp.nanoseconds)
+            link.publish(message.message, on: message.topic, stamp: message.stamp)
             if let line = EventLine.text(message.message) { log.info(line) }
         }
         for id in outcome.cancelled { worker.cancel(id) }
         for query in outcome.queries { worker.submit(query) }
     }
 
-    private func publishHealthWhenDue() {
-        let now = MonotonicClock.now()
-        guard now >= nextHealth else { return }
-        nextHealth = now + 1_000_000_000
-        var reasons: [HealthReason] = []
-        if let lastFix, now - lastFix > 2_500_000_000 {
-            reasons.append(
-                HealthReason(code: "gnss.stale", message: "no fix for \((now - lastFix) / 1_000_000_000) s"))
-        } else if lastFix == nil {
+    private func publishHealth() {
+        var reasons = link.clock.healthReasons
+        if let lastFix, let now = link.clock.now {
+            let age = now - lastFix
+            if age > .milliseconds(2_500) {
+                reasons.append(HealthReason(code: "gnss.stale", message: "no fix for \(age.components.seconds) s"))
+            }
+        } else if link.clock.now != nil {
             reasons.append(HealthReason(code: "gnss.none", message: "no fix on \(link.name(of: "/gnss/fix")) yet"))
         }
-        link.publishHealth(reasons: reasons, counters: [Counter(name: "fixes.unreadable", value: rejected)])
+        link.publishHealth(
+            reasons: reasons,
+            counters: [Counter(name: "fixes.unreadable", value: rejected)] + link.clock.counters)
     }
 }

@@ -4,8 +4,8 @@ package import NavMessages
 
 /// A node's part in lockstep playback: what its loop asks about each message, and what answers `navbus.v1.Node/Barrier`.
 ///
-/// Belongs to the node's thread. The loop hands it every delivery, and calls ``run(isIdle:handle:event:)`` whenever the
-/// bus has nothing more to give.
+/// Belongs to the node's thread. A loop is made of ``turn(waiting:isIdle:handle:event:)``; one that polls by itself hands
+/// every delivery to ``take(_:)``, and calls ``run(isIdle:handle:event:)`` whenever the bus has nothing more to give.
 package final class LockstepParticipant {
     private let bus: any Bus
     private let clock: NodeClock
@@ -32,6 +32,9 @@ package final class LockstepParticipant {
         waker = bus.makeWaker()
     }
 
+    /// Whether a wave is being handled, and not what is left over at the end.
+    package var isInWave: Bool { phase == .wave && tracker.isOpen }
+
     /// Whether the node takes part in a playback now.
     package var isInLockstep: Bool { tracker.session != nil }
 
@@ -49,10 +52,10 @@ package final class LockstepParticipant {
                 .invalid, "'\(bus.name)' lives by the machine's clock: start it with sim_time: true for lockstep")
         }
         if phase == .begin, let session = tracker.session, session != request.session { leaveIfPlayerIsGone(session) }
-        do {
+        do throws(BarrierTracker<Delivery>.Refusal) {
             try tracker.open(LockstepRequest(request))
-        } catch let refusal as BarrierTracker<Delivery>.Refusal {
-            throw NodeError(.invalid, text(of: refusal))
+        } catch {
+            throw NodeError(.invalid, text(of: error))
         }
         self.call = call
         self.phase = phase
@@ -74,6 +77,26 @@ package final class LockstepParticipant {
         }
     }
 
+    /// One turn of a node's loop: waits for messages, takes all that are there, and does what may be done.
+    ///
+    /// - Parameter handle: handles one message; the second argument tells whether it is of a wave.
+    package func turn(
+        waiting timeout: Duration, isIdle: () -> Bool, handle: (Delivery, Bool) -> Void, event: (ClockEvent) -> Void
+    ) throws(BusError) {
+        var delivery = try bus.poll(timeout: timeout)
+        for _ in 0..<Self.batch {
+            guard let arrived = delivery else { break }
+            if let passed = take(arrived) { handle(passed, false) }
+            delivery = try bus.poll(timeout: .zero)
+        }
+        // One that is left over comes first in what follows.
+        if let arrived = delivery, let passed = take(arrived) { handle(passed, false) }
+        run(isIdle: isIdle, handle: { handle($0, true) }, event: event)
+    }
+
+    /// How many messages one turn takes, so that a flood does not keep the node from its other work.
+    private static let batch = 1_024
+
     /// Does what can be done now: timers and messages that a barrier lets through, and its answer.
     ///
     /// - Parameters:
@@ -85,8 +108,8 @@ package final class LockstepParticipant {
         while true {
             let idle = isIdle()
             if idle, isInLockstep, clock.runDueTimer() { continue }
-            let isExpected: (String) -> Bool = isInLockstep ? expected.contains : subscribed().contains
-            switch tracker.next(isIdle: idle, now: clock.moment?.time, isSubscribed: isExpected) {
+            let topics = isInLockstep ? expected : subscribed()
+            switch tracker.next(isIdle: idle, now: clock.moment?.time, isSubscribed: { topics.contains($0) }) {
             case .setTime(let time, let epoch):
                 if let session = tracker.session,
                     let happened = clock.reach(time, epoch: epoch, player: session)

@@ -7,11 +7,13 @@ public import NavMessages
 /// playback is paused, and jumps only where a jump was announced. Belongs to the node's thread.
 public final class NodeClock {
     /// The machine's clocks, as a test replaces them.
-    package struct Machine {
-        package var monotonic: () -> MonotonicInstant
-        package var wall: () -> NavGeo.Timestamp
+    package struct Machine: Sendable {
+        package var monotonic: @Sendable () -> MonotonicInstant
+        package var wall: @Sendable () -> NavGeo.Timestamp
 
-        package init(monotonic: @escaping () -> MonotonicInstant, wall: @escaping () -> NavGeo.Timestamp) {
+        package init(
+            monotonic: @escaping @Sendable () -> MonotonicInstant, wall: @escaping @Sendable () -> NavGeo.Timestamp
+        ) {
             (self.monotonic, self.wall) = (monotonic, wall)
         }
 
