@@ -1,19 +1,37 @@
+/// What kind of value a key takes.
+public enum ConfigValueKind: Sendable, Hashable {
+    /// A number.
+    case number
+    /// A whole number.
+    case integer
+    /// `true` or `false`.
+    case flag
+    /// Text.
+    case text
+}
+
 /// One key of a node's configuration: its name, unit, default, range, meaning, and where it goes.
 public struct ConfigKey<Root: Sendable>: Sendable {
     /// The dotted name, such as `reroute.cooldown_s`.
     public let name: String
+    /// What kind of value it takes.
+    public let kind: ConfigValueKind
     /// What the value may be, for people.
     public let range: String
     /// What it means, one line.
     public let documentation: String
+    /// Whether it can be changed while the node runs.
+    public private(set) var isLive = false
     private let get: @Sendable (Root) -> String
     let set: @Sendable (inout Root, String) -> Bool
 
     private init(
-        name: String, range: String, documentation: String, get: @escaping @Sendable (Root) -> String,
+        name: String, kind: ConfigValueKind, range: String, documentation: String,
+        get: @escaping @Sendable (Root) -> String,
         set: @escaping @Sendable (inout Root, String) -> Bool
     ) {
         self.name = name
+        self.kind = kind
         self.range = range
         self.documentation = documentation
         self.get = get
@@ -23,13 +41,37 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     /// The value of a configuration as text.
     public func text(of configuration: Root) -> String { get(configuration) }
 
+    /// The unit that ends the name of a number, `s` of `reroute.cooldown_s`; empty for what has none.
+    public var unit: String {
+        guard kind == .number || kind == .integer, let mark = name.lastIndex(of: "_") else { return "" }
+        let unit = String(name[name.index(after: mark)...])
+        return ["s", "ms", "m", "hz", "mps", "rad", "deg", "bytes"].contains(unit) ? unit : ""
+    }
+
+    /// The same key, which can be changed while the node runs.
+    public var live: ConfigKey {
+        var key = self
+        key.isLive = true
+        return key
+    }
+
+    /// The key in a configuration that holds this one as a part.
+    public func within<Whole: Sendable>(_ path: any WritableKeyPath<Whole, Root> & Sendable) -> ConfigKey<Whole> {
+        var key = ConfigKey<Whole>(
+            name: name, kind: kind,
+            range: range, documentation: documentation, get: { [get] in get($0[keyPath: path]) },
+            set: { [set] in set(&$0[keyPath: path], $1) })
+        key.isLive = isLive
+        return key
+    }
+
     /// A number in a range, in the unit that ends the name.
     public static func number(
         _ name: String, _ path: any WritableKeyPath<Root, Double> & Sendable, in range: ClosedRange<Double>,
         _ documentation: String
     ) -> ConfigKey {
         ConfigKey(
-            name: name, range: "\(shortest(range.lowerBound)) … \(shortest(range.upperBound))",
+            name: name, kind: .number, range: "\(shortest(range.lowerBound)) … \(shortest(range.upperBound))",
             documentation: documentation, get: { shortest($0[keyPath: path]) },
             set: { root, text in
                 guard let value = Double(text), range.contains(value) else { return false }
@@ -44,8 +86,8 @@ public struct ConfigKey<Root: Sendable>: Sendable {
         _ documentation: String
     ) -> ConfigKey {
         ConfigKey(
-            name: name, range: "\(range.lowerBound) … \(range.upperBound)", documentation: documentation,
-            get: { String($0[keyPath: path]) },
+            name: name, kind: .integer, range: "\(range.lowerBound) … \(range.upperBound)",
+            documentation: documentation, get: { String($0[keyPath: path]) },
             set: { root, text in
                 guard let value = Int(text), range.contains(value) else { return false }
                 root[keyPath: path] = value
@@ -58,7 +100,8 @@ public struct ConfigKey<Root: Sendable>: Sendable {
         _ name: String, _ path: any WritableKeyPath<Root, Bool> & Sendable, _ documentation: String
     ) -> ConfigKey {
         ConfigKey(
-            name: name, range: "true | false", documentation: documentation, get: { String($0[keyPath: path]) },
+            name: name, kind: .flag, range: "true | false", documentation: documentation,
+            get: { String($0[keyPath: path]) },
             set: { root, text in
                 guard let value = Bool(text) else { return false }
                 root[keyPath: path] = value
@@ -72,7 +115,7 @@ public struct ConfigKey<Root: Sendable>: Sendable {
         parse: @escaping @Sendable (String) -> Value?, format: @escaping @Sendable (Value) -> String
     ) -> ConfigKey {
         ConfigKey(
-            name: name, range: range, documentation: documentation, get: { format($0[keyPath: path]) },
+            name: name, kind: .text, range: range, documentation: documentation, get: { format($0[keyPath: path]) },
             set: { root, text in
                 guard let value = parse(text) else { return false }
                 root[keyPath: path] = value

@@ -35,11 +35,45 @@ public enum ConfigLoader {
         return configuration
     }
 
-    /// The configuration as YAML with the meaning, range and unit of each key, in a form that ``load(_:file:environment:overrides:)`` reads.
+    /// The configuration as YAML with the meaning, range and unit of each key, in a form that ``load(_:file:environment:prefix:overrides:)`` reads.
     public static func describe<Configuration: NodeConfiguration>(_ configuration: Configuration) -> String {
         Configuration.keys.map { key in
-            "# \(key.documentation) [\(key.range)]\n\(key.name): \(quoted(key.text(of: configuration)))\n"
+            "# \(key.documentation) [\(key.range)]\(key.isLive ? " (live)" : "")\n"
+                + "\(key.name): \(quoted(key.text(of: configuration)))\n"
         }.joined(separator: "\n")
+    }
+
+    /// A configuration with some live keys changed: all of them, or none and why.
+    ///
+    /// - Parameter changes: keys with new values; the last one of a key counts.
+    public static func changed<Configuration: NodeConfiguration>(
+        _ configuration: Configuration, _ changes: [(key: String, value: String)]
+    ) throws(ConfigError) -> Configuration {
+        var result = configuration
+        for change in changes {
+            try apply(change.key, change.value, to: &result, source: "the change")
+            if let key = Configuration.keys.first(where: { $0.name == change.key }), !key.isLive {
+                let live = Configuration.keys.filter(\.isLive).map(\.name).joined(separator: ", ")
+                throw ConfigError(
+                    "'\(key.name)' cannot be changed while the node runs: set it before the start"
+                        + (live.isEmpty ? "" : "; live keys are \(live)"))
+            }
+        }
+        return result
+    }
+
+    /// The keys as a table in Markdown.
+    public static func markdownTable<Configuration: NodeConfiguration>(_ type: Configuration.Type) -> String {
+        let defaults = Configuration()
+        let rows = Configuration.keys.map { key in
+            let value = key.text(of: defaults)
+            let range = key.range.replacingOccurrences(of: "|", with: "\\|")
+            return
+                "| `\(key.name)` | \(value.isEmpty ? "none" : "`\(value)`") | \(range) | \(key.isLive ? "yes" : "no") | "
+                + "\(key.documentation) |"
+        }
+        return (["| key | default | values | live | meaning |", "|---|---|---|---|---|"] + rows).joined(separator: "\n")
+            + "\n"
     }
 
     private static func apply<Configuration: NodeConfiguration>(

@@ -135,6 +135,9 @@ public enum TopicCatalogue {
     /// The topic of that name; `/health/gnss-node` finds `/health/<node>`.
     public static func topic(named name: String) -> Topic? { all.first { $0.node(in: name) != nil } }
 
+    /// The topic of all nodes' log lines.
+    public static let log = "/log"
+
     /// The health topic of a node.
     public static func health(of node: String) -> String { "/health/\(node)" }
 

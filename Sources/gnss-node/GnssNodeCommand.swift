@@ -1,5 +1,4 @@
 import ArgumentParser
-import NavConfig
 import NavNodes
 
 /// `gnss-node`.
@@ -14,9 +13,5 @@ struct GnssNodeCommand: ParsableCommand {
 
     @OptionGroup var options: NodeCommandOptions
 
-    func run() throws {
-        try options.run(GNSSConfiguration.self, defaultName: "gnss-node") { link, configuration, log, stop in
-            try GNSSNode(link: link, configuration: configuration, log: log).run(until: stop)
-        }
-    }
+    func run() throws { try options.run(GNSSNode.self) }
 }

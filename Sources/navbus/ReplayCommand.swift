@@ -27,7 +27,10 @@ struct ReplayCommand: ParsableCommand {
     @Flag(help: "Print the summary as JSON.") var json = false
 
     func run() throws {
-        var configuration = try ConfigLoader.load(NavigationConfiguration.self, file: config, overrides: set)
+        // The file may be a node's, with the keys that every node has.
+        var configuration = try ConfigLoader.load(
+            RunConfiguration<NavigationConfiguration>.self, file: config, overrides: set
+        ).node
         if let to { configuration.destination = to }
         guard !isSameFile(input, out) else {
             throw NodeError(.usage, "'\(out)' is the input, which would be lost: name another file with --out")

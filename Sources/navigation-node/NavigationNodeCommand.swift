@@ -1,5 +1,4 @@
 import ArgumentParser
-import NavConfig
 import NavNodes
 
 /// `navigation-node`.
@@ -15,10 +14,5 @@ struct NavigationNodeCommand: ParsableCommand {
 
     @OptionGroup var options: NodeCommandOptions
 
-    func run() throws {
-        try options.run(NavigationConfiguration.self, defaultName: "navigation-node", simTime: \.simTime) {
-            link, configuration, log, stop in
-            try NavigationNode(link: link, configuration: configuration, log: log).run(until: stop)
-        }
-    }
+    func run() throws { try options.run(NavigationNode.self) }
 }

@@ -7,8 +7,8 @@ import Testing
 /// What users write: keys, places, topics.
 struct ConfigurationTests {
     @Test func everyKeyIsDocumentedAndItsDefaultIsAValueOfIt() throws {
-        try check(NavigationConfiguration.self)
-        try check(GNSSConfiguration.self)
+        try check(RunConfiguration<NavigationConfiguration>.self)
+        try check(RunConfiguration<GNSSConfiguration>.self)
     }
 
     private func check<Configuration: NodeConfiguration>(_ type: Configuration.Type) throws {

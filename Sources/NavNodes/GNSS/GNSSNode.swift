@@ -4,166 +4,149 @@ import NavGeo
 import NavMessages
 
 /// The receiver's node: publishes what gpsd, a device or a file says as `/gnss/fix`.
-public final class GNSSNode {
-    private let link: NodeLink
-    private let log: NodeLog
-    private let configuration: GNSSConfiguration
-    private let source: GNSSConfiguration.Source
-    private var published: UInt64 = 0
-    private var rejected = 0
-    private var lastFix: MonotonicInstant?
-    private var problem: String?
-    private var nextHealth = MonotonicInstant(nanoseconds: 0)
+public final class GNSSNode: Node {
+    /// The node's name unless another one is given.
+    public static let defaultName = "gnss-node"
 
-    /// Joins the bus.
-    public init(link: NodeLink, configuration: GNSSConfiguration, log: NodeLog) throws(NodeError) {
+    private let context: NodeContext
+    private var configuration: GNSSConfiguration
+    private let source: GNSSConfiguration.Source
+    private let isFile: Bool
+    private let rejected: NodeCounter
+    private let overrun: NodeCounter
+    private var reader: SourceReader?
+    private var trace: TraceInput?
+    private var playback: Playback?
+    private var problem: String?
+    private var published: UInt64 = 0
+    private var lastFix: Int64?
+
+    /// How long a receiver may be silent, ns: as a GNSS outage is judged.
+    private static let toleratedSilence: Int64 = 2_500_000_000
+
+    /// Checks the source and reads it when it is a file.
+    public init(configuration: GNSSConfiguration, context: NodeContext) throws(NodeError) {
         guard let source = configuration.source else {
             throw NodeError(.usage, "no source: give --set source=gpsd://localhost:2947, a device or a file")
         }
-        self.link = link
+        self.context = context
         self.configuration = configuration
         self.source = source
-        self.log = log
-        try link.advertise(["/gnss/fix", TopicCatalogue.health(of: link.bus.name)])
+        rejected = context.counter("input_rejected")
+        overrun = context.counter("input_overrun")
+        var isFile = false
+        if case .path(let path) = source {
+            guard let isRegular = ByteStream.isRegularFile(path) else {
+                throw NodeError(.missing, "source '\(path)' does not exist")
+            }
+            isFile = isRegular
+            if isFile {
+                let trace = try TraceInput(path: path)
+                rejected.add(trace.rejected.reduce(0) { $0 + $1.count })
+                self.trace = trace
+            }
+        }
+        self.isFile = isFile
+        try context.advertise(["/gnss/fix"])
     }
 
-    /// Publishes until the source's end (of a file) or until `stop` is set.
-    public func run(until stop: StopSignal) throws(NodeError) {
+    /// Starts to read, or to play.
+    public func activate() throws(NodeError) {
+        if let trace {
+            context.log.info("playing \(trace.fixes.count) fixes of '\(source.text)' at rate \(configuration.rate)")
+            if context.subscriberCount(of: "/gnss/fix") == 0 {
+                context.log.info("waiting up to 10 s for a subscriber")
+            }
+            playback = Playback(
+                stamps: trace.fixes.map(\.stampNs), rate: configuration.rate, loops: configuration.loop)
+            return
+        }
+        let baud = configuration.baud
         switch source {
         case .gpsd(let host, let port):
-            try keepReading(stop, GPSDParser(), name: "gpsd at \(host):\(port)") { () throws(NodeError) in
-                let stream = try ByteStream.connect(host: host, port: port, timeout: 5) { !stop.isStopped }
+            start(GPSDParser(), name: "gpsd at \(host):\(port)") { isWanted throws(NodeError) in
+                let stream = try ByteStream.connect(host: host, port: port, timeout: 5, while: isWanted)
                 try stream.send(GPSDParser.handshake)
                 return stream
             }
         case .path(let path):
-            guard let isFile = ByteStream.isRegularFile(path) else {
-                throw NodeError(.missing, "source '\(path)' does not exist")
-            }
-            if isFile {
-                try playFile(path, stop)
-            } else {
-                let baud = configuration.baud
-                try keepReading(stop, NMEAParser(configuration: .init(epochEnd: .learned)), name: "'\(path)'") {
-                    () throws(NodeError) in
-                    try ByteStream.serial(path: path, baud: baud)
-                }
+            start(NMEAParser(configuration: .init(epochEnd: .learned)), name: "'\(path)'") { _ throws(NodeError) in
+                try ByteStream.serial(path: path, baud: baud)
             }
         }
-        log.info("\(published) fixes published")
     }
 
-    // MARK: Streams
+    private func start<Parser: StreamParser & Sendable>(
+        _ parser: Parser, name: String,
+        open: @escaping @Sendable (_ isWanted: () -> Bool) throws(NodeError) -> ByteStream
+    ) {
+        let reader = SourceReader(
+            name: name, longestPause: configuration.retryMaximum, log: context.log, waker: context.makeWaker())
+        reader.start(parser, open: open)
+        self.reader = reader
+    }
 
-    private func keepReading<Parser: StreamParser>(
-        _ stop: StopSignal, _ parser: Parser, name: String, open: () throws(NodeError) -> ByteStream
-    ) throws(NodeError) {
-        let shortest = min(1, configuration.retryMaximum)
-        var pause = shortest
-        while !stop.isStopped {
-            let before = published
-            do throws(NodeError) {
-                let stream = try open()
-                log.info("reading \(name)")
-                problem = nil
-                try read(stream, parser, stop, name)
-            } catch {
-                if problem != error.description, !stop.isStopped { log.warning("\(error); trying again") }
-                problem = error.description
-            }
-            if published > before { pause = shortest }
-            try rest(pause, stop)
-            pause = min(pause * 2, configuration.retryMaximum)
+    /// Ceases to read.
+    public func deactivate() {
+        reader?.stop()
+        (reader, playback, problem, lastFix) = (nil, nil, nil, nil)
+    }
+
+    /// Publishes what is there or due.
+    public func turn(_ now: Int64) -> Int64 {
+        if let reader {
+            let news = reader.take()
+            for fix in news.fixes { publish(fix) }
+            problem = news.problem
+            rejected.set(news.rejected)
+            overrun.set(news.overrun)
+            return .max
         }
-    }
-
-    private func read<Parser: StreamParser>(
-        _ stream: ByteStream, _ parser: Parser, _ stop: StopSignal, _ name: String
-    ) throws(NodeError) {
-        var parser = parser
-        while !stop.isStopped {
-            switch stream.read(milliseconds: 100) {
-            case .bytes(let bytes): for fix in parser.consume(bytes) { publish(fix) }
-            case .nothing: break
-            case .ended(let reason):
-                for fix in parser.finish() { publish(fix) }
-                throw NodeError(.system, "\(name): \(reason)")
+        while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: "/gnss/fix") > 0) {
+            switch step {
+            case .publish(let index): if let fix = trace?.fixes[index] { publish(fix) }
+            case .wait(let moment): return moment
+            case .end:
+                playback = nil
+                context.finish()
             }
-            rejected = parser.rejections.total
-            try serve(.zero)
         }
+        return .max
     }
 
-    private func rest(_ seconds: Double, _ stop: StopSignal) throws(NodeError) {
-        let end = MonotonicClock.now() + Duration(clampingSeconds: seconds)
-        while !stop.isStopped, MonotonicClock.now() < end { try serve(.milliseconds(50)) }
+    /// Live parameters: what the fixes say of their receiver, the rate of a file, the pause between attempts.
+    public func reconfigure(_ configuration: GNSSConfiguration) {
+        self.configuration = configuration
+        reader?.setLongestPause(configuration.retryMaximum)
+        if configuration.rate != playback?.rate { playback?.setRate(configuration.rate, at: MachineTime.monotonic()) }
     }
 
-    // MARK: Files
-
-    private func playFile(_ path: String, _ stop: StopSignal) throws(NodeError) {
-        let trace = try TraceInput(path: path)
-        rejected = trace.rejected.reduce(0) { $0 + $1.count }
-        log.info("playing \(trace.fixes.count) fixes of '\(path)' at rate \(configuration.rate)")
-        let deadline = MonotonicClock.now() + .seconds(10)
-        if link.subscriberCount(of: "/gnss/fix") == 0 { log.info("waiting up to 10 s for a subscriber") }
-        while !stop.isStopped, link.subscriberCount(of: "/gnss/fix") == 0, MonotonicClock.now() < deadline {
-            try serve(.milliseconds(20))
+    /// Whether the source can be read and speaks.
+    public func findings(_ now: Int64) -> [HealthFinding] {
+        var findings: [HealthFinding] = []
+        if let problem { findings.append(HealthFinding("source_unreachable", problem, severity: .lost)) }
+        if let lastFix, now - lastFix > GNSSNode.toleratedSilence {
+            let seconds = (now - lastFix) / 1_000_000_000
+            findings.append(
+                HealthFinding("fix_stale", "no fix of \(source.text) for \(seconds) s", severity: .lost))
         }
-        repeat {
-            let begin = MonotonicClock.now()
-            let first = trace.fixes.lazy.compactMap(\.stampNs).first ?? 0
-            for fix in trace.fixes {
-                guard !stop.isStopped else { return }
-                let span = Pace.nanoseconds(from: first, to: fix.stampNs ?? first, rate: configuration.rate)
-                let due = begin + .nanoseconds(span)
-                while !stop.isStopped, MonotonicClock.now() < due {
-                    try serve(min(due - MonotonicClock.now(), .milliseconds(100)))
-                }
-                publish(fix)
-            }
-        } while configuration.loop && !stop.isStopped
-        try rest(1, stop)
+        return findings
     }
 
-    // MARK: Bus
+    /// Stops the reader.
+    public func finish() {
+        reader?.stop()
+        context.log.info("\(published) fixes published")
+    }
 
     private func publish(_ fix: GnssFix) {
         var fix = fix
         if !configuration.receiver.isEmpty { fix.source = configuration.receiver }
-        if fix.receiveStampNs == nil { fix.receiveStampNs = WallClock.now().nanoseconds }
-        if fix.receiveMonotonicNs == nil { fix.receiveMonotonicNs = MonotonicClock.now().nanoseconds }
-        link.publish(fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? WallClock.now())
+        if fix.receiveStampNs == nil { fix.receiveStampNs = MachineTime.utc() }
+        if fix.receiveMonotonicNs == nil { fix.receiveMonotonicNs = MachineTime.monotonic() }
+        context.publish(fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
         published += 1
-        lastFix = MonotonicClock.now()
-        if published == 1 { log.info("first fix published") }
-    }
-
-    private func serve(_ timeout: Duration) throws(NodeError) {
-        do throws(BusError) {
-            _ = try link.bus.poll(timeout: timeout)
-        } catch {
-            throw NodeError(.system, error.description)
-        }
-        let now = MonotonicClock.now()
-        guard now >= nextHealth else { return }
-        nextHealth = now + .seconds(1)
-        var reasons: [HealthReason] = []
-        if let problem { reasons.append(HealthReason(code: "source.unreachable", message: problem)) }
-        if let lastFix, now - lastFix > .milliseconds(2_500) {
-            reasons.append(HealthReason(code: "gnss.stale", message: "no fix for \((now - lastFix).components.seconds) s"))
-        }
-        link.publishHealth(
-            reasons: reasons, counters: [Counter(name: "input.rejected", value: UInt64(clamping: rejected))])
+        lastFix = MachineTime.monotonic()
+        if published == 1 { context.log.info("first fix published") }
     }
 }
-
-/// A parser that takes bytes as they come.
-protocol StreamParser {
-    var rejections: RejectionCounts { get }
-    mutating func consume(_ bytes: [UInt8]) -> [GnssFix]
-    mutating func finish() -> [GnssFix]
-}
-
-extension NMEAParser: StreamParser {}
-extension GPSDParser: StreamParser {}

@@ -2,7 +2,7 @@ public import ArgumentParser
 import Foundation
 import Glibc
 import NavBus
-public import NavConfig
+import NavConfig
 
 extension ParsableCommand {
     /// Runs the program: exit 0 when done, 1 when the work failed, 2 for a wrong call. What is wrong is one clear line on standard error.
@@ -111,6 +111,11 @@ public struct NodeCommandOptions: ParsableArguments {
         help: ArgumentHelp(
             "A configuration key; may be given several times and wins over the environment and the file.",
             valueName: "KEY=VALUE")) public var set: [String] = []
+    /// The least level of a line that is logged.
+    @Option(
+        help: ArgumentHelp(
+            "Least level of a line that is logged: trace, debug, info, notice, warning, error or critical.",
+            valueName: "LEVEL")) public var logLevel: String?
     /// Print and end.
     @Flag(help: "Print the configuration with the meaning and range of every key, and end.") public var printConfig =
         false
@@ -123,25 +128,23 @@ public struct NodeCommandOptions: ParsableArguments {
         program.uppercased().replacingOccurrences(of: "-", with: "_") + "_SET_"
     }
 
-    /// Puts the configuration together, joins the bus and runs a node on it.
-    public func run<Configuration: NodeConfiguration>(
-        _ type: Configuration.Type, defaultName: String, simTime: (Configuration) -> Bool = { _ in false },
-        _ body: (NodeLink, Configuration, NodeLog, StopSignal) throws -> Void
-    ) throws {
+    /// Puts the configuration together, joins the bus and runs a node on it until it is told to stop.
+    public func run<Runnable: Node>(_ type: Runnable.Type) throws {
+        let level = logLevel.map { ["log.level=\($0)"] } ?? []
         let configuration = try ConfigLoader.load(
-            type, file: config, environment: ProcessInfo.processInfo.environment,
-            prefix: NodeCommandOptions.environmentPrefix(defaultName), overrides: set)
+            RunConfiguration<Runnable.Configuration>.self, file: config,
+            environment: ProcessInfo.processInfo.environment,
+            prefix: NodeCommandOptions.environmentPrefix(Runnable.defaultName), overrides: set + level)
         if printConfig {
             print(ConfigLoader.describe(configuration), terminator: "")
             return
         }
         let remaps = try bus.remaps()
-        let (node, directory) = try NodeArguments.join(name: bus.name ?? defaultName)
+        let (node, directory) = try NodeArguments.join(name: bus.name ?? Runnable.defaultName)
         defer { node.close() }
-        let log = NodeLog(node: node.name)
         let stop = StopSignal(waking: node.makeWaker())
-        let link = NodeLink(
-            node, remaps: remaps, simTime: simTime(configuration), directory: directory, log: log)
-        try body(link, configuration, log, stop)
+        let runner = try NodeRunner<Runnable>(
+            node, remaps: remaps, configuration: configuration, directory: directory)
+        try runner.run(until: stop)
     }
 }

@@ -9,9 +9,7 @@ public final class NodeLink {
     /// The bus.
     public let bus: any Bus
     private let remaps: [String: String]
-    private var publications: [String: Publication] = [:]
-    private var limits: [SubscriptionID: Int] = [:]
-    private let started = MonotonicClock.now()
+    private var outlets: [String: Outlet] = [:]
 
     /// Topics that could not be published, with the reason, each told once.
     private var toldFailures: Set<String> = []
@@ -20,8 +18,7 @@ public final class NodeLink {
     /// The time the node lives by.
     public let clock: NodeClock
     /// The node's part in lockstep playback.
-    package let participant: LockstepParticipant
-    private var subscribed: [SubscriptionID: String] = [:]
+    let participant: LockstepParticipant
 
     /// A link over a bus.
     ///
@@ -42,26 +39,26 @@ public final class NodeLink {
             clock.players = { directory.players }
             participant.nodes = { directory.liveNodes }
         }
-        participant.subscribed = { [unowned self] in subscribedTopics }
-        participant.publications = { [unowned self] in allPublications }
+        participant.publications = { [unowned self] in published.map(\.publication) }
     }
-
-    /// The topics of this bus that the node subscribes to.
-    public var subscribedTopics: Set<String> { Set(subscribed.values) }
 
     /// The name of a catalogue topic on this bus.
     public func name(of topic: String) -> String { remaps[topic] ?? topic }
 
     /// Announces catalogue topics, so that subscribers find them before the first message.
     public func advertise(_ topics: [String]) throws(NodeError) {
-        for topic in topics { _ = try publication(topic) }
+        for topic in topics { _ = try outlet(topic) }
     }
 
     /// Publishes a message. What cannot be published is logged once per topic and never stops the node.
     public func publish(_ message: any Message, on topic: String, stamp: NavGeo.Timestamp) {
         do {
-            let publication = try publication(topic)
-            try bus.publish(message.encoded(), on: publication, stampNanoseconds: stamp.nanoseconds)
+            let outlet = try outlet(topic)
+            let bytes = message.encoded()
+            try bus.publish(bytes, on: outlet.publication, stampNanoseconds: stamp.nanoseconds)
+            outlet.count += 1
+            outlet.bytes += UInt64(bytes.count)
+            outlet.lastAt = clock.epochNanoseconds
         } catch {
             if toldFailures.insert(topic).inserted { log.error("cannot publish \(topic): \(error)") }
         }
@@ -73,9 +70,7 @@ public final class NodeLink {
             throw NodeError(.usage, "there is no topic '\(topic)' in the catalogue")
         }
         do throws(BusError) {
-            let id = try bus.subscribe(to: name(of: topic), qos: QoS(entry.qos), maximumPayloadSize: entry.maxSize)
-            subscribed[id] = name(of: topic)
-            return id
+            return try bus.subscribe(to: name(of: topic), qos: QoS(entry.qos), maximumPayloadSize: entry.maxSize)
         } catch {
             throw NodeError(.system, error.description)
         }
@@ -83,35 +78,15 @@ public final class NodeLink {
 
     /// How many subscribe to a topic of this node.
     public func subscriberCount(of topic: String) -> Int {
-        guard let publication = publications[topic] else { return 0 }
-        return (try? bus.subscriberCount(of: publication)) ?? 0
+        guard let outlet = outlets[topic] else { return 0 }
+        return (try? bus.subscriberCount(of: outlet.publication)) ?? 0
     }
 
-    /// Publishes the node's health.
-    ///
-    /// - Parameter reasons: why it is not well; empty when it is.
-    public func publishHealth(reasons: [HealthReason], counters: [Counter] = []) {
-        // Who waits for /clock says so by the machine's.
-        let now = clock.stamp ?? WallClock.now()
-        let statistics = bus.statistics
-        let health = NodeHealth(
-            stampNs: now.nanoseconds, monotonicNs: MonotonicClock.now().nanoseconds, node: bus.name, state: reasons.isEmpty ? .ok : .degraded,
-            reasons: reasons,
-            topics: statistics.topics.map { topic in
-                let isPublisher = topic.published > 0
-                return TopicHealth(
-                    topic: topic.topic, isPublisher: isPublisher,
-                    messageCount: isPublisher ? topic.published : topic.received, lostCount: topic.lost,
-                    droppedCount: topic.dropped, rejectedCount: topic.rejected)
-            }, counters: counters, uptimeS: (MonotonicClock.now() - started).inSeconds, bootId: bus.bootID)
-        publish(health, on: TopicCatalogue.health(of: bus.name), stamp: now)
-    }
+    /// What is published, in the order of the names.
+    var published: [Outlet] { outlets.values.sorted { $0.name < $1.name } }
 
-    /// What the node publishes.
-    package var allPublications: [Publication] { publications.values.sorted { $0.topic < $1.topic } }
-
-    private func publication(_ topic: String) throws(NodeError) -> Publication {
-        if let known = publications[topic] { return known }
+    private func outlet(_ topic: String) throws(NodeError) -> Outlet {
+        if let known = outlets[topic] { return known }
         guard let entry = TopicCatalogue.topic(named: topic) else {
             throw NodeError(.usage, "there is no topic '\(topic)' in the catalogue")
         }
@@ -121,11 +96,33 @@ public final class NodeLink {
                     name: name(of: topic), typeName: entry.type.fullName,
                     schemaFingerprint: entry.type.schemaFingerprint, qos: QoS(entry.qos),
                     maximumPayloadSize: entry.maxSize))
-            publications[topic] = made
-            return made
+            let outlet = Outlet(made, entry, catalogueName: topic, name: name(of: topic))
+            outlets[topic] = outlet
+            return outlet
         } catch {
             throw NodeError(.system, error.description)
         }
+    }
+}
+
+/// A topic that a node publishes, with what has gone out on it.
+final class Outlet {
+    let publication: Publication
+    let entry: Topic
+    /// The topic's name in the catalogue, `<node>` replaced.
+    let catalogueName: String
+    /// The topic's name on this bus.
+    let name: String
+    var count: UInt64 = 0
+    var bytes: UInt64 = 0
+    /// When the last message went out, ns of ``NodeClock/epochNanoseconds``.
+    var lastAt: Int64?
+
+    init(_ publication: Publication, _ entry: Topic, catalogueName: String, name: String) {
+        self.publication = publication
+        self.entry = entry
+        self.catalogueName = catalogueName
+        self.name = name
     }
 }
 

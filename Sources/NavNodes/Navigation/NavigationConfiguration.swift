@@ -12,8 +12,6 @@ public struct NavigationConfiguration: NodeConfiguration {
     public var destination: Coordinate?
     /// Stops on the way.
     public var via: [Coordinate] = []
-    /// Whether the node lives by `/clock` and not by the machine's clock.
-    public var simTime = false
     /// The vehicle.
     public var profile = VehicleProfile()
     /// Thresholds of the core.
@@ -46,7 +44,6 @@ public struct NavigationConfiguration: NodeConfiguration {
                     let places = parts.compactMap { Coordinate(text: String($0)) }
                     return places.count == parts.count ? places : nil
                 }, format: { $0.map(\.text).joined(separator: ";") }),
-            .flag("sim_time", \.simTime, "Whether the node lives by /clock, as when a bag is played."),
             .text(
                 "vehicle.kind", \.profile, range: "car | truck",
                 "The kind of vehicle; a truck has the usual limits of Europe.",

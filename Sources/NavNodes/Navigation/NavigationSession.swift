@@ -195,7 +195,7 @@ extension NavMessages.RouteAnswer {
 extension NavigationConfiguration {
     /// The keys and values that the core depends on, one a line.
     var journalText: String {
-        NavigationConfiguration.keys.filter { $0.name != "tiles" && $0.name != "sim_time" }
+        NavigationConfiguration.keys.filter { $0.name != "tiles" }
             .map { "\($0.name): \($0.text(of: self))" }.joined(separator: "\n")
     }
 }

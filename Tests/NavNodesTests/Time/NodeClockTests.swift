@@ -38,7 +38,7 @@ struct NodeClockTests {
         machine.pass(.seconds(100))
         clock.runDueTimers()
         #expect(clock.now == nil && clock.stamp == nil && ticks.isEmpty)
-        #expect(clock.healthReasons.map(\.code) == ["clock.none"])
+        #expect(clock.healthReasons.map(\.code) == ["clock_none"])
         _ = clock.receive(message(500), from: 1)
         clock.runDueTimers()
         #expect(ticks == [500] && clock.healthReasons.isEmpty)
@@ -88,7 +88,7 @@ struct NodeClockTests {
         #expect(told.withLock { $0 } == [
             "/clock ran 2.0 s backwards without a new epoch; such messages are ignored"
         ])
-        #expect(clock.counters.first { $0.name == "clock.backwards" }?.value == 3)
+        #expect(clock.counters.first { $0.name == "clock_backwards" }?.value == 3)
         #expect(clock.now?.nanoseconds == 2_000_000_000)
     }
 
@@ -99,7 +99,7 @@ struct NodeClockTests {
         _ = clock.receive(message(100), from: 1)
         _ = clock.receive(message(7), from: 2)
         let reason = clock.healthReasons.first
-        #expect(reason?.code == "clock.rivals")
+        #expect(reason?.code == "clock_rivals")
         #expect(reason?.message?.contains("'player', which is followed, and 'second'") == true)
         machine.pass(.seconds(5))
         #expect(clock.healthReasons.isEmpty && clock.now?.nanoseconds == 100)

@@ -36,6 +36,7 @@ public final class NodeClock {
     private var bodies: [TimerID: () -> Void] = [:]
     private var waiting: [(delay: Duration, period: Duration?, body: () -> Void, id: TimerID)] = []
     private var lastHeard: MonotonicInstant?
+    private var epochStart = SimulatedTime(nanoseconds: 0)
     private var rival: (bootID: UInt64, heard: MonotonicInstant)?
     private var unreadable: UInt64 = 0
     private var asked: (at: MonotonicInstant, players: [UInt64: String]?)?
@@ -67,6 +68,13 @@ public final class NodeClock {
 
     /// The moment of `/clock`; nil without one.
     public var moment: ClockMoment? { follower.moment }
+
+    /// Nanoseconds of the node's time since the present epoch began, 0 ... 2^61; of the machine's monotonic clock for a
+    /// live node, and before the first message of `/clock`. What measures ages in it starts over with each epoch.
+    package var epochNanoseconds: Int64 {
+        guard let moment = follower.moment, isSimulated else { return machine.monotonic().nanoseconds }
+        return min(max(0, (moment.time - epochStart).clampedNanoseconds), 1 << 61)
+    }
 
     /// Whether the playback is paused.
     public var isPaused: Bool { follower.isPaused }
@@ -104,8 +112,12 @@ public final class NodeClock {
         switch verdict {
         case .event(let event):
             switch event {
-            case .started(let moment): startTimers(at: NodeTime(moment.time))
-            case .jumped(let from, let to): timers.rebase(from: NodeTime(from.time), to: NodeTime(to.time))
+            case .started(let moment):
+                epochStart = moment.time
+                startTimers(at: NodeTime(moment.time))
+            case .jumped(let from, let to):
+                epochStart = to.time
+                timers.rebase(from: NodeTime(from.time), to: NodeTime(to.time))
             case .advanced: break
             }
             return event
@@ -159,11 +171,11 @@ public final class NodeClock {
         if follower.moment == nil {
             reasons.append(
                 HealthReason(
-                    code: "clock.none", message: "waiting for /clock: start a player, or set sim_time to false"))
+                    code: "clock_none", message: "waiting for /clock: start a player, or set sim_time to false"))
         }
         let machineNow = machine.monotonic()
         if let rival, machineNow - rival.heard < Self.silence {
-            reasons.append(HealthReason(code: "clock.rivals", message: rivalText(rival.bootID, machineNow)))
+            reasons.append(HealthReason(code: "clock_rivals", message: rivalText(rival.bootID, machineNow)))
         }
         return reasons
     }
@@ -173,9 +185,9 @@ public final class NodeClock {
         guard isSimulated else { return [] }
         let count = follower.ignored
         return [
-            Counter(name: "clock.backwards", value: (count[.backwards] ?? 0) + (count[.pastEpoch] ?? 0)),
-            Counter(name: "clock.rival", value: count[.rival] ?? 0),
-            Counter(name: "clock.unreadable", value: unreadable),
+            Counter(name: "clock_backwards", value: (count[.backwards] ?? 0) + (count[.pastEpoch] ?? 0)),
+            Counter(name: "clock_rival", value: count[.rival] ?? 0),
+            Counter(name: "clock_unreadable", value: unreadable),
         ]
     }
 

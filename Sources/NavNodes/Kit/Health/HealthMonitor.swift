@@ -1,0 +1,165 @@
+import NavBus
+import NavGeo
+import NavMessages
+
+/// Puts together what `/health/<node>` says.
+struct HealthMonitor {
+    private let started = MachineTime.monotonic()
+    private var usage = ProcessUsage()
+    private var memory = HealthMemory()
+
+    /// Forgets when things happened: time has begun, or has jumped.
+    mutating func startOver() { memory = HealthMemory() }
+
+    /// The node's health now.
+    ///
+    /// - Parameter publishers: the nodes that publish a topic, by its name on the bus; nil when nobody can tell.
+    mutating func report(
+        _ context: NodeContext, state: Lifecycle.State, findings own: [HealthFinding], now: Int64,
+        publishers: (String) -> [String]?
+    ) -> NodeHealth {
+        let statistics = context.link.bus.statistics
+        var findings = own
+        if state == .active {
+            for input in context.inputs {
+                findings += silence(of: input, context, now, publishers)
+                findings += refusals(of: input, context, now)
+                findings += losses(of: input, statistics[topic: input.name], now)
+            }
+        }
+        let stamp = context.stamp.nanoseconds
+        let since = memory.since(of: findings, at: stamp)
+        var health = NodeHealth(
+            stampNs: stamp, monotonicNs: MachineTime.monotonic(), node: context.name,
+            state: findings.contains { $0.severity == .lost } ? .lost : findings.isEmpty ? .ok : .degraded)
+        health.reasons = zip(findings, since).map { finding, since in
+            HealthReason(code: finding.code, message: finding.message, sinceNs: since)
+        }
+        health.topics = topics(context, statistics, now)
+        health.latencies = context.recorders.compactMap { LatencySummary($0.recent(MachineTime.monotonic()), name: $0.name) }
+        health.counters = counters(context, statistics)
+        health.residentBytes = ProcessUsage.residentBytes()
+        health.cpuLoad = usage.load()
+        health.uptimeS = Double(MachineTime.monotonic() - started) * 1e-9
+        health.bootId = context.link.bus.bootID
+        health.lifecycleState = LifecycleState(state)
+        return health
+    }
+
+    // MARK: Reasons
+
+    private func silence(
+        of input: NodeInput, _ context: NodeContext, _ now: Int64, _ publishers: (String) -> [String]?
+    ) -> [HealthFinding] {
+        guard let tolerated = input.toleratedSilence, let active = context.activeSince else { return [] }
+        let last = input.lastAt.map { max($0, active) }
+        // A topic that need not be there is missed once it was there.
+        guard input.isRequired || last != nil, now - (last ?? active) > tolerated else { return [] }
+        let seconds = (now - (last ?? active)) / 1_000_000_000
+        let rate = input.entry.nominalRateHz.map { "\(Int($0.rounded()))" } ?? "?"
+        var message = last == nil ? "\(input.name): nothing yet" : "\(input.name): nothing for \(seconds) s"
+        message += " (usually \(rate) Hz)"
+        switch publishers(input.name) {
+        case nil: break
+        case .some(let nodes) where nodes.isEmpty:
+            message += "; no node publishes it: start one, or check the names with 'navbus topic list'"
+        case .some(let nodes): message += "; published by \(nodes.joined(separator: ", ")): look at its health"
+        }
+        return [
+            HealthFinding("topic_silent", message, severity: input.isRequired ? .lost : .degraded, about: input.name)
+        ]
+    }
+
+    private func refusals(of input: NodeInput, _ context: NodeContext, _ now: Int64) -> [HealthFinding] {
+        input.sources.compactMap { source in
+            guard let problem = source.problem, let at = source.rejectedAt,
+                now - at < HealthMemory.lossNanoseconds
+            else { return nil }
+            let who = context.publisher(source.bootID)
+            let schema = source.isOfAnotherSchema ? " (its schema is another version)" : ""
+            return HealthFinding(
+                "messages_rejected", "\(input.name): messages of \(who)\(schema) are rejected: \(problem)",
+                about: "\(input.name) \(source.bootID)")
+        }
+    }
+
+    private mutating func losses(
+        of input: NodeInput, _ statistics: TopicStatistics?, _ now: Int64
+    ) -> [HealthFinding] {
+        guard let statistics else { return [] }
+        var findings: [HealthFinding] = []
+        let lost = memory.recentLoss("lost " + input.name, total: statistics.lost, at: now)
+        if lost > 0 {
+            findings.append(
+                HealthFinding(
+                    "messages_lost", "\(input.name): \(lost) messages lost on the way in the last 10 s",
+                    about: input.name))
+        }
+        let dropped = memory.recentLoss("dropped " + input.name, total: statistics.dropped, at: now)
+        if dropped > 0 {
+            findings.append(
+                HealthFinding(
+                    "messages_dropped",
+                    "\(input.name): \(dropped) messages dropped in the last 10 s: this node is too slow",
+                    about: input.name))
+        }
+        return findings
+    }
+
+    // MARK: Figures
+
+    private mutating func topics(
+        _ context: NodeContext, _ statistics: BusStatistics, _ now: Int64
+    ) -> [TopicHealth] {
+        var topics: [TopicHealth] = []
+        for outlet in context.link.published {
+            var topic = TopicHealth(topic: outlet.name, isPublisher: true, messageCount: outlet.count)
+            topic.rateHz = memory.rate("out " + outlet.name, count: outlet.count, at: now)
+            topic.ageS = outlet.lastAt.map { Double(now - $0) * 1e-9 }
+            topic.byteCount = outlet.bytes
+            topic.peerCount = UInt32(clamping: context.subscriberCount(of: outlet.catalogueName))
+            topic.nominalRateHz = outlet.entry.nominalRateHz
+            topics.append(topic)
+        }
+        for input in context.inputs {
+            let seen = statistics[topic: input.name]
+            var topic = TopicHealth(topic: input.name, isPublisher: false, messageCount: input.count)
+            topic.rateHz = memory.rate("in " + input.name, count: input.count, at: now)
+            topic.ageS = input.lastAt.map { Double(now - $0) * 1e-9 }
+            topic.lostCount = seen?.lost ?? 0
+            topic.droppedCount = seen?.dropped ?? 0
+            topic.rejectedCount = (seen?.rejected ?? 0) &+ input.rejected
+            topic.peerCount = UInt32(clamping: input.sourceCount(since: now - (input.toleratedSilence ?? .max / 2)))
+            topic.byteCount = input.bytes
+            topic.nominalRateHz = input.entry.nominalRateHz
+            topic.mismatchCount = input.mismatched
+            topics.append(topic)
+        }
+        return topics
+    }
+
+    private func counters(_ context: NodeContext, _ statistics: BusStatistics) -> [Counter] {
+        let calls = context.link.bus.serviceStatistics
+        let log = context.log.sink.counts
+        var counters = [
+            ("calls_served", calls.callsServed), ("calls_refused", calls.callsRefused),
+            ("calls_malformed", calls.malformed), ("call_clients_lost", calls.clientsLost),
+            ("calls_made", calls.callsMade), ("calls_retried", calls.retries),
+            ("messages_unattributed", statistics.unattributedRejections), ("log_lines_collapsed", log.collapsed),
+            ("log_lines_left_out", log.leftOut),
+        ]
+        counters += context.counters.map { ($0.name, $0.value) }
+        return counters.map { Counter(name: $0.0, value: $0.1) }
+    }
+}
+
+extension LatencySummary {
+    /// Percentiles of a histogram; nil without samples.
+    init?(_ histogram: LatencyHistogram, name: String) {
+        guard histogram.count > 0 else { return nil }
+        func seconds(_ share: Double) -> Double? { histogram.quantile(share).map { Double($0) * 1e-9 } }
+        self.init(
+            name: name, sampleCount: histogram.count, p50S: seconds(0.5), p90S: seconds(0.9), p99S: seconds(0.99),
+            maxS: Double(histogram.maximum) * 1e-9)
+    }
+}

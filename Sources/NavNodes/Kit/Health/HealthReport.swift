@@ -1,0 +1,79 @@
+/// Why a node is not well, by a stable name.
+public struct HealthFinding: Sendable, Hashable {
+    /// How bad it is.
+    public enum Severity: Sendable, Hashable, Comparable {
+        /// The node does less than it should.
+        case degraded
+        /// The node does not do what it is for.
+        case lost
+    }
+
+    /// Machine-readable, lower case with underscores, `source_unreachable` for one.
+    public var code: String
+    /// What is wrong and what to do.
+    public var message: String
+    /// How bad it is.
+    public var severity: Severity
+    /// What it is about, a topic for one: findings of one code about different things are different.
+    public var subject: String
+
+    /// A finding.
+    public init(_ code: String, _ message: String, severity: Severity = .degraded, about subject: String = "") {
+        self.code = code
+        self.subject = subject
+        self.message = message
+        self.severity = severity
+    }
+}
+
+/// Remembers for how long each finding has been there, and what has lately gone wrong with topics. It knows no clock.
+struct HealthMemory {
+    /// How long a loss counts, ns: ten seconds.
+    static let lossNanoseconds: Int64 = 10_000_000_000
+
+    private struct Loss {
+        var seen: UInt64 = 0
+        var lately: UInt64 = 0
+        var since: Int64 = .min / 2
+    }
+
+    private struct Count {
+        var count: UInt64
+        var at: Int64
+    }
+
+    private var since: [String: Int64] = [:]
+    private var losses: [String: Loss] = [:]
+    private var counts: [String: Count] = [:]
+
+    /// When a finding was first there without a break, by the given stamp of now.
+    mutating func since(of findings: [HealthFinding], at stamp: Int64) -> [Int64] {
+        let keys = findings.map { $0.code + " " + $0.subject }
+        since = since.filter { keys.contains($0.key) }
+        return keys.map { key in
+            let first = since[key] ?? stamp
+            since[key] = first
+            return first
+        }
+    }
+
+    /// How much a counter of losses has grown within the last ten seconds.
+    mutating func recentLoss(_ key: String, total: UInt64, at now: Int64) -> UInt64 {
+        var loss = losses[key] ?? Loss()
+        if now - loss.since >= HealthMemory.lossNanoseconds { loss.lately = 0 }
+        if total > loss.seen {
+            if loss.lately == 0 { loss.since = now }
+            loss.lately += total - loss.seen
+            loss.seen = total
+        }
+        losses[key] = loss
+        return loss.lately
+    }
+
+    /// How fast a counter has grown since this was asked before, per second; nil the first time.
+    mutating func rate(_ key: String, count: UInt64, at now: Int64) -> Double? {
+        defer { counts[key] = Count(count: count, at: now) }
+        guard let before = counts[key], now > before.at, count >= before.count else { return nil }
+        return Double(count - before.count) / (Double(now - before.at) * 1e-9)
+    }
+}

@@ -1,0 +1,28 @@
+import Glibc
+
+/// What this process takes of the machine.
+struct ProcessUsage {
+    private var lastTime = MachineTime.monotonic()
+    private var lastProcessor = MachineTime.processor()
+
+    /// Processor time per time since this was asked before; 1 is one core.
+    mutating func load() -> Double {
+        let (now, used) = (MachineTime.monotonic(), MachineTime.processor())
+        defer { (lastTime, lastProcessor) = (now, used) }
+        return now > lastTime ? Double(used - lastProcessor) / Double(now - lastTime) : 0
+    }
+
+    /// Memory that is resident, bytes; nil where the kernel does not say (proc_pid_statm(5): the second number, in pages).
+    static func residentBytes() -> UInt64? {
+        let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        let bytes = [UInt8](unsafeUninitializedCapacity: 128) { buffer, count in
+            count = max(0, read(file, buffer.baseAddress, buffer.count))
+        }
+        let words = bytes.split(separator: UInt8(ascii: " "))
+        guard words.count > 1, let pages = UInt64(String(decoding: words[1], as: UTF8.self)) else { return nil }
+        let (size, overflow) = pages.multipliedReportingOverflow(by: UInt64(max(1, sysconf(Int32(_SC_PAGESIZE)))))
+        return overflow ? nil : size
+    }
+}

@@ -1,0 +1,179 @@
+import Glibc
+import NavBus
+import NavConfig
+public import NavMessages
+
+/// The Node service of a node that runs.
+extension NodeRunner: NodeServiceProvider {
+    /// Who the node is, what it publishes, subscribes to and serves.
+    public func getInfo(_ request: GetInfoRequest, _ call: UnaryCall<GetInfoResponse>) throws {
+        var info = GetInfoResponse(
+            node: context.name, version: NavbusVersion.text, pid: Int64(getpid()), host: hostName,
+            bootId: context.bus.bootID, startedNs: startedAt)
+        info.publishes = context.link.published.map {
+            TopicInfo(
+                topic: $0.name, catalogueTopic: $0.catalogueName, type: $0.entry.type.fullName,
+                schemaFingerprint: $0.entry.type.schemaFingerprint)
+        }
+        info.subscribes = context.inputs.map {
+            TopicInfo(
+                topic: $0.name, catalogueTopic: $0.entry.name, type: $0.entry.type.fullName,
+                schemaFingerprint: $0.entry.type.schemaFingerprint)
+        }
+        info.services = ([NodeService.name] + context.services).sorted()
+        info.simTime = configuration.kit.simTime
+        info.lifecycleState = LifecycleState(lifecycle.state)
+        call.finish(info)
+    }
+
+    private var hostName: String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count) == 0 else { return "" }
+        return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Schema of any message type that is compiled in.
+    public func getSchema(_ request: GetSchemaRequest, _ call: UnaryCall<GetSchemaResponse>) throws {
+        let name = request.type ?? ""
+        guard let type = Schema.type(named: name), let files = Schema.fileDescriptorSet(for: name) else {
+            let names = MessageRegistry.all.map { $0.fullName }
+            let hint = nearestName(to: name, among: names).map { ": did you mean '\($0)'?" } ?? ""
+            let error = ErrorInfo(code: .notFound, message: "there is no message type '\(name.prefix(200))'\(hint)")
+            call.finish(GetSchemaResponse(error: error))
+            return
+        }
+        call.finish(
+            GetSchemaResponse(type: name, fileDescriptorSet: files, schemaFingerprint: type.schemaFingerprint))
+    }
+
+    /// Parameters with their values, units, ranges and meanings.
+    public func getParameters(_ request: GetParametersRequest, _ call: UnaryCall<GetParametersResponse>) throws {
+        let keys = Keys.keys
+        var response = GetParametersResponse()
+        response.parameters = keys.filter { request.keys.isEmpty || request.keys.contains($0.name) }
+            .map { Parameter($0, of: configuration) }
+        if let unknown = request.keys.first(where: { wanted in !keys.contains { $0.name == wanted } }) {
+            response.error = ErrorInfo(code: .notFound, message: unknownKey(unknown))
+        }
+        call.finish(response)
+    }
+
+    /// Changes live parameters, between two messages: all of them or none.
+    public func setParameters(_ request: SetParametersRequest, _ call: UnaryCall<SetParametersResponse>) throws {
+        var changes: [(key: String, value: String)] = []
+        for parameter in request.parameters {
+            guard let key = parameter.key, let value = parameter.value else {
+                let text = "a parameter needs a key and a value; '\(parameter.key ?? "")' lacks one"
+                return refuse(call, .invalidRequest, text)
+            }
+            guard let known = Keys.keys.first(where: { $0.name == key }) else {
+                return refuse(call, .notFound, unknownKey(key))
+            }
+            guard known.isLive || known.text(of: configuration) == value.text else {
+                let live = Keys.keys.filter(\.isLive).map(\.name).joined(separator: ", ")
+                let text = "'\(key)' cannot be changed while the node runs: set it before the start; live are \(live)"
+                return refuse(call, .wrongState, text)
+            }
+            if known.isLive { changes.append((key, value.text)) }
+        }
+        do throws(ConfigError) {
+            let changed = try ConfigLoader.changed(configuration, changes)
+            apply(changed, changes)
+        } catch {
+            return refuse(call, .invalidRequest, error.description)
+        }
+        let names = request.parameters.compactMap(\.key)
+        call.finish(
+            SetParametersResponse(
+                parameters: Keys.keys.filter { names.contains($0.name) }.map { Parameter($0, of: configuration) }))
+    }
+
+    private typealias Keys = RunConfiguration<Runnable.Configuration>
+
+    private func unknownKey(_ key: String) -> String {
+        let hint = nearestName(to: key, among: Keys.keys.map(\.name)).map { "did you mean '\($0)'?" }
+        return "unknown configuration key '\(key.prefix(200))': \(hint ?? "GetParameters lists the keys")"
+    }
+
+    private func refuse(_ call: UnaryCall<SetParametersResponse>, _ code: ErrorCode, _ text: String) {
+        call.finish(SetParametersResponse(error: ErrorInfo(code: code, message: text)))
+    }
+
+    private func apply(_ changed: RunConfiguration<Runnable.Configuration>, _ changes: [(key: String, value: String)]) {
+        configuration = changed
+        log.sink.level = changed.kit.logLevel
+        node.reconfigure(changed.node)
+        for change in changes { log.info("parameter changed", ["key": change.key, "value": change.value]) }
+    }
+
+    /// Answers once everything up to the given messages has been handled.
+    public func barrier(_ request: BarrierRequest, _ call: UnaryCall<BarrierResponse>) throws {
+        try lockstep.barrier(request, call)
+    }
+
+    /// Stops the node as SIGTERM does.
+    public func shutdown(_ request: ShutdownRequest, _ call: UnaryCall<ShutdownResponse>) throws {
+        log.info("told to shut down", request.reason.map { ["reason": $0] } ?? [:])
+        call.finish(ShutdownResponse())
+        context.finish()
+    }
+
+    /// Moves the node between inactive and active, or ends its life.
+    public func changeState(_ request: ChangeStateRequest, _ call: UnaryCall<ChangeStateResponse>) throws {
+        var response = ChangeStateResponse()
+        defer {
+            response.state = LifecycleState(lifecycle.state)
+            call.finish(response)
+        }
+        guard let transition = Lifecycle.Transition(request.transition ?? .unspecified) else {
+            response.error = ErrorInfo(
+                code: .invalidRequest, message: "transition is ACTIVATE, DEACTIVATE or SHUTDOWN")
+            return
+        }
+        guard lifecycle.target(of: transition) != nil else {
+            response.error = ErrorInfo(
+                code: .wrongState, message: "the node is \(lifecycle.state): it cannot \(transition) from there")
+            return
+        }
+        do throws(NodeError) {
+            switch transition {
+            case .activate: try activate()
+            case .deactivate: deactivate()
+            case .shutdown: context.finish()
+            case .configure: break
+            }
+            log.info("\(transition)", ["state": "\(lifecycle.state)"])
+        } catch {
+            response.error = ErrorInfo(code: .internal, message: error.description)
+        }
+    }
+}
+
+extension Parameter {
+    /// A key with its value, meaning and range.
+    init<Configuration>(_ key: ConfigKey<Configuration>, of configuration: Configuration) {
+        let text = key.text(of: configuration)
+        let value: Value =
+            switch key.kind {
+            case .number: Double(text).map { .doubleValue($0) } ?? .stringValue(text)
+            case .integer: Int64(text).map { .intValue($0) } ?? .stringValue(text)
+            case .flag: .boolValue(text == "true")
+            case .text: .stringValue(text)
+            }
+        self.init(key: key.name, value: value, isLive: key.isLive, range: key.range, description: key.documentation)
+        if !key.unit.isEmpty { unit = key.unit }
+    }
+}
+
+extension Parameter.Value {
+    /// The value as a configuration file has it.
+    var text: String {
+        switch self {
+        case .boolValue(let value): String(value)
+        case .intValue(let value): String(value)
+        case .doubleValue(let value):
+            value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
+        case .stringValue(let value): value
+        }
+    }
+}

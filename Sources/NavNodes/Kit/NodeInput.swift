@@ -1,0 +1,102 @@
+import NavBus
+import NavMessages
+
+/// A topic that a node hears, with what has come on it.
+final class NodeInput {
+    /// A run of a publisher that was heard.
+    struct Source {
+        let bootID: UInt64
+        var heardAt: Int64
+        var rejectedAt: Int64?
+        /// Why its last message was refused.
+        var problem: String?
+        /// Whether its schema is another than this node's.
+        var isOfAnotherSchema: Bool
+    }
+
+    /// The most publishers whose state is remembered.
+    static let maximumSources = 16
+
+    let entry: Topic
+    /// The topic's name on this bus.
+    let name: String
+    /// Whether the node is of no use without it.
+    let isRequired: Bool
+    private let take: (Delivery) throws(MessageError) -> Void
+    var subscription: SubscriptionID?
+
+    private(set) var count: UInt64 = 0
+    private(set) var bytes: UInt64 = 0
+    private(set) var rejected: UInt64 = 0
+    private(set) var mismatched: UInt64 = 0
+    private(set) var lastAt: Int64?
+    private(set) var sources: [Source] = []
+
+    init(_ entry: Topic, name: String, isRequired: Bool, take: @escaping (Delivery) throws(MessageError) -> Void) {
+        self.entry = entry
+        self.name = name
+        self.isRequired = isRequired
+        self.take = take
+    }
+
+    /// Something that has to be told once.
+    enum News {
+        /// A publisher's schema is another one, and its messages can be read.
+        case mismatch(bootID: UInt64)
+        /// A publisher's message cannot be read.
+        case unreadable(bootID: UInt64, String)
+    }
+
+    /// Decodes a message and hands it to the node.
+    func handle(_ delivery: Delivery, at now: Int64) -> News? {
+        let header = delivery.header
+        let isOther = header.schemaFingerprint != 0 && header.schemaFingerprint != entry.type.schemaFingerprint
+        let index = source(header.bootID, now)
+        let wasKnownAsOther = sources[index].isOfAnotherSchema
+        sources[index].isOfAnotherSchema = isOther
+        do throws(MessageError) {
+            try take(delivery)
+        } catch {
+            rejected += 1
+            let isFirst = sources[index].problem == nil
+            sources[index].rejectedAt = now
+            sources[index].problem = error.description
+            return isFirst ? .unreadable(bootID: header.bootID, error.description) : nil
+        }
+        count += 1
+        bytes += UInt64(delivery.payload.count)
+        lastAt = now
+        guard isOther else { return nil }
+        mismatched += 1
+        return wasKnownAsOther ? nil : .mismatch(bootID: header.bootID)
+    }
+
+    /// Forgets when things happened.
+    func startOver() {
+        lastAt = nil
+        sources = []
+    }
+
+    /// Publishers that were heard since a moment.
+    func sourceCount(since moment: Int64) -> Int { sources.count { $0.heardAt >= moment } }
+
+    private func source(_ bootID: UInt64, _ now: Int64) -> Int {
+        if let index = sources.firstIndex(where: { $0.bootID == bootID }) {
+            sources[index].heardAt = now
+            return index
+        }
+        if sources.count == NodeInput.maximumSources,
+            let oldest = sources.indices.min(by: { sources[$0].heardAt < sources[$1].heardAt })
+        {
+            sources.remove(at: oldest)
+        }
+        sources.append(Source(bootID: bootID, heardAt: now, isOfAnotherSchema: false))
+        return sources.count - 1
+    }
+
+    /// How long it may be silent before that is worth a reason, ns: 2.5 s, as a GNSS outage is judged, and three usual
+    /// periods; nil where messages come on events only.
+    var toleratedSilence: Int64? {
+        entry.nominalRateHz.map { Int64(max(2.5, 3 / max($0, 0.001)) * 1e9) }
+    }
+}

@@ -1,0 +1,225 @@
+public import NavBus
+import NavGeo
+import NavMessages
+
+/// Runs a node: its loop, its life from configuration to shutdown, the Node service, live parameters, health and logs.
+///
+/// Used by one thread, the one that polls the bus.
+public final class NodeRunner<Runnable: Node> {
+    /// The node.
+    public let node: Runnable
+    /// What the node publishes, hears, serves, measures and logs.
+    public let context: NodeContext
+    /// How far the node is in its life.
+    public internal(set) var lifecycle = Lifecycle()
+    /// The configuration in force.
+    public internal(set) var configuration: RunConfiguration<Runnable.Configuration>
+
+    let log: NodeLog
+    let startedAt = MachineTime.utc()
+    private let registry: PublisherRegistry
+    private let clock: SubscriptionID?
+    private let handling: LatencyRecorder
+    private let turning: LatencyRecorder
+    private var monitor = HealthMonitor()
+    private var nextHealth: Int64 = 0
+    private var nextTurn: Int64 = 0
+    private var healthTimer: TimerID?
+
+    /// How often health is published, ns.
+    private static var healthNanoseconds: Int64 { 1_000_000_000 }
+
+    /// Configures a node on a bus, serves `navbus.v1.Node`, and activates the node unless `autostart` is off.
+    ///
+    /// - Parameters:
+    ///   - remaps: catalogue names of topics and what they are called on this bus.
+    ///   - directory: where publishers' names are found; nil on a bus without a registry.
+    ///   - log: the node's log; one on standard error and `/log` unless given.
+    public init(
+        _ bus: any Bus, remaps: [String: String] = [:], configuration: RunConfiguration<Runnable.Configuration>,
+        directory: BusDirectory? = nil, log: NodeLog? = nil
+    ) throws(NodeError) {
+        let log = log ?? NodeLog(node: bus.name, level: configuration.kit.logLevel)
+        let link = NodeLink(
+            bus, remaps: remaps, simTime: configuration.kit.simTime, directory: directory, log: log)
+        let registry = PublisherRegistry(directory)
+        let context = NodeContext(link: link, log: log) { registry.name(of: $0) }
+        log.sink.attach(bus.makeWaker())
+        try link.advertise([TopicCatalogue.health(of: bus.name), TopicCatalogue.log])
+        clock = configuration.kit.simTime ? try link.subscribe(to: "/clock") : nil
+        handling = context.latency("handle")
+        turning = context.latency("loop")
+        node = try Runnable(configuration: configuration.node, context: context)
+        _ = lifecycle.take(.configure)
+        self.context = context
+        self.configuration = configuration
+        self.log = log
+        self.registry = registry
+        let hearsClock = clock != nil
+        link.participant.subscribed = { [unowned context, unowned link] in
+            context.heardTopics.union(hearsClock ? [link.name(of: "/clock")] : [])
+        }
+        do throws(BusError) {
+            try bus.serve(NodeService.served(by: self))
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+        if configuration.kit.autostart {
+            try activate()
+        } else {
+            log.info("inactive until it is activated with navbus.v1.Node/ChangeState")
+        }
+    }
+
+    // MARK: The loop
+
+    /// Runs until `stop` is set, the node is told to shut down, or it has done what it was for.
+    public func run(until stop: StopSignal) throws(NodeError) {
+        defer { finish() }
+        while !stop.isStopped, !isOver {
+            let wait = min(nextHealth, nextTurn) - MachineTime.monotonic()
+            try step(waiting: .nanoseconds(max(0, wait)))
+        }
+    }
+
+    /// Whether the loop has come to its end.
+    package var isOver: Bool { lifecycle.state == .finalized || context.isFinished }
+
+    /// One turn of the loop, waiting at most so long for a message.
+    package func step(waiting timeout: Duration) throws(NodeError) {
+        let delivery: Delivery?
+        do throws(BusError) {
+            delivery = try context.bus.poll(timeout: context.clock.wait(atMost: timeout))
+            let begin = MachineTime.monotonic()
+            if let delivery, let passed = lockstep.take(delivery) { handle(passed) }
+            // A barrier judges what has arrived as a whole, not what happened to be read first.
+            while lockstep.isInLockstep, let more = try context.bus.poll(timeout: .zero) {
+                if let passed = lockstep.take(more) { handle(passed) }
+            }
+            turn()
+            lockstep.run(isIdle: isIdle, handle: handle, event: timeChanged)
+            if !lockstep.isInLockstep { context.clock.runDueTimers() }
+            turning.record(nanoseconds: MachineTime.monotonic() - begin)
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+        if MachineTime.monotonic() >= nextHealth { publishHealth() }
+        publishLog()
+    }
+
+    var lockstep: LockstepParticipant { context.link.participant }
+
+    private func turn() {
+        nextTurn = lifecycle.state == .active ? node.turn(MachineTime.monotonic()) : .max
+    }
+
+    /// Takes in what other threads have done, and tells whether they have nothing more to do.
+    private func isIdle() -> Bool {
+        turn()
+        return node.pendingCount == 0
+    }
+
+    private func timeChanged(_ event: ClockEvent) {
+        switch event {
+        case .advanced: return
+        case .started(let moment): log.info("time begins", ["clock_ns": "\(moment.time.nanoseconds)"])
+        case .jumped(let from, let to):
+            log.info(
+                "time has jumped: starting over",
+                ["from_ns": "\(from.time.nanoseconds)", "to_ns": "\(to.time.nanoseconds)"])
+        }
+        context.startOver(at: context.clock.epochNanoseconds)
+        monitor.startOver()
+        if case .jumped(let from, let to) = event, lifecycle.state == .active { node.clockJumped(from: from, to: to) }
+        guard healthTimer == nil else { return }
+        // From now on health is told in the node's own time.
+        nextHealth = .max
+        healthTimer = context.clock.every(.seconds(1)) { [unowned self] in publishHealth() }
+    }
+
+    /// Ends the node's life; the bus stays open for its owner to close.
+    package func finish() {
+        if lifecycle.state == .active { deactivate() }
+        _ = lifecycle.take(.shutdown)
+        node.finish()
+        publishLog()
+    }
+
+    private func handle(_ delivery: Delivery) {
+        let begin = MachineTime.monotonic()
+        if delivery.subscription == clock {
+            if let message = try? Clock(decoding: delivery.payload.bytes),
+                let event = context.clock.receive(message, from: delivery.header.bootID)
+            {
+                timeChanged(event)
+            }
+            return
+        }
+        context.dispatch(delivery, at: context.clock.epochNanoseconds)
+        handling.record(nanoseconds: MachineTime.monotonic() - begin)
+    }
+
+    // MARK: Life
+
+    func activate() throws(NodeError) {
+        do throws(NodeError) {
+            try context.open(context.clock.epochNanoseconds)
+            try node.activate()
+        } catch {
+            context.close()
+            throw error
+        }
+        _ = lifecycle.take(.activate)
+        nextTurn = 0
+        if healthTimer == nil { nextHealth = 0 }
+    }
+
+    func deactivate() {
+        node.deactivate()
+        context.close()
+        _ = lifecycle.take(.deactivate)
+        if healthTimer == nil { nextHealth = 0 }
+    }
+
+    // MARK: Health and log
+
+    private func publishHealth() {
+        if healthTimer == nil { nextHealth = MachineTime.monotonic() + Self.healthNanoseconds }
+        let now = context.clock.epochNanoseconds
+        var findings = context.clock.healthReasons.map {
+            HealthFinding($0.code ?? "", $0.message ?? "", severity: context.clock.now == nil ? .lost : .degraded)
+        }
+        if lifecycle.state == .active { findings += node.findings(now) }
+        for counter in context.clock.counters { context.counter(counter.name ?? "").set(Int(clamping: counter.value ?? 0)) }
+        let health = monitor.report(context, state: lifecycle.state, findings: findings, now: now) {
+            registry.publishers(of: $0)
+        }
+        context.link.publish(health, on: TopicCatalogue.health(of: context.name), stamp: context.stamp)
+    }
+
+    private func publishLog() {
+        for var entry in log.sink.drain() {
+            entry.bootId = context.bus.bootID
+            context.link.publish(entry, on: TopicCatalogue.log, stamp: NavGeo.Timestamp(nanoseconds: entry.stampNs ?? 0))
+        }
+    }
+}
+
+/// Who publishes what, from the registry.
+final class PublisherRegistry {
+    private var reader: RegistryReader?
+
+    init(_ directory: BusDirectory?) { reader = directory.map { RegistryReader(directory: $0) } }
+
+    private var nodes: [Announcement]? {
+        do { return try reader?.read()?.nodes } catch { return nil }
+    }
+
+    /// The node of a run; nil when it is not there, or there is no registry.
+    func name(of bootID: UInt64) -> String? { nodes?.first { $0.bootID == bootID }?.node }
+
+    /// The nodes that publish a topic, by name; nil when there is no registry.
+    func publishers(of topic: String) -> [String]? {
+        nodes.map { $0.filter { $0.topics.contains { $0.name == topic } }.map(\.node).sorted() }
+    }
+}

@@ -1,0 +1,46 @@
+public import Logging
+public import NavConfig
+
+/// What every node can be told, whatever it is for.
+public struct KitConfiguration: NodeConfiguration {
+    /// Whether the node becomes active by itself; a standby node waits for `ChangeState`.
+    public var autostart = true
+    /// Whether the node lives by `/clock` and not by the machine's clock.
+    public var simTime = false
+    /// The least level of a line that is logged.
+    public var logLevel = Logger.Level.info
+
+    /// The defaults.
+    public init() {}
+
+    /// Every key.
+    public static var keys: [ConfigKey<KitConfiguration>] {
+        [
+            .flag("autostart", \.autostart, "Whether the node becomes active by itself and not when it is told to."),
+            .flag("sim_time", \.simTime, "Whether the node lives by /clock, as when a bag is played."),
+            .text(
+                "log.level", \.logLevel, range: Logger.Level.allCases.map(\.rawValue).joined(separator: " | "),
+                "Least level of a line that is logged.", parse: { Logger.Level(rawValue: $0) }, format: { $0.rawValue }
+            ).live,
+        ]
+    }
+}
+
+/// A node's own configuration and what every node can be told, under one set of keys.
+public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
+    /// The node's own.
+    public var node = Own()
+    /// What every node can be told.
+    public var kit = KitConfiguration()
+
+    /// The defaults.
+    public init() {}
+
+    /// The defaults around a node's own configuration.
+    public init(_ node: Own) { self.node = node }
+
+    /// Every key: the node's own first.
+    public static var keys: [ConfigKey<RunConfiguration>] {
+        Own.keys.map { $0.within(\.node) } + KitConfiguration.keys.map { $0.within(\.kit) }
+    }
+}

@@ -1,0 +1,150 @@
+import NavBus
+import NavGeo
+import NavMessages
+import NavNodes
+import Testing
+
+/// A node's life, as the runner leads it.
+struct NodeRunnerTests {
+    @Test func anActiveNodeHearsAndPublishes() throws {
+        let stage = try EchoStage()
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        try stage.turn()
+        #expect(stage.events == ["activate", "fix echo 1.0"])
+        #expect(stage.count("/nav/position") == 1 && stage.count("/health/echo") == 1)
+        #expect(stage.runner.lifecycle.state == .active)
+    }
+
+    @Test func aStandbyNodeOnlyServesNodeAndItsHealth() throws {
+        let stage = try EchoStage(autostart: false)
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        stage.fixes.publish(Route(), on: "/nav/route", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        for _ in 0..<3 { try stage.turn() }
+        #expect(stage.events.isEmpty && stage.count("/nav/position") == 0)
+        let health = try #require(try stage.all(NodeHealth.self, on: "/health/echo").last)
+        #expect(health.lifecycleState == .inactive && health.state == .ok && health.reasons.isEmpty)
+
+        let activated = try stage.call(NodeService.changeState, ChangeStateRequest(transition: .activate))
+        #expect(activated == ChangeStateResponse(state: .active))
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 2))
+        for _ in 0..<3 { try stage.turn() }
+        // What is latched is caught up with; a fix of before is not.
+        #expect(stage.events == ["activate", "route", "fix echo 1.0"])
+        #expect(try stage.all(NodeHealth.self, on: "/health/echo").last?.lifecycleState == .active)
+
+        _ = try stage.call(NodeService.changeState, ChangeStateRequest(transition: .deactivate))
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 3))
+        for _ in 0..<3 { try stage.turn() }
+        #expect(stage.events.last == "deactivate" && stage.count("/nav/position") == 1)
+    }
+
+    @Test func aStepThatIsNotThereIsRefused() throws {
+        let stage = try EchoStage()
+        for (transition, word) in [
+            (LifecycleTransition.activate, "the node is active"), (.configure, "the node is active"),
+            (.unspecified, "transition is ACTIVATE"), (LifecycleTransition(rawValue: 99), "transition is ACTIVATE"),
+        ] {
+            let answer = try stage.call(NodeService.changeState, ChangeStateRequest(transition: transition))
+            #expect(answer.state == .active)
+            #expect(answer.error?.message?.contains(word) == true, "\(transition)")
+        }
+        #expect(try stage.call(NodeService.changeState, ChangeStateRequest()).error?.code == .invalidRequest)
+    }
+
+    @Test func anActivationThatFailsLeavesTheNodeInactive() throws {
+        var configuration = EchoConfiguration()
+        configuration.title = EchoNode.failing
+        #expect(throws: NodeError(.missing, "it cannot be")) { try EchoStage(configuration) }
+        let stage = try EchoStage(configuration, autostart: false)
+        let answer = try stage.call(NodeService.changeState, ChangeStateRequest(transition: .activate))
+        #expect(answer.state == .inactive && answer.error?.message == "it cannot be")
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        try stage.turn()
+        #expect(stage.events.isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func shutdownEndsTheLoopCleanly(_ isByTransition: Bool) throws {
+        let stage = try EchoStage()
+        var isAnswered = false
+        if isByTransition {
+            let request = ChangeStateRequest(transition: .shutdown)
+            try stage.peer.call(NodeService.changeState, request, options: stage.options) { _ in isAnswered = true }
+        } else {
+            let request = ShutdownRequest(reason: "enough")
+            try stage.peer.call(NodeService.shutdown, request, options: stage.options) {
+                isAnswered = (try? $0.get()) != nil
+            }
+        }
+        try stage.runner.run(until: StopSignal([]))
+        try stage.peer.runServices(timeout: .zero)
+        #expect(isAnswered)
+        #expect(stage.events == ["activate", "deactivate", "finish"])
+        #expect(stage.runner.lifecycle.state == .finalized)
+    }
+
+    @Test func aBarrierIsAnsweredByTheGateAndRefusedWithoutOne() throws {
+        let stage = try EchoStage()
+        let refused = #expect(throws: CallStatus.self) { try stage.call(NodeService.barrier, BarrierRequest()) }
+        #expect(refused?.code == .unimplemented)
+        let gate = Gate()
+        stage.runner.lockstep = gate
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        try stage.turn()
+        #expect(stage.events == ["activate"], "the fix is held back")
+        let answer = try stage.call(NodeService.barrier, BarrierRequest())
+        #expect(answer.pendingCount == 0)
+        #expect(stage.events == ["activate", "fix echo 1.0"])
+    }
+
+    @Test func aSubscriptionToAnotherTypeOrTopicIsAnError() throws {
+        let context = try EchoStage().runner.context
+        let wrong = #expect(throws: NodeError.self) {
+            try context.subscribe(to: "/gnss/fix", as: Route.self) { _, _ in }
+        }
+        #expect(wrong?.description == "'/gnss/fix' carries navbus.v1.GnssFix, not navbus.v1.Route")
+        #expect(throws: NodeError.self) { try context.subscribe(to: "/no/such", as: Route.self) { _, _ in } }
+    }
+
+    @Test func theStepsOfALifeAreThese() {
+        var found: [String] = []
+        for path in [[], [.configure], [.configure, .activate], [.shutdown]] as [[Lifecycle.Transition]] {
+            var life = Lifecycle()
+            for step in path { _ = life.take(step) }
+            for step in Lifecycle.Transition.allCases {
+                if let target = life.target(of: step) { found.append("\(life.state) \(step) \(target)") }
+                var other = life
+                let isTaken = other.take(step)
+                #expect(isTaken == (life.target(of: step) != nil))
+                #expect(other.state == life.target(of: step) ?? life.state)
+            }
+        }
+        #expect(
+            found == [
+                "unconfigured configure inactive", "unconfigured shutdown finalized", "inactive activate active",
+                "inactive shutdown finalized", "active deactivate inactive", "active shutdown finalized",
+            ])
+    }
+}
+
+/// Holds everything back until a barrier comes.
+private final class Gate: LockstepGate {
+    private var held: [Delivery] = []
+    private var open: UnaryCall<BarrierResponse>?
+
+    func holds(_ delivery: Delivery) -> Bool {
+        held.append(delivery)
+        return true
+    }
+
+    func turn(isIdle: Bool, handle: (Delivery) -> Void) -> Bool {
+        guard let open else { return false }
+        for delivery in held { handle(delivery) }
+        held = []
+        open.finish(BarrierResponse(pendingCount: isIdle ? 0 : 1))
+        self.open = nil
+        return true
+    }
+
+    func barrier(_ request: BarrierRequest, _ call: UnaryCall<BarrierResponse>) throws { open = call }
+}
