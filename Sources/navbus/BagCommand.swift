@@ -56,7 +56,8 @@ struct BagPlay: ParsableCommand {
     @Option(help: ArgumentHelp("Seconds from the bag's start at which to end.", valueName: "SECONDS")) var end: Double?
     @Flag(help: "Start over at the end, in another epoch of /clock.") var loop = false
     @Flag(help: "Begin paused.") var paused = false
-    @Option(help: ArgumentHelp("Play so many moments, everything up to the next stamp, then pause.", valueName: "COUNT"))
+    @Option(
+        help: ArgumentHelp("Play so many moments, everything up to the next stamp, then pause.", valueName: "COUNT"))
     var step: Int?
     @Flag(help: "Wait after each moment until every node that lives by /clock has handled it.") var lockstep = false
     @Option(
@@ -84,7 +85,9 @@ struct BagPlay: ParsableCommand {
     @OptionGroup var node: BusOptions
 
     func validate() throws {
-        guard rate.map(BagPlayer.rates.contains) ?? true else { throw ValidationError("--rate must be from 0.001 to 1000000") }
+        guard rate.map(BagPlayer.rates.contains) ?? true else {
+            throw ValidationError("--rate must be from 0.001 to 1000000")
+        }
         guard start >= 0, start <= 1e9, end.map({ $0 >= start && $0 <= 1e9 }) ?? true else {
             throw ValidationError("--start and --end must be seconds, the end not before the start")
         }

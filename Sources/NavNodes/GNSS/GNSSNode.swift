@@ -144,7 +144,8 @@ public final class GNSSNode: Node {
         if !configuration.receiver.isEmpty { fix.source = configuration.receiver }
         if fix.receiveStampNs == nil { fix.receiveStampNs = MachineTime.utc() }
         if fix.receiveMonotonicNs == nil { fix.receiveMonotonicNs = MachineTime.monotonic() }
-        context.publish(fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
+        context.publish(
+            fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
         published += 1
         lastFix = MachineTime.monotonic()
         if published == 1 { context.log.info("first fix published") }

@@ -190,7 +190,9 @@ public final class NodeRunner<Runnable: Node> {
             HealthFinding($0.code ?? "", $0.message ?? "", severity: context.clock.now == nil ? .lost : .degraded)
         }
         if lifecycle.state == .active { findings += node.findings(now) }
-        for counter in context.clock.counters { context.counter(counter.name ?? "").set(Int(clamping: counter.value ?? 0)) }
+        for counter in context.clock.counters {
+            context.counter(counter.name ?? "").set(Int(clamping: counter.value ?? 0))
+        }
         let health = monitor.report(context, state: lifecycle.state, findings: findings, now: now) {
             registry.publishers(of: $0)
         }
@@ -200,7 +202,8 @@ public final class NodeRunner<Runnable: Node> {
     private func publishLog() {
         for var entry in log.sink.drain() {
             entry.bootId = context.bus.bootID
-            context.link.publish(entry, on: TopicCatalogue.log, stamp: NavGeo.Timestamp(nanoseconds: entry.stampNs ?? 0))
+            context.link.publish(
+                entry, on: TopicCatalogue.log, stamp: NavGeo.Timestamp(nanoseconds: entry.stampNs ?? 0))
         }
     }
 }

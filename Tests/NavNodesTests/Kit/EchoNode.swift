@@ -71,9 +71,13 @@ final class EchoStage {
     let options = CallOptions(timeout: .seconds(30))
     private(set) var heard: [Delivery] = []
 
-    init(_ configuration: EchoConfiguration = EchoConfiguration(), autostart: Bool = true, log: NodeLog? = nil) throws {
+    init(
+        _ configuration: EchoConfiguration = EchoConfiguration(), autostart: Bool = true, simTime: Bool = false,
+        log: NodeLog? = nil
+    ) throws {
         var run = RunConfiguration(configuration)
         run.kit.autostart = autostart
+        run.kit.simTime = simTime
         peer = try InProcessBus(name: "peer", network: network)
         let quiet = NodeLog(node: "peer", level: .critical)
         fixes = NodeLink(peer, log: quiet)

@@ -83,18 +83,41 @@ struct NodeRunnerTests {
         #expect(stage.runner.lifecycle.state == .finalized)
     }
 
-    @Test func aBarrierIsAnsweredByTheGateAndRefusedWithoutOne() throws {
-        let stage = try EchoStage()
-        let refused = #expect(throws: CallStatus.self) { try stage.call(NodeService.barrier, BarrierRequest()) }
-        #expect(refused?.code == .unimplemented)
-        let gate = Gate()
-        stage.runner.lockstep = gate
-        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+    @Test func inLockstepAMessageWaitsForTheWaveThatNamesIt() throws {
+        let stage = try EchoStage(simTime: true)
+        func point(_ sequence: UInt64) -> BarrierPoint {
+            BarrierPoint(topic: "/gnss/fix", bootId: stage.peer.bootID, sequence: sequence, publisher: "peer")
+        }
+        let begun = try stage.call(NodeService.barrier, BarrierRequest(points: [point(0)], phase: .begin, session: 9))
+        #expect(begun.subscribed.contains("/gnss/fix") && begun.subscribed.contains("/clock"))
+        #expect(begun.published.contains { $0.topic == "/nav/position" && $0.sequence == nil || $0.sequence == 0 })
+        for stamp in 1...2 {
+            stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: Int64(stamp)))
+        }
         try stage.turn()
-        #expect(stage.events == ["activate"], "the fix is held back")
-        let answer = try stage.call(NodeService.barrier, BarrierRequest())
-        #expect(answer.pendingCount == 0)
+        #expect(stage.events == ["activate"])
+        let wave = try stage.call(
+            NodeService.barrier,
+            BarrierRequest(points: [point(1)], stampNs: 5_000_000_000, epoch: 0, phase: .wave, session: 9))
         #expect(stage.events == ["activate", "fix echo 1.0"])
+        #expect(wave.published.contains { $0.topic == "/nav/position" && $0.sequence == 1 })
+        #expect(stage.runner.context.clock.moment?.time.nanoseconds == 5_000_000_000)
+        // Health is due a second later, in the time of the playback.
+        #expect(wave.nextTimerNs == 6_000_000_000)
+        let refused = #expect(throws: CallStatus.self) {
+            try stage.call(NodeService.barrier, BarrierRequest(phase: .begin, session: 10))
+        }
+        #expect(refused?.code == .failedPrecondition)
+        _ = try stage.call(NodeService.barrier, BarrierRequest(phase: .end, session: 9))
+        #expect(stage.events == ["activate", "fix echo 1.0", "fix echo 1.0"])
+    }
+
+    @Test func aNodeOfTheMachinesClockTakesNoPartInLockstep() throws {
+        let stage = try EchoStage()
+        let refused = #expect(throws: CallStatus.self) {
+            try stage.call(NodeService.barrier, BarrierRequest(phase: .begin, session: 9))
+        }
+        #expect(refused?.code == .failedPrecondition && refused?.message.contains("sim_time") == true)
     }
 
     @Test func aSubscriptionToAnotherTypeOrTopicIsAnError() throws {
@@ -125,26 +148,4 @@ struct NodeRunnerTests {
                 "inactive shutdown finalized", "active deactivate inactive", "active shutdown finalized",
             ])
     }
-}
-
-/// Holds everything back until a barrier comes.
-private final class Gate: LockstepGate {
-    private var held: [Delivery] = []
-    private var open: UnaryCall<BarrierResponse>?
-
-    func holds(_ delivery: Delivery) -> Bool {
-        held.append(delivery)
-        return true
-    }
-
-    func turn(isIdle: Bool, handle: (Delivery) -> Void) -> Bool {
-        guard let open else { return false }
-        for delivery in held { handle(delivery) }
-        held = []
-        open.finish(BarrierResponse(pendingCount: isIdle ? 0 : 1))
-        self.open = nil
-        return true
-    }
-
-    func barrier(_ request: BarrierRequest, _ call: UnaryCall<BarrierResponse>) throws { open = call }
 }

@@ -157,7 +157,10 @@ struct LockstepModel {
         }
         apply(first, &self)
         while !isDone {
-            guard let next = agenda.indices.min(by: { (agenda[$0].at, agenda[$0].order) < (agenda[$1].at, agenda[$1].order) })
+            guard
+                let next = agenda.indices.min(by: {
+                    (agenda[$0].at, agenda[$0].order) < (agenda[$1].at, agenda[$1].order)
+                })
             else { return false }
             let (at, _, happening) = agenda.remove(at: next)
             clock = max(clock, at)

@@ -57,7 +57,9 @@ struct LockstepTests {
         try tracker.open(
             LockstepRequest(
                 .begin, session: 9,
-                points: points ?? [point("/x", 0, "player"), point("/x", 0, "a"), point("/y", 0, "a"), point("/y", 0, "b")]
+                points: points ?? [
+                    point("/x", 0, "player"), point("/x", 0, "a"), point("/y", 0, "a"), point("/y", 0, "b"),
+                ]
             ))
         #expect(drain(&tracker) == ["answer"])
         return tracker
@@ -173,7 +175,8 @@ struct LockstepTests {
             Issue.record("the time is not waited for")
             return
         }
-        guard case .answer = tracker.next(isIdle: true, now: SimulatedTime(nanoseconds: 10), isSubscribed: { _ in true })
+        guard
+            case .answer = tracker.next(isIdle: true, now: SimulatedTime(nanoseconds: 10), isSubscribed: { _ in true })
         else {
             Issue.record("no answer")
             return

@@ -85,9 +85,10 @@ struct NodeClockTests {
         }
         _ = clock.receive(message(2_000_000_000), from: 1)
         for _ in 0..<3 { #expect(clock.receive(message(0), from: 1) == nil) }
-        #expect(told.withLock { $0 } == [
-            "/clock ran 2.0 s backwards without a new epoch; such messages are ignored"
-        ])
+        #expect(
+            told.withLock { $0 } == [
+                "/clock ran 2.0 s backwards without a new epoch; such messages are ignored"
+            ])
         #expect(clock.counters.first { $0.name == "clock_backwards" }?.value == 3)
         #expect(clock.now?.nanoseconds == 2_000_000_000)
     }

@@ -36,7 +36,9 @@ struct HealthMonitor {
             HealthReason(code: finding.code, message: finding.message, sinceNs: since)
         }
         health.topics = topics(context, statistics, now)
-        health.latencies = context.recorders.compactMap { LatencySummary($0.recent(MachineTime.monotonic()), name: $0.name) }
+        health.latencies = context.recorders.compactMap {
+            LatencySummary($0.recent(MachineTime.monotonic()), name: $0.name)
+        }
         health.counters = counters(context, statistics)
         health.residentBytes = ProcessUsage.residentBytes()
         health.cpuLoad = usage.load()

@@ -130,7 +130,8 @@ package final class LockstepLeader {
             let listeners = names.filter { heard[$0]?.subscribed.contains(topic) == true }
             guard !listeners.isEmpty else { continue }
             if Int(point.subscriberCount ?? 0) < listeners.count {
-                return "\(topic) of '\(point.publisher ?? "")' is not heard by all of \(listeners.joined(separator: ", "))"
+                return
+                    "\(topic) of '\(point.publisher ?? "")' is not heard by all of \(listeners.joined(separator: ", "))"
             }
             if before["\(point.bootId ?? 0) \(topic)"] != point.sequence ?? 0 {
                 return "'\(point.publisher ?? "")' goes on publishing \(topic) by itself"
