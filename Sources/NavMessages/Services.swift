@@ -8,6 +8,8 @@ public struct MethodDescriptor: Sendable {
     public let response: any Message.Type
     /// Whether the server answers with a stream.
     public let isServerStreaming: Bool
+    /// Whether calling again does no harm (`idempotency_level` in the schema).
+    public let isIdempotent: Bool
     /// What it does, in one line.
     public let summary: String
 }
@@ -39,13 +41,16 @@ public struct UnaryMethod<Request: Message, Response: Message>: Sendable {
     public let service: String
     /// Name of the method.
     public let name: String
+    /// Whether calling again does no harm (`idempotency_level` in the schema), so that a lost call is tried again.
+    public let isIdempotent: Bool
     /// What it does, in one line.
     public let summary: String
 
     /// The method without its types.
     public var descriptor: MethodDescriptor {
         MethodDescriptor(
-            name: name, request: Request.self, response: Response.self, isServerStreaming: false, summary: summary)
+            name: name, request: Request.self, response: Response.self, isServerStreaming: false,
+            isIdempotent: isIdempotent, summary: summary)
     }
 }
 
@@ -55,13 +60,16 @@ public struct StreamingMethod<Request: Message, Response: Message>: Sendable {
     public let service: String
     /// Name of the method.
     public let name: String
+    /// Whether calling again does no harm (`idempotency_level` in the schema), so that a lost call is tried again.
+    public let isIdempotent: Bool
     /// What it does, in one line.
     public let summary: String
 
     /// The method without its types.
     public var descriptor: MethodDescriptor {
         MethodDescriptor(
-            name: name, request: Request.self, response: Response.self, isServerStreaming: true, summary: summary)
+            name: name, request: Request.self, response: Response.self, isServerStreaming: true,
+            isIdempotent: isIdempotent, summary: summary)
     }
 }
 

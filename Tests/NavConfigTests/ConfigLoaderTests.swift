@@ -10,8 +10,9 @@ private struct Sample: NodeConfiguration, Equatable {
 
     static var keys: [ConfigKey<Sample>] {
         [
-            .number("reroute.cooldown_s", \.cooldown, in: 0...600, "Shortest time between two reroutes, seconds."),
-            .integer("deviation.fixes", \.fixes, in: 1...100, "How many fixes must agree."),
+            .number("reroute.cooldown_s", \.cooldown, in: 0...600, "Shortest time between two reroutes, seconds.")
+                .live,
+            .integer("deviation.fixes", \.fixes, in: 1...100, "How many fixes must agree.").live,
             .flag("reroute.detect", \.detect, "Whether leaving the route leads to a new one."),
             .string("title", \.title, "What it is called."),
         ]
@@ -87,4 +88,44 @@ private struct Sample: NodeConfiguration, Equatable {
         #expect(nearestName(to: "colour", among: ["name", "args"]) == nil)
         #expect(nearestName(to: "", among: []) == nil)
     }
+
+    @Test func liveKeysChangeAllOrNone() throws {
+        let sample = Sample()
+        let changed = try ConfigLoader.changed(sample, [("reroute.cooldown_s", "8"), ("deviation.fixes", "9")])
+        #expect(changed == Sample(cooldown: 8, fixes: 9))
+        for (key, value, text) in [
+            ("deviation.fixes", "0", "it takes 1 … 100"), ("deviaton.fixes", "2", "did you mean 'deviation.fixes'?"),
+            ("title", "y", "cannot be changed while the node runs"),
+        ] {
+            let error = #expect(throws: ConfigError.self) {
+                try ConfigLoader.changed(sample, [("reroute.cooldown_s", "8"), (key, value)])
+            }
+            #expect(error?.description.contains(text) == true)
+        }
+    }
+
+    @Test func aKeySaysItsUnitItsKindAndWhetherItIsLive() {
+        let keys = Sample.keys
+        #expect(keys.map(\.unit) == ["s", "", "", ""])
+        #expect(keys.map(\.kind) == [.number, .integer, .flag, .text])
+        #expect(keys.map(\.isLive) == [true, true, false, false])
+        #expect(
+            ConfigLoader.describe(Sample()).contains("reroutes, seconds. [0 … 600] (live)\nreroute.cooldown_s: 5\n"))
+        #expect(
+            ConfigLoader.markdownTable(Sample.self).contains(
+                "| `reroute.detect` | `true` | true \\| false | no | Whether leaving the route leads to a new one. |\n")
+        )
+    }
+
+    @Test func aKeyOfAPartIsAKeyOfTheWhole() throws {
+        let keys = Whole.keys
+        #expect(keys.map(\.name) == Sample.keys.map(\.name) && keys.map(\.isLive) == Sample.keys.map(\.isLive))
+        let whole = try ConfigLoader.load(Whole.self, file: nil, overrides: ["deviation.fixes=7"])
+        #expect(whole.part == Sample(fixes: 7) && keys[1].text(of: whole) == "7")
+    }
+}
+
+private struct Whole: NodeConfiguration {
+    var part = Sample()
+    static var keys: [ConfigKey<Whole>] { Sample.keys.map { $0.within(\.part) } }
 }

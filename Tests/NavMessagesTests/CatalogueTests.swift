@@ -47,7 +47,9 @@ struct CatalogueTests {
                 "GetTile", "LoadRegion", "ListRegions", "GetRegion", "RemoveRegion", "UpdateRegion", "CancelLoad",
                 "EstimateRegion", "Coverage", "Statistics", "Purge",
             ],
-            "navbus.v1.Node": ["GetInfo", "GetSchema", "GetParameters", "SetParameters", "Barrier", "Shutdown", "ChangeState"],
+            "navbus.v1.Node": [
+                "GetInfo", "GetSchema", "GetParameters", "SetParameters", "Barrier", "Shutdown", "ChangeState",
+            ],
         ]
         #expect(ServiceCatalogue.all.count == expected.count)
         for (name, methods) in expected {
@@ -56,6 +58,8 @@ struct CatalogueTests {
         }
         let streaming = ServiceCatalogue.all.flatMap { $0.methods }.filter { $0.isServerStreaming }.map { $0.name }
         #expect(streaming.sorted() == ["CalculateRoute", "LoadRegion"])
+        let idempotent = NodeService.descriptor.methods.filter { $0.isIdempotent }.map { $0.name }
+        #expect(idempotent == ["GetInfo", "GetSchema", "GetParameters", "SetParameters"])
     }
 
     @Test("tables name every topic and method")

@@ -8,46 +8,60 @@ public enum NavigationService: ServiceSchema {
 
     /// Calculates up to three routes and opens the preview: progress first, then the routes.
     public static let calculateRoute = StreamingMethod<CalculateRouteRequest, CalculateRouteResponse>(
-        service: name, name: "CalculateRoute", summary: "Calculates up to three routes and opens the preview: progress first, then the routes.")
+        service: name, name: "CalculateRoute", isIdempotent: false,
+        summary: "Calculates up to three routes and opens the preview: progress first, then the routes.")
     /// Makes a previewed route the active one.
     public static let selectPreview = UnaryMethod<SelectPreviewRequest, SelectPreviewResponse>(
-        service: name, name: "SelectPreview", summary: "Makes a previewed route the active one.")
+        service: name, name: "SelectPreview", isIdempotent: false,
+        summary: "Makes a previewed route the active one.")
     /// Ends the preview and starts guidance along the active or the named route.
     public static let startNavigation = UnaryMethod<StartNavigationRequest, StartNavigationResponse>(
-        service: name, name: "StartNavigation", summary: "Ends the preview and starts guidance along the active or the named route.")
+        service: name, name: "StartNavigation", isIdempotent: false,
+        summary: "Ends the preview and starts guidance along the active or the named route.")
     /// Guides along a route that is given, or to waypoints.
     public static let setRoute = UnaryMethod<SetRouteRequest, SetRouteResponse>(
-        service: name, name: "SetRoute", summary: "Guides along a route that is given, or to waypoints.")
+        service: name, name: "SetRoute", isIdempotent: false,
+        summary: "Guides along a route that is given, or to waypoints.")
     /// Ends guidance and preview.
     public static let stopNavigation = UnaryMethod<StopNavigationRequest, StopNavigationResponse>(
-        service: name, name: "StopNavigation", summary: "Ends guidance and preview.")
+        service: name, name: "StopNavigation", isIdempotent: false,
+        summary: "Ends guidance and preview.")
     /// State, position, progress and route at once.
     public static let getState = UnaryMethod<GetStateRequest, GetStateResponse>(
-        service: name, name: "GetState", summary: "State, position, progress and route at once.")
+        service: name, name: "GetState", isIdempotent: false,
+        summary: "State, position, progress and route at once.")
     /// Looks for a new route now.
     public static let reroute = UnaryMethod<RerouteRequest, RerouteResponse>(
-        service: name, name: "Reroute", summary: "Looks for a new route now.")
+        service: name, name: "Reroute", isIdempotent: false,
+        summary: "Looks for a new route now.")
     /// Makes an alternative the current route.
     public static let selectAlternative = UnaryMethod<SelectAlternativeRequest, SelectAlternativeResponse>(
-        service: name, name: "SelectAlternative", summary: "Makes an alternative the current route.")
+        service: name, name: "SelectAlternative", isIdempotent: false,
+        summary: "Makes an alternative the current route.")
     /// Accepts or declines the faster route that was detected.
     public static let acceptFasterRoute = UnaryMethod<AcceptFasterRouteRequest, AcceptFasterRouteResponse>(
-        service: name, name: "AcceptFasterRoute", summary: "Accepts or declines the faster route that was detected.")
+        service: name, name: "AcceptFasterRoute", isIdempotent: false,
+        summary: "Accepts or declines the faster route that was detected.")
     /// Begins the next leg after an arrival that is held.
     public static let advanceLeg = UnaryMethod<AdvanceLegRequest, AdvanceLegResponse>(
-        service: name, name: "AdvanceLeg", summary: "Begins the next leg after an arrival that is held.")
+        service: name, name: "AdvanceLeg", isIdempotent: false,
+        summary: "Begins the next leg after an arrival that is held.")
     /// Drops the next, or the named, waypoint and reroutes.
     public static let skipWaypoint = UnaryMethod<SkipWaypointRequest, SkipWaypointResponse>(
-        service: name, name: "SkipWaypoint", summary: "Drops the next, or the named, waypoint and reroutes.")
+        service: name, name: "SkipWaypoint", isIdempotent: false,
+        summary: "Drops the next, or the named, waypoint and reroutes.")
     /// Refreshes durations and annotations of the current route now.
     public static let refreshRoute = UnaryMethod<RefreshRouteRequest, RefreshRouteResponse>(
-        service: name, name: "RefreshRoute", summary: "Refreshes durations and annotations of the current route now.")
+        service: name, name: "RefreshRoute", isIdempotent: false,
+        summary: "Refreshes durations and annotations of the current route now.")
     /// Which tiles a route, or a way between places, still lacks on board.
     public static let coverage = UnaryMethod<RouteCoverageRequest, RouteCoverageResponse>(
-        service: name, name: "Coverage", summary: "Which tiles a route, or a way between places, still lacks on board.")
+        service: name, name: "Coverage", isIdempotent: false,
+        summary: "Which tiles a route, or a way between places, still lacks on board.")
     /// The electronic horizon now.
     public static let getHorizon = UnaryMethod<GetHorizonRequest, GetHorizonResponse>(
-        service: name, name: "GetHorizon", summary: "The electronic horizon now.")
+        service: name, name: "GetHorizon", isIdempotent: false,
+        summary: "The electronic horizon now.")
 
     /// The service as the schema declares it.
     public static let descriptor = ServiceDescriptor(
@@ -77,28 +91,36 @@ public enum PolicyService: ServiceSchema {
 
     /// May a reroute begin? Default: yes.
     public static let shouldReroute = UnaryMethod<ShouldRerouteRequest, PolicyAnswer>(
-        service: name, name: "ShouldReroute", summary: "May a reroute begin? Default: yes.")
+        service: name, name: "ShouldReroute", isIdempotent: false,
+        summary: "May a reroute begin? Default: yes.")
     /// Which options has the reroute's request? Default: those it has.
     public static let rerouteOptions = UnaryMethod<RerouteOptionsRequest, RerouteOptionsAnswer>(
-        service: name, name: "RerouteOptions", summary: "Which options has the reroute's request? Default: those it has.")
+        service: name, name: "RerouteOptions", isIdempotent: false,
+        summary: "Which options has the reroute's request? Default: those it has.")
     /// May the alternative that the vehicle turned onto be taken? Default: yes.
     public static let shouldTakeAlternative = UnaryMethod<ShouldTakeAlternativeRequest, PolicyAnswer>(
-        service: name, name: "ShouldTakeAlternative", summary: "May the alternative that the vehicle turned onto be taken? Default: yes.")
+        service: name, name: "ShouldTakeAlternative", isIdempotent: false,
+        summary: "May the alternative that the vehicle turned onto be taken? Default: yes.")
     /// May the faster route be applied? Default: yes; no where approval is required and none comes.
     public static let acceptFasterRoute = UnaryMethod<ShouldAcceptFasterRouteRequest, PolicyAnswer>(
-        service: name, name: "AcceptFasterRoute", summary: "May the faster route be applied? Default: yes; no where approval is required and none comes.")
+        service: name, name: "AcceptFasterRoute", isIdempotent: false,
+        summary: "May the faster route be applied? Default: yes; no where approval is required and none comes.")
     /// Is the fix to be discarded? Default: only unqualified ones.
     public static let shouldDiscardFix = UnaryMethod<ShouldDiscardFixRequest, PolicyAnswer>(
-        service: name, name: "ShouldDiscardFix", summary: "Is the fix to be discarded? Default: only unqualified ones.")
+        service: name, name: "ShouldDiscardFix", isIdempotent: false,
+        summary: "Is the fix to be discarded? Default: only unqualified ones.")
     /// Are reroutes suppressed while arriving at the waypoint? Default: yes.
     public static let shouldPreventReroutesWhenArriving = UnaryMethod<ShouldPreventReroutesWhenArrivingRequest, PolicyAnswer>(
-        service: name, name: "ShouldPreventReroutesWhenArriving", summary: "Are reroutes suppressed while arriving at the waypoint? Default: yes.")
+        service: name, name: "ShouldPreventReroutesWhenArriving", isIdempotent: false,
+        summary: "Are reroutes suppressed while arriving at the waypoint? Default: yes.")
     /// Does the next leg begin after the arrival? Default: yes.
     public static let shouldAdvanceLeg = UnaryMethod<ShouldAdvanceLegRequest, PolicyAnswer>(
-        service: name, name: "ShouldAdvanceLeg", summary: "Does the next leg begin after the arrival? Default: yes.")
+        service: name, name: "ShouldAdvanceLeg", isIdempotent: false,
+        summary: "Does the next leg begin after the arrival? Default: yes.")
     /// How does the instruction read? Default: as it is.
     public static let reviseInstruction = UnaryMethod<ReviseInstructionRequest, ReviseInstructionAnswer>(
-        service: name, name: "ReviseInstruction", summary: "How does the instruction read? Default: as it is.")
+        service: name, name: "ReviseInstruction", isIdempotent: false,
+        summary: "How does the instruction read? Default: as it is.")
 
     /// The service as the schema declares it.
     public static let descriptor = ServiceDescriptor(
@@ -122,25 +144,32 @@ public enum NodeService: ServiceSchema {
 
     /// Who the node is, what it publishes, subscribes to and serves.
     public static let getInfo = UnaryMethod<GetInfoRequest, GetInfoResponse>(
-        service: name, name: "GetInfo", summary: "Who the node is, what it publishes, subscribes to and serves.")
+        service: name, name: "GetInfo", isIdempotent: true,
+        summary: "Who the node is, what it publishes, subscribes to and serves.")
     /// Schema of a message type.
     public static let getSchema = UnaryMethod<GetSchemaRequest, GetSchemaResponse>(
-        service: name, name: "GetSchema", summary: "Schema of a message type.")
+        service: name, name: "GetSchema", isIdempotent: true,
+        summary: "Schema of a message type.")
     /// Parameters with their values.
     public static let getParameters = UnaryMethod<GetParametersRequest, GetParametersResponse>(
-        service: name, name: "GetParameters", summary: "Parameters with their values.")
+        service: name, name: "GetParameters", isIdempotent: true,
+        summary: "Parameters with their values.")
     /// Changes parameters that are declared live: all of them or none.
     public static let setParameters = UnaryMethod<SetParametersRequest, SetParametersResponse>(
-        service: name, name: "SetParameters", summary: "Changes parameters that are declared live: all of them or none.")
+        service: name, name: "SetParameters", isIdempotent: true,
+        summary: "Changes parameters that are declared live: all of them or none.")
     /// Answers once everything up to the given messages has been handled.
     public static let barrier = UnaryMethod<BarrierRequest, BarrierResponse>(
-        service: name, name: "Barrier", summary: "Answers once everything up to the given messages has been handled.")
+        service: name, name: "Barrier", isIdempotent: false,
+        summary: "Answers once everything up to the given messages has been handled.")
     /// Stops the node cleanly.
     public static let shutdown = UnaryMethod<ShutdownRequest, ShutdownResponse>(
-        service: name, name: "Shutdown", summary: "Stops the node cleanly.")
+        service: name, name: "Shutdown", isIdempotent: false,
+        summary: "Stops the node cleanly.")
     /// Moves the node between inactive and active.
     public static let changeState = UnaryMethod<ChangeStateRequest, ChangeStateResponse>(
-        service: name, name: "ChangeState", summary: "Moves the node between inactive and active.")
+        service: name, name: "ChangeState", isIdempotent: false,
+        summary: "Moves the node between inactive and active.")
 
     /// The service as the schema declares it.
     public static let descriptor = ServiceDescriptor(
@@ -163,37 +192,48 @@ public enum TileCacheService: ServiceSchema {
 
     /// A tile, from the cache or from its source.
     public static let getTile = UnaryMethod<GetTileRequest, GetTileResponse>(
-        service: name, name: "GetTile", summary: "A tile, from the cache or from its source.")
+        service: name, name: "GetTile", isIdempotent: false,
+        summary: "A tile, from the cache or from its source.")
     /// Creates or updates an offline region and loads it: progress first, then the region.
     public static let loadRegion = StreamingMethod<LoadRegionRequest, LoadRegionResponse>(
-        service: name, name: "LoadRegion", summary: "Creates or updates an offline region and loads it: progress first, then the region.")
+        service: name, name: "LoadRegion", isIdempotent: false,
+        summary: "Creates or updates an offline region and loads it: progress first, then the region.")
     /// All offline regions.
     public static let listRegions = UnaryMethod<ListRegionsRequest, ListRegionsResponse>(
-        service: name, name: "ListRegions", summary: "All offline regions.")
+        service: name, name: "ListRegions", isIdempotent: false,
+        summary: "All offline regions.")
     /// One offline region.
     public static let getRegion = UnaryMethod<GetRegionRequest, GetRegionResponse>(
-        service: name, name: "GetRegion", summary: "One offline region.")
+        service: name, name: "GetRegion", isIdempotent: false,
+        summary: "One offline region.")
     /// Removes an offline region; its tiles may then be evicted.
     public static let removeRegion = UnaryMethod<RemoveRegionRequest, RemoveRegionResponse>(
-        service: name, name: "RemoveRegion", summary: "Removes an offline region; its tiles may then be evicted.")
+        service: name, name: "RemoveRegion", isIdempotent: false,
+        summary: "Removes an offline region; its tiles may then be evicted.")
     /// Changes name and metadata of an offline region, or revalidates its tiles.
     public static let updateRegion = UnaryMethod<UpdateRegionRequest, UpdateRegionResponse>(
-        service: name, name: "UpdateRegion", summary: "Changes name and metadata of an offline region, or revalidates its tiles.")
+        service: name, name: "UpdateRegion", isIdempotent: false,
+        summary: "Changes name and metadata of an offline region, or revalidates its tiles.")
     /// Stops loading an offline region; what was loaded stays.
     public static let cancelLoad = UnaryMethod<CancelLoadRequest, CancelLoadResponse>(
-        service: name, name: "CancelLoad", summary: "Stops loading an offline region; what was loaded stays.")
+        service: name, name: "CancelLoad", isIdempotent: false,
+        summary: "Stops loading an offline region; what was loaded stays.")
     /// How many tiles and bytes an offline region would take.
     public static let estimateRegion = UnaryMethod<EstimateRegionRequest, EstimateRegionResponse>(
-        service: name, name: "EstimateRegion", summary: "How many tiles and bytes an offline region would take.")
+        service: name, name: "EstimateRegion", isIdempotent: false,
+        summary: "How many tiles and bytes an offline region would take.")
     /// Which tiles of an area are on board.
     public static let coverage = UnaryMethod<TileCoverageRequest, TileCoverageResponse>(
-        service: name, name: "Coverage", summary: "Which tiles of an area are on board.")
+        service: name, name: "Coverage", isIdempotent: false,
+        summary: "Which tiles of an area are on board.")
     /// Totals of the cache.
     public static let statistics = UnaryMethod<StatisticsRequest, StatisticsResponse>(
-        service: name, name: "Statistics", summary: "Totals of the cache.")
+        service: name, name: "Statistics", isIdempotent: false,
+        summary: "Totals of the cache.")
     /// Removes tiles that no region pins.
     public static let purge = UnaryMethod<PurgeRequest, PurgeResponse>(
-        service: name, name: "Purge", summary: "Removes tiles that no region pins.")
+        service: name, name: "Purge", isIdempotent: false,
+        summary: "Removes tiles that no region pins.")
 
     /// The service as the schema declares it.
     public static let descriptor = ServiceDescriptor(

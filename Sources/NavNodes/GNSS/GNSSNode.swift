@@ -142,8 +142,7 @@ public final class GNSSNode: Node {
     private func publish(_ fix: GnssFix) {
         var fix = fix
         if !configuration.receiver.isEmpty { fix.source = configuration.receiver }
-        if fix.receiveStampNs == nil { fix.receiveStampNs = MachineTime.utc() }
-        if fix.receiveMonotonicNs == nil { fix.receiveMonotonicNs = MachineTime.monotonic() }
+        fix.stampReception()
         context.publish(
             fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
         published += 1

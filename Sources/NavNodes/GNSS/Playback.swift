@@ -1,9 +1,9 @@
 import NavMessages
 
 /// When the fixes of a file go out: after a subscriber has come, at the pace of their stamps. It knows no clock.
-struct Playback {
+package struct Playback {
     /// What to do now.
-    enum Step: Equatable {
+    package enum Step: Equatable {
         /// Look again then.
         case wait(until: Int64)
         /// Publish the fix of this index.
@@ -34,7 +34,7 @@ struct Playback {
     private let loops: Bool
 
     /// The playback of fixes with these stamps, ns; one without a stamp goes with the one before.
-    init(stamps: [Int64?], rate: Double, loops: Bool) {
+    package init(stamps: [Int64?], rate: Double, loops: Bool) {
         self.stamps = stamps
         first = stamps.lazy.compactMap { $0 }.first ?? 0
         self.rate = rate
@@ -42,7 +42,7 @@ struct Playback {
     }
 
     /// What to do at a moment, monotonic ns.
-    mutating func step(_ now: Int64, hasSubscriber: Bool) -> Step {
+    package mutating func step(_ now: Int64, hasSubscriber: Bool) -> Step {
         switch state {
         case .waiting(let since):
             let begin = since ?? now
@@ -66,7 +66,7 @@ struct Playback {
     }
 
     /// Goes on at another rate from a moment on.
-    mutating func setRate(_ rate: Double, at now: Int64) {
+    package mutating func setRate(_ rate: Double, at now: Int64) {
         if case .playing(let begin, let next) = state, next > 0 {
             // The present place in the file stays where it is.
             let played = max(0, now - begin)

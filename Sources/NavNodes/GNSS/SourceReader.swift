@@ -104,6 +104,8 @@ final class SourceReader: Sendable {
     }
 
     private func put(_ fixes: [GnssFix], _ rejected: Int, _ hadFixes: inout Bool) {
+        var fixes = fixes
+        for index in fixes.indices { fixes[index].stampReception() }
         state.withLock { state in
             state.rejected = rejected
             state.waiting += fixes
@@ -134,6 +136,14 @@ final class SourceReader: Sendable {
     private func rest(_ seconds: Double) {
         let end = MachineTime.monotonic() + Int64(seconds * 1e9)
         while isWanted, MachineTime.monotonic() < end { usleep(50_000) }
+    }
+}
+
+extension GnssFix {
+    /// Notes that the fix has been received now, unless it says when it was.
+    mutating func stampReception() {
+        if receiveStampNs == nil { receiveStampNs = MachineTime.utc() }
+        if receiveMonotonicNs == nil { receiveMonotonicNs = MachineTime.monotonic() }
     }
 }
 

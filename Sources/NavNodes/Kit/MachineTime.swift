@@ -1,16 +1,15 @@
 import Glibc
 
 /// Raw readings of the machine's clocks, nanoseconds, for what measures and never decides.
-enum MachineTime {
+package enum MachineTime {
     /// Since an arbitrary start; never runs backwards.
-    @inline(__always)
-    static func monotonic() -> Int64 { read(CLOCK_MONOTONIC) }
+    package static func monotonic() -> Int64 { read(CLOCK_MONOTONIC) }
 
     /// Since 1970, UTC; jumps when the clock is set.
-    static func utc() -> Int64 { read(CLOCK_REALTIME) }
+    package static func utc() -> Int64 { read(CLOCK_REALTIME) }
 
     /// Processor time of all threads of this process.
-    static func processor() -> Int64 { read(CLOCK_PROCESS_CPUTIME_ID) }
+    package static func processor() -> Int64 { read(CLOCK_PROCESS_CPUTIME_ID) }
 
     private static func read(_ clock: clockid_t) -> Int64 {
         var time = timespec()

@@ -15,7 +15,7 @@ public final class NodeContext {
     /// Names the node of a run, where the registry knows it.
     private let publisherName: (UInt64) -> String?
 
-    private(set) var inputs: [NodeInput] = []
+    package private(set) var inputs: [NodeInput] = []
     private(set) var services: [String] = []
     private(set) var recorders: [LatencyRecorder] = []
     private(set) var counters: [NodeCounter] = []
@@ -183,7 +183,7 @@ public final class NodeContext {
     }
 
     /// A publisher for people: its name where it is known.
-    func publisher(_ bootID: UInt64) -> String {
+    package func publisher(_ bootID: UInt64) -> String {
         publisherName(bootID).map { "node '\($0)'" } ?? "the publisher with boot id \(String(bootID, radix: 16))"
     }
 }

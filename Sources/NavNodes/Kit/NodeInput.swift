@@ -2,7 +2,7 @@ import NavBus
 import NavMessages
 
 /// A topic that a node hears, with what has come on it.
-final class NodeInput {
+package final class NodeInput {
     /// A run of a publisher that was heard.
     struct Source {
         let bootID: UInt64
@@ -27,7 +27,7 @@ final class NodeInput {
 
     private(set) var count: UInt64 = 0
     private(set) var bytes: UInt64 = 0
-    private(set) var rejected: UInt64 = 0
+    package private(set) var rejected: UInt64 = 0
     private(set) var mismatched: UInt64 = 0
     private(set) var lastAt: Int64?
     private(set) var sources: [Source] = []

@@ -55,7 +55,12 @@ public final class NodeLink {
         do {
             let outlet = try outlet(topic)
             let bytes = message.encoded()
-            try bus.publish(bytes, on: outlet.publication, stampNanoseconds: stamp.nanoseconds)
+            do {
+                try bus.publish(bytes, on: outlet.publication, stampNanoseconds: stamp.nanoseconds)
+            } catch {
+                outlet.refused += 1
+                throw error
+            }
             outlet.count += 1
             outlet.bytes += UInt64(bytes.count)
             outlet.lastAt = clock.epochNanoseconds
@@ -115,6 +120,8 @@ final class Outlet {
     let name: String
     var count: UInt64 = 0
     var bytes: UInt64 = 0
+    /// Messages that the bus refused, as too large for one.
+    var refused: UInt64 = 0
     /// When the last message went out, ns of ``NodeClock/epochNanoseconds``.
     var lastAt: Int64?
 

@@ -38,7 +38,9 @@ public final class NavigationNode: Node {
         fixToProgress = context.latency("fix_to_progress")
         try context.advertise(NavigationNode.topics)
         try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
-            carryOut(session.handle(fix, sequence: delivery.header.sequence))
+            let outcome = session.handle(fix, sequence: delivery.header.sequence)
+            carryOut(outcome)
+            guard outcome.messages.contains(where: { $0.topic == "/nav/progress" }) else { return }
             fixToProgress.record(nanoseconds: MachineTime.monotonic() - delivery.received.monotonicNanoseconds)
         }
     }

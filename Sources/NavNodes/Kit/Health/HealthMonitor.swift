@@ -1,12 +1,14 @@
 import NavBus
 import NavGeo
-import NavMessages
+package import NavMessages
 
 /// Puts together what `/health/<node>` says.
-struct HealthMonitor {
+package struct HealthMonitor {
     private let started = MachineTime.monotonic()
     private var usage = ProcessUsage()
     private var memory = HealthMemory()
+
+    package init() {}
 
     /// Forgets when things happened: time has begun, or has jumped.
     mutating func startOver() { memory = HealthMemory() }
@@ -14,12 +16,21 @@ struct HealthMonitor {
     /// The node's health now.
     ///
     /// - Parameter publishers: the nodes that publish a topic, by its name on the bus; nil when nobody can tell.
-    mutating func report(
+    package mutating func report(
         _ context: NodeContext, state: Lifecycle.State, findings own: [HealthFinding], now: Int64,
         publishers: (String) -> [String]?
     ) -> NodeHealth {
         let statistics = context.link.bus.statistics
         var findings = own
+        for outlet in context.link.published {
+            let refused = memory.recentLoss("refused " + outlet.name, total: outlet.refused, at: now)
+            guard refused > 0 else { continue }
+            findings.append(
+                HealthFinding(
+                    "publish_failed",
+                    "\(outlet.name): \(refused) messages could not be published in the last 10 s: see the log",
+                    about: outlet.name))
+        }
         if state == .active {
             for input in context.inputs {
                 findings += silence(of: input, context, now, publishers)
@@ -119,6 +130,7 @@ struct HealthMonitor {
             topic.rateHz = memory.rate("out " + outlet.name, count: outlet.count, at: now)
             topic.ageS = outlet.lastAt.map { Double(now - $0) * 1e-9 }
             topic.byteCount = outlet.bytes
+            topic.rejectedCount = outlet.refused
             topic.peerCount = UInt32(clamping: context.subscriberCount(of: outlet.catalogueName))
             topic.nominalRateHz = outlet.entry.nominalRateHz
             topics.append(topic)

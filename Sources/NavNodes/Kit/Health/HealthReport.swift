@@ -27,9 +27,11 @@ public struct HealthFinding: Sendable, Hashable {
 }
 
 /// Remembers for how long each finding has been there, and what has lately gone wrong with topics. It knows no clock.
-struct HealthMemory {
+package struct HealthMemory {
     /// How long a loss counts, ns: ten seconds.
     static let lossNanoseconds: Int64 = 10_000_000_000
+
+    package init() {}
 
     private struct Loss {
         var seen: UInt64 = 0
@@ -47,7 +49,7 @@ struct HealthMemory {
     private var counts: [String: Count] = [:]
 
     /// When a finding was first there without a break, by the given stamp of now.
-    mutating func since(of findings: [HealthFinding], at stamp: Int64) -> [Int64] {
+    package mutating func since(of findings: [HealthFinding], at stamp: Int64) -> [Int64] {
         let keys = findings.map { $0.code + " " + $0.subject }
         since = since.filter { keys.contains($0.key) }
         return keys.map { key in
@@ -58,7 +60,7 @@ struct HealthMemory {
     }
 
     /// How much a counter of losses has grown within the last ten seconds.
-    mutating func recentLoss(_ key: String, total: UInt64, at now: Int64) -> UInt64 {
+    package mutating func recentLoss(_ key: String, total: UInt64, at now: Int64) -> UInt64 {
         var loss = losses[key] ?? Loss()
         if now - loss.since >= HealthMemory.lossNanoseconds { loss.lately = 0 }
         if total > loss.seen {
@@ -71,7 +73,7 @@ struct HealthMemory {
     }
 
     /// How fast a counter has grown since this was asked before, per second; nil the first time.
-    mutating func rate(_ key: String, count: UInt64, at now: Int64) -> Double? {
+    package mutating func rate(_ key: String, count: UInt64, at now: Int64) -> Double? {
         defer { counts[key] = Count(count: count, at: now) }
         guard let before = counts[key], now > before.at, count >= before.count else { return nil }
         return Double(count - before.count) / (Double(now - before.at) * 1e-9)

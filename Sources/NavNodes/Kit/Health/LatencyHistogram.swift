@@ -1,18 +1,20 @@
 /// Counts of durations in buckets of fixed relative width, as HdrHistogram has them: 32 to an octave, so that a percentile
 /// is within 3.2 %; from 1 ns to 18 minutes, longer ones count as that. 5 kB, and no allocation per sample.
-struct LatencyHistogram {
+package struct LatencyHistogram {
     private static let subBits = 5
     private static let subBuckets = 1 << subBits
     private static let greatestBit = 40
     private static let bucketCount = (greatestBit - subBits + 2) << subBits
 
     private var counts = ContiguousArray<UInt32>(repeating: 0, count: LatencyHistogram.bucketCount)
-    private(set) var count: UInt64 = 0
-    private(set) var maximum: Int64 = 0
+    package private(set) var count: UInt64 = 0
+    package private(set) var maximum: Int64 = 0
+
+    package init() {}
 
     /// Counts a duration, ns; a negative one is 0.
     @inline(__always)
-    mutating func record(_ nanoseconds: Int64) {
+    package mutating func record(_ nanoseconds: Int64) {
         let value = max(0, nanoseconds)
         let index = LatencyHistogram.bucket(value)
         counts[index] = counts[index] == .max ? .max : counts[index] + 1
@@ -45,7 +47,7 @@ struct LatencyHistogram {
     }
 
     /// The duration that a share of the samples does not exceed, ns; nil without samples.
-    func quantile(_ share: Double) -> Int64? {
+    package func quantile(_ share: Double) -> Int64? {
         guard count > 0 else { return nil }
         let wanted = max(1, UInt64((share * Double(count)).rounded(.up)))
         var seen: UInt64 = 0
@@ -67,7 +69,7 @@ public final class LatencyRecorder {
     private var previous = LatencyHistogram()
     private var begun: Int64
 
-    init(_ name: String, now: Int64) {
+    package init(_ name: String, now: Int64) {
         self.name = name
         begun = now
     }
@@ -77,7 +79,7 @@ public final class LatencyRecorder {
     public func record(nanoseconds: Int64) { current.record(nanoseconds) }
 
     /// Everything that is remembered, after forgetting what is too old.
-    func recent(_ now: Int64) -> LatencyHistogram {
+    package func recent(_ now: Int64) -> LatencyHistogram {
         if now - begun >= LatencyRecorder.stretch {
             previous = now - begun >= 2 * LatencyRecorder.stretch ? LatencyHistogram() : current
             current = LatencyHistogram()

@@ -1,21 +1,21 @@
-import Logging
+package import Logging
 
 /// One line of a log.
-struct LogLine: Sendable, Equatable {
+package struct LogLine: Sendable, Equatable {
     /// The longest text, bytes; what is over it is cut.
-    static let maximumText = 4_096
+    package static let maximumText = 4_096
     /// The most facts beside a text.
     static let maximumMetadata = 16
     /// The longest value of a fact, bytes.
     static let maximumValue = 256
 
-    var level: Logger.Level
-    var text: String
-    var source: String
-    var metadata: [(key: String, value: String)]
+    package var level: Logger.Level
+    package var text: String
+    package var source: String
+    package var metadata: [(key: String, value: String)]
 
     /// A line within the limits: longer texts are cut, control characters written as spaces, facts sorted by key.
-    init(_ level: Logger.Level, _ text: String, source: String = "", metadata: [String: String] = [:]) {
+    package init(_ level: Logger.Level, _ text: String, source: String = "", metadata: [String: String] = [:]) {
         self.level = level
         self.text = LogLine.bounded(text, LogLine.maximumText)
         self.source = LogLine.bounded(source, 64)
@@ -24,7 +24,7 @@ struct LogLine: Sendable, Equatable {
         }
     }
 
-    static func == (left: LogLine, right: LogLine) -> Bool {
+    package static func == (left: LogLine, right: LogLine) -> Bool {
         left.level == right.level && left.text == right.text && left.source == right.source
             && left.metadata.elementsEqual(right.metadata) { $0 == $1 }
     }
@@ -33,12 +33,11 @@ struct LogLine: Sendable, Equatable {
     private static func bounded(_ text: String, _ limit: Int) -> String {
         let isClean = text.utf8.count <= limit && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
         if isClean { return text }
-        var bytes = text.utf8.prefix(limit).map { $0 < 0x20 || $0 == 0x7f ? UInt8(ascii: " ") : $0 }
-        // A character that was cut in two goes as a whole.
-        if bytes.count < text.utf8.count {
-            while let last = bytes.last, last & 0xc0 == 0x80 { bytes.removeLast() }
-            if let last = bytes.last, last & 0xc0 == 0xc0 { bytes.removeLast() }
-        }
+        let utf8 = Array(text.utf8)
+        var end = min(limit, utf8.count)
+        // A cut falls between two characters.
+        while end > 0, end < utf8.count, utf8[end] & 0xc0 == 0x80 { end -= 1 }
+        let bytes = utf8[..<end].map { $0 < 0x20 || $0 == 0x7f ? UInt8(ascii: " ") : $0 }
         return String(decoding: bytes, as: UTF8.self)
     }
 }
@@ -48,11 +47,13 @@ struct LogLine: Sendable, Equatable {
 /// A line that was said less than a second ago is held and counted; the count goes out a second later. All lines together
 /// may come in a burst of 200 and then 50 a second; critical ones always go out. It knows no clock: times are monotonic
 /// nanoseconds that the caller passes in.
-struct LogGate {
+package struct LogGate {
     /// A line that goes out, and how many times it was said since it went out last.
-    struct Passed: Equatable {
-        var line: LogLine
-        var count: UInt64
+    package struct Passed: Equatable {
+        package var line: LogLine
+        package var count: UInt64
+
+        package init(line: LogLine, count: UInt64) { (self.line, self.count) = (line, count) }
     }
 
     /// How long a repeated line is held.
@@ -76,12 +77,14 @@ struct LogGate {
     private var cut: UInt64 = 0
     private var cutToldAt: Int64?
     /// Lines that were collapsed, since the start.
-    private(set) var collapsed: UInt64 = 0
+    package private(set) var collapsed: UInt64 = 0
     /// Lines that were left out in a storm, since the start.
-    private(set) var leftOut: UInt64 = 0
+    package private(set) var leftOut: UInt64 = 0
+
+    package init() {}
 
     /// Takes a line and returns what goes out now, the line itself last when it does.
-    mutating func take(_ line: LogLine, at now: Int64) -> [Passed] {
+    package mutating func take(_ line: LogLine, at now: Int64) -> [Passed] {
         var passed = flush(at: now)
         if let index = recent.firstIndex(where: { $0.line == line }) {
             guard now - recent[index].since >= LogGate.holdNanoseconds else {
@@ -102,7 +105,7 @@ struct LogGate {
     }
 
     /// What is due without a new line: counts of held lines, and how many were left out.
-    mutating func flush(at now: Int64) -> [Passed] {
+    package mutating func flush(at now: Int64) -> [Passed] {
         var passed: [Passed] = []
         for index in recent.indices where now - recent[index].since >= LogGate.holdNanoseconds {
             guard recent[index].held > 0 else { continue }

@@ -12,6 +12,7 @@ public enum StreamEvent<Response: Message>: Sendable {
 extension Bus {
     /// Calls a unary method; `onEnd` is called once while the node polls, with the answer or why there is none.
     ///
+    /// A method that the schema declares idempotent is tried again when its server is lost, within the deadline.
     /// An answer that cannot be read, and an end without one, are ``StatusCode/internal``.
     @discardableResult
     public func call<Request, Response>(
@@ -19,6 +20,7 @@ extension Bus {
         onEnd: @escaping (Result<Response, CallStatus>) -> Void
     ) throws(BusError) -> CallID {
         var answer: Result<Response, CallStatus>?
+        let options = options.adapted(method.isIdempotent)
         return try call(method.service, method.name, request.encoded(), options: options) { event in
             switch event {
             case .response(let payload): answer = decode(payload, method.service, method.name)
@@ -39,6 +41,7 @@ extension Bus {
     ) throws(BusError) -> CallID {
         var broken: CallStatus?
         var id: CallID?
+        let options = options.adapted(method.isIdempotent)
         let made = try call(method.service, method.name, request.encoded(), options: options) { [weak self] event in
             switch event {
             case .response(let payload):
@@ -62,7 +65,8 @@ extension Bus {
     public func callBlocking<Request, Response>(
         _ method: UnaryMethod<Request, Response>, _ request: Request, options: CallOptions
     ) throws(CallStatus) -> Response {
-        let (responses, status) = try blocking(method.service, method.name, request.encoded(), options)
+        let (responses, status) = try blocking(
+            method.service, method.name, request.encoded(), options.adapted(method.isIdempotent))
         guard status.code == .ok else { throw status }
         guard let payload = responses.first else { throw .unanswered(method.service, method.name) }
         return try decode(payload, method.service, method.name).get()
@@ -72,7 +76,8 @@ extension Bus {
     public func callBlocking<Request, Response>(
         _ method: StreamingMethod<Request, Response>, _ request: Request, options: CallOptions
     ) throws(CallStatus) -> [Response] {
-        let (responses, status) = try blocking(method.service, method.name, request.encoded(), options)
+        let (responses, status) = try blocking(
+            method.service, method.name, request.encoded(), options.adapted(method.isIdempotent))
         guard status.code == .ok else { throw status }
         var decoded: [Response] = []
         for payload in responses { decoded.append(try decode(payload, method.service, method.name).get()) }
@@ -101,6 +106,15 @@ private func decode<Response: Message>(
             })
     } catch {
         return .failure(CallStatus(.internal, "the answer of '\(service)/\(method)' cannot be read: \(error)"))
+    }
+}
+
+extension CallOptions {
+    /// The options of a call: idempotent when the schema or the caller says so.
+    func adapted(_ isIdempotent: Bool) -> CallOptions {
+        var options = self
+        options.isIdempotent = options.isIdempotent || isIdempotent
+        return options
     }
 }
 

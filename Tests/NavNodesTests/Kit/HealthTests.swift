@@ -1,0 +1,168 @@
+import NavBus
+import NavGeo
+import NavMessages
+import NavNodes
+import Testing
+
+/// What a node says of its health, and why.
+struct HealthTests {
+    private let second: Int64 = 1_000_000_000
+
+    /// What the monitor says so many seconds from now.
+    private func health(of stage: EchoStage, after seconds: Int64) -> NodeHealth {
+        var monitor = HealthMonitor()
+        return monitor.report(
+            stage.runner.context, state: stage.runner.lifecycle.state, findings: [],
+            now: MachineTime.monotonic() + seconds * second, publishers: { _ in nil })
+    }
+
+    @Test func aSilentTopicIsNamed() throws {
+        let stage = try EchoStage()
+        #expect(health(of: stage, after: 0).state == .ok, "a moment after the start silence is no fault")
+        let never = health(of: stage, after: 4)
+        #expect(never.state == .lost && never.reasons.map(\.code) == ["topic_silent"])
+        #expect(never.reasons.first?.message == "/gnss/fix: nothing yet (usually 10 Hz)")
+
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        stage.fixes.publish(VehicleOdometry(), on: "/vehicle/odometry", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        for _ in 0..<3 { try stage.turn() }
+        #expect(health(of: stage, after: 1).state == .ok)
+        let reasons = health(of: stage, after: 10).reasons.compactMap(\.message)
+        #expect(reasons.count == 2)
+        #expect(reasons.first?.hasPrefix("/gnss/fix: nothing for ") == true)
+        #expect(reasons.last?.hasPrefix("/vehicle/odometry: nothing for ") == true, "optional, but it was there")
+    }
+
+    @Test func aSilentTopicTellsWhoShouldSpeak() throws {
+        let stage = try EchoStage()
+        var monitor = HealthMonitor()
+        func message(_ publishers: [String]?) -> String? {
+            monitor.report(
+                stage.runner.context, state: .active, findings: [], now: MachineTime.monotonic() + 9 * second,
+                publishers: { _ in publishers }
+            ).reasons.first?.message
+        }
+        #expect(message([])?.contains("no node publishes it: start one") == true)
+        #expect(message(["gnss-left", "gnss-right"])?.contains("published by gnss-left, gnss-right") == true)
+    }
+
+    @Test func topicsHaveTheirFigures() throws {
+        let stage = try EchoStage()
+        for stamp in 1...5 {
+            stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: Int64(stamp)))
+        }
+        for _ in 0..<6 { try stage.turn() }
+        let topics = health(of: stage, after: 0).topics
+        let fix = try #require(topics.first { $0.topic == "/gnss/fix" })
+        #expect(fix.isPublisher == false && fix.messageCount == 5 && fix.nominalRateHz == 10 && fix.peerCount == 1)
+        #expect(fix.byteCount == UInt64(5 * GnssFix().encoded().count) && fix.ageS != nil)
+        #expect(fix.lostCount == 0 && fix.droppedCount == 0 && fix.rejectedCount == 0 && fix.mismatchCount == 0)
+        let position = try #require(topics.first { $0.topic == "/nav/position" })
+        #expect(position.isPublisher == true && position.messageCount == 5 && position.peerCount == 1)
+        #expect(topics.first { $0.topic == "/nav/route" }?.ageS == nil)
+    }
+
+    @Test func anotherVersionOfASchemaIsReadToldOnceAndCounted() throws {
+        let stage = try EchoStage()
+        let publication = try stage.peer.advertise(
+            TopicDescription(
+                name: "/gnss/fix", typeName: GnssFix.fullName, schemaFingerprint: 42, qos: .keepLast(64),
+                maximumPayloadSize: 100))
+        for _ in 0..<3 { try stage.peer.publish(GnssFix().encoded(), on: publication, stampNanoseconds: 1) }
+        for _ in 0..<5 { try stage.turn() }
+        #expect(stage.events == ["activate"] + Array(repeating: "fix echo 1.0", count: 3))
+        let lines = try stage.all(LogEntry.self, on: "/log").compactMap(\.text)
+        #expect(lines.count { $0.contains("publishes /gnss/fix with another version of navbus.v1.GnssFix") } == 1)
+        let health = health(of: stage, after: 0)
+        #expect(health.topics.first { $0.topic == "/gnss/fix" }?.mismatchCount == 3 && health.state == .ok)
+    }
+
+    @Test func aPublisherWhoseMessagesAreRejectedIsNamed() throws {
+        let stage = try EchoStage()
+        let publication = try stage.peer.advertise(
+            TopicDescription(
+                name: "/gnss/fix", typeName: GnssFix.fullName, schemaFingerprint: 42, qos: .keepLast(64),
+                maximumPayloadSize: 100))
+        for _ in 0..<3 { try stage.peer.publish([0xff, 0xff, 0xff], on: publication, stampNanoseconds: 1) }
+        for _ in 0..<5 { try stage.turn() }
+        let health = health(of: stage, after: 0)
+        let reason = try #require(health.reasons.first)
+        #expect(reason.code == "messages_rejected" && health.state == .degraded)
+        let boot = String(stage.peer.bootID, radix: 16)
+        #expect(reason.message?.contains("boot id \(boot) (its schema is another version) are rejected") == true)
+        #expect(health.topics.first { $0.topic == "/gnss/fix" }?.rejectedCount == 3)
+        #expect(try stage.all(LogEntry.self, on: "/log").count == 1)
+        #expect(self.health(of: stage, after: 11).reasons.map(\.code) == ["topic_silent"], "it is over after a while")
+    }
+
+    @Test func aPublisherOfARealBusIsNamedByItsName() throws {
+        try withFolder { folder in
+            let directory = try BusDirectory(path: folder)
+            let source = try BusNode(name: "old-source", configuration: BusConfiguration(directory: directory))
+            let bus = try BusNode(name: "echo", configuration: BusConfiguration(directory: directory))
+            defer {
+                bus.close()
+                source.close()
+            }
+            let publication = try source.advertise(
+                TopicDescription(
+                    name: "/gnss/fix", typeName: GnssFix.fullName, schemaFingerprint: 42, qos: .latched,
+                    maximumPayloadSize: 100))
+            try source.publish([0xff], on: publication, stampNanoseconds: 1)
+            let runner = try NodeRunner<EchoNode>(
+                bus, configuration: RunConfiguration(EchoConfiguration()), directory: directory,
+                log: NodeLog(node: "echo", isWrittenToStandardError: false))
+            let input = try #require(runner.context.inputs.first)
+            while input.rejected == 0 {
+                _ = try source.poll(timeout: .zero)
+                try runner.step(waiting: .milliseconds(1))
+            }
+            #expect(runner.context.publisher(source.bootID) == "node 'old-source'")
+            runner.finish()
+        }
+    }
+
+    @Test func lossesAreNamedAndForgotten() {
+        var memory = HealthMemory()
+        #expect(memory.recentLoss("a", total: 0, at: 0) == 0)
+        #expect(memory.recentLoss("a", total: 3, at: second) == 3)
+        #expect(memory.recentLoss("a", total: 5, at: 5 * second) == 5)
+        #expect(memory.recentLoss("b", total: 1, at: 5 * second) == 1)
+        #expect(memory.recentLoss("a", total: 5, at: 11 * second) == 0)
+        #expect(memory.recentLoss("a", total: 6, at: 12 * second) == 1)
+    }
+
+    @Test func aRateIsWhatCameBetweenTwoLooks() {
+        var memory = HealthMemory()
+        #expect(memory.rate("a", count: 100, at: 0) == nil)
+        #expect(memory.rate("a", count: 120, at: 2 * second) == 10)
+        #expect(memory.rate("a", count: 120, at: 2 * second) == nil)
+        #expect(memory.rate("a", count: 120, at: 3 * second) == 0)
+    }
+
+    @Test func aReasonKeepsItsBeginning() {
+        var memory = HealthMemory()
+        let (first, other) = (HealthFinding("x", "1", about: "/a"), HealthFinding("x", "2", about: "/b"))
+        #expect(memory.since(of: [first], at: 5) == [5])
+        #expect(memory.since(of: [other, first], at: 7) == [7, 5])
+        #expect(memory.since(of: [other], at: 8) == [7])
+        #expect(memory.since(of: [first], at: 9) == [9])
+    }
+
+    @Test func aNodesOwnFindingsAndFiguresAreThere() throws {
+        var configuration = EchoConfiguration()
+        configuration.isLoud = true
+        let stage = try EchoStage(configuration)
+        stage.runner.context.counter("echoes").add(3)
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        for _ in 0..<3 { try stage.turn() }
+        let first = try #require(try stage.all(NodeHealth.self, on: "/health/echo").first)
+        #expect(first.state == .degraded && first.reasons.map(\.message) == ["It is loud: turn it down."])
+        #expect((first.residentBytes ?? 0) > 1 << 20 && first.cpuLoad != nil && first.uptimeS != nil)
+        let health = health(of: stage, after: 0)
+        #expect(health.counters.contains(Counter(name: "echoes", value: 3)))
+        #expect(health.counters.contains { $0.name == "calls_refused" })
+        #expect(health.latencies.compactMap(\.name) == ["handle", "loop"])
+        #expect(health.latencies.first?.sampleCount == 1)
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Logging
+import NavBus
+import NavMessages
+import NavNodes
+import Testing
+
+/// A node's log on the bus.
+struct NodeLogTests {
+    @Test func linesGoToTheBusWithTheirFacts() throws {
+        let stage = try EchoStage()
+        let log = stage.runner.context.log
+        log.part("matcher").warning("off the road", ["edge": "7", "tile": "12/3/4"])
+        log.debug("not heard")
+        log.logger.error("from a library", metadata: ["code": "3"])
+        try stage.turn()
+        let lines = try stage.all(LogEntry.self, on: "/log")
+        #expect(lines.compactMap(\.text) == ["off the road", "from a library"])
+        #expect(lines.map(\.level) == [.warning, .error] && lines.map(\.source) == ["matcher", nil])
+        #expect(lines.first?.metadata == [KeyValue(key: "edge", value: "7"), KeyValue(key: "tile", value: "12/3/4")])
+        #expect(lines.allSatisfy { $0.node == "echo" && $0.bootId == stage.runner.context.bus.bootID })
+        #expect(lines.allSatisfy { ($0.stampNs ?? 0) > 0 && $0.repeatCount == nil })
+    }
+
+    @Test func theLevelChangesForAllPartsAtOnce() throws {
+        let stage = try EchoStage()
+        let part = stage.runner.context.log.part("part")
+        let level = Parameter(key: "log.level", value: .stringValue("debug"))
+        _ = try stage.call(NodeService.setParameters, SetParametersRequest(parameters: [level]))
+        part.debug("heard")
+        part.logger.trace("not heard")
+        try stage.turn()
+        #expect(try stage.all(LogEntry.self, on: "/log").compactMap(\.text) == ["parameter changed", "heard"])
+    }
+
+    @Test func aStormFromManyThreadsStaysSmall() throws {
+        let stage = try EchoStage()
+        let log = stage.runner.context.log
+        DispatchQueue.concurrentPerform(iterations: 8) { thread in
+            for number in 0..<1_000 {
+                log.info("line \(thread) \(number)")
+                log.error("always the same")
+            }
+        }
+        try stage.turn()
+        #expect(stage.count("/log") <= 256)
+        let entry = LogEntry(
+            stampNs: 1, node: String(repeating: "n", count: 64), level: .info,
+            text: String(repeating: "x", count: 4_096), source: String(repeating: "s", count: 64),
+            metadata: (0..<16).map { _ in
+                KeyValue(key: String(repeating: "k", count: 64), value: String(repeating: "v", count: 256))
+            }, repeatCount: 1, bootId: 1)
+        #expect(entry.encoded().count <= TopicCatalogue.topic(named: "/log")?.maxSize ?? 0)
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Logging
+import NavBus
+import NavGeo
+import NavMessages
+import NavNodes
+import Testing
+
+/// A node between processes: its services, its life and its end, over real sockets.
+struct NodeOnSocketsTests {
+    private let options = CallOptions(timeout: .seconds(30))
+
+    @Test func aStandbyNodeIsWokenAskedAndShutDown() throws {
+        try withFolder { folder in
+            let directory = try BusDirectory(path: folder)
+            let isReady = DispatchSemaphore(value: 0)
+            let isOver = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                defer { isOver.signal() }
+                do {
+                    let bus = try BusNode(name: "echo", configuration: BusConfiguration(directory: directory))
+                    defer { bus.close() }
+                    var configuration = RunConfiguration(EchoConfiguration())
+                    configuration.kit.autostart = false
+                    let runner = try NodeRunner<EchoNode>(
+                        bus, configuration: configuration, directory: directory,
+                        log: NodeLog(node: "echo", isWrittenToStandardError: false))
+                    isReady.signal()
+                    try runner.run(until: StopSignal([]))
+                    #expect(runner.node.events == ["activate", "reconfigure", "fix echo 2.0", "deactivate", "finish"])
+                } catch {
+                    Issue.record(error)
+                    isReady.signal()
+                }
+            }
+            isReady.wait()
+            let peer = try BusNode(name: "peer", configuration: BusConfiguration(directory: directory))
+            defer { peer.close() }
+            _ = try peer.subscribe(to: "/nav/position", qos: .latched, maximumPayloadSize: 1 << 20)
+            let out = NodeLink(peer, log: NodeLog(node: "peer", level: .critical))
+            try out.advertise(["/gnss/fix"])
+
+            let state = try peer.callBlocking(
+                NodeService.changeState, ChangeStateRequest(transition: .activate), options: options)
+            #expect(state.state == .active)
+            let gain = Parameter(key: "gain_m", value: .doubleValue(2))
+            let parameters = try peer.callBlocking(
+                NodeService.setParameters, SetParametersRequest(parameters: [gain]), options: options)
+            #expect(parameters.error == nil)
+            while out.subscriberCount(of: "/gnss/fix") == 0 { try peer.runServices(timeout: .milliseconds(5)) }
+            out.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+            while try peer.poll(timeout: .seconds(1)) == nil {}
+            let info = try peer.callBlocking(NodeService.getInfo, GetInfoRequest(), options: options)
+            #expect(info.lifecycleState == .active && info.node == "echo")
+
+            _ = try peer.callBlocking(NodeService.shutdown, ShutdownRequest(reason: "test"), options: options)
+            isOver.wait()
+            // The name is free at once.
+            try BusNode(name: "echo", configuration: BusConfiguration(directory: directory)).close()
+        }
+    }
+
+    @Test func noRequestBringsANodeDown() throws {
+        let stage = try EchoStage()
+        var generator = SplitMix(seed: 7)
+        let methods = NodeService.descriptor.methods.map(\.name)
+        var codes: Set<StatusCode> = []
+        for round in 0..<2_000 {
+            let method = methods[round % methods.count]
+            // Neither may end the node; the barrier has no gate.
+            guard method != "Shutdown", method != "ChangeState" else { continue }
+            let bytes = (0..<Int(generator.next() % 40)).map { _ in UInt8(truncatingIfNeeded: generator.next() & 0x3f) }
+            var end: CallStatus?
+            _ = try stage.peer.call(NodeService.name, method, bytes, options: stage.options) { event in
+                if case .end(let status) = event { end = status }
+            }
+            for _ in 0..<5 where end == nil { try stage.turn() }
+            codes.insert(try #require(end).code)
+        }
+        #expect(codes == [.ok, .invalidArgument, .unimplemented])
+        #expect(try stage.call(NodeService.getInfo, GetInfoRequest()).node == "echo")
+        #expect(stage.runner.configuration.node == EchoConfiguration())
+    }
+
+    @Test func aMessageThatCannotBePublishedIsNamedInTheHealth() throws {
+        let stage = try EchoStage()
+        stage.runner.context.publish(
+            MatchedPosition(roadName: String(repeating: "x", count: 100_000)), on: "/nav/position",
+            stamp: NavGeo.Timestamp(nanoseconds: 1))
+        try stage.turn()
+        let health = try #require(try stage.all(NodeHealth.self, on: "/health/echo").first)
+        #expect(health.reasons.map(\.code) == ["publish_failed"])
+        #expect(health.reasons.first?.message?.contains("/nav/position: 1 messages could not be published") == true)
+        #expect(health.topics.first { $0.topic == "/nav/position" }?.rejectedCount == 1)
+        #expect(try stage.all(LogEntry.self, on: "/log").first?.text?.contains("cannot publish /nav/position") == true)
+    }
+}
+
+private struct SplitMix {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}

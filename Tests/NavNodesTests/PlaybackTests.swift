@@ -1,0 +1,66 @@
+import NavNodes
+import Testing
+
+/// When the fixes of a file go out.
+struct PlaybackTests {
+    private let second: Int64 = 1_000_000_000
+
+    /// When each fix goes out, s, when the node is asked at the moments it wants.
+    private func times(_ playback: inout Playback, from start: Int64 = 0, subscriberAt: Int64 = 0) -> [Double] {
+        var (now, out) = (start, [] as [Double])
+        for _ in 0..<10_000 {
+            switch playback.step(now, hasSubscriber: now >= subscriberAt) {
+            case .publish: out.append(Double(now - start) / 1e9)
+            case .wait(let moment): now = max(now, moment)
+            case .end: return out
+            }
+        }
+        return out
+    }
+
+    @Test func fixesGoOutAtThePaceOfTheirStamps() {
+        let stamps = ([100, 101, nil, 103] as [Int64?]).map { $0.map { $0 * second } }
+        var playback = Playback(stamps: stamps, rate: 1, loops: false)
+        #expect(times(&playback, from: 7) == [0, 1, 1, 3])
+        var fast = Playback(stamps: stamps, rate: 4, loops: false)
+        #expect(times(&fast) == [0, 0.25, 0.25, 0.75])
+    }
+
+    @Test func aSubscriberIsWaitedForAndNotForEver() {
+        var playback = Playback(stamps: [0], rate: 1, loops: false)
+        #expect(times(&playback, subscriberAt: 3 * second) == [3])
+        var patient = Playback(stamps: [0], rate: 1, loops: false)
+        #expect(times(&patient, subscriberAt: .max) == [10])
+    }
+
+    @Test func itEndsAMomentAfterTheLastFix() {
+        var playback = Playback(stamps: [0], rate: 1, loops: false)
+        #expect(playback.step(0, hasSubscriber: true) == .publish(0))
+        #expect(playback.step(0, hasSubscriber: true) == .wait(until: second))
+        #expect(playback.step(second - 1, hasSubscriber: true) == .wait(until: second))
+        #expect(playback.step(second, hasSubscriber: true) == .end)
+    }
+
+    @Test func itStartsOverWhenItLoops() {
+        var playback = Playback(stamps: [0, second], rate: 1, loops: true)
+        #expect(times(&playback).prefix(5) == [0, 1, 1, 2, 2])
+        var empty = Playback(stamps: [], rate: 1, loops: true)
+        #expect(times(&empty).isEmpty)
+    }
+
+    @Test func theRateMayChangeOnTheWay() {
+        let stamps = (0...10).map { Optional(Int64($0) * second) }
+        var playback = Playback(stamps: stamps, rate: 1, loops: false)
+        for moment in 0...4 as ClosedRange<Int64> {
+            #expect(playback.step(moment * second, hasSubscriber: true) == .publish(Int(moment)))
+        }
+        // Half a second after the fifth fix, twice as fast: the sixth is due a quarter of a second later.
+        playback.setRate(2, at: 4 * second + second / 2)
+        #expect(
+            playback.step(4 * second + second / 2, hasSubscriber: true) == .wait(until: 4 * second + second * 3 / 4))
+        #expect(playback.step(4 * second + second * 3 / 4, hasSubscriber: true) == .publish(5))
+        #expect(playback.step(6 * second, hasSubscriber: true) == .publish(6))
+        playback.setRate(1e-9, at: 6 * second)
+        playback.setRate(1e9, at: 6 * second)
+    }
+}

@@ -1,0 +1,29 @@
+import Foundation
+import NavConfig
+import NavNodes
+import Testing
+
+/// The README's tables of configuration keys are those of the nodes; `NAVBUS_REWRITE=1` writes them anew.
+@Suite(.serialized)
+struct ReadmeKeysTests {
+    static let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("README.md")
+
+    @Test(arguments: [
+        ("every node", ConfigLoader.markdownTable(KitConfiguration.self)),
+        ("navigation-node", ConfigLoader.markdownTable(NavigationConfiguration.self)),
+        ("gnss-node", ConfigLoader.markdownTable(GNSSConfiguration.self)),
+    ])
+    func theyAreThoseOfTheNode(_ node: String, _ table: String) throws {
+        var text = try String(contentsOf: Self.readme, encoding: .utf8)
+        let start = try #require(text.firstRange(of: "<!-- keys of \(node) -->\n")).upperBound
+        let end = try #require(text.firstRange(of: "<!-- /keys of \(node) -->\n")).lowerBound
+        try #require(start <= end)
+        if ProcessInfo.processInfo.environment["NAVBUS_REWRITE"] == "1" {
+            text.replaceSubrange(start..<end, with: table)
+            try text.write(to: Self.readme, atomically: true, encoding: .utf8)
+        } else {
+            #expect(text[start..<end] == table, "the keys of \(node) are out of date: run with NAVBUS_REWRITE=1")
+        }
+    }
+}
