@@ -1,7 +1,7 @@
-/// A moment of wall time: nanoseconds since 1970-01-01T00:00:00 UTC.
+/// A moment of wall time: nanoseconds since 1970-01-01T00:00:00 UTC. It is what messages are stamped with.
 ///
 /// Wall time may jump. Intervals that must not be taken in by a jump are measured with ``MonotonicInstant``.
-public struct Timestamp: Sendable, Hashable, Comparable {
+public struct Timestamp: Moment {
     /// Nanoseconds since the epoch.
     public var nanoseconds: Int64
 
@@ -35,26 +35,34 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(delta)
         return overflow ? end : Timestamp(nanoseconds: sum)
     }
-
-    /// Earlier is less.
-    @inlinable
-    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.nanoseconds < right.nanoseconds }
 }
 
 /// A moment of a machine's monotonic clock: nanoseconds since an arbitrary start, never running backwards.
-public struct MonotonicInstant: Sendable, Hashable, Comparable {
+public struct MonotonicInstant: Moment {
     /// Nanoseconds since the clock's start.
     public var nanoseconds: Int64
 
     /// A moment from nanoseconds since the clock's start.
     @inlinable
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+}
 
-    /// Earlier is less.
+/// A moment of `/clock`: the time of a playback or simulation, nanoseconds since 1970-01-01T00:00:00 UTC.
+///
+/// It stands still while the playback is paused and runs at the playback's rate. It may begin anew: see the clock's epoch.
+public struct SimulatedTime: Moment {
+    /// Nanoseconds since the Unix epoch.
+    public var nanoseconds: Int64
+
+    /// A moment from nanoseconds since the Unix epoch.
     @inlinable
-    public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
-        left.nanoseconds < right.nanoseconds
-    }
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+}
+
+extension Timestamp {
+    /// What a message says that was made at a moment of `/clock`.
+    @inlinable
+    public init(_ simulated: SimulatedTime) { nanoseconds = simulated.nanoseconds }
 }
 
 /// `seconds` as whole nanoseconds, nil when not finite or not representable.

@@ -19,6 +19,8 @@ struct BagRecord: ParsableCommand {
     @Argument(help: "Topics, * stands for any text; all if none is given.") var topics: [String] = []
     @Option(help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap")) var out: String
     @Flag(help: "Order the bag by /clock, for a bag that is being played.") var simTime = false
+    @Flag(help: "Take part in lockstep playback and record that alone: equal playbacks give equal bytes.")
+    var lockstep = false
     @Flag(help: "Replace a bag that is there.") var overwrite = false
     @OptionGroup var node: BusOptions
 
@@ -28,8 +30,10 @@ struct BagRecord: ParsableCommand {
         var options = BagRecorder.Options()
         if !topics.isEmpty { options.topics = topics }
         options.simTime = simTime
+        options.lockstep = lockstep
         options.overwrite = overwrite
-        let recorder = try BagRecorder(bus, path: out, options: options, directory: directory)
+        let recorder = try BagRecorder(
+            bus, path: out, options: options, directory: directory, log: NodeLog(node: bus.name))
         try recorder.run(until: stop)
         let lost = recorder.lostCount
         bus.close()
@@ -40,14 +44,34 @@ struct BagRecord: ParsableCommand {
 /// `navbus bag play`.
 struct BagPlay: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "play", abstract: "Play a bag onto the bus at its pace.")
+        commandName: "play", abstract: "Play a bag onto the bus at its pace, or in lockstep with its nodes.",
+        discussion: "On a terminal: space pauses and goes on, s plays one moment, q quits.")
 
     @Argument(help: "The bag.") var bag: String
-    @Option(help: ArgumentHelp("Times as fast as it was recorded, 0.001 to 1000000.", valueName: "FACTOR")) var rate =
-        1.0
+    @Option(
+        help: ArgumentHelp(
+            "Times as fast as it was recorded, 0.001 to 1000000; 1 unless given, and no limit in lockstep.",
+            valueName: "FACTOR")) var rate: Double?
     @Option(help: ArgumentHelp("Seconds from the bag's start at which to start.", valueName: "SECONDS")) var start = 0.0
     @Option(help: ArgumentHelp("Seconds from the bag's start at which to end.", valueName: "SECONDS")) var end: Double?
-    @Flag(help: "Start over at the end.") var loop = false
+    @Flag(help: "Start over at the end, in another epoch of /clock.") var loop = false
+    @Flag(help: "Begin paused.") var paused = false
+    @Option(
+        help: ArgumentHelp("Play so many moments, everything up to the next stamp, then pause.", valueName: "COUNT"))
+    var step: Int?
+    @Flag(help: "Wait after each moment until every node that lives by /clock has handled it.") var lockstep = false
+    @Option(
+        name: .customLong("wait-for"),
+        help: ArgumentHelp(
+            "Who takes part in lockstep; every node with sim_time: true at the start unless given.",
+            valueName: "NODE,NODE")) var waitFor: String?
+    @Option(
+        name: .customLong("barrier-timeout"),
+        help: ArgumentHelp("How long a node may take for a moment in lockstep.", valueName: "SECONDS")) var patience =
+        30.0
+    @Flag(
+        name: .customLong("skip-failed"), help: "Go on without a node that dies or does not answer in lockstep.")
+    var skipFailed = false
     @Option(
         parsing: .upToNextOption,
         help: ArgumentHelp("Topics to play, * stands for any text; all if none is given.", valueName: "TOPIC"))
@@ -61,17 +85,25 @@ struct BagPlay: ParsableCommand {
     @OptionGroup var node: BusOptions
 
     func validate() throws {
-        guard BagPlayer.rates.contains(rate) else { throw ValidationError("--rate must be from 0.001 to 1000000") }
+        guard rate.map(BagPlayer.rates.contains) ?? true else {
+            throw ValidationError("--rate must be from 0.001 to 1000000")
+        }
         guard start >= 0, start <= 1e9, end.map({ $0 >= start && $0 <= 1e9 }) ?? true else {
             throw ValidationError("--start and --end must be seconds, the end not before the start")
         }
         guard subscribers >= 0, wait >= 0, wait <= 1e6 else {
             throw ValidationError("--subscribers and --wait must be at least 0")
         }
+        guard patience > 0, patience <= 1e6 else { throw ValidationError("--barrier-timeout must be above 0") }
+        guard lockstep || (waitFor == nil && !skipFailed) else {
+            throw ValidationError("--wait-for and --skip-failed need --lockstep")
+        }
+        if let step, step < 1 { throw ValidationError("--step must be at least 1") }
     }
 
     func run() throws {
-        let (bus, _) = try NodeArguments.join(name: node.name ?? "player")
+        let (bus, directory) = try NodeArguments.join(name: node.name ?? "player")
+        defer { bus.close() }
         let stop = StopSignal(waking: bus.makeWaker())
         var options = BagPlayer.Options()
         options.rate = rate
@@ -83,11 +115,20 @@ struct BagPlay: ParsableCommand {
         options.clock = clock
         options.subscribers = subscribers
         options.wait = wait
-        let player = try BagPlayer(bus, path: bag, options: options, log: NodeLog(node: bus.name))
+        options.lockstep = lockstep
+        options.participants = waitFor.map { $0.split(separator: ",").map(String.init) } ?? []
+        options.patience = patience
+        options.leavesOutFailed = skipFailed
+        let control = PlayerControl(
+            isPaused: paused || step != nil, steps: step ?? 0, waking: bus.makeWaker())
+        let player = try BagPlayer(
+            bus, path: bag, options: options, control: control, directory: directory, stop: stop,
+            log: NodeLog(node: bus.name))
+        let keys = PlayerKeys(control, stop, waking: bus.makeWaker())
+        defer { keys?.end() }
         let bar = ProgressBar()
-        try player.run(until: stop) { bar.show($0.progress, "\($0.messageCount) messages") }
+        try player.run { bar.show($0.progress, "\($0.messageCount) messages") }
         bar.finish()
-        bus.close()
         print("\(bag): \(player.messageCount) messages played")
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NavBus
+import NavGeo
 import NavMessages
 import NavNodes
 
@@ -88,11 +89,11 @@ enum SystemChecks {
 
     static func clocks() -> [Finding] {
         var findings: [Finding] = []
-        let before = WallClock.now() - MonotonicClock.now()
+        let (wall, monotonic) = (WallClock.now(), MonotonicClock.now())
         usleep(100_000)
-        let drift = Double(WallClock.now() - MonotonicClock.now() - before) * 1e-9
+        let drift = ((WallClock.now() - wall) - (MonotonicClock.now() - monotonic)).inSeconds
         // 2025: nothing on the bus is older than the bus.
-        if WallClock.now() < 1_735_689_600_000_000_000 {
+        if WallClock.now() < Timestamp(nanoseconds: 1_735_689_600_000_000_000) {
             findings.append(Finding("wall clock", .fail, "it is before 2025: set it, stamps are wrong"))
         } else if abs(drift) > 1e-3 {
             findings.append(

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import NavBus
+import NavGeo
 import NavMessages
 import NavNodes
 
@@ -27,7 +28,7 @@ struct HealthSurvey {
         let byTopic = Dictionary(
             expected.map { (TopicCatalogue.health(of: $0.node), $0) }, uniquingKeysWith: { first, _ in first })
         try tool.subscribe(byTopic.keys.sorted(), depth: 8)
-        let deadline = MonotonicClock.now() + Int64(seconds * 1e9)
+        let deadline = MonotonicClock.now() + .seconds(seconds)
         while survey.health.count < expected.count, MonotonicClock.now() < deadline, !tool.stop.isStopped {
             guard let delivery = try tool.poll(.milliseconds(50)), let node = byTopic[delivery.topic],
                 node.bootID == delivery.header.bootID

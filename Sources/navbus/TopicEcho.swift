@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NavBus
+import NavGeo
 import NavMessages
 import NavNodes
 
@@ -42,10 +43,10 @@ struct Listening {
                 last = now
                 try take(delivery)
             }
-            let elapsed = Double(now - start) * 1e-9
+            let elapsed = (now - start).inSeconds
             try tick(elapsed)
             if let duration = limits.duration, elapsed >= duration { break }
-            if let timeout = limits.timeout, Double(now - last) * 1e-9 > timeout {
+            if let timeout = limits.timeout, (now - last).inSeconds > timeout {
                 throw Silence.reason(topics, try tool.snapshot(), waited: timeout)
             }
         }

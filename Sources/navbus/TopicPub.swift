@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NavBus
+import NavGeo
 import NavMessages
 import NavNodes
 
@@ -67,13 +68,13 @@ struct TopicPub: ParsableCommand {
         if let set { try serveSchema(set, bus) }
         try waitForSubscriber(bus, publication, stop)
 
-        let period = rate.map { 1e9 / $0 } ?? 1e8
+        let period = rate.map { 1 / $0 } ?? 0.1
         let total = count ?? (file == nil && rate == nil ? 1 : .max)
         let start = MonotonicClock.now()
         var sent = 0
         while !stop.isStopped {
             try ToolBus.attempt { () throws(BusError) in
-                try bus.publish(bytes, on: publication, stampNanoseconds: WallClock.now())
+                try bus.publish(bytes, on: publication, stampNanoseconds: WallClock.now().nanoseconds)
             }
             sent += 1
             guard sent < total else { break }
@@ -82,11 +83,11 @@ struct TopicPub: ParsableCommand {
                 next = line
                 bytes = try encode(next, kind)
             }
-            let due = start + Int64(min(Double(sent) * period, 9e18 - Double(start)))
+            let due = start + Duration(clampingSeconds: Double(sent) * period)
             while !stop.isStopped, MonotonicClock.now() < due {
                 let left = due - MonotonicClock.now()
                 _ = try ToolBus.attempt { () throws(BusError) in
-                    try bus.poll(timeout: .nanoseconds(max(0, min(left, 100_000_000))))
+                    try bus.poll(timeout: max(.zero, min(left, .milliseconds(100))))
                 }
             }
         }
@@ -160,7 +161,7 @@ struct TopicPub: ParsableCommand {
     }
 
     private func waitForSubscriber(_ bus: BusNode, _ publication: Publication, _ stop: StopSignal) throws {
-        let deadline = MonotonicClock.now() + Int64(wait * 1e9)
+        let deadline = MonotonicClock.now() + Duration(clampingSeconds: wait)
         while !stop.isStopped {
             let count = try ToolBus.attempt { () throws(BusError) in try bus.subscriberCount(of: publication) }
             if count > 0 { return }

@@ -36,7 +36,8 @@ struct BagPlayerTests {
 
     /// Plays as fast as can be and returns what is heard.
     private func play(
-        _ path: String, stopAfter count: Int? = nil, _ change: (inout BagPlayer.Options) -> Void = { _ in }
+        _ path: String, stopAfter count: Int? = nil, control: PlayerControl = PlayerControl(),
+        _ change: (inout BagPlayer.Options) -> Void = { _ in }
     ) throws -> [Delivery] {
         let network = InProcessNetwork(pipeDepth: 100_000)
         let ear = try InProcessBus(name: "ear", network: network)
@@ -47,13 +48,13 @@ struct BagPlayerTests {
         options.linger = 0
         options.wait = 0
         change(&options)
-        let player = try BagPlayer(
-            try InProcessBus(name: "player", network: network), path: path, options: options,
-            log: NodeLog(node: "player", level: .critical))
         let stop = StopSignal([])
+        let player = try BagPlayer(
+            try InProcessBus(name: "player", network: network), path: path, options: options, control: control,
+            stop: stop, log: NodeLog(node: "player", level: .critical))
         var heard: [Delivery] = []
         func listen() { while let delivery = try? ear.poll(timeout: .zero) { heard.append(delivery) } }
-        try player.run(until: stop) { player in
+        try player.run { player in
             listen()
             if let count, player.messageCount >= count { stop.stop() }
         }
@@ -82,7 +83,7 @@ struct BagPlayerTests {
             let middle = try play(bag) { ($0.start, $0.end) = (3, 6.5) }
             #expect(try fixes(middle) == [3, 4, 5, 6])
             let late = try play(bag) { $0.start = 1e9 }
-            #expect(late.isEmpty)
+            #expect(try fixes(late).isEmpty)
         }
     }
 
@@ -129,6 +130,68 @@ struct BagPlayerTests {
             let places = try fixes(heard)
             #expect(places.count > 20)
             #expect(Array(places.prefix(20)) == (0..<20).map { Double($0 % 10) })
+        }
+    }
+
+    @Test func eachLoopIsAnEpochThatIsAnnouncedBeforeItsMessages() throws {
+        try withFolder { folder in
+            let heard = try play(try makeBag(in: folder), stopAfter: 30) {
+                $0.loop = true
+                $0.clock = true
+            }
+            var epoch: UInt32?
+            var time: Int64 = 0
+            var fixes = 0
+            for delivery in heard {
+                if delivery.topic == "/clock" {
+                    let clock = try Clock(decoding: delivery.payload.bytes)
+                    if clock.epoch == epoch { #expect(clock.stampNs ?? 0 >= time) }
+                    epoch = clock.epoch
+                    time = clock.stampNs ?? 0
+                } else if delivery.topic == "/gnss/fix" {
+                    #expect(epoch == UInt32(fixes / 10))
+                    fixes += 1
+                }
+            }
+            #expect(epoch ?? 0 >= 2)
+        }
+    }
+
+    @Test func whatWasLatchedIsTakenBackAtALoop() throws {
+        try withFolder { folder in
+            let heard = try play(try makeBag(in: folder), stopAfter: 15) {
+                $0.loop = true
+                $0.clock = true
+            }
+            let states = try heard.filter { $0.topic == "/nav/state" }.map {
+                try NavigationState(decoding: $0.payload.bytes).stampNs
+            }
+            #expect(Array(states.prefix(4)) == [0, 5, nil, 0])
+        }
+    }
+
+    @Test func aStartInTheMiddleFindsTheLatchedValueThatHeldThen() throws {
+        try withFolder { folder in
+            let heard = try play(try makeBag(in: folder)) { ($0.start, $0.end) = (7, 9) }
+            #expect(heard.map(\.topic) == ["/nav/state", "/gnss/fix", "/gnss/fix"])
+            #expect(try NavigationState(decoding: heard[0].payload.bytes).stampNs == 5)
+        }
+    }
+
+    @Test func aPausedPlayerPlaysItsStepsAndNoMore() throws {
+        try withFolder { folder in
+            let control = PlayerControl(isPaused: true, steps: 3)
+            let waiting = DispatchQueue(label: "person")
+            let bag = try makeBag(in: folder)
+            // After the steps a person goes on; until then the time stands still, and /clock says so.
+            waiting.asyncAfter(deadline: .now() + .milliseconds(500)) { control.togglePause() }
+            let heard = try play(bag, control: control) { $0.clock = true }
+            #expect(try fixes(heard).count == 10)
+            let pause = try heard.firstIndex { delivery in
+                try delivery.topic == "/clock" && Clock(decoding: delivery.payload.bytes).paused == true
+            }
+            let before = heard[..<(try #require(pause))]
+            #expect(try fixes(Array(before)) == [0, 1, 2])
         }
     }
 

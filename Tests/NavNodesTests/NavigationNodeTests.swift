@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import NavBus
+import NavGeo
 import NavMessages
 import NavNodes
 import Testing
@@ -48,7 +49,7 @@ struct NavigationNodeTests {
         #expect(health.reasons.contains { $0.code == "messages_rejected" })
 
         for fix in drive {
-            out.publish(fix, on: "/gnss/fix", stampNanoseconds: fix.stampNs ?? 0)
+            out.publish(fix, on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
             try node.step(waiting: .zero)
             try listen()
             // A route is found on another thread: the drive goes on when it is there.
@@ -77,6 +78,77 @@ struct NavigationNodeTests {
         _ = try late.subscribe(to: "/nav/state", qos: .latched, maximumPayloadSize: 1 << 20)
         let state = try #require(try late.poll(timeout: .zero))
         #expect(try NavigationState(decoding: state.payload.bytes).phase == .guidance)
+    }
+
+    @Test func aNodeThatLivesByTheClockWaitsForItAndStartsOverWhenItJumps() async throws {
+        let drive = try Helsinki.drive.get()
+        let tiles = try Tiles()
+        let network = InProcessNetwork(pipeDepth: 100_000)
+        let player = NodeLink(
+            try InProcessBus(name: "player", network: network), log: NodeLog(node: "test", level: .critical))
+        let ear = try InProcessBus(name: "ear", network: network)
+        let quiet = NodeLog(node: "test", level: .critical)
+        var configuration = Helsinki.configuration
+        configuration.tiles = tiles.path
+        var run = RunConfiguration(configuration)
+        run.kit.simTime = true
+        let node = try NodeRunner<NavigationNode>(
+            try InProcessBus(name: "navigation-node", network: network), configuration: run, log: quiet)
+        defer { node.finish() }
+        try player.advertise(["/gnss/fix", "/clock"])
+        _ = try ear.subscribe(
+            matching: TopicFilter(include: ["/nav/*", "/health/*"]), qos: .keepLast(100_000),
+            maximumPayloadSize: 1 << 22)
+        var heard: [Delivery] = []
+        func turn() async throws {
+            // A turn takes one message: the clock's, the fix.
+            for _ in 0..<2 { try node.step(waiting: .zero) }
+            while node.node.pendingCount > 0 {
+                try await Task.sleep(for: .milliseconds(5))
+                try node.step(waiting: .zero)
+            }
+            while let delivery = try ear.poll(timeout: .zero) { heard.append(delivery) }
+        }
+        func lastHealth() throws -> NodeHealth {
+            try NodeHealth(decoding: try #require(heard.last { $0.topic.hasPrefix("/health") }).payload.bytes)
+        }
+
+        try await turn()
+        #expect(try lastHealth().reasons.map(\.code) == ["clock_none"])
+
+        for epoch in 0..<2 as Range<UInt32> {
+            for fix in drive.prefix(60) {
+                let stamp = NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0)
+                player.publish(Clock(stampNs: fix.stampNs, epoch: epoch), on: "/clock", stamp: stamp)
+                player.publish(fix, on: "/gnss/fix", stamp: stamp)
+                try await turn()
+            }
+        }
+        // Health is told in the time of the drive: a second a fix, from its start, twice.
+        let healths = heard.filter { $0.topic.hasPrefix("/health") }.dropFirst()
+        #expect(healths.map(\.header.stampNanoseconds) == (drive.prefix(60) + drive.prefix(60)).map { $0.stampNs ?? 0 })
+        #expect(try lastHealth().reasons.isEmpty)
+
+        // Both drives are the same, but that the first one's route and instruction are taken back between them.
+        let starts = try heard.indices.filter { index in
+            guard heard[index].topic == "/nav/journal",
+                case .start? = try JournalEntry(decoding: heard[index].payload.bytes).event
+            else { return false }
+            return true
+        }
+        #expect(starts.count == 2)
+        let between = try heard[..<starts[1]].last { $0.topic == "/nav/route" }
+            .map { try NavMessages.Route(decoding: $0.payload.bytes) }
+        #expect(between != nil && between?.geometry == nil)
+        func places(_ part: ArraySlice<Delivery>) throws -> [Double?] {
+            try part.filter { $0.topic == "/nav/progress" }.map {
+                try RouteProgress(decoding: $0.payload.bytes).distanceRemainingM
+            }
+        }
+        let first = try places(heard[starts[0]..<starts[1]])
+        #expect(try first == places(heard[starts[1]...]) && first.count > 50)
+        let lost = ear.statistics.topics.reduce(0) { $0 + $1.lost + $1.duplicates }
+        #expect(lost == 0)
     }
 
     @Test func aNodeWithoutAMapSaysWhatToDo() throws {

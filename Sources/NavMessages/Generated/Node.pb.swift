@@ -99,6 +99,36 @@ public struct HealthState: ProtoEnum {
     }
 }
 
+/// What a barrier is in a lockstep playback.
+///
+/// Values that this build does not know survive as their number.
+public struct BarrierPhase: ProtoEnum {
+    /// Number on the wire.
+    public let rawValue: Int32
+
+    /// Makes a value of any number, known or not.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// A barrier of its own, without holding messages back.
+    public static let unspecified = Self(rawValue: 0)
+    /// Who takes part: from here on messages of the players and participants are held back. May be repeated.
+    public static let begin = Self(rawValue: 1)
+    /// A wave: what the points name is handled, in order, and nothing else.
+    public static let wave = Self(rawValue: 2)
+    /// The playback is over: what is held back is handled, and the node goes on by itself.
+    public static let end = Self(rawValue: 3)
+
+    /// Names in the schema, by number.
+    public static var names: [(value: Int32, name: String)] {
+        [
+            (0, "BARRIER_PHASE_UNSPECIFIED"),
+            (1, "BARRIER_PHASE_BEGIN"),
+            (2, "BARRIER_PHASE_WAVE"),
+            (3, "BARRIER_PHASE_END"),
+        ]
+    }
+}
+
 /// How much a line of a log matters, as in swift-log.
 ///
 /// Values that this build does not know survive as their number.
@@ -151,18 +181,22 @@ public struct Clock: Message {
     public var rate: Double?
     /// Whether the time stands still.
     public var paused: Bool?
+    /// Counts the jumps of the time: a loop or a seek begins another epoch. Within one the time never runs backwards.
+    public var epoch: UInt32?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
         stampNs: Int64? = nil,
         monotonicNs: Int64? = nil,
         rate: Double? = nil,
-        paused: Bool? = nil
+        paused: Bool? = nil,
+        epoch: UInt32? = nil
     ) {
         self.stampNs = stampNs
         self.monotonicNs = monotonicNs
         self.rate = rate
         self.paused = paused
+        self.epoch = epoch
     }
 }
 
@@ -171,7 +205,7 @@ extension Clock: WireMessage {
     public static var fullName: String { "navbus.v1.Clock" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xee6b486f80f6a96d }
+    public static var schemaFingerprint: UInt64 { 0x15aca28ecaf4ccd2 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -211,6 +245,10 @@ extension Clock: WireMessage {
             c.pointee.paused = value ? 1 : 0
             c.pointee.has_paused = 1
         }
+        if let value = epoch {
+            c.pointee.epoch = value
+            c.pointee.has_epoch = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__Clock>) throws(MessageError) {
@@ -218,6 +256,7 @@ extension Clock: WireMessage {
         monotonicNs = c.pointee.has_monotonic_ns != 0 ? c.pointee.monotonic_ns : nil
         rate = c.pointee.has_rate != 0 ? c.pointee.rate : nil
         paused = c.pointee.has_paused != 0 ? c.pointee.paused != 0 : nil
+        epoch = c.pointee.has_epoch != 0 ? c.pointee.epoch : nil
     }
 }
 
@@ -1506,16 +1545,24 @@ public struct BarrierPoint: Message {
     public var bootId: UInt64?
     /// Last sequence that must have been handled.
     public var sequence: UInt64?
+    /// Publisher's name, the same in every run: what orders the messages of several publishers.
+    public var publisher: String?
+    /// In an answer: how many subscriptions the topic has now.
+    public var subscriberCount: UInt32?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
         topic: String? = nil,
         bootId: UInt64? = nil,
-        sequence: UInt64? = nil
+        sequence: UInt64? = nil,
+        publisher: String? = nil,
+        subscriberCount: UInt32? = nil
     ) {
         self.topic = topic
         self.bootId = bootId
         self.sequence = sequence
+        self.publisher = publisher
+        self.subscriberCount = subscriberCount
     }
 }
 
@@ -1524,7 +1571,7 @@ extension BarrierPoint: WireMessage {
     public static var fullName: String { "navbus.v1.BarrierPoint" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe0867739306983dd }
+    public static var schemaFingerprint: UInt64 { 0x7803b1f7e14242d0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1559,12 +1606,21 @@ extension BarrierPoint: WireMessage {
             c.pointee.sequence = value
             c.pointee.has_sequence = 1
         }
+        if let value = publisher {
+            c.pointee.publisher = Wire.string(value, arena)
+        }
+        if let value = subscriberCount {
+            c.pointee.subscriber_count = value
+            c.pointee.has_subscriber_count = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__BarrierPoint>) throws(MessageError) {
         topic = try Wire.string(c.pointee.topic, "navbus.v1.BarrierPoint.topic")
         bootId = c.pointee.has_boot_id != 0 ? c.pointee.boot_id : nil
         sequence = c.pointee.has_sequence != 0 ? c.pointee.sequence : nil
+        publisher = try Wire.string(c.pointee.publisher, "navbus.v1.BarrierPoint.publisher")
+        subscriberCount = c.pointee.has_subscriber_count != 0 ? c.pointee.subscriber_count : nil
     }
 }
 
@@ -1574,14 +1630,26 @@ public struct BarrierRequest: Message {
     public var points: [BarrierPoint]
     /// Simulated time that the node must have reached, ns since the Unix epoch, UTC.
     public var stampNs: Int64?
+    /// Epoch of that time, as in Clock.
+    public var epoch: UInt32?
+    /// What it is in a lockstep playback.
+    public var phase: BarrierPhase?
+    /// Run of the player that leads the playback.
+    public var session: UInt64?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
         points: [BarrierPoint] = [],
-        stampNs: Int64? = nil
+        stampNs: Int64? = nil,
+        epoch: UInt32? = nil,
+        phase: BarrierPhase? = nil,
+        session: UInt64? = nil
     ) {
         self.points = points
         self.stampNs = stampNs
+        self.epoch = epoch
+        self.phase = phase
+        self.session = session
     }
 }
 
@@ -1590,7 +1658,7 @@ extension BarrierRequest: WireMessage {
     public static var fullName: String { "navbus.v1.BarrierRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xd891386e4b749227 }
+    public static var schemaFingerprint: UInt64 { 0x59fdecedaa060cd9 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1622,28 +1690,55 @@ extension BarrierRequest: WireMessage {
             c.pointee.stamp_ns = value
             c.pointee.has_stamp_ns = 1
         }
+        if let value = epoch {
+            c.pointee.epoch = value
+            c.pointee.has_epoch = 1
+        }
+        if let value = phase {
+            c.pointee.phase = Navbus__V1__BarrierPhase(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_phase = 1
+        }
+        if let value = session {
+            c.pointee.session = value
+            c.pointee.has_session = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__BarrierRequest>) throws(MessageError) {
         points = try Wire.messages(c.pointee.points, c.pointee.n_points)
         stampNs = c.pointee.has_stamp_ns != 0 ? c.pointee.stamp_ns : nil
+        epoch = c.pointee.has_epoch != 0 ? c.pointee.epoch : nil
+        phase = c.pointee.has_phase != 0 ? BarrierPhase(rawValue: Int32(bitPattern: c.pointee.phase.rawValue)) : nil
+        session = c.pointee.has_session != 0 ? c.pointee.session : nil
     }
 }
 
 /// Answer of Barrier.
 public struct BarrierResponse: Message {
-    /// What the node itself had published by then.
+    /// What the node itself had published by then; with BEGIN all topics it publishes, from sequence 0.
     public var published: [BarrierPoint]
     /// Requests of the node that still wait for an answer.
     public var pendingCount: UInt32?
+    /// When the node's next timer is due, ns since the Unix epoch, UTC; absent: it has none.
+    public var nextTimerNs: Int64?
+    /// With BEGIN: topics it subscribes to.
+    public var subscribed: [String]
+    /// Messages that were lost on the way to the node since BEGIN: the run cannot be repeated.
+    public var lostCount: UInt64?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
         published: [BarrierPoint] = [],
-        pendingCount: UInt32? = nil
+        pendingCount: UInt32? = nil,
+        nextTimerNs: Int64? = nil,
+        subscribed: [String] = [],
+        lostCount: UInt64? = nil
     ) {
         self.published = published
         self.pendingCount = pendingCount
+        self.nextTimerNs = nextTimerNs
+        self.subscribed = subscribed
+        self.lostCount = lostCount
     }
 }
 
@@ -1652,7 +1747,7 @@ extension BarrierResponse: WireMessage {
     public static var fullName: String { "navbus.v1.BarrierResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xd4d74c536e1b4b9c }
+    public static var schemaFingerprint: UInt64 { 0x2c2dbdd648742fc7 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1684,11 +1779,26 @@ extension BarrierResponse: WireMessage {
             c.pointee.pending_count = value
             c.pointee.has_pending_count = 1
         }
+        if let value = nextTimerNs {
+            c.pointee.next_timer_ns = value
+            c.pointee.has_next_timer_ns = 1
+        }
+        if !subscribed.isEmpty {
+            c.pointee.n_subscribed = subscribed.count
+            c.pointee.subscribed = Wire.strings(subscribed, arena)
+        }
+        if let value = lostCount {
+            c.pointee.lost_count = value
+            c.pointee.has_lost_count = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__BarrierResponse>) throws(MessageError) {
         published = try Wire.messages(c.pointee.published, c.pointee.n_published)
         pendingCount = c.pointee.has_pending_count != 0 ? c.pointee.pending_count : nil
+        nextTimerNs = c.pointee.has_next_timer_ns != 0 ? c.pointee.next_timer_ns : nil
+        subscribed = try Wire.strings(c.pointee.subscribed, c.pointee.n_subscribed, "navbus.v1.BarrierResponse.subscribed")
+        lostCount = c.pointee.has_lost_count != 0 ? c.pointee.lost_count : nil
     }
 }
 

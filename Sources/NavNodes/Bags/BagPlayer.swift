@@ -1,50 +1,75 @@
 import NavBag
 public import NavBus
+import NavGeo
 import NavMessages
 
-/// Plays a bag's messages onto the bus at their pace.
+/// Plays a bag's messages onto the bus: at their pace, or in lockstep with the nodes that live by `/clock`.
 public final class BagPlayer {
     /// How a bag is played.
     public struct Options: Sendable {
-        /// Times as fast as it was recorded, in ``rates``.
-        public var rate = 1.0
+        /// Times as fast as it was recorded, in ``rates``; nil is 1, and as fast as the nodes can in lockstep.
+        public var rate: Double?
         /// Seconds from the bag's start at which playing starts.
         public var start = 0.0
         /// Seconds from the bag's start at which playing ends; nil plays to the end.
         public var end: Double?
-        /// Starts over at the end.
+        /// Starts over at the end, in another epoch of `/clock`.
         public var loop = false
         /// Topics to play, `*` stands for any text.
         public var topics = ["*"]
         /// Topics and what they are called on the bus.
         public var remaps: [String: String] = [:]
-        /// Publishes `/clock` with the bag's time.
+        /// Publishes `/clock` with the bag's time; always so in lockstep.
         public var clock = false
         /// How many subscribers each topic should have before the first message.
         public var subscribers = 1
-        /// How long to wait for them, seconds.
+        /// How long to wait for them, or for the participants of a lockstep playback, seconds.
         public var wait = 10.0
         /// How long to stay after the last message, so that late deliveries arrive, seconds.
         public var linger = 1.0
+        /// Waits after each moment until every participant has handled it, see <doc:Lockstep>.
+        public var lockstep = false
+        /// Who takes part in lockstep; empty takes every node that lives by `/clock`.
+        public var participants: [String] = []
+        /// How long a participant may take for a moment, seconds.
+        public var patience = 30.0
+        /// Goes on without a participant that fails, instead of ending.
+        public var leavesOutFailed = false
 
         /// Everything, at the recorded pace.
         public init() {}
     }
 
-    private struct Track {
+    struct Track {
         var publication: Publication
-        var latched: Bool
+        var isLatched: Bool
+        /// Whether something of the present epoch was published.
+        var hasValue = false
     }
 
     /// How much slower or faster than it was recorded a bag can be played.
     public static let rates = 0.001...1_000_000.0
+    /// How often `/clock` ticks between messages, and while paused.
+    private static let tick = Duration.milliseconds(10)
+    private static let pausedTick = Duration.milliseconds(200)
 
     private let bus: any Bus
     private let reader: BagReader
     private let options: Options
     private let log: NodeLog
+    private let control: PlayerControl
+    private let leader: LockstepLeader?
+    private let stop: StopSignal
     private var tracks: [UInt16: Track] = [:]
     private var clockPublication: Publication?
+    private var epoch: UInt32 = 0
+    /// When the bag's moment `origin` is due; moved by pauses.
+    private var begin = MonotonicInstant(nanoseconds: 0)
+    private var origin = SimulatedTime(nanoseconds: 0)
+    private var time = SimulatedTime(nanoseconds: 0)
+    private var nextReport = MonotonicInstant(nanoseconds: 0)
+    private var nextTimer: SimulatedTime?
+    private var isStepping = false
 
     /// Messages played so far.
     public private(set) var messageCount = 0
@@ -52,13 +77,30 @@ public final class BagPlayer {
     public private(set) var progress = 0.0
 
     /// Opens a bag and announces its topics.
-    public init(_ bus: any Bus, path: String, options: Options, log: NodeLog) throws(NodeError) {
-        guard BagPlayer.rates.contains(options.rate) else {
-            throw NodeError(.usage, "a bag is played at 0.001 to 1000000 times its pace, not at \(options.rate)")
+    ///
+    /// - Parameters:
+    ///   - directory: where participants are looked up; without it lockstep takes the names of the options as they are.
+    ///   - stop: ends the playback.
+    public init(
+        _ bus: any Bus, path: String, options: Options, control: PlayerControl = PlayerControl(),
+        directory: BusDirectory? = nil, stop: StopSignal, log: NodeLog
+    ) throws(NodeError) {
+        if let rate = options.rate, !BagPlayer.rates.contains(rate) {
+            throw NodeError(.usage, "a bag is played at 0.001 to 1000000 times its pace, not at \(rate)")
         }
-        self.bus = bus
-        self.options = options
-        self.log = log
+        (self.bus, self.options, self.control, self.log, self.stop) = (bus, options, control, log, stop)
+        if options.lockstep {
+            var leading = LockstepLeader.Options()
+            leading.names = options.participants
+            leading.joining = Duration(clampingSeconds: options.wait)
+            leading.patience = Duration(clampingSeconds: options.patience)
+            leading.leavesOut = options.leavesOutFailed
+            leader = LockstepLeader(bus, options: leading, directory: directory, isStopped: { stop.isStopped }) {
+                log.warning($0)
+            }
+        } else {
+            leader = nil
+        }
         do throws(BagError) {
             reader = try BagReader(path: path)
         } catch {
@@ -75,7 +117,9 @@ public final class BagPlayer {
             }
             throw NodeError(.usage, "no topic of '\(path)' is to be played; it holds: \(topics)")
         }
-        if options.clock { clockPublication = try advertise("/clock", "navbus.v1.Clock", fallback: .latest) }
+        if options.clock || options.lockstep {
+            clockPublication = try advertise("/clock", "navbus.v1.Clock", fallback: .latest)
+        }
     }
 
     private func announce(_ channel: BagChannel) throws(NodeError) {
@@ -87,7 +131,7 @@ public final class BagPlayer {
         let type = reader.index.schema(channel.schemaID)?.name ?? ""
         let entry = TopicCatalogue.topic(named: channel.topic)
         let publication = try advertise(name, type, fallback: entry.map { QoS($0.qos) } ?? .keepLast(64))
-        tracks[channel.id] = Track(publication: publication, latched: entry?.qos == .latched)
+        tracks[channel.id] = Track(publication: publication, isLatched: entry?.qos == .latched)
     }
 
     private func advertise(_ name: String, _ type: String, fallback qos: QoS) throws(NodeError) -> Publication {
@@ -101,25 +145,34 @@ public final class BagPlayer {
         }
     }
 
-    /// Plays until the end or until `stop` is set. `report` is told of progress about ten times a second.
-    public func run(until stop: StopSignal, report: (BagPlayer) -> Void = { _ in }) throws(NodeError) {
+    private var publications: [Publication] {
+        tracks.sorted { $0.key < $1.key }.map(\.value.publication) + (clockPublication.map { [$0] } ?? [])
+    }
+
+    /// Plays until the end or until stopped. `report` is told of progress about ten times a second.
+    public func run(report: (BagPlayer) -> Void = { _ in }) throws(NodeError) {
         do {
-            try awaitSubscribers(stop)
-            repeat { try playOnce(stop, report) } while options.loop && !stop.isStopped
+            if let leader { try leader.begin(publications) } else { try awaitSubscribers() }
+            defer { leader?.end() }
+            repeat {
+                try playOnce(report)
+                epoch &+= 1
+            } while options.loop && !stop.isStopped
             report(self)
-            let end = MonotonicClock.now() + Int64(options.linger * 1e9)
-            while MonotonicClock.now() < end, !stop.isStopped { _ = try bus.poll(timeout: .milliseconds(50)) }
+            if leader == nil { try serve(until: MonotonicClock.now() + Duration(clampingSeconds: options.linger)) }
         } catch let error as BagError {
             throw NodeError(.invalid, error.description)
         } catch let error as BusError {
             throw NodeError(.system, error.description)
+        } catch let error as NodeError {
+            throw error
         } catch {
             throw NodeError(.system, "\(error)")
         }
     }
 
-    private func awaitSubscribers(_ stop: StopSignal) throws(BusError) {
-        let deadline = MonotonicClock.now() + Int64(options.wait * 1e9)
+    private func awaitSubscribers() throws(BusError) {
+        let deadline = MonotonicClock.now() + Duration(clampingSeconds: options.wait)
         while !stop.isStopped {
             var missing: [String] = []
             for track in tracks.values where try bus.subscriberCount(of: track.publication) < options.subscribers {
@@ -136,51 +189,156 @@ public final class BagPlayer {
         }
     }
 
-    private func playOnce(_ stop: StopSignal, _ report: (BagPlayer) -> Void) throws {
+    private func serve(until end: MonotonicInstant) throws(BusError) {
+        while !stop.isStopped, MonotonicClock.now() < end { _ = try bus.poll(timeout: .milliseconds(50)) }
+    }
+
+    // MARK: One time through
+
+    private func playOnce(_ report: (BagPlayer) -> Void) throws {
         let first = reader.index.timeRange?.lowerBound ?? 0
         let start = Pace.moment(options.start, after: first)
         let query = BagQuery(start: start, end: options.end.map { Pace.moment($0, after: first) })
-        var cursor = reader.messages(query)
-        let begin = MonotonicClock.now()
-        var nextClock: UInt64 = start
-        var nextReport = begin
-        while !stop.isStopped, let message = try cursor.next() {
-            guard let track = tracks[message.channelID] else { continue }
-            while nextClock < message.logTime, options.clock {
-                try waitUntil(nextClock, start, begin, stop)
-                try publishClock(nextClock)
-                nextClock += min(message.logTime - nextClock, UInt64(options.rate * 1e7))
-            }
-            try waitUntil(message.logTime, start, begin, stop)
+        var moments = BagMoments(reader.messages(query)) { [tracks] in tracks[$0] != nil }
+        origin = SimulatedTime(nanoseconds: Int64(clamping: start))
+        time = origin
+        begin = MonotonicClock.now()
+        nextTimer = nil
+        try beginEpoch(at: start, first: first)
+        while !stop.isStopped, let messages = try moments.next() {
+            guard let stamp = messages.first?.logTime else { continue }
+            let due = SimulatedTime(nanoseconds: Int64(clamping: stamp))
+            try runTime(to: due)
             guard !stop.isStopped else { return }
-            try publishClock(message.logTime)
-            try message.data.withUnsafeBytes { bytes in
-                try bus.publish(
-                    bytes, on: track.publication, stampNanoseconds: Int64(clamping: message.publishTime))
-            }
-            messageCount += 1
-            progress = cursor.progress
+            try publishClock(due)
+            for message in messages { try play(message) }
+            try settle(at: due)
+            endStep(at: due)
+            progress = moments.progress
             if MonotonicClock.now() >= nextReport {
-                nextReport = MonotonicClock.now() + 100_000_000
+                nextReport = MonotonicClock.now() + .milliseconds(100)
                 report(self)
             }
         }
         progress = 1
     }
 
-    private func publishClock(_ time: UInt64) throws(BusError) {
-        guard let clockPublication else { return }
-        let clock = Clock(stampNs: Int64(clamping: time), rate: options.rate)
-        try bus.publish(clock.encoded(), on: clockPublication, stampNanoseconds: Int64(clamping: time))
+    private func play(_ message: BagMessage) throws(BusError) {
+        guard let track = tracks[message.channelID] else { return }
+        tracks[message.channelID]?.hasValue = true
+        try publish(message, on: track.publication)
+        messageCount += 1
     }
 
-    /// Waits for a message's moment; the bus is served meanwhile.
-    private func waitUntil(_ time: UInt64, _ start: UInt64, _ begin: Int64, _ stop: StopSignal) throws(BusError) {
-        let due = begin + Pace.nanoseconds(from: Int64(clamping: start), to: Int64(clamping: time), rate: options.rate)
-        while !stop.isStopped {
-            let remaining = due - MonotonicClock.now()
-            guard remaining > 0 else { return }
-            _ = try bus.poll(timeout: .nanoseconds(min(remaining, 100_000_000)))
+    private func publish(_ message: BagMessage, on publication: Publication) throws(BusError) {
+        try bus.publish(Array(message.data), on: publication, stampNanoseconds: Int64(clamping: message.publishTime))
+    }
+
+    /// Announces the epoch, and makes latched topics say what was true at its start: the bag's last value before it, or
+    /// nothing at all instead of a value of the epoch before.
+    private func beginEpoch(at start: UInt64, first: UInt64) throws {
+        var values: [UInt16: BagMessage] = [:]
+        if start > first {
+            let latched = Set(tracks.filter(\.value.isLatched).keys)
+            let names = Set(reader.index.channels.filter { latched.contains($0.id) }.map(\.topic))
+            var earlier = reader.messages(BagQuery(topics: names.sorted(), end: start))
+            while !names.isEmpty, let message = try earlier.next() {
+                if latched.contains(message.channelID) { values[message.channelID] = message }
+            }
         }
+        guard epoch > 0 || !values.isEmpty else { return }
+        let moment = SimulatedTime(nanoseconds: Int64(clamping: start))
+        try publishClock(moment)
+        for id in tracks.keys.sorted() {
+            guard let track = tracks[id], track.isLatched else { continue }
+            if let value = values[id] {
+                try publish(value, on: track.publication)
+            } else if track.hasValue {
+                try bus.publish([UInt8](), on: track.publication, stampNanoseconds: moment.nanoseconds)
+            }
+            tracks[id]?.hasValue = values[id] != nil
+        }
+        try settle(at: moment)
+    }
+
+    // MARK: Time
+
+    /// Lets time pass up to a moment: `/clock` ticks, or the timers of the participants become due one after the other.
+    private func runTime(to due: SimulatedTime) throws {
+        guard leader != nil else { return try tick(to: due) }
+        while let timer = nextTimer, timer < due, !stop.isStopped {
+            // A timer that is always due at once must not hold time up.
+            let next = min(due, max(timer, time + .milliseconds(1)))
+            guard next < due else { break }
+            try waitUntil(next)
+            try publishClock(next)
+            try settle(at: next)
+        }
+        try waitUntil(due)
+    }
+
+    private func tick(to due: SimulatedTime) throws(BusError) {
+        guard options.clock else { return try waitUntil(due) }
+        let span = Duration(clampingSeconds: Self.tick.inSeconds * (options.rate ?? 1))
+        var next = time
+        while next < due, !stop.isStopped {
+            try waitUntil(next)
+            try publishClock(next)
+            next = next + max(.nanoseconds(1), span)
+        }
+        try waitUntil(due)
+    }
+
+    /// Waits for the pace, and while paused; in lockstep without a rate there is no pace.
+    private func waitUntil(_ moment: SimulatedTime) throws(BusError) {
+        while !stop.isStopped {
+            if !isStepping, control.isPaused {
+                isStepping = control.takeStep()
+                if !isStepping { try standStill() }
+                continue
+            }
+            if isStepping || (leader != nil && options.rate == nil) { return }
+            let span = Pace.nanoseconds(
+                from: origin.nanoseconds, to: moment.nanoseconds, rate: options.rate ?? 1)
+            let remaining = begin + .nanoseconds(span) - MonotonicClock.now()
+            guard remaining > .zero else { return }
+            _ = try bus.poll(timeout: min(remaining, .milliseconds(100)))
+        }
+    }
+
+    /// A while of a pause: `/clock` says so, and time goes on later where it stood.
+    private func standStill() throws(BusError) {
+        let paused = MonotonicClock.now()
+        try publishClock(time, isPaused: true)
+        _ = try bus.poll(timeout: Self.pausedTick)
+        begin = begin + (MonotonicClock.now() - paused)
+    }
+
+    /// After a step the pace counts from here: it came before its time.
+    private func endStep(at moment: SimulatedTime) {
+        guard isStepping else { return }
+        (isStepping, origin, begin) = (false, moment, MonotonicClock.now())
+    }
+
+    private func publishClock(_ moment: SimulatedTime, isPaused: Bool = false) throws(BusError) {
+        time = moment
+        // In lockstep nothing is published between steps that no step names.
+        guard let clockPublication, !(isPaused && leader != nil) else { return }
+        let clock = Clock(
+            stampNs: moment.nanoseconds, rate: options.rate ?? (leader == nil ? 1 : 0), paused: isPaused ? true : nil,
+            epoch: epoch)
+        try bus.publish(clock.encoded(), on: clockPublication, stampNanoseconds: moment.nanoseconds)
+    }
+
+    /// In lockstep: waits until the participants have handled what was published.
+    private func settle(at moment: SimulatedTime) throws {
+        guard let leader else { return }
+        let statistics = bus.statistics
+        let points = publications.map { publication in
+            LockstepPoint(
+                topic: publication.topic, bootID: bus.bootID,
+                sequence: statistics[topic: publication.topic]?.published ?? 0, publisher: bus.name)
+        }
+        nextTimer = try leader.step(to: moment, epoch: epoch, published: points)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NavGeo
 
 /// A descriptor that bytes arrive on: a socket or a serial device. It closes with its owner.
 final class ByteStream {
@@ -103,7 +104,7 @@ final class ByteStream {
     }
 
     private func isConnected(within timeout: Double, while isWanted: () -> Bool) -> Bool {
-        let deadline = MonotonicClock.now() + Int64(timeout * 1e9)
+        let deadline = MonotonicClock.now() + Duration(clampingSeconds: timeout)
         while !wait(for: POLLOUT, milliseconds: 50) {
             guard isWanted(), MonotonicClock.now() < deadline else {
                 errno = ETIMEDOUT

@@ -1,5 +1,6 @@
 import NavBus
 import NavGNSS
+import NavGeo
 import NavMessages
 
 /// The receiver's node: publishes what gpsd, a device or a file says as `/gnss/fix`.
@@ -142,7 +143,8 @@ public final class GNSSNode: Node {
         var fix = fix
         if !configuration.receiver.isEmpty { fix.source = configuration.receiver }
         fix.stampReception()
-        context.publish(fix, on: "/gnss/fix", stampNanoseconds: fix.stampNs ?? MachineTime.utc())
+        context.publish(
+            fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
         published += 1
         lastFix = MachineTime.monotonic()
         if published == 1 { context.log.info("first fix published") }

@@ -27,6 +27,10 @@ public protocol Node: AnyObject {
     /// - Returns: when the next turn is needed at the latest, on the same clock; `.max` when only messages matter.
     func turn(_ now: Int64) -> Int64
 
+    /// The time of `/clock` has jumped: a loop, a seek or another player. Nothing that was true before it holds, and what
+    /// was published as lasting is to be taken back. Timers of the context's clock have been carried over.
+    func clockJumped(from: ClockMoment, to: ClockMoment)
+
     /// Live parameters have changed, between two messages.
     func reconfigure(_ configuration: Configuration)
 
@@ -47,6 +51,8 @@ extension Node {
     public func deactivate() {}
     /// Nothing is due.
     public func turn(_ now: Int64) -> Int64 { .max }
+    /// Nothing lasts from one message to the next.
+    public func clockJumped(from: ClockMoment, to: ClockMoment) {}
     /// Nothing can change.
     public func reconfigure(_ configuration: Configuration) {}
     /// All is well.

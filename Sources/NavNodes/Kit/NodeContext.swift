@@ -1,4 +1,5 @@
 public import NavBus
+public import NavGeo
 public import NavMessages
 
 /// A node's place in the world: what it publishes, hears, serves, measures and logs. It belongs to the node's thread.
@@ -38,9 +39,9 @@ public final class NodeContext {
 
     /// Publishes a message while the node is active; else it is left out. What cannot be published is logged once.
     @inline(__always)
-    public func publish(_ message: any Message, on topic: String, stampNanoseconds: Int64) {
+    public func publish(_ message: any Message, on topic: String, stamp: NavGeo.Timestamp) {
         guard isActive else { return }
-        link.publish(message, on: topic, stampNanoseconds: stampNanoseconds)
+        link.publish(message, on: topic, stamp: stamp)
     }
 
     /// Hears a catalogue topic while the node is active.
@@ -100,8 +101,12 @@ public final class NodeContext {
     /// What another thread wakes the loop with.
     public func makeWaker() -> Waker { link.bus.makeWaker() }
 
-    /// The time that stamps are made of, ns since 1970, UTC: the machine's, or that of `/clock`.
-    public var now: Int64 { link.simulatedTime ?? MachineTime.utc() }
+    /// The time the node lives by, and its timers: the machine's, or that of `/clock`.
+    public var clock: NodeClock { link.clock }
+
+    /// What messages are stamped with now: the machine's time, also while the first of `/clock` is waited for, or that
+    /// of `/clock`.
+    public var stamp: NavGeo.Timestamp { link.clock.stamp ?? WallClock.now() }
 
     /// The node has done what it was for: the program ends well.
     public func finish() { isFinished = true }
@@ -152,6 +157,16 @@ public final class NodeContext {
             input.subscription = nil
         }
     }
+
+    /// Forgets when things happened: time has begun, or has jumped.
+    func startOver(at now: Int64) {
+        if isActive { activeSince = now }
+        for input in inputs { input.startOver() }
+        for outlet in link.published { outlet.lastAt = nil }
+    }
+
+    /// The topics that are heard now, by their names on this bus.
+    var heardTopics: Set<String> { Set(inputs.filter { $0.subscription != nil }.map(\.name)) }
 
     /// Hands a message to the node; one of a subscription that is over is left out.
     func dispatch(_ delivery: Delivery, at now: Int64) {

@@ -71,6 +71,12 @@ package final class NodeInput {
         return wasKnownAsOther ? nil : .mismatch(bootID: header.bootID)
     }
 
+    /// Forgets when things happened.
+    func startOver() {
+        lastAt = nil
+        sources = []
+    }
+
     /// Publishers that were heard since a moment.
     func sourceCount(since moment: Int64) -> Int { sources.count { $0.heardAt >= moment } }
 

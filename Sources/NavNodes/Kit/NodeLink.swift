@@ -1,5 +1,5 @@
-import Glibc
 public import NavBus
+public import NavGeo
 public import NavMessages
 
 /// A node's topics on the bus: catalogue entries in, bytes out, names remapped.
@@ -15,16 +15,31 @@ public final class NodeLink {
     private var toldFailures: Set<String> = []
     private let log: NodeLog
 
-    /// The newest time of `/clock` for a node that lives in simulated time, ns; nil lives by the machine's clock.
-    public var simulatedTime: Int64?
+    /// The time the node lives by.
+    public let clock: NodeClock
+    /// The node's part in lockstep playback.
+    let participant: LockstepParticipant
 
     /// A link over a bus.
     ///
-    /// - Parameter remaps: catalogue names and what they are called on this bus.
-    public init(_ bus: any Bus, remaps: [String: String] = [:], log: NodeLog) {
+    /// - Parameters:
+    ///   - remaps: catalogue names and what they are called on this bus.
+    ///   - simTime: whether the node lives by `/clock`.
+    ///   - directory: where players are looked up by name; without it they are told apart all the same.
+    public init(
+        _ bus: any Bus, remaps: [String: String] = [:], simTime: Bool = false, directory: BusDirectory? = nil,
+        log: NodeLog
+    ) {
         self.bus = bus
         self.remaps = remaps
         self.log = log
+        clock = NodeClock(isSimulated: simTime) { log.warning($0) }
+        participant = LockstepParticipant(bus, clock: clock) { log.warning($0) }
+        if let directory {
+            clock.players = { directory.players }
+            participant.nodes = { directory.liveNodes }
+        }
+        participant.publications = { [unowned self] in published.map(\.publication) }
     }
 
     /// The name of a catalogue topic on this bus.
@@ -36,19 +51,19 @@ public final class NodeLink {
     }
 
     /// Publishes a message. What cannot be published is logged once per topic and never stops the node.
-    public func publish(_ message: any Message, on topic: String, stampNanoseconds: Int64) {
+    public func publish(_ message: any Message, on topic: String, stamp: NavGeo.Timestamp) {
         do {
             let outlet = try outlet(topic)
             let bytes = message.encoded()
             do {
-                try bus.publish(bytes, on: outlet.publication, stampNanoseconds: stampNanoseconds)
+                try bus.publish(bytes, on: outlet.publication, stampNanoseconds: stamp.nanoseconds)
             } catch {
                 outlet.refused += 1
                 throw error
             }
             outlet.count += 1
             outlet.bytes += UInt64(bytes.count)
-            outlet.lastAt = MachineTime.monotonic()
+            outlet.lastAt = clock.epochNanoseconds
         } catch {
             if toldFailures.insert(topic).inserted { log.error("cannot publish \(topic): \(error)") }
         }
@@ -107,7 +122,7 @@ final class Outlet {
     var bytes: UInt64 = 0
     /// Messages that the bus refused, as too large for one.
     var refused: UInt64 = 0
-    /// When the last message went out, monotonic ns.
+    /// When the last message went out, ns of ``NodeClock/epochNanoseconds``.
     var lastAt: Int64?
 
     init(_ publication: Publication, _ entry: Topic, catalogueName: String, name: String) {
@@ -127,22 +142,4 @@ extension QoS {
         case .latest: self = .latest
         }
     }
-}
-
-/// The machine's wall clock.
-public enum WallClock {
-    /// Nanoseconds since 1970, UTC.
-    public static func now() -> Int64 { nanoseconds(CLOCK_REALTIME) }
-}
-
-/// The machine's monotonic clock.
-public enum MonotonicClock {
-    /// Nanoseconds since an arbitrary start.
-    public static func now() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
-}
-
-private func nanoseconds(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }

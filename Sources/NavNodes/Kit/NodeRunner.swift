@@ -1,20 +1,6 @@
 public import NavBus
-package import NavMessages
-
-/// What holds messages back and lets them through in an order of its own, in lockstep playback.
-package protocol LockstepGate: AnyObject {
-    /// Takes a message that has arrived in, to hand it on in ``turn(isIdle:handle:)``; false leaves it to the runner.
-    func holds(_ delivery: Delivery) -> Bool
-    /// One turn of the loop.
-    ///
-    /// - Parameters:
-    ///   - isIdle: whether the node has no work under way on other threads.
-    ///   - handle: hands a message to the node.
-    /// - Returns: true when it has done something, so that the next turn must not wait.
-    func turn(isIdle: Bool, handle: (Delivery) -> Void) -> Bool
-    /// Answers a barrier, now or later.
-    func barrier(_ request: BarrierRequest, _ call: UnaryCall<BarrierResponse>) throws
-}
+import NavGeo
+import NavMessages
 
 /// Runs a node: its loop, its life from configuration to shutdown, the Node service, live parameters, health and logs.
 ///
@@ -29,9 +15,6 @@ public final class NodeRunner<Runnable: Node> {
     /// The configuration in force.
     public internal(set) var configuration: RunConfiguration<Runnable.Configuration>
 
-    /// What orders the messages in lockstep playback.
-    package var lockstep: (any LockstepGate)?
-
     let log: NodeLog
     let startedAt = MachineTime.utc()
     private let registry: PublisherRegistry
@@ -43,6 +26,7 @@ public final class NodeRunner<Runnable: Node> {
     private var nextTurn: Int64 = 0
     /// When a node that was told to shut down leaves, monotonic ns.
     private var leavesAt: Int64 = .max
+    private var healthTimer: TimerID?
 
     /// How often health is published, ns.
     private static var healthNanoseconds: Int64 { 1_000_000_000 }
@@ -58,7 +42,8 @@ public final class NodeRunner<Runnable: Node> {
         directory: BusDirectory? = nil, log: NodeLog? = nil
     ) throws(NodeError) {
         let log = log ?? NodeLog(node: bus.name, level: configuration.kit.logLevel)
-        let link = NodeLink(bus, remaps: remaps, log: log)
+        let link = NodeLink(
+            bus, remaps: remaps, simTime: configuration.kit.simTime, directory: directory, log: log)
         let registry = PublisherRegistry(directory)
         let context = NodeContext(link: link, log: log) { registry.name(of: $0) }
         log.sink.attach(bus.makeWaker())
@@ -72,6 +57,10 @@ public final class NodeRunner<Runnable: Node> {
         self.configuration = configuration
         self.log = log
         self.registry = registry
+        let hearsClock = clock != nil
+        link.participant.subscribed = { [unowned context, unowned link] in
+            context.heardTopics.union(hearsClock ? [link.name(of: "/clock")] : [])
+        }
         do throws(BusError) {
             try bus.serve(NodeService.served(by: self))
         } catch {
@@ -107,18 +96,54 @@ public final class NodeRunner<Runnable: Node> {
     package func step(waiting timeout: Duration) throws(NodeError) {
         let delivery: Delivery?
         do throws(BusError) {
-            delivery = try context.bus.poll(timeout: timeout)
+            // In lockstep nothing else may come any more: whether its player lives is looked at now and then.
+            let longest = lockstep.isInLockstep ? min(timeout, .milliseconds(500)) : timeout
+            delivery = try context.bus.poll(timeout: context.clock.wait(atMost: longest))
+            let begin = MachineTime.monotonic()
+            if let delivery, let passed = lockstep.take(delivery) { handle(passed) }
+            // A barrier judges what has arrived as a whole, not what happened to be read first.
+            while lockstep.isInLockstep, let more = try context.bus.poll(timeout: .zero) {
+                if let passed = lockstep.take(more) { handle(passed) }
+            }
+            turn()
+            lockstep.run(isIdle: isIdle, handle: handle, event: timeChanged)
+            if !lockstep.isInLockstep { context.clock.runDueTimers() }
+            turning.record(nanoseconds: MachineTime.monotonic() - begin)
         } catch {
             throw NodeError(.system, error.description)
         }
-        let begin = MachineTime.monotonic()
-        if let delivery, lockstep?.holds(delivery) != true { handle(delivery) }
-        nextTurn = lifecycle.state == .active ? node.turn(MachineTime.monotonic()) : .max
-        if let lockstep, lockstep.turn(isIdle: node.pendingCount == 0, handle: { handle($0) }) { nextTurn = 0 }
-        let now = MachineTime.monotonic()
-        turning.record(nanoseconds: now - begin)
-        if now >= nextHealth { publishHealth(now) }
+        if MachineTime.monotonic() >= nextHealth { publishHealth() }
         publishLog()
+    }
+
+    var lockstep: LockstepParticipant { context.link.participant }
+
+    private func turn() {
+        nextTurn = lifecycle.state == .active ? node.turn(MachineTime.monotonic()) : .max
+    }
+
+    /// Takes in what other threads have done, and tells whether they have nothing more to do.
+    private func isIdle() -> Bool {
+        turn()
+        return node.pendingCount == 0
+    }
+
+    private func timeChanged(_ event: ClockEvent) {
+        switch event {
+        case .advanced: return
+        case .started(let moment): log.info("time begins", ["clock_ns": "\(moment.time.nanoseconds)"])
+        case .jumped(let from, let to):
+            log.info(
+                "time has jumped: starting over",
+                ["from_ns": "\(from.time.nanoseconds)", "to_ns": "\(to.time.nanoseconds)"])
+        }
+        context.startOver(at: context.clock.epochNanoseconds)
+        monitor.startOver()
+        if case .jumped(let from, let to) = event, lifecycle.state == .active { node.clockJumped(from: from, to: to) }
+        guard healthTimer == nil else { return }
+        // From now on health is told in the node's own time.
+        nextHealth = .max
+        healthTimer = context.clock.every(.seconds(1)) { [unowned self] in publishHealth() }
     }
 
     /// Ends the node's life; the bus stays open for its owner to close.
@@ -132,10 +157,14 @@ public final class NodeRunner<Runnable: Node> {
     private func handle(_ delivery: Delivery) {
         let begin = MachineTime.monotonic()
         if delivery.subscription == clock {
-            if let time = try? Clock(decoding: delivery.payload.bytes).stampNs { context.link.simulatedTime = time }
+            if let message = try? Clock(decoding: delivery.payload.bytes),
+                let event = context.clock.receive(message, from: delivery.header.bootID)
+            {
+                timeChanged(event)
+            }
             return
         }
-        context.dispatch(delivery, at: begin)
+        context.dispatch(delivery, at: context.clock.epochNanoseconds)
         handling.record(nanoseconds: MachineTime.monotonic() - begin)
     }
 
@@ -143,39 +172,47 @@ public final class NodeRunner<Runnable: Node> {
 
     func activate() throws(NodeError) {
         do throws(NodeError) {
-            try context.open(MachineTime.monotonic())
+            try context.open(context.clock.epochNanoseconds)
             try node.activate()
         } catch {
             context.close()
             throw error
         }
         _ = lifecycle.take(.activate)
-        (nextTurn, nextHealth) = (0, 0)
+        nextTurn = 0
+        if healthTimer == nil { nextHealth = 0 }
     }
 
     func deactivate() {
         node.deactivate()
         context.close()
         _ = lifecycle.take(.deactivate)
-        nextHealth = 0
+        if healthTimer == nil { nextHealth = 0 }
     }
 
     // MARK: Health and log
 
-    private func publishHealth(_ now: Int64) {
-        nextHealth = now + Self.healthNanoseconds
-        let findings = lifecycle.state == .active ? node.findings(now) : []
+    private func publishHealth() {
+        if healthTimer == nil { nextHealth = MachineTime.monotonic() + Self.healthNanoseconds }
+        let now = context.clock.epochNanoseconds
+        var findings = context.clock.healthReasons.map {
+            HealthFinding($0.code ?? "", $0.message ?? "", severity: context.clock.now == nil ? .lost : .degraded)
+        }
+        if lifecycle.state == .active { findings += node.findings(now) }
+        for counter in context.clock.counters {
+            context.counter(counter.name ?? "").set(Int(clamping: counter.value ?? 0))
+        }
         let health = monitor.report(context, state: lifecycle.state, findings: findings, now: now) {
             registry.publishers(of: $0)
         }
-        context.link.publish(
-            health, on: TopicCatalogue.health(of: context.name), stampNanoseconds: health.stampNs ?? now)
+        context.link.publish(health, on: TopicCatalogue.health(of: context.name), stamp: context.stamp)
     }
 
     private func publishLog() {
         for var entry in log.sink.drain() {
             entry.bootId = context.bus.bootID
-            context.link.publish(entry, on: TopicCatalogue.log, stampNanoseconds: entry.stampNs ?? 0)
+            context.link.publish(
+                entry, on: TopicCatalogue.log, stamp: NavGeo.Timestamp(nanoseconds: entry.stampNs ?? 0))
         }
     }
 }

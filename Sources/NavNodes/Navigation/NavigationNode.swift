@@ -51,6 +51,12 @@ public final class NavigationNode: Node {
         return .max
     }
 
+    /// A loop or a seek is another drive: what lasted is taken back, and the trip starts anew with the next fix.
+    public func clockJumped(from: ClockMoment, to: ClockMoment) {
+        worker.cancelAll()
+        carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
+    }
+
     /// Whether a route is being looked for.
     public var pendingCount: Int { worker.isBusy ? 1 : 0 }
 
@@ -59,7 +65,7 @@ public final class NavigationNode: Node {
 
     private func carryOut(_ outcome: NavigationSession.Outcome) {
         for message in outcome.messages {
-            context.publish(message.message, on: message.topic, stampNanoseconds: message.stamp.nanoseconds)
+            context.publish(message.message, on: message.topic, stamp: message.stamp)
             if let line = EventLine.text(message.message) { context.log.info(line) }
         }
         for id in outcome.cancelled { worker.cancel(id) }

@@ -90,6 +90,20 @@ public final class NavigationSession {
         return outcome
     }
 
+    /// Ends the drive, because the time has jumped: what was published as lasting is taken back, and the next fix starts
+    /// another drive with a journal of its own, for the configured destination.
+    public func startOver(at stamp: NavGeo.Timestamp) -> Outcome {
+        outcome = Outcome()
+        guard journalSequence > 0 else { return outcome }
+        journal(
+            .command(NavigationCommand(caller: "clock", request: .stopNavigation(StopNavigationRequest()))), stamp,
+            cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .command(.stop)))
+        navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
+        (plan, newest, journalSequence) = (nil, nil, 0)
+        return outcome
+    }
+
     private var rejectedSource = NavMessages.GnssFix()
 
     private func run(_ event: NavigatorEvent) {

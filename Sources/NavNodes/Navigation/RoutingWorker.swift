@@ -9,6 +9,8 @@ final class RoutingWorker: Sendable {
         var queries: [RouteQuery] = []
         var answers: [(RouteQuery, RouteAnswer)] = []
         var isSearching = false
+        /// The answer that is being looked for is not wanted any more.
+        var dropped = false
         var isStopped = false
     }
 
@@ -39,6 +41,15 @@ final class RoutingWorker: Sendable {
         state.withLock { state in
             state.queries.removeAll { $0.requestID == requestID }
             state.answers.removeAll { $0.0.requestID == requestID }
+        }
+    }
+
+    /// Drops all queries and the answers to those that were asked so far.
+    func cancelAll() {
+        state.withLock { state in
+            state.dropped = state.isSearching
+            state.queries = []
+            state.answers = []
         }
     }
 
@@ -73,8 +84,8 @@ final class RoutingWorker: Sendable {
             guard let query else { continue }
             let answer = planner.answer(query, on: map)
             state.withLock { state in
-                state.answers.append((query, answer))
-                state.isSearching = false
+                if !state.dropped { state.answers.append((query, answer)) }
+                (state.dropped, state.isSearching) = (false, false)
             }
             waker.wake()
         }

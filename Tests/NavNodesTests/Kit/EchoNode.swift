@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import NavBus
 import NavConfig
+import NavGeo
 import NavMessages
 import NavNodes
 import Testing
@@ -38,7 +39,7 @@ final class EchoNode: Node {
         try context.advertise(["/nav/position"])
         try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, _ in
             events.append("fix \(configuration.title) \(self.configuration.gain)")
-            context.publish(MatchedPosition(), on: "/nav/position", stampNanoseconds: 7)
+            context.publish(MatchedPosition(), on: "/nav/position", stamp: NavGeo.Timestamp(nanoseconds: 7))
         }
         try context.subscribe(to: "/vehicle/odometry", as: VehicleOdometry.self) { [unowned self] _, _ in
             events.append("odometry")
@@ -70,9 +71,13 @@ final class EchoStage {
     let options = CallOptions(timeout: .seconds(30))
     private(set) var heard: [Delivery] = []
 
-    init(_ configuration: EchoConfiguration = EchoConfiguration(), autostart: Bool = true, log: NodeLog? = nil) throws {
+    init(
+        _ configuration: EchoConfiguration = EchoConfiguration(), autostart: Bool = true, simTime: Bool = false,
+        log: NodeLog? = nil
+    ) throws {
         var run = RunConfiguration(configuration)
         run.kit.autostart = autostart
+        run.kit.simTime = simTime
         peer = try InProcessBus(name: "peer", network: network)
         let quiet = NodeLog(node: "peer", level: .critical)
         fixes = NodeLink(peer, log: quiet)

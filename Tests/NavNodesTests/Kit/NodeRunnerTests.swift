@@ -1,4 +1,5 @@
 import NavBus
+import NavGeo
 import NavMessages
 import NavNodes
 import Testing
@@ -7,7 +8,7 @@ import Testing
 struct NodeRunnerTests {
     @Test func anActiveNodeHearsAndPublishes() throws {
         let stage = try EchoStage()
-        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stampNanoseconds: 1)
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
         try stage.turn()
         #expect(stage.events == ["activate", "fix echo 1.0"])
         #expect(stage.count("/nav/position") == 1 && stage.count("/health/echo") == 1)
@@ -16,8 +17,8 @@ struct NodeRunnerTests {
 
     @Test func aStandbyNodeOnlyServesNodeAndItsHealth() throws {
         let stage = try EchoStage(autostart: false)
-        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stampNanoseconds: 1)
-        stage.fixes.publish(Route(), on: "/nav/route", stampNanoseconds: 1)
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        stage.fixes.publish(Route(), on: "/nav/route", stamp: NavGeo.Timestamp(nanoseconds: 1))
         for _ in 0..<3 { try stage.turn() }
         #expect(stage.events.isEmpty && stage.count("/nav/position") == 0)
         let health = try #require(try stage.all(NodeHealth.self, on: "/health/echo").last)
@@ -25,14 +26,14 @@ struct NodeRunnerTests {
 
         let activated = try stage.call(NodeService.changeState, ChangeStateRequest(transition: .activate))
         #expect(activated == ChangeStateResponse(state: .active))
-        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stampNanoseconds: 2)
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 2))
         for _ in 0..<3 { try stage.turn() }
         // What is latched is caught up with; a fix of before is not.
         #expect(stage.events == ["activate", "route", "fix echo 1.0"])
         #expect(try stage.all(NodeHealth.self, on: "/health/echo").last?.lifecycleState == .active)
 
         _ = try stage.call(NodeService.changeState, ChangeStateRequest(transition: .deactivate))
-        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stampNanoseconds: 3)
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 3))
         for _ in 0..<3 { try stage.turn() }
         #expect(stage.events.last == "deactivate" && stage.count("/nav/position") == 1)
     }
@@ -57,7 +58,7 @@ struct NodeRunnerTests {
         let stage = try EchoStage(configuration, autostart: false)
         let answer = try stage.call(NodeService.changeState, ChangeStateRequest(transition: .activate))
         #expect(answer.state == .inactive && answer.error?.message == "it cannot be")
-        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stampNanoseconds: 1)
+        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
         try stage.turn()
         #expect(stage.events.isEmpty)
     }
@@ -82,18 +83,41 @@ struct NodeRunnerTests {
         #expect(stage.runner.lifecycle.state == .finalized)
     }
 
-    @Test func aBarrierIsAnsweredByTheGateAndRefusedWithoutOne() throws {
-        let stage = try EchoStage()
-        let refused = #expect(throws: CallStatus.self) { try stage.call(NodeService.barrier, BarrierRequest()) }
-        #expect(refused?.code == .unimplemented)
-        let gate = Gate()
-        stage.runner.lockstep = gate
-        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stampNanoseconds: 1)
+    @Test func inLockstepAMessageWaitsForTheWaveThatNamesIt() throws {
+        let stage = try EchoStage(simTime: true)
+        func point(_ sequence: UInt64) -> BarrierPoint {
+            BarrierPoint(topic: "/gnss/fix", bootId: stage.peer.bootID, sequence: sequence, publisher: "peer")
+        }
+        let begun = try stage.call(NodeService.barrier, BarrierRequest(points: [point(0)], phase: .begin, session: 9))
+        #expect(begun.subscribed.contains("/gnss/fix") && begun.subscribed.contains("/clock"))
+        #expect(begun.published.contains { $0.topic == "/nav/position" && $0.sequence == nil || $0.sequence == 0 })
+        for stamp in 1...2 {
+            stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: Int64(stamp)))
+        }
         try stage.turn()
-        #expect(stage.events == ["activate"], "the fix is held back")
-        let answer = try stage.call(NodeService.barrier, BarrierRequest())
-        #expect(answer.pendingCount == 0)
+        #expect(stage.events == ["activate"])
+        let wave = try stage.call(
+            NodeService.barrier,
+            BarrierRequest(points: [point(1)], stampNs: 5_000_000_000, epoch: 0, phase: .wave, session: 9))
         #expect(stage.events == ["activate", "fix echo 1.0"])
+        #expect(wave.published.contains { $0.topic == "/nav/position" && $0.sequence == 1 })
+        #expect(stage.runner.context.clock.moment?.time.nanoseconds == 5_000_000_000)
+        // Health is due a second later, in the time of the playback.
+        #expect(wave.nextTimerNs == 6_000_000_000)
+        let refused = #expect(throws: CallStatus.self) {
+            try stage.call(NodeService.barrier, BarrierRequest(phase: .begin, session: 10))
+        }
+        #expect(refused?.code == .failedPrecondition)
+        _ = try stage.call(NodeService.barrier, BarrierRequest(phase: .end, session: 9))
+        #expect(stage.events == ["activate", "fix echo 1.0", "fix echo 1.0"])
+    }
+
+    @Test func aNodeOfTheMachinesClockTakesNoPartInLockstep() throws {
+        let stage = try EchoStage()
+        let refused = #expect(throws: CallStatus.self) {
+            try stage.call(NodeService.barrier, BarrierRequest(phase: .begin, session: 9))
+        }
+        #expect(refused?.code == .failedPrecondition && refused?.message.contains("sim_time") == true)
     }
 
     @Test func aSubscriptionToAnotherTypeOrTopicIsAnError() throws {
@@ -124,26 +148,4 @@ struct NodeRunnerTests {
                 "inactive shutdown finalized", "active deactivate inactive", "active shutdown finalized",
             ])
     }
-}
-
-/// Holds everything back until a barrier comes.
-private final class Gate: LockstepGate {
-    private var held: [Delivery] = []
-    private var open: UnaryCall<BarrierResponse>?
-
-    func holds(_ delivery: Delivery) -> Bool {
-        held.append(delivery)
-        return true
-    }
-
-    func turn(isIdle: Bool, handle: (Delivery) -> Void) -> Bool {
-        guard let open else { return false }
-        for delivery in held { handle(delivery) }
-        held = []
-        open.finish(BarrierResponse(pendingCount: isIdle ? 0 : 1))
-        self.open = nil
-        return true
-    }
-
-    func barrier(_ request: BarrierRequest, _ call: UnaryCall<BarrierResponse>) throws { open = call }
 }

@@ -1,4 +1,5 @@
 import NavBus
+import NavGeo
 package import NavMessages
 
 /// Puts together what `/health/<node>` says.
@@ -8,6 +9,9 @@ package struct HealthMonitor {
     private var memory = HealthMemory()
 
     package init() {}
+
+    /// Forgets when things happened: time has begun, or has jumped.
+    mutating func startOver() { memory = HealthMemory() }
 
     /// The node's health now.
     ///
@@ -34,20 +38,22 @@ package struct HealthMonitor {
                 findings += losses(of: input, statistics[topic: input.name], now)
             }
         }
-        let stamp = context.now
+        let stamp = context.stamp.nanoseconds
         let since = memory.since(of: findings, at: stamp)
         var health = NodeHealth(
-            stampNs: stamp, monotonicNs: now, node: context.name,
+            stampNs: stamp, monotonicNs: MachineTime.monotonic(), node: context.name,
             state: findings.contains { $0.severity == .lost } ? .lost : findings.isEmpty ? .ok : .degraded)
         health.reasons = zip(findings, since).map { finding, since in
             HealthReason(code: finding.code, message: finding.message, sinceNs: since)
         }
         health.topics = topics(context, statistics, now)
-        health.latencies = context.recorders.compactMap { LatencySummary($0.recent(now), name: $0.name) }
+        health.latencies = context.recorders.compactMap {
+            LatencySummary($0.recent(MachineTime.monotonic()), name: $0.name)
+        }
         health.counters = counters(context, statistics)
         health.residentBytes = ProcessUsage.residentBytes()
         health.cpuLoad = usage.load()
-        health.uptimeS = Double(now - started) * 1e-9
+        health.uptimeS = Double(MachineTime.monotonic() - started) * 1e-9
         health.bootId = context.link.bus.bootID
         health.lifecycleState = LifecycleState(state)
         return health

@@ -1087,7 +1087,7 @@ void   navbus__v1__log_entry__free_unpacked
   assert(message->base.descriptor == &navbus__v1__log_entry__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor navbus__v1__clock__field_descriptors[4] =
+static const ProtobufCFieldDescriptor navbus__v1__clock__field_descriptors[5] =
 {
   {
     "stamp_ns",
@@ -1137,8 +1137,21 @@ static const ProtobufCFieldDescriptor navbus__v1__clock__field_descriptors[4] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "epoch",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Navbus__V1__Clock, has_epoch),
+    offsetof(Navbus__V1__Clock, epoch),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__clock__field_indices_by_name[] = {
+  4,   /* field[4] = epoch */
   1,   /* field[1] = monotonic_ns */
   3,   /* field[3] = paused */
   2,   /* field[2] = rate */
@@ -1147,7 +1160,7 @@ static const unsigned navbus__v1__clock__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__clock__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor navbus__v1__clock__descriptor =
 {
@@ -1157,7 +1170,7 @@ const ProtobufCMessageDescriptor navbus__v1__clock__descriptor =
   "Navbus__V1__Clock",
   "navbus.v1",
   sizeof(Navbus__V1__Clock),
-  4,
+  5,
   navbus__v1__clock__field_descriptors,
   navbus__v1__clock__field_indices_by_name,
   1,  navbus__v1__clock__number_ranges,
@@ -2455,7 +2468,7 @@ const ProtobufCMessageDescriptor navbus__v1__set_parameters_response__descriptor
   (ProtobufCMessageInit) navbus__v1__set_parameters_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__barrier_point__field_descriptors[3] =
+static const ProtobufCFieldDescriptor navbus__v1__barrier_point__field_descriptors[5] =
 {
   {
     "topic",
@@ -2493,16 +2506,42 @@ static const ProtobufCFieldDescriptor navbus__v1__barrier_point__field_descripto
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "publisher",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__BarrierPoint, publisher),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subscriber_count",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Navbus__V1__BarrierPoint, has_subscriber_count),
+    offsetof(Navbus__V1__BarrierPoint, subscriber_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__barrier_point__field_indices_by_name[] = {
   1,   /* field[1] = boot_id */
+  3,   /* field[3] = publisher */
   2,   /* field[2] = sequence */
+  4,   /* field[4] = subscriber_count */
   0,   /* field[0] = topic */
 };
 static const ProtobufCIntRange navbus__v1__barrier_point__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor navbus__v1__barrier_point__descriptor =
 {
@@ -2512,14 +2551,14 @@ const ProtobufCMessageDescriptor navbus__v1__barrier_point__descriptor =
   "Navbus__V1__BarrierPoint",
   "navbus.v1",
   sizeof(Navbus__V1__BarrierPoint),
-  3,
+  5,
   navbus__v1__barrier_point__field_descriptors,
   navbus__v1__barrier_point__field_indices_by_name,
   1,  navbus__v1__barrier_point__number_ranges,
   (ProtobufCMessageInit) navbus__v1__barrier_point__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__barrier_request__field_descriptors[2] =
+static const ProtobufCFieldDescriptor navbus__v1__barrier_request__field_descriptors[5] =
 {
   {
     "points",
@@ -2545,15 +2584,54 @@ static const ProtobufCFieldDescriptor navbus__v1__barrier_request__field_descrip
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "epoch",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Navbus__V1__BarrierRequest, has_epoch),
+    offsetof(Navbus__V1__BarrierRequest, epoch),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "phase",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__BarrierRequest, has_phase),
+    offsetof(Navbus__V1__BarrierRequest, phase),
+    &navbus__v1__barrier_phase__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "session",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FIXED64,
+    offsetof(Navbus__V1__BarrierRequest, has_session),
+    offsetof(Navbus__V1__BarrierRequest, session),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__barrier_request__field_indices_by_name[] = {
+  2,   /* field[2] = epoch */
+  3,   /* field[3] = phase */
   0,   /* field[0] = points */
+  4,   /* field[4] = session */
   1,   /* field[1] = stamp_ns */
 };
 static const ProtobufCIntRange navbus__v1__barrier_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor navbus__v1__barrier_request__descriptor =
 {
@@ -2563,14 +2641,14 @@ const ProtobufCMessageDescriptor navbus__v1__barrier_request__descriptor =
   "Navbus__V1__BarrierRequest",
   "navbus.v1",
   sizeof(Navbus__V1__BarrierRequest),
-  2,
+  5,
   navbus__v1__barrier_request__field_descriptors,
   navbus__v1__barrier_request__field_indices_by_name,
   1,  navbus__v1__barrier_request__number_ranges,
   (ProtobufCMessageInit) navbus__v1__barrier_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__barrier_response__field_descriptors[2] =
+static const ProtobufCFieldDescriptor navbus__v1__barrier_response__field_descriptors[5] =
 {
   {
     "published",
@@ -2596,15 +2674,54 @@ static const ProtobufCFieldDescriptor navbus__v1__barrier_response__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "next_timer_ns",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SFIXED64,
+    offsetof(Navbus__V1__BarrierResponse, has_next_timer_ns),
+    offsetof(Navbus__V1__BarrierResponse, next_timer_ns),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "subscribed",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Navbus__V1__BarrierResponse, n_subscribed),
+    offsetof(Navbus__V1__BarrierResponse, subscribed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "lost_count",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Navbus__V1__BarrierResponse, has_lost_count),
+    offsetof(Navbus__V1__BarrierResponse, lost_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__barrier_response__field_indices_by_name[] = {
+  4,   /* field[4] = lost_count */
+  2,   /* field[2] = next_timer_ns */
   1,   /* field[1] = pending_count */
   0,   /* field[0] = published */
+  3,   /* field[3] = subscribed */
 };
 static const ProtobufCIntRange navbus__v1__barrier_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor navbus__v1__barrier_response__descriptor =
 {
@@ -2614,7 +2731,7 @@ const ProtobufCMessageDescriptor navbus__v1__barrier_response__descriptor =
   "Navbus__V1__BarrierResponse",
   "navbus.v1",
   sizeof(Navbus__V1__BarrierResponse),
-  2,
+  5,
   navbus__v1__barrier_response__field_descriptors,
   navbus__v1__barrier_response__field_indices_by_name,
   1,  navbus__v1__barrier_response__number_ranges,
@@ -2993,6 +3110,38 @@ const ProtobufCEnumDescriptor navbus__v1__health_state__descriptor =
   navbus__v1__health_state__enum_values_by_name,
   1,
   navbus__v1__health_state__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue navbus__v1__barrier_phase__enum_values_by_number[4] =
+{
+  { "BARRIER_PHASE_UNSPECIFIED", "NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_UNSPECIFIED", 0 },
+  { "BARRIER_PHASE_BEGIN", "NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_BEGIN", 1 },
+  { "BARRIER_PHASE_WAVE", "NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_WAVE", 2 },
+  { "BARRIER_PHASE_END", "NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_END", 3 },
+};
+static const ProtobufCIntRange navbus__v1__barrier_phase__value_ranges[] = {
+{0, 0},{0, 4}
+};
+static const ProtobufCEnumValueIndex navbus__v1__barrier_phase__enum_values_by_name[4] =
+{
+  { "BARRIER_PHASE_BEGIN", 1 },
+  { "BARRIER_PHASE_END", 3 },
+  { "BARRIER_PHASE_UNSPECIFIED", 0 },
+  { "BARRIER_PHASE_WAVE", 2 },
+};
+const ProtobufCEnumDescriptor navbus__v1__barrier_phase__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "navbus.v1.BarrierPhase",
+  "BarrierPhase",
+  "Navbus__V1__BarrierPhase",
+  "navbus.v1",
+  4,
+  navbus__v1__barrier_phase__enum_values_by_number,
+  4,
+  navbus__v1__barrier_phase__enum_values_by_name,
+  1,
+  navbus__v1__barrier_phase__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
 static const ProtobufCEnumValue navbus__v1__log_level__enum_values_by_number[8] =

@@ -119,6 +119,28 @@ typedef enum _Navbus__V1__HealthState {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__HEALTH_STATE)
 } Navbus__V1__HealthState;
 /*
+ * What a barrier is in a lockstep playback.
+ */
+typedef enum _Navbus__V1__BarrierPhase {
+  /*
+   * A barrier of its own, without holding messages back.
+   */
+  NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_UNSPECIFIED = 0,
+  /*
+   * Who takes part: from here on messages of the players and participants are held back. May be repeated.
+   */
+  NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_BEGIN = 1,
+  /*
+   * A wave: what the points name is handled, in order, and nothing else.
+   */
+  NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_WAVE = 2,
+  /*
+   * The playback is over: what is held back is handled, and the node goes on by itself.
+   */
+  NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_END = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__BARRIER_PHASE)
+} Navbus__V1__BarrierPhase;
+/*
  * How much a line of a log matters, as in swift-log.
  */
 typedef enum _Navbus__V1__LogLevel {
@@ -185,10 +207,15 @@ struct  Navbus__V1__Clock
    */
   protobuf_c_boolean has_paused;
   protobuf_c_boolean paused;
+  /*
+   * Counts the jumps of the time: a loop or a seek begins another epoch. Within one the time never runs backwards.
+   */
+  protobuf_c_boolean has_epoch;
+  uint32_t epoch;
 };
 #define NAVBUS__V1__CLOCK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__clock__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -733,10 +760,19 @@ struct  Navbus__V1__BarrierPoint
    */
   protobuf_c_boolean has_sequence;
   uint64_t sequence;
+  /*
+   * Publisher's name, the same in every run: what orders the messages of several publishers.
+   */
+  char *publisher;
+  /*
+   * In an answer: how many subscriptions the topic has now.
+   */
+  protobuf_c_boolean has_subscriber_count;
+  uint32_t subscriber_count;
 };
 #define NAVBUS__V1__BARRIER_POINT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__barrier_point__descriptor) \
-    , NULL, 0, 0, 0, 0 }
+    , NULL, 0, 0, 0, 0, NULL, 0, 0 }
 
 
 /*
@@ -755,10 +791,25 @@ struct  Navbus__V1__BarrierRequest
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
+  /*
+   * Epoch of that time, as in Clock.
+   */
+  protobuf_c_boolean has_epoch;
+  uint32_t epoch;
+  /*
+   * What it is in a lockstep playback.
+   */
+  protobuf_c_boolean has_phase;
+  Navbus__V1__BarrierPhase phase;
+  /*
+   * Run of the player that leads the playback.
+   */
+  protobuf_c_boolean has_session;
+  uint64_t session;
 };
 #define NAVBUS__V1__BARRIER_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__barrier_request__descriptor) \
-    , 0,NULL, 0, 0 }
+    , 0,NULL, 0, 0, 0, 0, 0, NAVBUS__V1__BARRIER_PHASE__BARRIER_PHASE_UNSPECIFIED, 0, 0 }
 
 
 /*
@@ -768,7 +819,7 @@ struct  Navbus__V1__BarrierResponse
 {
   ProtobufCMessage base;
   /*
-   * What the node itself had published by then.
+   * What the node itself had published by then; with BEGIN all topics it publishes, from sequence 0.
    */
   size_t n_published;
   Navbus__V1__BarrierPoint **published;
@@ -777,10 +828,25 @@ struct  Navbus__V1__BarrierResponse
    */
   protobuf_c_boolean has_pending_count;
   uint32_t pending_count;
+  /*
+   * When the node's next timer is due, ns since the Unix epoch, UTC; absent: it has none.
+   */
+  protobuf_c_boolean has_next_timer_ns;
+  int64_t next_timer_ns;
+  /*
+   * With BEGIN: topics it subscribes to.
+   */
+  size_t n_subscribed;
+  char **subscribed;
+  /*
+   * Messages that were lost on the way to the node since BEGIN: the run cannot be repeated.
+   */
+  protobuf_c_boolean has_lost_count;
+  uint64_t lost_count;
 };
 #define NAVBUS__V1__BARRIER_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__barrier_response__descriptor) \
-    , 0,NULL, 0, 0 }
+    , 0,NULL, 0, 0, 0, 0, 0,NULL, 0, 0 }
 
 
 /*
@@ -1512,6 +1578,7 @@ void navbus__v1__node__change_state(ProtobufCService *service,
 extern const ProtobufCEnumDescriptor    navbus__v1__lifecycle_state__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__lifecycle_transition__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__health_state__descriptor;
+extern const ProtobufCEnumDescriptor    navbus__v1__barrier_phase__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__log_level__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__clock__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__node_health__descriptor;

@@ -1,0 +1,218 @@
+package import NavGeo
+
+/// How far one topic of one run of a publisher has come.
+package struct LockstepPoint: Sendable, Hashable {
+    package var topic: String
+    package var bootID: UInt64
+    package var sequence: UInt64
+    /// The publisher's name, the same in every run.
+    package var publisher: String
+
+    package init(topic: String, bootID: UInt64, sequence: UInt64, publisher: String) {
+        (self.topic, self.bootID, self.sequence, self.publisher) = (topic, bootID, sequence, publisher)
+    }
+}
+
+/// What a player asks of a node.
+package struct LockstepRequest: Sendable, Hashable {
+    /// What kind of barrier it is, as in `navbus.v1.BarrierPhase`.
+    package enum Phase: Sendable, Hashable {
+        case plain, begin, wave, end
+    }
+
+    package var phase: Phase
+    /// The player's run.
+    package var session: UInt64
+    package var points: [LockstepPoint]
+    package var time: SimulatedTime?
+    package var epoch: UInt32
+
+    package init(
+        _ phase: Phase, session: UInt64, points: [LockstepPoint] = [], time: SimulatedTime? = nil, epoch: UInt32 = 0
+    ) {
+        (self.phase, self.session, self.points, self.time, self.epoch) = (phase, session, points, time, epoch)
+    }
+}
+
+/// A node's side of lockstep playback: what is held back, what a barrier lets through and in what order.
+///
+/// Outside a playback messages pass. From BEGIN on, those of the publishers it names are held until a wave names them;
+/// then they come out publisher by publisher, by name, each publisher's own in the order it published them. The order of
+/// arrival over different sockets does not matter. It knows no socket, clock or message type, and answers nothing by
+/// itself: the shell asks ``next(isIdle:now:isSubscribed:)`` what to do until that says to wait.
+package struct BarrierTracker<Content> {
+    /// What the shell is to do now.
+    package enum Action {
+        /// Let the node's time reach this, timers included.
+        case setTime(SimulatedTime, epoch: UInt32)
+        /// Handle a message.
+        case handle(Content)
+        /// Answer the open request: all of it is done.
+        case answer
+        /// Wait for messages, for work of the node, or for a request.
+        case wait
+    }
+
+    /// Why a request is refused.
+    package enum Refusal: Error, Hashable {
+        /// Another barrier of this node waits.
+        case busy
+        /// The node takes part in the playback of another player.
+        case otherSession(UInt64)
+        /// A wave or an end without a begin.
+        case noSession
+    }
+
+    /// How many messages are held at most; a publisher that goes on beyond it is counted as lost.
+    package static var capacity: Int { 65_536 }
+
+    private struct Key: Hashable {
+        let bootID: UInt64
+        let topic: String
+    }
+
+    private struct Held {
+        let topic: String
+        let sequence: UInt64
+        let content: Content
+    }
+
+    private var members: [UInt64: String] = [:]
+    private var held: [UInt64: [Held]] = [:]
+    private var heldCount = 0
+    private var received: [Key: UInt64] = [:]
+    private var released: [Key: UInt64] = [:]
+    private var request: LockstepRequest?
+    private var isReleased = false
+    private var queue: [Content] = []
+    private var queueStart = 0
+
+    /// The player's run whose playback the node takes part in.
+    package private(set) var session: UInt64?
+    /// Messages of the playback that never came.
+    package private(set) var lost: UInt64 = 0
+
+    package init() {}
+
+    /// Whether a barrier waits for its answer.
+    package var isOpen: Bool { request != nil }
+
+    // MARK: Messages
+
+    /// Notes a message that arrived; returns it when it is to be handled at once.
+    package mutating func take(_ content: Content, topic: String, bootID: UInt64, sequence: UInt64) -> Content? {
+        let key = Key(bootID: bootID, topic: topic)
+        guard session != nil, members[bootID] != nil else {
+            // Runs come and go: what a barrier asks for is about those of now.
+            if received.count >= Self.capacity, session == nil { received = [:] }
+            if received.count < Self.capacity { received[key] = max(received[key] ?? 0, sequence) }
+            return content
+        }
+        let last = received[key] ?? released[key] ?? 0
+        if sequence > last {
+            lost &+= sequence - last - 1
+            received[key] = sequence
+        }
+        // What was published before the playback began is none of its messages.
+        if sequence <= released[key] ?? 0 { return content }
+        guard heldCount < Self.capacity else {
+            lost &+= 1
+            return nil
+        }
+        heldCount += 1
+        held[bootID, default: []].append(Held(topic: topic, sequence: sequence, content: content))
+        return nil
+    }
+
+    // MARK: Requests
+
+    /// Opens a barrier; the answer comes later, see ``Action/answer``.
+    package mutating func open(_ request: LockstepRequest) throws(Refusal) {
+        guard self.request == nil else { throw .busy }
+        if request.phase != .plain, let session, session != request.session { throw .otherSession(session) }
+        switch request.phase {
+        case .plain: break
+        case .begin:
+            session = request.session
+            (members, lost) = ([:], 0)
+            for point in request.points {
+                members[point.bootID] = point.publisher
+                let key = Key(bootID: point.bootID, topic: point.topic)
+                released[key] = point.sequence
+                received[key] = max(received[key] ?? 0, point.sequence)
+            }
+        case .wave, .end: guard session != nil else { throw .noSession }
+        }
+        self.request = request
+        isReleased = false
+    }
+
+    /// Gives the open barrier up: nobody waits for its answer any more. What it let through is still handled.
+    package mutating func cancel() { request = nil }
+
+    /// Leaves the playback, because its player is gone: everything held is handled, in order.
+    package mutating func leave() {
+        guard session != nil else { return }
+        release { _, _ in true }
+        (session, request, members, released) = (nil, nil, [:], [:])
+    }
+
+    // MARK: What to do
+
+    /// The next thing to do.
+    ///
+    /// - Parameters:
+    ///   - isIdle: whether the node has no work under way that messages or timers caused.
+    ///   - now: the node's time.
+    ///   - isSubscribed: whether messages of a topic are expected here.
+    package mutating func next(
+        isIdle: Bool, now: SimulatedTime?, isSubscribed: (String) -> Bool
+    ) -> Action {
+        guard isIdle else { return .wait }
+        if queueStart < queue.count {
+            queueStart += 1
+            return .handle(queue[queueStart - 1])
+        }
+        (queue, queueStart) = ([], 0)
+        guard let request else { return .wait }
+        if isReleased || request.phase == .begin { return finish(request) }
+        for point in request.points where isSubscribed(point.topic) {
+            let key = Key(bootID: point.bootID, topic: point.topic)
+            guard received[key] ?? 0 >= point.sequence else { return .wait }
+        }
+        if request.phase == .plain {
+            // Nothing is held back: what has arrived has been handled, and time comes by /clock.
+            if let time = request.time, now.map({ $0 < time }) ?? true { return .wait }
+            return finish(request)
+        }
+        isReleased = true
+        for point in request.points {
+            let key = Key(bootID: point.bootID, topic: point.topic)
+            released[key] = max(released[key] ?? 0, point.sequence)
+        }
+        let released = released
+        release { bootID, message in
+            request.phase == .end || message.sequence <= released[Key(bootID: bootID, topic: message.topic)] ?? 0
+        }
+        if let time = request.time { return .setTime(time, epoch: request.epoch) }
+        return next(isIdle: true, now: now, isSubscribed: isSubscribed)
+    }
+
+    private mutating func finish(_ request: LockstepRequest) -> Action {
+        self.request = nil
+        if request.phase == .end { (session, members, released) = (nil, [:], [:]) }
+        return .answer
+    }
+
+    /// Moves what may pass into the queue.
+    private mutating func release(_ mayPass: (UInt64, Held) -> Bool) {
+        for bootID in held.keys.sorted(by: { (members[$0] ?? "", $0) < (members[$1] ?? "", $1) }) {
+            var kept: [Held] = []
+            for message in held[bootID] ?? [] {
+                if mayPass(bootID, message) { queue.append(message.content) } else { kept.append(message) }
+            }
+            heldCount -= (held[bootID]?.count ?? 0) - kept.count
+            held[bootID] = kept.isEmpty ? nil : kept
+        }
+    }
+}

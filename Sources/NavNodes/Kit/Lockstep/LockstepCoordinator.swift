@@ -1,0 +1,130 @@
+package import NavGeo
+
+/// The player's side of lockstep playback: whom to call with what, and when a step is done. It knows no socket and no clock.
+///
+/// A step is a moment of simulated time and what the player published for it. Its first wave goes to every participant;
+/// what those published meanwhile is the next wave, for those who subscribe to it, until nobody has published anything
+/// that a participant waits for.
+package struct LockstepCoordinator {
+    /// Who takes part.
+    package struct Participant: Sendable, Hashable {
+        package var name: String
+        /// The topics it subscribes to.
+        package var topics: Set<String>
+
+        package init(name: String, topics: Set<String>) { (self.name, self.topics) = (name, topics) }
+    }
+
+    /// What a participant says when it is done.
+    package struct Answer: Sendable, Hashable {
+        package var published: [LockstepPoint]
+        package var nextTimer: SimulatedTime?
+        package var lost: UInt64
+
+        package init(published: [LockstepPoint] = [], nextTimer: SimulatedTime? = nil, lost: UInt64 = 0) {
+            (self.published, self.nextTimer, self.lost) = (published, nextTimer, lost)
+        }
+    }
+
+    package enum Effect: Sendable, Hashable {
+        /// Call a participant; exactly one ``answered(_:_:)`` or ``failed(_:_:)`` follows.
+        case call(String, LockstepRequest)
+        /// The step is done: nobody has anything left to handle. The first timer of all participants is due then.
+        case stepped(nextTimer: SimulatedTime?)
+        /// The playback cannot go on as it is.
+        case failed(Failure)
+    }
+
+    /// Why a playback cannot be repeated.
+    package enum Failure: Error, Sendable, Hashable {
+        /// A participant died, refused, or did not answer in time.
+        case participant(String, String)
+        /// A participant missed messages.
+        case lost(String, UInt64)
+        /// Participants answer each other without end at one moment.
+        case endless([String])
+    }
+
+    private struct Key: Hashable {
+        let topic: String
+        let bootID: UInt64
+    }
+
+    /// How many waves a step may take: a cycle of nodes that answer each other at once would never end.
+    package static let maximumWaves = 1_000
+
+    private let session: UInt64
+    private var participants: [Participant]
+    private var reached: [Key: UInt64] = [:]
+    private var fresh: [Key: LockstepPoint] = [:]
+    private var timers: [String: SimulatedTime] = [:]
+    private var waiting: Set<String> = []
+    private var time = SimulatedTime(nanoseconds: 0)
+    private var epoch: UInt32 = 0
+    private var waves = 0
+
+    /// - Parameter points: what has been published before the first step and belongs to none.
+    package init(session: UInt64, participants: [Participant], points: [LockstepPoint]) {
+        self.session = session
+        self.participants = participants.sorted { $0.name < $1.name }
+        for point in points { reached[Key(topic: point.topic, bootID: point.bootID)] = point.sequence }
+    }
+
+    /// Who takes part, by name.
+    package var names: [String] { participants.map(\.name) }
+
+    /// Begins a step; the one before is done.
+    package mutating func step(to time: SimulatedTime, epoch: UInt32, points: [LockstepPoint]) -> [Effect] {
+        (self.time, self.epoch, waves) = (time, epoch, 0)
+        for point in points { note(point) }
+        return wave(toAll: true)
+    }
+
+    /// A participant is done with its wave.
+    package mutating func answered(_ name: String, _ answer: Answer) -> [Effect] {
+        guard waiting.remove(name) != nil else { return [] }
+        guard answer.lost == 0 else { return [.failed(.lost(name, answer.lost))] }
+        timers[name] = answer.nextTimer
+        for point in answer.published { note(point) }
+        return waiting.isEmpty ? wave(toAll: false) : []
+    }
+
+    /// A participant cannot be waited for.
+    package mutating func failed(_ name: String, _ reason: String) -> [Effect] {
+        guard waiting.contains(name) else { return [] }
+        return [.failed(.participant(name, reason))]
+    }
+
+    /// Goes on without a participant.
+    package mutating func leaveOut(_ name: String) -> [Effect] {
+        participants.removeAll { $0.name == name }
+        timers[name] = nil
+        return waiting.remove(name) != nil && waiting.isEmpty ? wave(toAll: false) : []
+    }
+
+    private mutating func note(_ point: LockstepPoint) {
+        let key = Key(topic: point.topic, bootID: point.bootID)
+        guard point.sequence > reached[key] ?? 0 else { return }
+        reached[key] = point.sequence
+        if participants.contains(where: { $0.topics.contains(point.topic) }) { fresh[key] = point }
+    }
+
+    private mutating func wave(toAll: Bool) -> [Effect] {
+        let points = fresh.values.sorted { ($0.publisher, $0.topic, $0.bootID) < ($1.publisher, $1.topic, $1.bootID) }
+        fresh = [:]
+        guard toAll || !points.isEmpty else { return [.stepped(nextTimer: timers.values.min())] }
+        waves += 1
+        guard waves <= Self.maximumWaves else { return [.failed(.endless(points.map(\.topic)))] }
+        let topics = Set(points.map(\.topic))
+        let called = participants.filter { toAll || !$0.topics.isDisjoint(with: topics) }
+        waiting = Set(called.map(\.name))
+        guard !called.isEmpty else { return [.stepped(nextTimer: nil)] }
+        return called.map { participant in
+            .call(
+                participant.name,
+                LockstepRequest(
+                    .wave, session: session, points: points.filter { participant.topics.contains($0.topic) },
+                    time: time, epoch: epoch))
+        }
+    }
+}

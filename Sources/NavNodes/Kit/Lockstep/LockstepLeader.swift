@@ -1,0 +1,256 @@
+package import NavBus
+package import NavGeo
+import NavMessages
+
+/// The player's part in lockstep playback: finds who takes part, makes sure that they hear each other, and leads them from
+/// step to step.
+package final class LockstepLeader {
+    /// How a playback is led.
+    package struct Options {
+        /// Who takes part; empty takes every node of the bus that lives by `/clock`.
+        package var names: [String] = []
+        /// How long participants are waited for before the first step.
+        package var joining = Duration.seconds(10)
+        /// How long a participant may take for a wave.
+        package var patience = Duration.seconds(30)
+        /// Goes on without a participant that fails, instead of ending.
+        package var leavesOut = false
+
+        package init() {}
+    }
+
+    private let bus: any Bus
+    private let options: Options
+    private let directory: BusDirectory?
+    private let warn: (String) -> Void
+    private let isStopped: () -> Bool
+    private var coordinator: LockstepCoordinator?
+
+    /// - Parameter directory: where nodes are looked up; nil takes the names as they are.
+    package init(
+        _ bus: any Bus, options: Options, directory: BusDirectory?, isStopped: @escaping () -> Bool,
+        warn: @escaping (String) -> Void
+    ) {
+        (self.bus, self.options, self.directory) = (bus, options, directory)
+        (self.isStopped, self.warn) = (isStopped, warn)
+    }
+
+    /// Who takes part, by name.
+    package var participants: [String] { coordinator?.names ?? [] }
+
+    // MARK: Begin
+
+    /// Finds the participants and joins them; returns when all hear each other, or when stopped.
+    ///
+    /// - Parameter publications: what the player itself will publish.
+    package func begin(_ publications: [Publication]) throws(NodeError) {
+        let deadline = MonotonicClock.now() + options.joining
+        let names = try findParticipants(until: deadline)
+        var known: [String: BarrierResponse] = [:]
+        while !isStopped() {
+            let points = try ownPoints(publications) + known.values.flatMap(\.published)
+            let heard = try ask(names, points)
+            let missing = try deafness(heard, publications, told: points, names: names)
+            known = heard
+            if let missing {
+                guard MonotonicClock.now() < deadline else {
+                    throw NodeError(.system, "the playback cannot begin: \(missing) after \(options.joining)")
+                }
+                try pause()
+                continue
+            }
+            coordinator = LockstepCoordinator(
+                session: bus.bootID,
+                participants: heard.map { .init(name: $0.key, topics: Set($0.value.subscribed)) },
+                points: points.compactMap(LockstepPoint.init))
+            return
+        }
+    }
+
+    private func findParticipants(until deadline: MonotonicInstant) throws(NodeError) -> [String] {
+        guard let directory else { return options.names.sorted() }
+        while !isStopped() {
+            let snapshot: RegistrySnapshot
+            do throws(BusError) { snapshot = try directory.inspect() } catch {
+                throw NodeError(.system, error.description)
+            }
+            let serving = snapshot.nodes.filter { node in
+                node.node != bus.name && node.services.contains { $0.name == NodeService.name }
+            }.map(\.node)
+            if options.names.isEmpty {
+                let simulated = serving.filter(livesByClock)
+                if !simulated.isEmpty { return simulated.sorted() }
+            } else {
+                let missing = options.names.filter { !serving.contains($0) }
+                if missing.isEmpty { return Array(Set(options.names)).sorted() }
+            }
+            guard MonotonicClock.now() < deadline else {
+                let what =
+                    options.names.isEmpty
+                    ? "no node of this bus lives by /clock (sim_time: true)"
+                    : "not on this bus: " + options.names.filter { !serving.contains($0) }.joined(separator: ", ")
+                throw NodeError(.missing, "nobody to play to in lockstep: \(what)")
+            }
+            try pause()
+        }
+        return []
+    }
+
+    private func livesByClock(_ node: String) -> Bool {
+        var options = CallOptions(timeout: .seconds(2))
+        options.node = node
+        return (try? bus.callBlocking(NodeService.getInfo, GetInfoRequest(), options: options))?.simTime == true
+    }
+
+    /// One round of BEGIN with everybody.
+    private func ask(_ names: [String], _ points: [BarrierPoint]) throws(NodeError) -> [String: BarrierResponse] {
+        var heard: [String: BarrierResponse] = [:]
+        for name in names {
+            var options = CallOptions(timeout: self.options.patience)
+            options.node = name
+            let request = BarrierRequest(points: points, phase: .begin, session: bus.bootID)
+            do throws(CallStatus) {
+                heard[name] = try bus.callBlocking(NodeService.barrier, request, options: options)
+            } catch {
+                throw NodeError(.system, "'\(name)' does not take part in the playback: \(error.message)")
+            }
+        }
+        return heard
+    }
+
+    /// Who does not hear whom yet, or has said something since it was asked; nil when the playback can begin.
+    private func deafness(
+        _ heard: [String: BarrierResponse], _ publications: [Publication], told: [BarrierPoint], names: [String]
+    ) throws(NodeError) -> String? {
+        let own = try ownPoints(publications)
+        let before = Dictionary(
+            told.map { ("\($0.bootId ?? 0) \($0.topic ?? "")", $0.sequence ?? 0) }, uniquingKeysWith: max)
+        for point in own + heard.values.flatMap(\.published) {
+            let topic = point.topic ?? ""
+            let listeners = names.filter { heard[$0]?.subscribed.contains(topic) == true }
+            guard !listeners.isEmpty else { continue }
+            if Int(point.subscriberCount ?? 0) < listeners.count {
+                return
+                    "\(topic) of '\(point.publisher ?? "")' is not heard by all of \(listeners.joined(separator: ", "))"
+            }
+            if before["\(point.bootId ?? 0) \(topic)"] != point.sequence ?? 0 {
+                return "'\(point.publisher ?? "")' goes on publishing \(topic) by itself"
+            }
+        }
+        return nil
+    }
+
+    private func ownPoints(_ publications: [Publication]) throws(NodeError) -> [BarrierPoint] {
+        let statistics = bus.statistics
+        do throws(BusError) {
+            var points: [BarrierPoint] = []
+            for publication in publications {
+                points.append(
+                    BarrierPoint(
+                        topic: publication.topic, bootId: bus.bootID,
+                        sequence: statistics[topic: publication.topic]?.published ?? 0, publisher: bus.name,
+                        subscriberCount: UInt32(clamping: try bus.subscriberCount(of: publication))))
+            }
+            return points
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+    }
+
+    private func pause() throws(NodeError) {
+        do throws(BusError) { try bus.runServices(timeout: .milliseconds(20)) } catch {
+            throw NodeError(.system, error.description)
+        }
+    }
+
+    // MARK: Steps
+
+    /// Lets everybody handle what the player has published for a moment, and what follows from it.
+    ///
+    /// - Returns: when the first timer of a participant is due; nil when none has one, or when stopped.
+    package func step(to time: SimulatedTime, epoch: UInt32, published: [LockstepPoint]) throws(NodeError)
+        -> SimulatedTime?
+    {
+        guard coordinator != nil else { return nil }
+        var pending = coordinator?.step(to: time, epoch: epoch, points: published) ?? []
+        let answers = Answers()
+        while true {
+            while !pending.isEmpty {
+                switch pending.removeFirst() {
+                case .stepped(let timer): return timer
+                case .call(let name, let request): try call(name, request, answers)
+                case .failed(let failure): pending += try giveUp(failure)
+                }
+            }
+            guard !isStopped() else { return nil }
+            do throws(BusError) { try bus.runServices(timeout: .milliseconds(100)) } catch {
+                throw NodeError(.system, error.description)
+            }
+            for (name, result) in answers.take() {
+                switch result {
+                case .success(let response):
+                    pending += coordinator?.answered(name, LockstepCoordinator.Answer(response)) ?? []
+                case .failure(let status): pending += coordinator?.failed(name, status.message) ?? []
+                }
+            }
+        }
+    }
+
+    /// Answers that have come, in the order they came.
+    private final class Answers {
+        private var list: [(String, Result<BarrierResponse, CallStatus>)] = []
+        func put(_ name: String, _ result: Result<BarrierResponse, CallStatus>) { list.append((name, result)) }
+        func take() -> [(String, Result<BarrierResponse, CallStatus>)] {
+            defer { list = [] }
+            return list
+        }
+    }
+
+    private func call(_ name: String, _ request: LockstepRequest, _ answers: Answers) throws(NodeError) {
+        var options = CallOptions(timeout: self.options.patience)
+        options.node = name
+        do throws(BusError) {
+            try bus.call(NodeService.barrier, request.message, options: options) { answers.put(name, $0) }
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+    }
+
+    private func giveUp(_ failure: LockstepCoordinator.Failure) throws(NodeError) -> [LockstepCoordinator.Effect] {
+        switch failure {
+        case .participant(let name, let reason):
+            guard options.leavesOut, (coordinator?.names.count ?? 0) > 1 else {
+                throw NodeError(.system, "lockstep playback ends: '\(name)' does not answer: \(reason)")
+            }
+            warn("'\(name)' does not answer: \(reason); going on without it")
+            return coordinator?.leaveOut(name) ?? []
+        case .lost(let name, let count):
+            throw NodeError(.system, "lockstep playback ends: '\(name)' has lost \(count) messages")
+        case .endless(let topics):
+            throw NodeError(
+                .system,
+                "lockstep playback ends: nodes answer each other without end on \(topics.joined(separator: ", "))")
+        }
+    }
+
+    // MARK: End
+
+    /// Lets the participants go on by themselves. Those that do not answer are left to find out by themselves.
+    package func end() {
+        for name in participants {
+            var options = CallOptions(timeout: .seconds(2))
+            options.node = name
+            let request = BarrierRequest(phase: .end, session: bus.bootID)
+            _ = try? bus.callBlocking(NodeService.barrier, request, options: options)
+        }
+        coordinator = nil
+    }
+}
+
+extension LockstepCoordinator.Answer {
+    init(_ response: BarrierResponse) {
+        self.init(
+            published: response.published.compactMap(LockstepPoint.init),
+            nextTimer: response.nextTimerNs.map { SimulatedTime(nanoseconds: $0) }, lost: response.lostCount ?? 0)
+    }
+}

@@ -1,0 +1,209 @@
+package import NavBus
+import NavGeo
+package import NavMessages
+
+/// A node's part in lockstep playback: what its loop asks about each message, and what answers `navbus.v1.Node/Barrier`.
+///
+/// Belongs to the node's thread. A loop is made of ``turn(waiting:isIdle:handle:event:)``; one that polls by itself hands
+/// every delivery to ``take(_:)``, and calls ``run(isIdle:handle:event:)`` whenever the bus has nothing more to give.
+package final class LockstepParticipant {
+    private let bus: any Bus
+    private let clock: NodeClock
+    private let waker: Waker
+    private var tracker = BarrierTracker<Delivery>()
+    private var call: UnaryCall<BarrierResponse>?
+    private var phase = LockstepRequest.Phase.plain
+    private var nextLook = MonotonicInstant(nanoseconds: 0)
+    private let warn: (String) -> Void
+
+    /// The topics whose messages the node waits for.
+    package var subscribed: () -> Set<String> = { [] }
+    /// What the node publishes.
+    package var publications: () -> [Publication] = { [] }
+    /// The live nodes of the bus, name by boot id; nil when that cannot be known.
+    package var nodes: () -> [UInt64: String]? = { nil }
+
+    private var expected: Set<String> = []
+
+    package init(_ bus: any Bus, clock: NodeClock, warn: @escaping (String) -> Void = { _ in }) {
+        self.bus = bus
+        self.clock = clock
+        self.warn = warn
+        waker = bus.makeWaker()
+    }
+
+    /// Whether a wave is being handled, and not what is left over at the end.
+    package var isInWave: Bool { phase == .wave && tracker.isOpen }
+
+    /// Whether the node takes part in a playback now.
+    package var isInLockstep: Bool { tracker.session != nil }
+
+    /// Takes a message in; returns it when it is to be handled at once.
+    package func take(_ delivery: Delivery) -> Delivery? {
+        tracker.take(
+            delivery, topic: delivery.topic, bootID: delivery.header.bootID, sequence: delivery.header.sequence)
+    }
+
+    /// Answers a barrier, later.
+    package func barrier(_ request: BarrierRequest, _ call: UnaryCall<BarrierResponse>) throws {
+        let phase = LockstepRequest.Phase(request.phase)
+        guard clock.isSimulated || phase == .plain else {
+            throw NodeError(
+                .invalid, "'\(bus.name)' lives by the machine's clock: start it with sim_time: true for lockstep")
+        }
+        if phase == .begin, let session = tracker.session, session != request.session { leaveIfPlayerIsGone(session) }
+        do throws(BarrierTracker<Delivery>.Refusal) {
+            try tracker.open(LockstepRequest(request))
+        } catch {
+            throw NodeError(.invalid, text(of: error))
+        }
+        self.call = call
+        self.phase = phase
+        if phase == .begin { expected = subscribed() }
+        call.onCancel = { [weak self] in
+            self?.tracker.cancel()
+            self?.call = nil
+        }
+        // The call came while the node polled: its loop goes on with what the barrier lets through.
+        waker.wake()
+    }
+
+    private func text(of refusal: BarrierTracker<Delivery>.Refusal) -> String {
+        switch refusal {
+        case .busy: "'\(bus.name)' has a barrier under way"
+        case .otherSession(let player):
+            "'\(bus.name)' takes part in the playback of \(nodes()?[player].map { "'\($0)'" } ?? "another player")"
+        case .noSession: "'\(bus.name)' takes part in no playback: it was restarted, or has given the player up"
+        }
+    }
+
+    /// One turn of a node's loop: waits for messages, takes all that are there, and does what may be done.
+    ///
+    /// - Parameter handle: handles one message; the second argument tells whether it is of a wave.
+    package func turn(
+        waiting timeout: Duration, isIdle: () -> Bool, handle: (Delivery, Bool) -> Void, event: (ClockEvent) -> Void
+    ) throws(BusError) {
+        var delivery = try bus.poll(timeout: timeout)
+        for _ in 0..<Self.batch {
+            guard let arrived = delivery else { break }
+            if let passed = take(arrived) { handle(passed, false) }
+            delivery = try bus.poll(timeout: .zero)
+        }
+        // One that is left over comes first in what follows.
+        if let arrived = delivery, let passed = take(arrived) { handle(passed, false) }
+        run(isIdle: isIdle, handle: { handle($0, true) }, event: event)
+    }
+
+    /// How many messages one turn takes, so that a flood does not keep the node from its other work.
+    private static let batch = 1_024
+
+    /// Does what can be done now: timers and messages that a barrier lets through, and its answer.
+    ///
+    /// - Parameters:
+    ///   - isIdle: whether nothing is under way that a message or timer caused.
+    ///   - handle: handles one message.
+    ///   - event: told what became of the node's time, before anything of the new time.
+    package func run(isIdle: () -> Bool, handle: (Delivery) -> Void, event: (ClockEvent) -> Void) {
+        if isInLockstep { lookForPlayer() }
+        while true {
+            let idle = isIdle()
+            if idle, isInLockstep, clock.runDueTimer() { continue }
+            let topics = isInLockstep ? expected : subscribed()
+            switch tracker.next(isIdle: idle, now: clock.moment?.time, isSubscribed: { topics.contains($0) }) {
+            case .setTime(let time, let epoch):
+                if let session = tracker.session,
+                    let happened = clock.reach(time, epoch: epoch, player: session)
+                {
+                    event(happened)
+                }
+            case .handle(let delivery): handle(delivery)
+            case .answer: answer()
+            case .wait: return
+            }
+        }
+    }
+
+    private func answer() {
+        guard let call else { return }
+        self.call = nil
+        var response = BarrierResponse(lostCount: tracker.lost == 0 ? nil : tracker.lost)
+        let statistics = bus.statistics
+        if phase == .begin {
+            for publication in publications() {
+                response.published.append(
+                    BarrierPoint(
+                        topic: publication.topic, bootId: bus.bootID,
+                        sequence: statistics[topic: publication.topic]?.published ?? 0, publisher: bus.name,
+                        subscriberCount: UInt32(clamping: (try? bus.subscriberCount(of: publication)) ?? 0)))
+            }
+            response.subscribed = expected.sorted()
+        } else {
+            for topic in statistics.topics where topic.published > 0 {
+                response.published.append(
+                    BarrierPoint(
+                        topic: topic.topic, bootId: bus.bootID, sequence: topic.published, publisher: bus.name))
+            }
+        }
+        response.nextTimerNs = clock.isSimulated ? clock.nextTimer?.nanoseconds : nil
+        call.finish(response)
+    }
+
+    /// Once a second: a player that died leaves nobody waiting.
+    private func lookForPlayer() {
+        let now = MonotonicClock.now()
+        guard now >= nextLook, let session = tracker.session else { return }
+        nextLook = now + .seconds(1)
+        leaveIfPlayerIsGone(session)
+    }
+
+    private func leaveIfPlayerIsGone(_ session: UInt64) {
+        guard let nodes = nodes(), nodes[session] == nil else { return }
+        warn("the player of the lockstep playback is gone: going on without it")
+        tracker.leave()
+    }
+}
+
+extension LockstepRequest.Phase {
+    init(_ phase: BarrierPhase?) {
+        switch phase {
+        case .begin: self = .begin
+        case .wave: self = .wave
+        case .end: self = .end
+        default: self = .plain
+        }
+    }
+
+    var message: BarrierPhase? {
+        switch self {
+        case .plain: nil
+        case .begin: .begin
+        case .wave: .wave
+        case .end: .end
+        }
+    }
+}
+
+extension LockstepPoint {
+    init?(_ point: BarrierPoint) {
+        guard let topic = point.topic, let bootID = point.bootId else { return nil }
+        self.init(topic: topic, bootID: bootID, sequence: point.sequence ?? 0, publisher: point.publisher ?? "")
+    }
+
+    var message: BarrierPoint {
+        BarrierPoint(topic: topic, bootId: bootID, sequence: sequence, publisher: publisher)
+    }
+}
+
+extension LockstepRequest {
+    init(_ request: BarrierRequest) {
+        self.init(
+            Phase(request.phase), session: request.session ?? 0, points: request.points.compactMap(LockstepPoint.init),
+            time: request.stampNs.map { SimulatedTime(nanoseconds: $0) }, epoch: request.epoch ?? 0)
+    }
+
+    var message: BarrierRequest {
+        BarrierRequest(
+            points: points.map(\.message), stampNs: time?.nanoseconds, epoch: epoch, phase: phase.message,
+            session: session)
+    }
+}

@@ -1,0 +1,262 @@
+public import NavGeo
+public import NavMessages
+
+/// The time a node lives by: the machine's clocks, or `/clock` with `sim_time: true`.
+///
+/// Timers, ages and stamps are in this time. With `/clock` it begins with the first message, stands still while the
+/// playback is paused, and jumps only where a jump was announced. Belongs to the node's thread.
+public final class NodeClock {
+    /// The machine's clocks, as a test replaces them.
+    package struct Machine: Sendable {
+        package var monotonic: @Sendable () -> MonotonicInstant
+        package var wall: @Sendable () -> NavGeo.Timestamp
+
+        package init(
+            monotonic: @escaping @Sendable () -> MonotonicInstant, wall: @escaping @Sendable () -> NavGeo.Timestamp
+        ) {
+            (self.monotonic, self.wall) = (monotonic, wall)
+        }
+
+        package static let real = Machine(monotonic: MonotonicClock.now, wall: WallClock.now)
+    }
+
+    /// How long a followed player is believed to live without a word when nobody can be asked, and how long a second
+    /// one is reported.
+    private static let silence = Duration.seconds(2)
+
+    /// Whether the node lives by `/clock`.
+    public let isSimulated: Bool
+    /// Who publishes `/clock` now, name by boot id; nil when that cannot be known.
+    package var players: () -> [UInt64: String]? = { nil }
+
+    private let machine: Machine
+    private let warn: (String) -> Void
+    private var follower = ClockFollower()
+    private var timers = TimerQueue()
+    private var bodies: [TimerID: () -> Void] = [:]
+    private var waiting: [(delay: Duration, period: Duration?, body: () -> Void, id: TimerID)] = []
+    private var lastHeard: MonotonicInstant?
+    private var epochStart = SimulatedTime(nanoseconds: 0)
+    private var rival: (bootID: UInt64, heard: MonotonicInstant)?
+    private var unreadable: UInt64 = 0
+    private var asked: (at: MonotonicInstant, players: [UInt64: String]?)?
+
+    /// A clock.
+    ///
+    /// - Parameter warn: told once of what is wrong with `/clock`.
+    public convenience init(isSimulated: Bool, warn: @escaping (String) -> Void = { _ in }) {
+        self.init(isSimulated: isSimulated, machine: .real, warn: warn)
+    }
+
+    package init(isSimulated: Bool, machine: Machine, warn: @escaping (String) -> Void = { _ in }) {
+        self.isSimulated = isSimulated
+        self.machine = machine
+        self.warn = warn
+    }
+
+    // MARK: Now
+
+    /// Now, for timers and ages; nil before the first message of `/clock`.
+    public var now: NodeTime? {
+        isSimulated ? follower.moment.map { NodeTime($0.time) } : NodeTime(machine.monotonic())
+    }
+
+    /// Now, for what a message says of its time; nil before the first message of `/clock`.
+    public var stamp: NavGeo.Timestamp? {
+        isSimulated ? follower.moment.map { NavGeo.Timestamp($0.time) } : machine.wall()
+    }
+
+    /// The moment of `/clock`; nil without one.
+    public var moment: ClockMoment? { follower.moment }
+
+    /// Nanoseconds of the node's time since the present epoch began, 0 ... 2^61; of the machine's monotonic clock for a
+    /// live node, and before the first message of `/clock`. What measures ages in it starts over with each epoch.
+    package var epochNanoseconds: Int64 {
+        guard let moment = follower.moment, isSimulated else { return machine.monotonic().nanoseconds }
+        return min(max(0, (moment.time - epochStart).clampedNanoseconds), 1 << 61)
+    }
+
+    /// Whether the playback is paused.
+    public var isPaused: Bool { follower.isPaused }
+
+    // MARK: /clock
+
+    /// Takes a message of `/clock` in; timers are carried over a jump. Run what is due with ``runDueTimers()``.
+    ///
+    /// - Parameter bootID: the publisher's, from the message's header.
+    /// - Returns: what it means; nil when it means nothing to this node.
+    public func receive(_ clock: Clock, from bootID: UInt64) -> ClockEvent? {
+        guard isSimulated else { return nil }
+        guard let stamp = clock.stampNs else {
+            unreadable += 1
+            if unreadable == 1 { warn("a message of /clock has no time and is ignored") }
+            return nil
+        }
+        return take(
+            ClockFollower.Sample(
+                time: SimulatedTime(nanoseconds: stamp), epoch: clock.epoch ?? 0, isPaused: clock.paused ?? false,
+                bootID: bootID))
+    }
+
+    /// Takes the time that a barrier of lockstep playback tells.
+    package func reach(_ time: SimulatedTime, epoch: UInt32, player: UInt64) -> ClockEvent? {
+        guard isSimulated else { return nil }
+        return take(ClockFollower.Sample(time: time, epoch: epoch, bootID: player))
+    }
+
+    private func take(_ sample: ClockFollower.Sample) -> ClockEvent? {
+        let machineNow = machine.monotonic()
+        let before = follower.moment
+        let verdict = follower.receive(sample) { isAlive($0, machineNow) }
+        if sample.bootID == follower.followed { lastHeard = machineNow }
+        switch verdict {
+        case .event(let event):
+            switch event {
+            case .started(let moment):
+                epochStart = moment.time
+                startTimers(at: NodeTime(moment.time))
+            case .jumped(let from, let to):
+                epochStart = to.time
+                timers.rebase(from: NodeTime(from.time), to: NodeTime(to.time))
+            case .advanced: break
+            }
+            return event
+        case .ignored(let reason, let isFirst):
+            if reason == .rival { rival = (sample.bootID, machineNow) }
+            if isFirst { warn(text(of: reason, sample, before)) }
+            return nil
+        }
+    }
+
+    private func isAlive(_ bootID: UInt64, _ machineNow: MonotonicInstant) -> Bool {
+        guard let players = playersNow(machineNow) else {
+            return lastHeard.map { machineNow - $0 < Self.silence } ?? false
+        }
+        return players[bootID] != nil
+    }
+
+    /// Who publishes `/clock`, asked at most five times a second.
+    private func playersNow(_ machineNow: MonotonicInstant) -> [UInt64: String]? {
+        if let asked, machineNow - asked.at < .milliseconds(200) { return asked.players }
+        let found = players()
+        asked = (machineNow, found)
+        return found
+    }
+
+    private func text(
+        of reason: ClockFollower.Reason, _ sample: ClockFollower.Sample, _ before: ClockMoment?
+    ) -> String {
+        switch reason {
+        case .rival: return rivalText(sample.bootID, machine.monotonic())
+        case .pastEpoch: return "/clock told of an epoch that is over; such messages are ignored"
+        case .backwards:
+            let back = (before.map { $0.time - sample.time } ?? .zero).inSeconds
+            return "/clock ran \(back) s backwards without a new epoch; such messages are ignored"
+        }
+    }
+
+    private func rivalText(_ bootID: UInt64, _ machineNow: MonotonicInstant) -> String {
+        let players = playersNow(machineNow) ?? [:]
+        func name(_ bootID: UInt64?) -> String { bootID.flatMap { players[$0] }.map { "'\($0)'" } ?? "an unknown node" }
+        return
+            "two players publish /clock: \(name(follower.followed)), which is followed, and \(name(bootID)): stop one"
+    }
+
+    // MARK: Health
+
+    /// What is wrong with the node's time; empty when nothing is.
+    public var healthReasons: [HealthReason] {
+        guard isSimulated else { return [] }
+        var reasons: [HealthReason] = []
+        if follower.moment == nil {
+            reasons.append(
+                HealthReason(
+                    code: "clock_none", message: "waiting for /clock: start a player, or set sim_time to false"))
+        }
+        let machineNow = machine.monotonic()
+        if let rival, machineNow - rival.heard < Self.silence {
+            reasons.append(HealthReason(code: "clock_rivals", message: rivalText(rival.bootID, machineNow)))
+        }
+        return reasons
+    }
+
+    /// How many messages of `/clock` were ignored, and why.
+    public var counters: [Counter] {
+        guard isSimulated else { return [] }
+        let count = follower.ignored
+        return [
+            Counter(name: "clock_backwards", value: (count[.backwards] ?? 0) + (count[.pastEpoch] ?? 0)),
+            Counter(name: "clock_rival", value: count[.rival] ?? 0),
+            Counter(name: "clock_unreadable", value: unreadable),
+        ]
+    }
+
+    // MARK: Timers
+
+    /// Calls `body` now and then once in each period; with `/clock` from its first message, and anew from each jump on.
+    @discardableResult
+    public func every(_ period: Duration, _ body: @escaping () -> Void) -> TimerID {
+        add(after: .zero, every: period, body)
+    }
+
+    /// Calls `body` once, so long from now, or from the first message of `/clock`.
+    @discardableResult
+    public func after(_ delay: Duration, _ body: @escaping () -> Void) -> TimerID {
+        add(after: delay, every: nil, body)
+    }
+
+    /// Stops a timer; one that is over is left alone.
+    public func cancel(_ timer: TimerID) {
+        timers.remove(timer)
+        bodies[timer] = nil
+        waiting.removeAll { $0.id == timer }
+    }
+
+    private func add(after delay: Duration, every period: Duration?, _ body: @escaping () -> Void) -> TimerID {
+        guard let now else {
+            // Numbered with the others, so that it keeps its place among them.
+            let id = timers.add(due: NodeTime(nanoseconds: .max))
+            timers.remove(id)
+            waiting.append((delay, period, body, id))
+            return id
+        }
+        let id = timers.add(due: now + delay, every: period)
+        bodies[id] = body
+        return id
+    }
+
+    private func startTimers(at start: NodeTime) {
+        for timer in waiting {
+            timers.insert(timer.id, due: start + timer.delay, every: timer.period)
+            bodies[timer.id] = timer.body
+        }
+        waiting = []
+    }
+
+    /// When the next timer is due; nil without one, and before the first message of `/clock`.
+    public var nextTimer: NodeTime? { timers.next }
+
+    /// Runs the first timer that is due.
+    ///
+    /// - Returns: false when none is.
+    package func runDueTimer() -> Bool {
+        guard let now, let timer = timers.takeDue(at: now, skipsMissed: !isSimulated) else { return false }
+        let body = bodies[timer.id]
+        if timer.isLast { bodies[timer.id] = nil }
+        body?()
+        return true
+    }
+
+    /// Runs the timers that are due, in order.
+    public func runDueTimers() {
+        // A timer that makes itself due again at once has its next turn in the next call.
+        for _ in 0..<1_000 where !runDueTimer() { return }
+    }
+
+    /// How long the node's loop may wait for messages, at most `longest`: until the next timer of a live node. What
+    /// `/clock` drives is woken by its messages.
+    public func wait(atMost longest: Duration) -> Duration {
+        guard !isSimulated, let now, let next = timers.next else { return longest }
+        return max(.zero, min(longest, next - now))
+    }
+}

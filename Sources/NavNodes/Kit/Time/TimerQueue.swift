@@ -1,0 +1,92 @@
+public import NavGeo
+
+/// A moment of the time a node lives by: the machine's monotonic clock, or `/clock` with `sim_time: true`.
+///
+/// Timers and ages are measured in it. It is no stamp: see ``NodeClock/stamp``.
+public struct NodeTime: Moment {
+    /// Nanoseconds since an arbitrary start.
+    public var nanoseconds: Int64
+
+    /// A moment from nanoseconds since the clock's start.
+    @inlinable
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    init(_ instant: MonotonicInstant) { nanoseconds = instant.nanoseconds }
+    init(_ simulated: SimulatedTime) { nanoseconds = simulated.nanoseconds }
+}
+
+/// A timer of a node.
+public struct TimerID: Sendable, Hashable {
+    let number: UInt64
+}
+
+/// Which timers are due and in what order: by moment, equal ones in the order of their making. It knows no clock.
+package struct TimerQueue {
+    private struct Entry {
+        let id: TimerID
+        let period: Duration?
+        var due: NodeTime
+    }
+
+    /// Sorted; a node has few timers.
+    private var entries: [Entry] = []
+    private var made: UInt64 = 0
+
+    package init() {}
+
+    /// When the next one is due.
+    package var next: NodeTime? { entries.first?.due }
+
+    /// Adds a timer that is due at `due` and, with a period, so long after each time it was.
+    package mutating func add(due: NodeTime, every period: Duration? = nil) -> TimerID {
+        made += 1
+        let id = TimerID(number: made)
+        insert(id, due: due, every: period)
+        return id
+    }
+
+    /// Puts a timer back that was removed.
+    package mutating func insert(_ id: TimerID, due: NodeTime, every period: Duration?) {
+        insert(Entry(id: id, period: period.map { max($0, .nanoseconds(1)) }, due: due))
+    }
+
+    /// Removes a timer; one that is gone is left alone.
+    package mutating func remove(_ id: TimerID) { entries.removeAll { $0.id == id } }
+
+    /// Takes the next timer that is due at `now` or before, and when it was due; a periodic one is due again later.
+    ///
+    /// - Parameter skipsMissed: whether a periodic timer that is late by more than its period leaves out what it missed.
+    package mutating func takeDue(
+        at now: NodeTime, skipsMissed: Bool
+    ) -> (id: TimerID, due: NodeTime, isLast: Bool)? {
+        guard let first = entries.first, first.due <= now else { return nil }
+        entries.removeFirst()
+        var isLast = true
+        if let period = first.period {
+            var again = first
+            again.due = first.due + period
+            if skipsMissed, again.due <= now { again.due = now + period }
+            // At the end of time there is no later.
+            if again.due > first.due {
+                insert(again)
+                isLast = false
+            }
+        }
+        return (first.id, first.due, isLast)
+    }
+
+    /// Carries the timers over a jump: periodic ones begin anew at `to`, others keep what was left of their wait.
+    package mutating func rebase(from: NodeTime, to: NodeTime) {
+        let old = entries.sorted { $0.id.number < $1.id.number }
+        entries = []
+        for var entry in old {
+            entry.due = entry.period == nil ? to + max(.zero, entry.due - from) : to
+            insert(entry)
+        }
+    }
+
+    private mutating func insert(_ entry: Entry) {
+        let place = entries.firstIndex { ($0.due, $0.id.number) > (entry.due, entry.id.number) } ?? entries.count
+        entries.insert(entry, at: place)
+    }
+}

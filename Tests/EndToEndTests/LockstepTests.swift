@@ -1,0 +1,134 @@
+import Glibc
+import Testing
+
+/// Lockstep playback through three processes: the player, the navigation node and the recorder.
+@Suite(.serialized)
+struct LockstepTests {
+    /// Plays the drive in lockstep and returns the recording.
+    private func record(
+        as name: String, drive: String, tiles: String, in box: Sandbox, _ more: [String] = []
+    ) async throws -> [UInt8] {
+        let domain = ["NAVBUS_DOMAIN": name]
+        let recorder = try box.start(
+            "navbus", ["bag", "record", "--lockstep", "--out", name + ".mcap"], environment: domain)
+        let node = try box.start("navigation-node", Self.node(tiles: tiles), environment: domain)
+        let player = try await box.run(
+            "navbus", ["bag", "play", drive] + Self.lockstep + more, environment: domain)
+        #expect(player.status == 0, "\(player.errors)")
+        for program in [node, recorder] {
+            program.send(SIGINT)
+            let result = try await program.wait()
+            #expect(result.status == 0, "\(result.errors)")
+        }
+        return try #require(readBytes("\(box.path)/\(name).mcap"))
+    }
+
+    private static func node(tiles: String) -> [String] {
+        ["--set", "tiles=\(tiles)", "--set", "destination=\(Town.to)", "--set", "sim_time=true"]
+    }
+
+    private static let lockstep = ["--lockstep", "--wait-for", "navigation-node,recorder", "--wait", "100"]
+
+    @Test func recordingsUnderLoadAreByteIdentical() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            // Somebody else's work, at the priority of ours.
+            for _ in 0..<2 { try box.start("/bin/bash", ["-c", "while :; do :; done"]) }
+            var recordings: [[UInt8]] = []
+            for run in 0..<3 {
+                recordings.append(try await record(as: "run\(run)", drive: drive, tiles: tiles, in: box))
+            }
+            #expect(recordings.allSatisfy { $0 == recordings[0] })
+            let info = try await box.succeed("navbus", ["bag", "info", "run0.mcap", "--json"])
+            let counts = try topicCounts(of: info.output)
+            #expect(counts["/gnss/fix"] == 383 && counts["/nav/position"] == 383)
+            // The drive has a wrong turn: it is rerouted, by an answer of another thread.
+            #expect(counts["/nav/reroute"] == 4 && counts["/nav/route"] == 2)
+            #expect(counts.keys.allSatisfy { !$0.hasPrefix("/health") && $0 != "/clock" })
+        }
+    }
+
+    /// The replay answers each route request before the next fix. So does lockstep: three processes say what one says.
+    @Test func threeProcessesSayWhatTheReplaySays() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let recorder = try box.start("navbus", ["bag", "record", "--lockstep", "--out", "live.mcap"])
+            let node = try box.start("navigation-node", ["--name", "replay"] + Self.node(tiles: tiles))
+            try await box.succeed(
+                "navbus", ["bag", "play", drive, "--lockstep", "--wait-for", "replay,recorder", "--wait", "100"])
+            for program in [node, recorder] {
+                program.send(SIGINT)
+                #expect(try await program.wait().status == 0)
+            }
+            try await box.succeed(
+                "navbus", ["replay", drive, "--tiles", tiles, "--to", Town.to, "--out", "replay.mcap"])
+            #expect(try #require(readBytes(box.path + "/live.mcap")) == readBytes(box.path + "/replay.mcap"))
+        }
+    }
+
+    @Test func aParticipantThatDiesIsNamedAndEndsThePlayback() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let recorder = try box.start("navbus", ["bag", "record", "--lockstep", "--out", "cut.mcap"])
+            let node = try box.start("navigation-node", Self.node(tiles: tiles))
+            let player = try box.start("navbus", ["bag", "play", drive, "--rate", "20"] + Self.lockstep)
+            try await node.says("say: ")
+            node.send(SIGKILL)
+            let result = try await player.wait()
+            #expect(result.status == 1)
+            #expect(
+                result.errors.contains("lockstep playback ends: 'navigation-node' does not answer"), "\(result.errors)")
+            #expect(result.errorLines.count == 1, "\(result.errors)")
+            recorder.send(SIGINT)
+            #expect(try await recorder.wait().status == 0)
+        }
+    }
+
+    @Test func whoIsLeftPlaysOnWhenAskedTo() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let recorder = try box.start("navbus", ["bag", "record", "--lockstep", "--out", "rest.mcap"])
+            let node = try box.start("navigation-node", Self.node(tiles: tiles))
+            let player = try box.start(
+                "navbus", ["bag", "play", drive, "--rate", "50", "--skip-failed"] + Self.lockstep)
+            try await node.says("say: ")
+            node.send(SIGKILL)
+            let result = try await player.wait()
+            #expect(result.status == 0 && result.errors.contains("going on without it"), "\(result.errors)")
+            recorder.send(SIGINT)
+            #expect(try await recorder.wait().status == 0)
+            let info = try await box.succeed("navbus", ["bag", "info", "rest.mcap", "--json"])
+            #expect(try topicCounts(of: info.output)["/gnss/fix"] == 383)
+        }
+    }
+
+    @Test func aPlayerThatDiesLeavesNobodyWaiting() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let node = try box.start("navigation-node", Self.node(tiles: tiles))
+            let arguments = ["bag", "play", drive, "--lockstep", "--wait-for", "navigation-node", "--wait", "100"]
+            let player = try box.start("navbus", arguments + ["--rate", "20"])
+            try await node.says("say: ")
+            player.send(SIGKILL)
+            _ = try await player.wait()
+            try await node.says("the player of the lockstep playback is gone")
+            // The next one is led from its beginning, in an epoch of its own.
+            let next = try await box.run("navbus", arguments)
+            #expect(next.status == 0, "\(next.errors)")
+            try await node.says("time has jumped: starting over")
+            node.send(SIGINT)
+            #expect(try await node.wait().status == 0)
+        }
+    }
+
+    @Test func nobodyToPlayToIsAnErrorThatSaysSo() async throws {
+        try await withSandbox { box in
+            let drive = try await Town.shared.drive
+            let alone = try await box.run("navbus", ["bag", "play", drive, "--lockstep", "--wait", "0.2"])
+            #expect(alone.status == 1 && alone.errors.contains("sim_time: true"), "\(alone.errors)")
+            let absent = try await box.run(
+                "navbus", ["bag", "play", drive, "--lockstep", "--wait", "0.2", "--wait-for", "planner"])
+            #expect(absent.status == 1 && absent.errors.contains("planner"), "\(absent.errors)")
+        }
+    }
+}
