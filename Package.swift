@@ -35,7 +35,7 @@ let package = Package(
         .executable(name: "navbus", targets: ["navbus"]),
         .executable(name: "navigation-node", targets: ["navigation-node"]),
         .executable(name: "gnss-node", targets: ["gnss-node"]),
-        .library(name: "NavBus", targets: ["NavBus", "NavMessages", "NavNodes"]),
+        .library(name: "NavBus", targets: ["NavBus", "NavConfig", "NavMessages", "NavNodes"]),
     ],
     dependencies: [
         // Command lines: parsing, help, completion.
@@ -91,8 +91,8 @@ let package = Package(
         // Alternating rounds of ours and a peer's, and what is said of them.
         library("NavBench", ["CSpawn"]),
 
-        executable("navigation-node", ["NavConfig", "NavNodes", argumentParser]),
-        executable("gnss-node", ["NavConfig", "NavNodes", argumentParser]),
+        executable("navigation-node", ["NavNodes"]),
+        executable("gnss-node", ["NavNodes"]),
         executable(
             "navbus",
             [

@@ -62,7 +62,7 @@ struct NavigationNodeTests {
         #expect(count("/guide/progress") > 300 && count("/nav/progress") == 0)
         #expect(count("/nav/journal") > drive.count)
         #expect(count("/health/navigation-node") >= 1)
-        let latency = node.context.latency("fix_to_progress").recent(MachineTime.monotonic())
+        let latency = node.context.latency("fix_to_progress").recent(Clocks.monotonic())
         #expect(latency.count > 300 && (latency.quantile(0.5) ?? 0) > 0)
         let arrivals = try heard.filter { $0.topic == "/nav/arrival" }.map {
             try ArrivalEvent(decoding: $0.payload.bytes)

@@ -1,10 +1,16 @@
 internal import Glibc
 
-/// The bus's only look at the clocks.
-enum Clocks {
-    /// `CLOCK_MONOTONIC`, nanoseconds.
+/// The machine's clocks, nanoseconds: the only look at them.
+package enum Clocks {
+    /// Since an arbitrary start; never runs backwards (`CLOCK_MONOTONIC`).
     @inline(__always)
-    static func monotonic() -> Int64 { read(CLOCK_MONOTONIC) }
+    package static func monotonic() -> Int64 { read(CLOCK_MONOTONIC) }
+
+    /// Since 1970, UTC; jumps when the clock is set.
+    package static func wall() -> Int64 { read(CLOCK_REALTIME) }
+
+    /// Processor time of all threads of this process.
+    package static func processor() -> Int64 { read(CLOCK_PROCESS_CPUTIME_ID) }
 
     /// Both clocks, now.
     @inline(__always)

@@ -7,6 +7,9 @@ import NavMessages
 public final class GNSSNode: Node {
     /// The node's name unless another one is given.
     public static let defaultName = "gnss-node"
+    /// What it is for.
+    public static let summary =
+        "Publishes what a GNSS receiver says: gpsd, NMEA 0183 from a device, or a recorded file."
 
     private let context: NodeContext
     private var configuration: GNSSConfiguration
@@ -118,7 +121,7 @@ public final class GNSSNode: Node {
     public func reconfigure(_ configuration: GNSSConfiguration) {
         self.configuration = configuration
         reader?.setLongestPause(configuration.retryMaximum)
-        if configuration.rate != playback?.rate { playback?.setRate(configuration.rate, at: MachineTime.monotonic()) }
+        if configuration.rate != playback?.rate { playback?.setRate(configuration.rate, at: Clocks.monotonic()) }
     }
 
     /// Whether the source can be read and speaks.
@@ -146,7 +149,7 @@ public final class GNSSNode: Node {
         context.publish(
             fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
         published += 1
-        lastFix = MachineTime.monotonic()
+        lastFix = Clocks.monotonic()
         if published == 1 { context.log.info("first fix published") }
     }
 }

@@ -134,16 +134,16 @@ final class SourceReader: Sendable {
     private var longestPause: Double { state.withLock { $0.longestPause } }
 
     private func rest(_ seconds: Double) {
-        let end = MachineTime.monotonic() + Int64(seconds * 1e9)
-        while isWanted, MachineTime.monotonic() < end { usleep(50_000) }
+        let end = Clocks.monotonic() + Int64(seconds * 1e9)
+        while isWanted, Clocks.monotonic() < end { usleep(50_000) }
     }
 }
 
 extension GnssFix {
     /// Notes that the fix has been received now, unless it says when it was.
     mutating func stampReception() {
-        if receiveStampNs == nil { receiveStampNs = MachineTime.utc() }
-        if receiveMonotonicNs == nil { receiveMonotonicNs = MachineTime.monotonic() }
+        if receiveStampNs == nil { receiveStampNs = Clocks.wall() }
+        if receiveMonotonicNs == nil { receiveMonotonicNs = Clocks.monotonic() }
     }
 }
 

@@ -11,6 +11,9 @@ public protocol Node: AnyObject {
     /// The node's name unless another one is given, and the name of its program.
     static var defaultName: String { get }
 
+    /// What the node is for, one sentence for the help of its program.
+    static var summary: String { get }
+
     /// Configures: the node is ready afterwards and does nothing yet.
     init(configuration: Configuration, context: NodeContext) throws(NodeError)
 
@@ -45,6 +48,8 @@ public protocol Node: AnyObject {
 }
 
 extension Node {
+    /// A node among others.
+    public static var summary: String { "A node on the bus." }
     /// Nothing to begin.
     public func activate() throws(NodeError) {}
     /// Nothing to cease.

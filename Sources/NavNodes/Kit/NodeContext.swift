@@ -119,7 +119,7 @@ public final class NodeContext {
     /// A latency by its name in the health, `fix_to_progress` for one.
     public func latency(_ name: String) -> LatencyRecorder {
         if let known = recorders.first(where: { $0.name == name }) { return known }
-        let made = LatencyRecorder(name, now: MachineTime.monotonic())
+        let made = LatencyRecorder(name, now: Clocks.monotonic())
         recorders.append(made)
         return made
     }

@@ -16,7 +16,7 @@ public final class NodeRunner<Runnable: Node> {
     public internal(set) var configuration: RunConfiguration<Runnable.Configuration>
 
     let log: NodeLog
-    let startedAt = MachineTime.utc()
+    let startedAt = Clocks.wall()
     private let registry: PublisherRegistry
     private let clock: SubscriptionID?
     private let handling: LatencyRecorder
@@ -79,18 +79,18 @@ public final class NodeRunner<Runnable: Node> {
     public func run(until stop: StopSignal) throws(NodeError) {
         defer { finish() }
         while !stop.isStopped, !isOver {
-            let wait = min(nextHealth, nextTurn, leavesAt) - MachineTime.monotonic()
+            let wait = min(nextHealth, nextTurn, leavesAt) - Clocks.monotonic()
             try step(waiting: .nanoseconds(max(0, wait)))
         }
     }
 
     /// Whether the loop has come to its end.
     package var isOver: Bool {
-        lifecycle.state == .finalized || context.isFinished || MachineTime.monotonic() >= leavesAt
+        lifecycle.state == .finalized || context.isFinished || Clocks.monotonic() >= leavesAt
     }
 
     /// The node leaves a moment later (100 ms): a caller that sees it leave before its answer would take it for dead.
-    func leave() { leavesAt = min(leavesAt, MachineTime.monotonic() + 100_000_000) }
+    func leave() { leavesAt = min(leavesAt, Clocks.monotonic() + 100_000_000) }
 
     /// One turn of the loop, waiting at most so long for a message.
     package func step(waiting timeout: Duration) throws(NodeError) {
@@ -99,7 +99,7 @@ public final class NodeRunner<Runnable: Node> {
             // In lockstep nothing else may come any more: whether its player lives is looked at now and then.
             let longest = lockstep.isInLockstep ? min(timeout, .milliseconds(500)) : timeout
             delivery = try context.bus.poll(timeout: context.clock.wait(atMost: longest))
-            let begin = MachineTime.monotonic()
+            let begin = Clocks.monotonic()
             if let delivery, let passed = lockstep.take(delivery) { handle(passed) }
             // A barrier judges what has arrived as a whole, not what happened to be read first.
             while lockstep.isInLockstep, let more = try context.bus.poll(timeout: .zero) {
@@ -108,18 +108,18 @@ public final class NodeRunner<Runnable: Node> {
             turn()
             lockstep.run(isIdle: isIdle, handle: handle, event: timeChanged)
             if !lockstep.isInLockstep { context.clock.runDueTimers() }
-            turning.record(nanoseconds: MachineTime.monotonic() - begin)
+            turning.record(nanoseconds: Clocks.monotonic() - begin)
         } catch {
             throw NodeError(.system, error.description)
         }
-        if MachineTime.monotonic() >= nextHealth { publishHealth() }
+        if Clocks.monotonic() >= nextHealth { publishHealth() }
         publishLog()
     }
 
     var lockstep: LockstepParticipant { context.link.participant }
 
     private func turn() {
-        nextTurn = lifecycle.state == .active ? node.turn(MachineTime.monotonic()) : .max
+        nextTurn = lifecycle.state == .active ? node.turn(Clocks.monotonic()) : .max
     }
 
     /// Takes in what other threads have done, and tells whether they have nothing more to do.
@@ -155,7 +155,7 @@ public final class NodeRunner<Runnable: Node> {
     }
 
     private func handle(_ delivery: Delivery) {
-        let begin = MachineTime.monotonic()
+        let begin = Clocks.monotonic()
         if delivery.subscription == clock {
             if let message = try? Clock(decoding: delivery.payload.bytes),
                 let event = context.clock.receive(message, from: delivery.header.bootID)
@@ -165,7 +165,7 @@ public final class NodeRunner<Runnable: Node> {
             return
         }
         context.dispatch(delivery, at: context.clock.epochNanoseconds)
-        handling.record(nanoseconds: MachineTime.monotonic() - begin)
+        handling.record(nanoseconds: Clocks.monotonic() - begin)
     }
 
     // MARK: Life
@@ -193,7 +193,7 @@ public final class NodeRunner<Runnable: Node> {
     // MARK: Health and log
 
     private func publishHealth() {
-        if healthTimer == nil { nextHealth = MachineTime.monotonic() + Self.healthNanoseconds }
+        if healthTimer == nil { nextHealth = Clocks.monotonic() + Self.healthNanoseconds }
         let now = context.clock.epochNanoseconds
         var findings = context.clock.healthReasons.map {
             HealthFinding($0.code ?? "", $0.message ?? "", severity: context.clock.now == nil ? .lost : .degraded)

@@ -9,6 +9,9 @@ import NavRouting
 public final class NavigationNode: Node {
     /// The node's name unless another one is given.
     public static let defaultName = "navigation-node"
+    /// What it is for.
+    public static let summary =
+        "Follows the vehicle, guides it along routes and reroutes it: GNSS fixes in, progress and instructions out."
 
     private let context: NodeContext
     private let session: NavigationSession
@@ -41,7 +44,7 @@ public final class NavigationNode: Node {
             let outcome = session.handle(fix, sequence: delivery.header.sequence)
             carryOut(outcome)
             guard outcome.messages.contains(where: { $0.topic == "/nav/progress" }) else { return }
-            fixToProgress.record(nanoseconds: MachineTime.monotonic() - delivery.received.monotonicNanoseconds)
+            fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)
         }
     }
 

@@ -13,7 +13,7 @@ struct HealthTests {
         var monitor = HealthMonitor()
         return monitor.report(
             stage.runner.context, state: stage.runner.lifecycle.state, findings: [],
-            now: MachineTime.monotonic() + seconds * second, publishers: { _ in nil })
+            now: Clocks.monotonic() + seconds * second, publishers: { _ in nil })
     }
 
     @Test func aSilentTopicIsNamed() throws {
@@ -38,7 +38,7 @@ struct HealthTests {
         var monitor = HealthMonitor()
         func message(_ publishers: [String]?) -> String? {
             monitor.report(
-                stage.runner.context, state: .active, findings: [], now: MachineTime.monotonic() + 9 * second,
+                stage.runner.context, state: .active, findings: [], now: Clocks.monotonic() + 9 * second,
                 publishers: { _ in publishers }
             ).reasons.first?.message
         }

@@ -4,7 +4,7 @@ package import NavMessages
 
 /// Puts together what `/health/<node>` says.
 package struct HealthMonitor {
-    private let started = MachineTime.monotonic()
+    private let started = Clocks.monotonic()
     private var usage = ProcessUsage()
     private var memory = HealthMemory()
 
@@ -41,19 +41,19 @@ package struct HealthMonitor {
         let stamp = context.stamp.nanoseconds
         let since = memory.since(of: findings, at: stamp)
         var health = NodeHealth(
-            stampNs: stamp, monotonicNs: MachineTime.monotonic(), node: context.name,
+            stampNs: stamp, monotonicNs: Clocks.monotonic(), node: context.name,
             state: findings.contains { $0.severity == .lost } ? .lost : findings.isEmpty ? .ok : .degraded)
         health.reasons = zip(findings, since).map { finding, since in
             HealthReason(code: finding.code, message: finding.message, sinceNs: since)
         }
         health.topics = topics(context, statistics, now)
         health.latencies = context.recorders.compactMap {
-            LatencySummary($0.recent(MachineTime.monotonic()), name: $0.name)
+            LatencySummary($0.recent(Clocks.monotonic()), name: $0.name)
         }
         health.counters = counters(context, statistics)
         health.residentBytes = ProcessUsage.residentBytes()
         health.cpuLoad = usage.load()
-        health.uptimeS = Double(MachineTime.monotonic() - started) * 1e-9
+        health.uptimeS = Double(Clocks.monotonic() - started) * 1e-9
         health.bootId = context.link.bus.bootID
         health.lifecycleState = LifecycleState(state)
         return health

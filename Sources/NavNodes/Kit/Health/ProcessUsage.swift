@@ -1,13 +1,14 @@
+import NavBus
 import Glibc
 
 /// What this process takes of the machine.
 struct ProcessUsage {
-    private var lastTime = MachineTime.monotonic()
-    private var lastProcessor = MachineTime.processor()
+    private var lastTime = Clocks.monotonic()
+    private var lastProcessor = Clocks.processor()
 
     /// Processor time per time since this was asked before; 1 is one core.
     mutating func load() -> Double {
-        let (now, used) = (MachineTime.monotonic(), MachineTime.processor())
+        let (now, used) = (Clocks.monotonic(), Clocks.processor())
         defer { (lastTime, lastProcessor) = (now, used) }
         return now > lastTime ? Double(used - lastProcessor) / Double(now - lastTime) : 0
     }

@@ -42,7 +42,7 @@ final class LogSink: Sendable {
     }
 
     func take(_ line: LogLine) {
-        let now = MachineTime.monotonic()
+        let now = Clocks.monotonic()
         let waker = state.withLock { state -> Waker? in
             let wasEmpty = state.waiting.isEmpty
             emit(state.gate.take(line, at: now), &state)
@@ -53,7 +53,7 @@ final class LogSink: Sendable {
 
     /// Takes what waits for `/log`.
     func drain() -> [LogEntry] {
-        let now = MachineTime.monotonic()
+        let now = Clocks.monotonic()
         return state.withLock { state in
             emit(state.gate.flush(at: now), &state)
             defer { state.waiting.removeAll(keepingCapacity: true) }
@@ -63,7 +63,7 @@ final class LogSink: Sendable {
 
     private func emit(_ passed: [LogGate.Passed], _ state: inout State) {
         for item in passed {
-            let stamp = MachineTime.utc()
+            let stamp = Clocks.wall()
             if isWrittenToStandardError { write(item, stamp) }
             if state.waiting.count == LogSink.maximumWaiting {
                 state.waiting.removeFirst()
