@@ -37,6 +37,7 @@ struct BagPlayerTests {
     /// Plays as fast as can be and returns what is heard.
     private func play(
         _ path: String, stopAfter count: Int? = nil, control: PlayerControl = PlayerControl(),
+        listening: @escaping ([Delivery]) -> Void = { _ in },
         _ change: (inout BagPlayer.Options) -> Void = { _ in }
     ) throws -> [Delivery] {
         let network = InProcessNetwork(pipeDepth: 100_000)
@@ -56,6 +57,7 @@ struct BagPlayerTests {
         func listen() { while let delivery = try? ear.poll(timeout: .zero) { heard.append(delivery) } }
         try player.run { player in
             listen()
+            listening(heard)
             if let count, player.messageCount >= count { stop.stop() }
         }
         listen()
@@ -181,15 +183,18 @@ struct BagPlayerTests {
     @Test func aPausedPlayerPlaysItsStepsAndNoMore() throws {
         try withFolder { folder in
             let control = PlayerControl(isPaused: true, steps: 3)
-            let waiting = DispatchQueue(label: "person")
-            let bag = try makeBag(in: folder)
-            // After the steps a person goes on; until then the time stands still, and /clock says so.
-            waiting.asyncAfter(deadline: .now() + .milliseconds(500)) { control.togglePause() }
-            let heard = try play(bag, control: control) { $0.clock = true }
-            #expect(try fixes(heard).count == 10)
-            let pause = try heard.firstIndex { delivery in
-                try delivery.topic == "/clock" && Clock(decoding: delivery.payload.bytes).paused == true
+            func pause(_ heard: [Delivery]) -> Int? {
+                heard.firstIndex { delivery in
+                    delivery.topic == "/clock" && (try? Clock(decoding: delivery.payload.bytes))?.paused == true
+                }
             }
+            // After the steps a person goes on; until then the time stands still, and /clock says so.
+            let heard = try play(
+                try makeBag(in: folder), control: control,
+                listening: { if pause($0) != nil, control.isPaused { control.togglePause() } }
+            ) { $0.clock = true }
+            #expect(try fixes(heard).count == 10)
+            let pause = pause(heard)
             let before = heard[..<(try #require(pause))]
             #expect(try fixes(Array(before)) == [0, 1, 2])
         }

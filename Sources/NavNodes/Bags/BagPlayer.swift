@@ -58,6 +58,8 @@ public final class BagPlayer {
     private let options: Options
     private let log: NodeLog
     private let control: PlayerControl
+    /// Hears of progress.
+    private var report: (BagPlayer) -> Void = { _ in }
     private let leader: LockstepLeader?
     private let stop: StopSignal
     private var tracks: [UInt16: Track] = [:]
@@ -149,13 +151,15 @@ public final class BagPlayer {
         tracks.sorted { $0.key < $1.key }.map(\.value.publication) + (clockPublication.map { [$0] } ?? [])
     }
 
-    /// Plays until the end or until stopped. `report` is told of progress about ten times a second.
-    public func run(report: (BagPlayer) -> Void = { _ in }) throws(NodeError) {
+    /// Plays until the end or until stopped. `report` is told of progress about ten times a second, also in a pause.
+    public func run(report: @escaping (BagPlayer) -> Void = { _ in }) throws(NodeError) {
+        self.report = report
+        defer { self.report = { _ in } }
         do {
             if let leader { try leader.begin(publications) } else { try awaitSubscribers() }
             defer { leader?.end() }
             repeat {
-                try playOnce(report)
+                try playOnce()
                 epoch &+= 1
             } while options.loop && !stop.isStopped
             report(self)
@@ -195,7 +199,7 @@ public final class BagPlayer {
 
     // MARK: One time through
 
-    private func playOnce(_ report: (BagPlayer) -> Void) throws {
+    private func playOnce() throws {
         let first = reader.index.timeRange?.lowerBound ?? 0
         let start = Pace.moment(options.start, after: first)
         let query = BagQuery(start: start, end: options.end.map { Pace.moment($0, after: first) })
@@ -310,6 +314,7 @@ public final class BagPlayer {
     private func standStill() throws(BusError) {
         let paused = MonotonicClock.now()
         try publishClock(time, isPaused: true)
+        report(self)
         _ = try bus.poll(timeout: Self.pausedTick)
         begin = begin + (MonotonicClock.now() - paused)
     }
