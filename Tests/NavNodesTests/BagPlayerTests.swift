@@ -37,8 +37,7 @@ struct BagPlayerTests {
     /// Plays as fast as can be and returns what is heard.
     private func play(
         _ path: String, stopAfter count: Int? = nil, control: PlayerControl = PlayerControl(),
-        listening: @escaping ([Delivery]) -> Void = { _ in },
-        _ change: (inout BagPlayer.Options) -> Void = { _ in }
+        _ change: (inout BagPlayer.Options) -> Void = { _ in }, listening: @escaping ([Delivery]) -> Void = { _ in }
     ) throws -> [Delivery] {
         let network = InProcessNetwork(pipeDepth: 100_000)
         let ear = try InProcessBus(name: "ear", network: network)
@@ -190,9 +189,8 @@ struct BagPlayerTests {
             }
             // After the steps a person goes on; until then the time stands still, and /clock says so.
             let heard = try play(
-                try makeBag(in: folder), control: control,
-                listening: { if pause($0) != nil, control.isPaused { control.togglePause() } }
-            ) { $0.clock = true }
+                try makeBag(in: folder), control: control, { $0.clock = true },
+                listening: { if pause($0) != nil, control.isPaused { control.togglePause() } })
             #expect(try fixes(heard).count == 10)
             let pause = pause(heard)
             let before = heard[..<(try #require(pause))]
