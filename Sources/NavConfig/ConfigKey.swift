@@ -41,6 +41,9 @@ public struct ConfigKey<Root: Sendable>: Sendable {
     /// The value of a configuration as text.
     public func text(of configuration: Root) -> String { get(configuration) }
 
+    /// Gives one configuration the value of another.
+    public func copy(from source: Root, to target: inout Root) { _ = set(&target, get(source)) }
+
     /// The unit that ends the name of a number, `s` of `reroute.cooldown_s`; empty for what has none.
     public var unit: String {
         guard kind == .number || kind == .integer, let mark = name.lastIndex(of: "_") else { return "" }

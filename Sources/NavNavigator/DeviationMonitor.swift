@@ -6,7 +6,8 @@ import NavMatching
 /// The matcher's edge speaks first (connectivity), then distance and course; a single fix never decides. It reports a fact; what is done
 /// about it is decided above.
 struct DeviationMonitor {
-    private let config: NavigatorConfig
+    /// The thresholds in force.
+    var config: NavigatorConfig
     private(set) var state: DeviationState = .onRoute
     private(set) var since: Timestamp
     /// What speaks against the route.

@@ -100,6 +100,8 @@ public struct NavigatorEvent: Sendable {
         case routeAnswer(requestID: UInt64, RouteAnswer)
         /// Tiles were loaded or left.
         case mapChanged(MapSnapshot)
+        /// Thresholds were changed by a user; they hold from now on.
+        case configured(NavigatorConfig)
     }
 
     /// When it happened.

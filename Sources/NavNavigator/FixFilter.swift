@@ -11,7 +11,8 @@ struct FixFilter {
         case rejected(FixRejection)
     }
 
-    private let config: NavigatorConfig
+    /// The thresholds in force.
+    var config: NavigatorConfig
     private var newest: Timestamp?
     private var isStarted = false
     /// Fixes in a row that lie behind the newest one, but follow each other.

@@ -9,7 +9,7 @@ import NavRouting
 /// It knows no clock, no socket and no file. Nothing but ``handle(_:)`` changes it, so the same events give the same effects. What needs
 /// time, such as finding a route, is an effect that comes back as an event with an id; no step waits.
 public struct Navigator {
-    private let config: NavigatorConfig
+    private var config: NavigatorConfig
     private var map: MapSnapshot
     private var matcher: StreamingMatcher
     private var filter: FixFilter
@@ -57,6 +57,7 @@ public struct Navigator {
         case .command(let command): handle(command, event)
         case .routeAnswer(let id, let answer): handle(answer, id, event)
         case .mapChanged(let snapshot): adopt(snapshot, event)
+        case .configured(let config): adopt(config)
         }
         publishStateIfChanged(event)
         return effects
@@ -67,6 +68,13 @@ public struct Navigator {
         matcher.adopt(snapshot.metric)
         trip?.noteMap(snapshot.graph)
         search.noteTiles(at: event.stamp)
+    }
+
+    private mutating func adopt(_ config: NavigatorConfig) {
+        self.config = config
+        filter.config = config
+        search.config = config
+        trip?.config = config
     }
 
     // MARK: Fixes
@@ -83,7 +91,8 @@ public struct Navigator {
             search.noteClockSet(to: event.stamp)
         }
         let prior = trip.flatMap { $0.isComplete ? nil : $0.prior }
-        let position = Sighting(fix: fix, match: matcher.match(fix, routePrior: prior))
+        let match = matcher.match(fix, routePrior: prior)
+        let position = Sighting(fix: fix, match: match, directionProbability: directionProbability(match))
         lastPosition = position
         publish(.position(position), event)
         giveUpOverdueRequest(event)
@@ -198,17 +207,17 @@ public struct Navigator {
     /// where there is no road. Only a direction that is not known leaves the choice to the search.
     private func origin(_ position: Sighting, keepsCourse: Bool) -> Waypoint {
         let isMoving = (position.speed ?? 0) >= config.deviationCourseMinimumSpeed
-        let isKnown = isMoving || directionProbability(position) >= config.originDirectionProbability
+        let isKnown = isMoving || position.directionProbability >= config.originDirectionProbability
         let course = isKnown ? (position.road?.bearing ?? position.course) : nil
         return Waypoint(position.road?.coordinate ?? position.coordinate, bearing: keepsCourse ? course : nil)
     }
 
-    /// The share of the matcher's belief that points the way of the best match, within 90°; 0 off the roads.
-    private func directionProbability(_ position: Sighting) -> Double {
-        guard let road = position.road else { return 0 }
+    /// See ``Sighting/directionProbability``.
+    private func directionProbability(_ match: MatchedPosition) -> Double {
+        guard let road = match.road else { return 0 }
         var along = 0.0
         var all = 0.0
-        for candidate in position.match.candidates {
+        for candidate in match.candidates {
             all += candidate.probability
             let bearing = map.graph.position(at: candidate.offset, of: candidate.edge).bearing
             if Angle.separation(bearing, road.bearing) < .pi / 2 { along += candidate.probability }

@@ -36,7 +36,8 @@ struct RoutePlacement {
 /// jump, and that is for the monitor to believe. It does not decide whether the vehicle follows.
 struct RouteCursor {
     private let route: Route
-    private let config: NavigatorConfig
+    /// The thresholds in force.
+    var config: NavigatorConfig
     /// The first passage of each edge, and for each passage the next of the same edge.
     private let firstPassage: [EdgeKey: Int]
     private let nextPassage: ContiguousArray<Int?>

@@ -45,7 +45,8 @@ struct RouteSearch {
         case abandoned
     }
 
-    private let config: NavigatorConfig
+    /// The thresholds in force.
+    var config: NavigatorConfig
     private var state = State.idle
     private var lastID: UInt64 = 0
     private var failures = 0

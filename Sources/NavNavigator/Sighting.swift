@@ -7,6 +7,9 @@ public struct Sighting: Sendable, Hashable {
     public var fix: Fix
     /// Where that is on the road graph.
     public var match: MatchedPosition
+    /// The share of the matcher's belief that points the way of the best match, within 90°; 0 off the roads. It is taken
+    /// when the fix comes: the match's edges are those of the map of that moment.
+    public var directionProbability = 0.0
 
     /// The place on a road; nil off the roads.
     public var road: MatchedPosition.RoadPosition? { match.road }

@@ -33,7 +33,13 @@ struct Trip {
     /// The route as a hint to the matcher.
     private(set) var prior: RoutePrior
 
-    private let config: NavigatorConfig
+    /// The thresholds in force.
+    var config: NavigatorConfig {
+        didSet {
+            cursor.config = config
+            monitor.config = config
+        }
+    }
     private let times: RouteTimes
     private var stage = Stage.driving(leg: 0, isApproaching: false)
     private var cursor: RouteCursor

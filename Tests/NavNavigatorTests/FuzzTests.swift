@@ -108,6 +108,12 @@ import Testing
                     kind = .routeAnswer(requestID: random.next(), .failed(RouteFailure(code: .noRoute, message: "")))
                 }
             case ..<0.955: kind = .mapChanged(maps[Int(random.uniform() * Double(maps.count))])
+            case ..<0.96:
+                var config = NavigatorConfig()
+                config.rerouteDetect = random.uniform() < 0.8
+                config.deviationDebounce = random.uniform() * 10
+                config.deviationMaximumDistance = 10 + random.uniform() * 90
+                kind = .configured(config)
             case ..<0.975:
                 kind = .command(.navigate((0..<Int(random.uniform() * 4)).map { _ in Waypoint(somewhere()) }))
             case ..<0.98: kind = plan().map { .command(.setRoute($0)) } ?? .command(.stop)

@@ -36,6 +36,28 @@ import Testing
         #expect(ride.phases.contains(.guidance(.uncertain)) && ride.phases.contains(.guidance(.offRoute)))
     }
 
+    @Test func reroutingThatIsSwitchedOnOffTheRouteBeginsWithTheNextFix() throws {
+        var config = NavigatorConfig()
+        config.rerouteDetect = false
+        let town = try Town.grid()
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan(from: "FG", to: "IJ")))
+        let fixes = try town.fixes("FGHMN")
+        ride.drive(fixes)
+        #expect(ride.story == ["ROUTE(set)"] && ride.deviations.last == .offRoute)
+        config.rerouteDetect = true
+        ride.send(.configured(config))
+        #expect(ride.story == ["ROUTE(set)"], "a change of thresholds decides nothing by itself")
+        ride.drive(
+            try town.fixes("NIJ").map { fix in
+                var fix = fix
+                fix.stamp = fix.stamp.advanced(
+                    bySeconds: fixes[fixes.count - 1].stamp.seconds(since: fixes[0].stamp) + 1)
+                return fix
+            })
+        #expect(ride.story.dropFirst().first == "WILL_REROUTE")
+    }
+
     @Test(arguments: [0.5, 1, 5, 10])
     func offRouteIsSaidAfterThreeSecondsAndFourFixesWhicheverIsLater(rate: Double) throws {
         let (_, ride, _) = try RerouteTests.strayed(rate: rate)

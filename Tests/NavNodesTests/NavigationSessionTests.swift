@@ -55,6 +55,23 @@ struct NavigationSessionTests {
         #expect(answers.count >= 2)
     }
 
+    @Test func aChangedThresholdIsAnEventOfTheJournal() throws {
+        let map = try Helsinki.map.get()
+        let session = NavigationSession(map: map, configuration: Helsinki.configuration, nodeName: "test")
+        var changed = Helsinki.configuration
+        changed.navigator.rerouteCooldown = 7
+        changed.navigator.rerouteDetect = false
+        _ = session.handle(try #require(try Helsinki.drive.get().first), sequence: 1)
+        let outcome = session.reconfigure(changed)
+        let entries = outcome.messages.compactMap { ($0.message as? JournalEntry)?.event }
+        #expect(
+            entries == [
+                .parameter(ParameterChange(key: "reroute.detect", value: "false")),
+                .parameter(ParameterChange(key: "reroute.cooldown_s", value: "7")),
+            ])
+        #expect(session.reconfigure(changed).messages.isEmpty)
+    }
+
     @Test func aDriveGoesFromStartToArrivalOverOneReroute() throws {
         let messages = try run(try Helsinki.drive.get())
         let phases = all(NavMessages.RerouteEvent.self, in: messages).compactMap(\.phase)

@@ -53,9 +53,10 @@ public struct NavigationConfiguration: NodeConfiguration {
                 "vehicle.avoid", \.profile.avoid, range: "any of \(Avoidance.names.map(\.name).joined(separator: ","))",
                 "Roads that are used only when nothing else leads there.", parse: { Avoidance(names: $0) },
                 format: { $0.text }),
-        ] + thresholds
+        ] + thresholds.map(\.live)
     }
 
+    /// What the core looks at when it decides: it can be changed at any time.
     private static var thresholds: [ConfigKey<NavigationConfiguration>] {
         [
             .number(

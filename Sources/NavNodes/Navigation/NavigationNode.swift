@@ -54,6 +54,9 @@ public final class NavigationNode: Node {
         return .max
     }
 
+    /// Thresholds hold from the next message on; the journal has them.
+    public func reconfigure(_ configuration: NavigationConfiguration) { carryOut(session.reconfigure(configuration)) }
+
     /// A loop or a seek is another drive: what lasted is taken back, and the trip starts anew with the next fix.
     public func clockJumped(from: ClockMoment, to: ClockMoment) {
         worker.cancelAll()

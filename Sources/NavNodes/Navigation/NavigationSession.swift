@@ -44,7 +44,7 @@ public final class NavigationSession {
     private var newest: NavGeo.Timestamp?
     private var outcome = Outcome()
     private let nodeName: String
-    private let configuration: NavigationConfiguration
+    private var configuration: NavigationConfiguration
 
     /// A session on a map.
     public init(map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String) {
@@ -87,6 +87,24 @@ public final class NavigationSession {
         let stamp = newest ?? query.deadline
         journal(.routeAnswer(NavMessages.RouteAnswer(answer, to: query)), stamp, cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .routeAnswer(requestID: query.requestID, answer)))
+        return outcome
+    }
+
+    /// Takes changed thresholds in, one event for each key, stamped with the newest fix that counted. Before the first fix
+    /// they are simply what the drive starts with.
+    public func reconfigure(_ changed: NavigationConfiguration) -> Outcome {
+        outcome = Outcome()
+        guard journalSequence > 0, let stamp = newest else {
+            configuration = changed
+            navigator = Navigator(map: map, config: changed.navigator, matcher: changed.matcher)
+            return outcome
+        }
+        for key in NavigationConfiguration.keys where key.text(of: changed) != key.text(of: configuration) {
+            let value = key.text(of: changed)
+            key.copy(from: changed, to: &configuration)
+            journal(.parameter(ParameterChange(key: key.name, value: value)), stamp, cause: 0)
+            run(NavigatorEvent(stamp: stamp, kind: .configured(configuration.navigator)))
+        }
         return outcome
     }
 
