@@ -1058,7 +1058,7 @@ extension TopicInfo: WireMessage {
 
 /// Request of GetSchema.
 public struct GetSchemaRequest: Message {
-    /// Full name of the message type.
+    /// Full name of the message type or service.
     public var type: String?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1110,11 +1110,11 @@ extension GetSchemaRequest: WireMessage {
 
 /// Answer of GetSchema.
 public struct GetSchemaResponse: Message {
-    /// Full name of the message type.
+    /// Full name of the message type or service.
     public var type: String?
-    /// A google.protobuf.FileDescriptorSet with all files the type needs.
+    /// A google.protobuf.FileDescriptorSet with all files it needs.
     public var fileDescriptorSet: [UInt8]?
-    /// Fingerprint of the schema.
+    /// Fingerprint of the schema of a message type.
     public var schemaFingerprint: UInt64?
     /// Why there is none.
     public var error: ErrorInfo?

@@ -35,15 +35,19 @@ extension NodeRunner: NodeServiceProvider {
     /// Schema of any message type that is compiled in.
     public func getSchema(_ request: GetSchemaRequest, _ call: UnaryCall<GetSchemaResponse>) throws {
         let name = request.type ?? ""
-        guard let type = Schema.type(named: name), let files = Schema.fileDescriptorSet(for: name) else {
-            let names = MessageRegistry.all.map { $0.fullName }
+        // A service is declared in the file of its requests.
+        let message = ServiceCatalogue.service(named: name)?.methods.first?.request.fullName ?? name
+        guard let files = Schema.fileDescriptorSet(for: message) else {
+            let names = MessageRegistry.all.map { $0.fullName } + ServiceCatalogue.all.map(\.name)
             let hint = nearestName(to: name, among: names).map { ": did you mean '\($0)'?" } ?? ""
-            let error = ErrorInfo(code: .notFound, message: "there is no message type '\(name.prefix(200))'\(hint)")
+            let error = ErrorInfo(
+                code: .notFound, message: "there is no message type or service '\(name.prefix(200))'\(hint)")
             call.finish(GetSchemaResponse(error: error))
             return
         }
         call.finish(
-            GetSchemaResponse(type: name, fileDescriptorSet: files, schemaFingerprint: type.schemaFingerprint))
+            GetSchemaResponse(
+                type: name, fileDescriptorSet: files, schemaFingerprint: Schema.type(named: name)?.schemaFingerprint))
     }
 
     /// Parameters with their values, units, ranges and meanings.

@@ -564,7 +564,7 @@ struct  Navbus__V1__GetSchemaRequest
 {
   ProtobufCMessage base;
   /*
-   * Full name of the message type.
+   * Full name of the message type or service.
    */
   char *type;
 };
@@ -580,16 +580,16 @@ struct  Navbus__V1__GetSchemaResponse
 {
   ProtobufCMessage base;
   /*
-   * Full name of the message type.
+   * Full name of the message type or service.
    */
   char *type;
   /*
-   * A google.protobuf.FileDescriptorSet with all files the type needs.
+   * A google.protobuf.FileDescriptorSet with all files it needs.
    */
   protobuf_c_boolean has_file_descriptor_set;
   ProtobufCBinaryData file_descriptor_set;
   /*
-   * Fingerprint of the schema.
+   * Fingerprint of the schema of a message type.
    */
   protobuf_c_boolean has_schema_fingerprint;
   uint64_t schema_fingerprint;
