@@ -18,8 +18,12 @@ public struct BusConfiguration: Sendable {
     /// How long ``BusNode/close()`` lets sent messages reach their subscribers, in milliseconds (`ZMQ_LINGER`).
     public var lingerMilliseconds: Int32 = 500
 
-    /// How often the registry is read when nothing is heard from it, in milliseconds. Changes are seen at once through
-    /// inotify; this finds what that misses, such as a crashed node.
+    /// About how many bytes of payloads may wait in one connection, on either side, beside the high-water marks, which
+    /// count messages: a node that sends or receives large messages lets fewer of them wait, though never under four.
+    public var maximumQueuedBytes: Int = 64 << 20
+
+    /// How often the registry is read where inotify does not work, in milliseconds. Where it does, changes are seen at
+    /// once and everything is read thirty times less often, as a safety net.
     public var rescanMilliseconds: Int = 1000
 
     /// A configuration for `directory`, with every other value at its default.
@@ -28,6 +32,9 @@ public struct BusConfiguration: Sendable {
     func check() throws(BusError) {
         guard sendHighWaterMark > 0, receiveHighWaterMark > 0 else {
             throw BusError(.invalidArgument, "a high-water mark is at least 1: 0 would let a slow node eat the memory")
+        }
+        guard maximumQueuedBytes > 0 else {
+            throw BusError(.invalidArgument, "maximumQueuedBytes is at least 1, not \(maximumQueuedBytes)")
         }
         guard (1...Self.maximumMessageSizeLimit).contains(maximumMessageSize) else {
             throw BusError(

@@ -16,7 +16,10 @@ public final class BusNode: Bus {
     private var publisher: PublisherSide?
     private var subscriber: SubscriberSide?
     private var services: ServiceTransport?
+    private let registry: Lazy<RegistryFollower>
+    private let waitList = WaitList()
     private var lastUpkeep: Int64 = 0
+    private var servicesAreDue = true
 
     /// How long a node with queued messages may go without looking at its sockets, in nanoseconds.
     private static let upkeepInterval: Int64 = 1_000_000
@@ -38,9 +41,12 @@ public final class BusNode: Bus {
         self.configuration = configuration
         self.lock = lock
         self.bootID = bootID
+        registry = Lazy {
+            RegistryFollower(directory, rescanMilliseconds: configuration.rescanMilliseconds)
+        }
         do throws(BusError) {
             waker = try Waker()
-            (publisher, subscriber, services) = try Self.openSockets(name, bootID, waker, configuration)
+            (publisher, subscriber, services) = try Self.openSockets(name, bootID, waker, registry, configuration)
             try announce()
         } catch {
             // The sockets go before the name: their end removes the socket file of whoever holds the name.
@@ -53,15 +59,16 @@ public final class BusNode: Bus {
     deinit { close() }
 
     private static func openSockets(
-        _ name: String, _ bootID: UInt64, _ waker: Waker, _ configuration: BusConfiguration
+        _ name: String, _ bootID: UInt64, _ waker: Waker, _ registry: Lazy<RegistryFollower>,
+        _ configuration: BusConfiguration
     ) throws(BusError) -> (PublisherSide, SubscriberSide, ServiceTransport) {
         do throws(ZeroMQError) {
             let context = try ZeroMQContext()
             let endpoint = "ipc://" + configuration.directory.publisherPath(name)
             return (
                 try PublisherSide(in: context, endpoint: endpoint, bootID: bootID, configuration),
-                try SubscriberSide(in: context, bootID: bootID, configuration),
-                ServiceTransport(in: context, name, bootID: bootID, waker, configuration)
+                try SubscriberSide(in: context, bootID: bootID, registry, configuration),
+                ServiceTransport(in: context, name, bootID: bootID, waker, registry, configuration)
             )
         } catch {
             throw error.asBusError
@@ -151,57 +158,74 @@ public final class BusNode: Bus {
         guard let publisher, let subscriber, let services else { throw .closed(name) }
         var now = Clocks.monotonic()
         if subscriber.inbox.queued > 0 {
-            if now - lastUpkeep > Self.upkeepInterval {
-                _ = try services.run(now)
-                if isClosed { throw .closed(name) }
-                try subscriber.receive()
-                try keepUp(publisher, subscriber, now, registryIsSignalled: false)
-            }
+            if now - lastUpkeep > Self.upkeepInterval { try keepUp(publisher, subscriber, services, now) }
             return subscriber.next()
         }
         let deadline = timeout.map { now + $0.boundedNanoseconds } ?? .max
-        var registryIsSignalled = false
         while true {
-            let isBusy = try services.run(now)
-            if isClosed { throw .closed(name) }
-            try subscriber.receive()
-            if let delivery = subscriber.next() {
-                if now - lastUpkeep > Self.upkeepInterval {
-                    try keepUp(publisher, subscriber, now, registryIsSignalled: registryIsSignalled)
-                }
-                return delivery
-            }
-            try keepUp(publisher, subscriber, now, registryIsSignalled: registryIsSignalled)
-            let until = isBusy ? now : min(deadline, subscriber.nextScan, services.nextTick)
-            switch wait(publisher, subscriber, services, until: until, now) {
-            case .woken: return nil
-            case .ready(let registry): registryIsSignalled = registry
-            }
-            now = Clocks.monotonic()
-            if now >= deadline {
-                _ = try services.run(now)
-                if isClosed { throw .closed(name) }
-                try subscriber.receive()
+            let isEmpty = try subscriber.receive()
+            if subscriber.inbox.queued > 0 {
+                if now - lastUpkeep > Self.upkeepInterval { try keepUp(publisher, subscriber, services, now) }
                 return subscriber.next()
             }
+            let due = try beforeWaiting(publisher, subscriber, services, now)
+            let until = isEmpty ? min(deadline, due) : now
+            let ready = wait(publisher, subscriber, services, until: until, now)
+            now = Clocks.monotonic()
+            if ready.isEmpty {
+                if now >= deadline { return nil }
+                continue
+            }
+            if ready.contains(.publisher) { try publisher.service(now) }
+            if ready.contains(.registry) { try followRegistry(subscriber, now) }
+            if ready.contains(.services) { try run(services, now) }
+            if ready.contains(.waker) {
+                servicesAreDue = true
+                return nil
+            }
+            // The socket was empty before the wait: the first message of it is handed on at once.
+            if ready.contains(.subscriber), let delivery = try subscriber.receiveOne() { return delivery }
+            if now >= deadline { return nil }
         }
     }
 
     /// A handle for other threads to end a wait with.
     public func makeWaker() -> Waker { waker }
 
-    /// Serves new subscribers and follows the registry.
+    /// One turn for all that a flood of messages must not starve.
     private func keepUp(
-        _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ now: Int64, registryIsSignalled: Bool
+        _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
     ) throws(BusError) {
         lastUpkeep = now
+        try followRegistry(subscriber, now)
+        try run(services, now)
+        try subscriber.receive()
         try publisher.service(now)
-        try subscriber.followRegistry(now, isSignalled: registryIsSignalled)
     }
 
-    private enum Wakeup {
-        case woken
-        case ready(registry: Bool)
+    private func followRegistry(_ subscriber: SubscriberSide, _ now: Int64) throws(BusError) {
+        let generation = registry.value?.generation
+        registry.value?.follow(now)
+        if registry.value?.generation != generation { servicesAreDue = true }
+        try subscriber.followRegistry(now)
+    }
+
+    private func run(_ services: ServiceTransport, _ now: Int64) throws(BusError) {
+        servicesAreDue = try services.run(now)
+        if isClosed { throw .closed(name) }
+    }
+
+    /// Does what no descriptor tells of and says until when a wait may last.
+    private func beforeWaiting(
+        _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
+    ) throws(BusError) -> Int64 {
+        if now >= registry.value?.next ?? .max || now >= subscriber.nextRetirement {
+            try followRegistry(subscriber, now)
+        }
+        if servicesAreDue || services.mustRun || now >= services.nextTick { try run(services, now) }
+        if servicesAreDue { return now }
+        let publisherIsDue = try publisher.beforeWaiting(now)
+        return min(publisherIsDue, registry.value?.next ?? .max, subscriber.nextRetirement, services.nextTick)
     }
 
     /// Sleeps until a socket, the registry or the waker has something, a signal comes, or `until`.
@@ -210,21 +234,24 @@ public final class BusNode: Bus {
     private func wait(
         _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, until: Int64,
         _ now: Int64
-    ) -> Wakeup {
-        // Rounded up: a wait that ends early would spin through the rest of its last millisecond.
-        let milliseconds = Int32(clamping: (max(0, min(until - now, .max - 999_999)) + 999_999) / 1_000_000)
-        let readable = Int16(POLLIN)
-        // poll passes over negative descriptors.
-        var descriptors = [
-            waker.fileDescriptor, subscriber.registryFileDescriptor ?? -1, subscriber.fileDescriptor,
-            publisher.fileDescriptor,
-        ]
-        services.appendFileDescriptors(to: &descriptors)
-        var entries = descriptors.map { pollfd(fd: $0, events: readable, revents: 0) }
-        if Glibc.poll(&entries, nfds_t(entries.count), milliseconds) < 0 { return .woken }
-        if entries[0].revents != 0, waker.reset() { return .woken }
-        return .ready(registry: entries[1].revents != 0)
+    ) -> WaitList.Ready {
+        waitList.begin(
+            waker: waker.fileDescriptor, registry: registry.value?.fileDescriptor,
+            subscriber: subscriber.fileDescriptor, publisher: publisher.fileDescriptor)
+        services.appendFileDescriptors(to: &waitList.services)
+        var ready = waitList.wait(nanoseconds: until - now)
+        if ready.contains(.waker), !ready.contains(.interrupted), !waker.reset() { ready.remove(.waker) }
+        return ready
     }
+
+    /// When the node wakes next if nothing happens, monotonic nanoseconds.
+    package func nextWakeup() throws(BusError) -> Int64 {
+        guard let publisher, let subscriber, let services else { throw .closed(name) }
+        return try beforeWaiting(publisher, subscriber, services, Clocks.monotonic())
+    }
+
+    /// How many times the node looked at a lock or an announcement in the registry.
+    package var registryLooks: Int { registry.value?.looks ?? 0 }
 
     private var isClosed: Bool { publisher == nil }
 
@@ -240,6 +267,7 @@ public final class BusNode: Bus {
         do throws(BusError) {
             try services.open()
             try announce()
+            servicesAreDue = true
         } catch {
             services.server.withdraw(service.name)
             throw error
@@ -254,6 +282,7 @@ public final class BusNode: Bus {
         guard let services else { throw .closed(name) }
         let now = Clocks.monotonic()
         services.lookAround(now)
+        servicesAreDue = true
         return try services.client.call(
             service, method, request, options, maximumRequestSize: configuration.maximumMessageSize, now: now,
             onEvent: onEvent)
@@ -262,12 +291,14 @@ public final class BusNode: Bus {
     /// Gives a call up, see ``Bus/cancel(_:)``.
     public func cancel(_ call: CallID) throws(BusError) {
         guard let services else { throw .closed(name) }
+        servicesAreDue = true
         services.client.cancel(call)
     }
 
     /// Lets a stream go on, see ``Bus/grant(_:messages:)``.
     public func grant(_ call: CallID, messages: Int) throws(BusError) {
         guard let services else { throw .closed(name) }
+        servicesAreDue = true
         services.client.grant(call, messages)
     }
 
@@ -275,13 +306,11 @@ public final class BusNode: Bus {
     public func runServices(timeout: Duration) throws(BusError) {
         guard let publisher, let subscriber, let services else { throw .closed(name) }
         let now = Clocks.monotonic()
-        let isBusy = try services.run(now)
-        if isClosed { throw .closed(name) }
-        try subscriber.receive()
-        try keepUp(publisher, subscriber, now, registryIsSignalled: false)
-        let until = isBusy ? now : min(now + timeout.boundedNanoseconds, services.nextTick)
-        _ = wait(publisher, subscriber, services, until: until, now)
-        _ = try services.run(Clocks.monotonic())
+        try keepUp(publisher, subscriber, services, now)
+        let until = min(now + timeout.boundedNanoseconds, try beforeWaiting(publisher, subscriber, services, now))
+        let ready = wait(publisher, subscriber, services, until: until, now)
+        if ready.contains(.registry) { try followRegistry(subscriber, Clocks.monotonic()) }
+        try run(services, Clocks.monotonic())
     }
 
     /// Leaves the bus and frees the name; called again it does nothing.

@@ -5,7 +5,10 @@ final class PublisherSide {
     private(set) var outbox: Outbox
     private let socket: ZeroMQSocket
     private let scratch = MessageBuffer.empty()
+    private var mark: HighWaterMark
     private var lastService: Int64 = 0
+    /// True while a send may have taken in what subscribers said, whose descriptor is then silent about it.
+    private var hasSent = false
 
     /// Readable when a subscriber came or went, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
@@ -20,6 +23,7 @@ final class PublisherSide {
         in context: ZeroMQContext, endpoint: String, bootID: UInt64, _ configuration: BusConfiguration
     ) throws(ZeroMQError) {
         outbox = Outbox(node: bootID)
+        mark = HighWaterMark(messages: configuration.sendHighWaterMark, maximumBytes: configuration.maximumQueuedBytes)
         socket = try ZeroMQSocket(.publisher, in: context)
         // Verboser: every subscription and its end is reported, not only the first and last of a topic.
         try socket.set(ZMQ_XPUB_VERBOSER, 1)
@@ -38,10 +42,31 @@ final class PublisherSide {
     func publish(
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError) {
-        let header = try outbox.stamp(publication, payload, stampNanoseconds)
-        if let error = send(publication.index, header, payload) { throw error.asBusError }
         let now = Clocks.monotonic()
+        let header = try outbox.stamp(publication, payload, stampNanoseconds, now: now)
+        if mark.observe(payload.count) { try lowerMark() }
+        hasSent = true
+        if let error = send(publication.index, header, payload) { throw error.asBusError }
         if now - lastService > Self.serviceInterval { try service(now) }
+    }
+
+    @inline(never)
+    private func lowerMark() throws(BusError) {
+        do throws(ZeroMQError) {
+            try socket.set(ZMQ_SNDHWM, mark.messages)
+        } catch {
+            throw error.asBusError
+        }
+    }
+
+    /// Looks for what a send may have taken in, at most once in ``serviceInterval``.
+    ///
+    /// - Returns: when it must be called again although the descriptor is silent; `.max` when it need not.
+    func beforeWaiting(_ now: Int64) throws(BusError) -> Int64 {
+        guard hasSent else { return .max }
+        guard now - lastService > Self.serviceInterval else { return lastService + Self.serviceInterval + 1 }
+        try service(now)
+        return .max
     }
 
     /// Learns of new and ended subscriptions, and gives new ones the last values they want.
@@ -49,6 +74,7 @@ final class PublisherSide {
     /// XPUB cannot address one subscriber, so all get the value again; they drop what they have seen by its sequence.
     func service(_ now: Int64 = Clocks.monotonic()) throws(BusError) {
         lastService = now
+        hasSent = false
         var wanted: [Int] = []
         do throws(ZeroMQError) {
             while try socket.receive(into: scratch.pointer) {

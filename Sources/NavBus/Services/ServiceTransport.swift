@@ -14,9 +14,8 @@ final class ServiceTransport {
     private let endpoint: String
     private var router: (socket: ZeroMQSocket, fileDescriptor: Int32)?
     private var links: [String: Link] = [:]
-    private var watcher: RegistryWatcher?
-    private var reader: RegistryReader
-    private var scanAt: Int64 = .max
+    private let registry: Lazy<RegistryFollower>
+    private var generation = 0
     private let bootID: UInt64
     private let waker: Waker
 
@@ -37,14 +36,15 @@ final class ServiceTransport {
     private static let highWaterMark: Int32 = 8192
     /// Messages taken in one turn.
     private static let batch = 4096
-    /// A killed node's lock is reported a moment before the kernel frees it, so one more look follows: 10 ms.
-    private static let secondLookNanoseconds: Int64 = 10_000_000
 
-    init(in context: ZeroMQContext, _ name: String, bootID: UInt64, _ waker: Waker, _ configuration: BusConfiguration) {
+    init(
+        in context: ZeroMQContext, _ name: String, bootID: UInt64, _ waker: Waker,
+        _ registry: Lazy<RegistryFollower>, _ configuration: BusConfiguration
+    ) {
         self.context = context
         self.configuration = configuration
         endpoint = "ipc://" + configuration.directory.servicePath(name)
-        reader = RegistryReader(directory: configuration.directory)
+        self.registry = registry
         (self.bootID, self.waker) = (bootID, waker)
     }
 
@@ -126,28 +126,23 @@ final class ServiceTransport {
 
     /// Looks for servers; call it when a call begins.
     func lookAround(_ now: Int64) {
-        if watcher == nil { scan(now) }
+        registry.make().follow(now)
+        followRegistry(now)
     }
 
-    var nextTick: Int64 { min(client.nextTick, server.nextTick, scanAt) }
+    var nextTick: Int64 { min(client.nextTick, server.nextTick) }
 
     /// Appends what a wait must watch.
     func appendFileDescriptors(to list: inout [Int32]) {
         if let router { list.append(router.fileDescriptor) }
         for link in links.values { list.append(link.fileDescriptor) }
-        if let descriptor = watcher?.fileDescriptor { list.append(descriptor) }
     }
 
     /// Takes what arrived, runs handlers and timers.
     ///
     /// - Returns: true when more may be waiting, so that a wait on the edge-triggered descriptors could miss it.
     func run(_ now: Int64) throws(BusError) -> Bool {
-        if watcher?.drain() == true {
-            scan(now)
-            scanAt = min(scanAt, now + Self.secondLookNanoseconds)
-        } else if now >= scanAt {
-            scan(now)
-        }
+        followRegistry(now)
         var budget = Self.batch
         do throws(ZeroMQError) {
             repeat {
@@ -160,11 +155,8 @@ final class ServiceTransport {
         } catch {
             throw error.asBusError
         }
-        if scanAt == .max, client.callCount > 0 { scanAt = now + rescanNanoseconds }
         return budget <= 0
     }
-
-    private var rescanNanoseconds: Int64 { Int64(configuration.rescanMilliseconds) * 1_000_000 }
 
     private func receiveFromClients(_ now: Int64, _ budget: inout Int) throws(ZeroMQError) {
         while budget > 0, let socket = router?.socket, try socket.receive(into: scratch.pointer) {
@@ -220,14 +212,13 @@ final class ServiceTransport {
         return frame.map { ($0, Payload(received: payload)) }
     }
 
-    private func scan(_ now: Int64) {
-        scanAt = .max
-        let watcher = self.watcher ?? RegistryWatcher(configuration.directory)
-        self.watcher = watcher
-        // While the directory cannot be read nothing is known to have changed: heartbeats still tell the dead.
-        watcher.watch(nodes: (try? reader.names()) ?? [])
-        guard let snapshot = try? reader.read() else { return }
-        let servers = snapshot.nodes.filter { $0.serviceEndpoint != nil }
+    /// True when something was sent since the last ``run(_:)``: a send may take in what its descriptor told of.
+    var mustRun: Bool { hasActed }
+
+    private func followRegistry(_ now: Int64) {
+        guard let registry = registry.value, registry.generation != generation else { return }
+        generation = registry.generation
+        let servers = registry.nodes.filter { $0.serviceEndpoint != nil }
             .map { ServerInfo(node: $0.node, bootID: $0.bootID, services: $0.services) }
         client.serversChanged(servers, now: now)
         let stale = links.filter { node, link in !servers.contains { $0.node == node && $0.bootID == link.bootID } }
