@@ -122,7 +122,10 @@ let package = Package(
                 "NavTestSupport",
             ]),
         tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC"]),
-        tests("NavBusTests", ["NavBus", "CZeroMQ"]),
+        // NavBusProbe is a node that tests can stop and kill.
+        .executableTarget(
+            name: "NavBusProbe", dependencies: ["NavBus"], path: "Tests/NavBusProbe", swiftSettings: strict),
+        tests("NavBusTests", ["NavBus", "NavBusProbe", "CZeroMQ"]),
         tests("NavBagTests", ["NavBag"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
         tests("NavConfigTests", ["NavConfig"]),

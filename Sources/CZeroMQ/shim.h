@@ -1,3 +1,8 @@
 #include <zmq.h>
 // A wait on sockets ends from another thread through an eventfd, which Swift's Glibc module leaves out.
 #include <sys/eventfd.h>
+// prctl takes variable arguments, which Swift cannot pass.
+#include <sys/prctl.h>
+
+/// Names the calling thread for debuggers and top, at most 15 bytes of `name`.
+static inline void navbus_name_thread(const char *name) { prctl(PR_SET_NAME, name); }
