@@ -22,6 +22,12 @@ public struct BusConfiguration: Sendable {
     /// count messages: a node that sends or receives large messages lets fewer of them wait, though never under four.
     public var maximumQueuedBytes: Int = 64 << 20
 
+    /// The real-time priority (`SCHED_FIFO`) of libzmq's I/O thread, 1 to 99; nil leaves it to the ordinary scheduler.
+    ///
+    /// Each message passes that thread, so where other processes keep the cores busy its turn decides the latency.
+    /// It needs the right to (`CAP_SYS_NICE` or `ulimit -r`); without it the node does not start.
+    public var ioThreadPriority: Int32?
+
     /// How often the registry is read where inotify does not work, in milliseconds. Where it does, changes are seen at
     /// once and everything is read thirty times less often, as a safety net.
     public var rescanMilliseconds: Int = 1000
@@ -40,6 +46,9 @@ public struct BusConfiguration: Sendable {
             throw BusError(
                 .invalidArgument,
                 "maximumMessageSize is 1 to \(Self.maximumMessageSizeLimit), not \(maximumMessageSize)")
+        }
+        guard ioThreadPriority.map({ (1...99).contains($0) }) ?? true else {
+            throw BusError(.invalidArgument, "ioThreadPriority is 1 to 99 or nil")
         }
         guard (0...60_000).contains(lingerMilliseconds), (10...60_000).contains(rescanMilliseconds) else {
             throw BusError(

@@ -62,8 +62,14 @@ public final class BusNode: Bus {
         _ name: String, _ bootID: UInt64, _ waker: Waker, _ registry: Lazy<RegistryFollower>,
         _ configuration: BusConfiguration
     ) throws(BusError) -> (PublisherSide, SubscriberSide, ServiceTransport) {
+        let context: ZeroMQContext
         do throws(ZeroMQError) {
-            let context = try ZeroMQContext()
+            context = try ZeroMQContext()
+        } catch {
+            throw error.asBusError
+        }
+        if let priority = configuration.ioThreadPriority { try context.setPriority(priority) }
+        do throws(ZeroMQError) {
             let endpoint = "ipc://" + configuration.directory.publisherPath(name)
             return (
                 try PublisherSide(in: context, endpoint: endpoint, bootID: bootID, configuration),

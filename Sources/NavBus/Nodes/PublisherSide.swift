@@ -16,6 +16,10 @@ final class PublisherSide {
     /// How long a busy publisher may go without looking for new subscribers, in nanoseconds.
     private static let serviceInterval: Int64 = 1_000_000
 
+    /// How long a subscriber may wait to be seen whose subscription came just before the node slept: 50 ms. Less would
+    /// arm a timer in each wait that is sooner than the kernel's own, which costs more than the wait.
+    private static let patience: Int64 = 50_000_000
+
     /// The largest subscription taken from a peer, in bytes: a topic's frame and room to spare.
     private static let maximumSubscriptionSize: Int64 = 1024
 
@@ -64,7 +68,7 @@ final class PublisherSide {
     /// - Returns: when it must be called again although the descriptor is silent; `.max` when it need not.
     func beforeWaiting(_ now: Int64) throws(BusError) -> Int64 {
         guard hasSent else { return .max }
-        guard now - lastService > Self.serviceInterval else { return lastService + Self.serviceInterval + 1 }
+        guard now - lastService > Self.serviceInterval else { return now + Self.patience }
         try service(now)
         return .max
     }
