@@ -150,8 +150,13 @@ extension BusStatistics {
         var merged: [String: TopicStatistics] = [:]
         for topic in inbox.statistics { merged[topic.topic] = topic }
         for topic in outbox.statistics {
-            merged[topic.topic, default: TopicStatistics(topic: topic.topic)].published = topic.published
-            merged[topic.topic, default: TopicStatistics(topic: topic.topic)].rejected += topic.rejected
+            var both = merged[topic.topic] ?? TopicStatistics(topic: topic.topic)
+            both.published = topic.published
+            both.publishedBytes = topic.publishedBytes
+            both.lastPublishedNanoseconds = topic.lastPublishedNanoseconds
+            both.subscribers = topic.subscribers
+            both.rejected += topic.rejected
+            merged[topic.topic] = both
         }
         self.init(
             topics: merged.values.sorted { $0.topic < $1.topic },

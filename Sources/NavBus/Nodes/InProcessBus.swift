@@ -117,7 +117,8 @@ public final class InProcessBus: Bus {
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError) {
         try checkOpen()
-        let header = try outbox.stamp(publication, payload, stampNanoseconds)
+        let header = try outbox.stamp(
+            publication, payload, stampNanoseconds, now: network.now.monotonicNanoseconds)
         network.inject([outbox.key(publication.index), header.encoded, [UInt8](payload)])
     }
 

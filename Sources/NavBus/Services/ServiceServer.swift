@@ -101,7 +101,7 @@ package final class ServiceServer {
         known?.heardAt = now
         switch frame.kind {
         case .request: request(frame, payload, address, known)
-        case .cancel: callOf(frame, known).map { perform($0, $0.machine.cancelled()) }
+        case .cancel: if let call = callOf(frame, known) { perform(call, call.machine.cancelled()) }
         case .credit:
             guard let call = callOf(frame, known) else { return }
             let effects = call.machine.granted(frame.credit)

@@ -34,10 +34,8 @@ final class ServiceTransport {
     private var links: [UInt64: Link] = [:]
     private var dirtyLinks: [Link] = []
     private var lastTag: UInt64 = Tag.firstLink
-    private var watcher: RegistryWatcher?
-    private var registryIsSignalled = false
-    private var reader: RegistryReader
-    private var scanAt: Int64 = .max
+    private let registry: Lazy<RegistryFollower>
+    private var generation = 0
     private let bootID: UInt64
     /// Wakes the loop for answers of other threads, which is not the caller's business.
     private let waker: Waker
@@ -66,9 +64,8 @@ final class ServiceTransport {
 
     private enum Tag {
         static let router: UInt64 = 0
-        static let registry: UInt64 = 1
-        static let waker: UInt64 = 2
-        static let monitor: UInt64 = 3
+        static let waker: UInt64 = 1
+        static let monitor: UInt64 = 2
         static let firstLink: UInt64 = 16
     }
 
@@ -76,17 +73,15 @@ final class ServiceTransport {
     private static let highWaterMark: Int32 = 4096
     /// Messages taken in one turn.
     private static let batch = 4096
-    /// A killed node's lock is reported a moment before the kernel frees it, so one more look follows: 10 ms.
-    private static let secondLookNanoseconds: Int64 = 10_000_000
 
     init(
-        in context: ZeroMQContext, _ name: String, bootID: UInt64, _ configuration: BusConfiguration
+        in context: ZeroMQContext, _ name: String, bootID: UInt64, _ registry: Lazy<RegistryFollower>,
+        _ configuration: BusConfiguration
     ) throws(BusError) {
         self.context = context
         self.configuration = configuration
         endpoint = "ipc://" + configuration.directory.servicePath(name)
-        reader = RegistryReader(directory: configuration.directory)
-        self.bootID = bootID
+        (self.bootID, self.registry) = (bootID, registry)
         waker = try Waker()
         let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else {
@@ -245,26 +240,21 @@ final class ServiceTransport {
 
     /// Looks for servers; call it when a call begins.
     func lookAround(_ now: Int64) {
-        if watcher == nil { scan(now) }
+        if generation == 0 { registry.make().follow(now) }
+        followRegistry(now)
     }
 
-    var nextTick: Int64 { min(client.nextTick, server.nextTick, scanAt) }
+    var nextTick: Int64 { min(client.nextTick, server.nextTick) }
 
-    /// Takes what arrived, runs handlers and timers.
+    /// True when there may be something to do that ``fileDescriptor`` does not tell of.
+    var isDirty: Bool { routerIsDirty || !dirtyLinks.isEmpty || registryHasChanged }
+
+    /// Takes what arrived, runs handlers and timers; ``isDirty`` afterwards when a batch was not enough.
     ///
-    /// - Parameter isSignalled: false when ``fileDescriptor`` was seen not to be readable.
-    /// - Returns: true when more may be waiting, so that a wait on the edge-triggered descriptors could miss it.
-    func run(_ now: Int64, isSignalled: Bool = true) throws(BusError) -> Bool {
+    /// - Parameter isSignalled: false when ``fileDescriptor`` need not be looked at.
+    func run(_ now: Int64, isSignalled: Bool = true) throws(BusError) {
         if isSignalled { collectSignals() }
-        if registryIsSignalled {
-            registryIsSignalled = false
-            if watcher?.drain() == true {
-                scan(now)
-                scanAt = min(scanAt, now + Self.secondLookNanoseconds)
-            }
-        } else if now >= scanAt {
-            scan(now)
-        }
+        followRegistry(now)
         var budget = Self.batch
         do throws(ZeroMQError) {
             repeat {
@@ -276,11 +266,7 @@ final class ServiceTransport {
         } catch {
             throw error.asBusError
         }
-        if scanAt == .max, client.callCount > 0 { scanAt = now + rescanNanoseconds }
-        return routerIsDirty || !dirtyLinks.isEmpty
     }
-
-    private var rescanNanoseconds: Int64 { Int64(configuration.rescanMilliseconds) * 1_000_000 }
 
     private func collectSignals() {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 32) { events in
@@ -288,7 +274,6 @@ final class ServiceTransport {
             for event in events.prefix(max(0, Int(count))) {
                 switch event.data.u64 {
                 case Tag.router: routerIsDirty = true
-                case Tag.registry: registryIsSignalled = true
                 case Tag.waker: _ = waker.reset()
                 case Tag.monitor: countRefusals()
                 case let tag: if let link = links[tag] { soil(link) }
@@ -350,17 +335,12 @@ final class ServiceTransport {
         return (frame, Payload(received: spare))
     }
 
-    private func scan(_ now: Int64) {
-        scanAt = .max
-        if watcher == nil {
-            let watcher = RegistryWatcher(configuration.directory)
-            self.watcher = watcher
-            if let descriptor = watcher.fileDescriptor { watch(descriptor, Tag.registry) }
-        }
-        // While the directory cannot be read nothing is known to have changed: heartbeats still tell the dead.
-        watcher?.watch(nodes: (try? reader.names()) ?? [])
-        guard let snapshot = try? reader.read() else { return }
-        let servers = snapshot.nodes.filter { $0.serviceEndpoint != nil }
+    private var registryHasChanged: Bool { registry.value.map { $0.generation != generation } ?? false }
+
+    private func followRegistry(_ now: Int64) {
+        guard let registry = registry.value, registry.generation != generation else { return }
+        generation = registry.generation
+        let servers = registry.nodes.filter { $0.serviceEndpoint != nil }
             .map { ServerInfo(node: $0.node, bootID: $0.bootID, services: $0.services) }
         for peer in client.serversChanged(servers, now: now) { unlink(peer) }
     }
