@@ -16,6 +16,7 @@ public final class BusNode: Bus {
     private var publisher: PublisherSide?
     private var subscriber: SubscriberSide?
     private var services: ServiceTransport?
+    private var hosts: HostSide?
     private var lastUpkeep: Int64 = 0
 
     /// How long a node with queued messages may go without looking at its sockets, in nanoseconds.
@@ -40,11 +41,14 @@ public final class BusNode: Bus {
         self.bootID = bootID
         do throws(BusError) {
             waker = try Waker()
-            (publisher, subscriber, services) = try Self.openSockets(name, bootID, waker, configuration)
+            if let wanted = configuration.hosts { hosts = try HostSide(bootID: bootID, configuration, wanted) }
+            (publisher, subscriber, services) = try Self.openSockets(name, bootID, waker, configuration, hosts)
             try announce()
         } catch {
             // The sockets go before the name: their end removes the socket file of whoever holds the name.
             (publisher, subscriber, services) = (nil, nil, nil)
+            hosts?.close()
+            hosts = nil
             lock.release()
             throw error
         }
@@ -53,15 +57,16 @@ public final class BusNode: Bus {
     deinit { close() }
 
     private static func openSockets(
-        _ name: String, _ bootID: UInt64, _ waker: Waker, _ configuration: BusConfiguration
+        _ name: String, _ bootID: UInt64, _ waker: Waker, _ configuration: BusConfiguration, _ hosts: HostSide?
     ) throws(BusError) -> (PublisherSide, SubscriberSide, ServiceTransport) {
         do throws(ZeroMQError) {
             let context = try ZeroMQContext()
             let endpoint = "ipc://" + configuration.directory.publisherPath(name)
             return (
-                try PublisherSide(in: context, endpoint: endpoint, bootID: bootID, configuration),
-                try SubscriberSide(in: context, bootID: bootID, configuration),
-                ServiceTransport(in: context, name, bootID: bootID, waker, configuration)
+                try PublisherSide(
+                    in: context, endpoint: endpoint, bootID: bootID, configuration, remote: hosts?.listener?.publisher),
+                try SubscriberSide(in: context, bootID: bootID, configuration, peers: hosts?.peers),
+                ServiceTransport(in: context, name, bootID: bootID, waker, configuration, hosts)
             )
         } catch {
             throw error.asBusError
@@ -73,6 +78,15 @@ public final class BusNode: Bus {
         guard let publisher, let subscriber else { return BusStatistics(topics: [], unattributedRejections: 0) }
         return BusStatistics(inbox: subscriber.inbox, outbox: publisher.outbox)
     }
+
+    /// What the node has seen of other hosts, all zero without ``BusConfiguration/hosts``.
+    public var hostStatistics: HostStatistics { hosts?.statistics ?? HostStatistics() }
+
+    /// Where other hosts reach the node, with the ports that were chosen; nil when they do not.
+    public var listeningEndpoint: TCPEndpoint? { hosts?.listener?.endpoint }
+
+    /// What the peers that are there announce. They are looked for from the first subscription or call on.
+    public var peerAnnouncements: [Announcement] { hosts?.peers.announcements(excluding: []) ?? [] }
 
     // MARK: Publishing
 
@@ -117,6 +131,7 @@ public final class BusNode: Bus {
             throw BusError(.registry, "the announcement of '\(name)' is over \(Announcement.maximumSize) bytes")
         }
         try FileSystem.replace(configuration.directory.announcementPath(name), with: json)
+        try hosts?.listener?.announce(announcement, Clocks.monotonic())
     }
 
     // MARK: Subscribing
@@ -295,6 +310,8 @@ public final class BusNode: Bus {
         leaving?.close()
         subscriber = nil
         publisher = nil
+        hosts?.close()
+        hosts = nil
         lock.release()
     }
 }

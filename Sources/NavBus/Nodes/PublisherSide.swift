@@ -4,6 +4,8 @@ internal import CZeroMQ
 final class PublisherSide {
     private(set) var outbox: Outbox
     private let socket: ZeroMQSocket
+    /// The socket for subscribers of other hosts, when the node listens.
+    private let remote: ZeroMQSocket?
     private let scratch = MessageBuffer.empty()
     private var lastService: Int64 = 0
 
@@ -17,8 +19,10 @@ final class PublisherSide {
     private static let maximumSubscriptionSize: Int64 = 1024
 
     init(
-        in context: ZeroMQContext, endpoint: String, bootID: UInt64, _ configuration: BusConfiguration
+        in context: ZeroMQContext, endpoint: String, bootID: UInt64, _ configuration: BusConfiguration,
+        remote: ZeroMQSocket?
     ) throws(ZeroMQError) {
+        self.remote = remote
         outbox = Outbox(node: bootID)
         socket = try ZeroMQSocket(.publisher, in: context)
         // Verboser: every subscription and its end is reported, not only the first and last of a topic.
@@ -39,7 +43,8 @@ final class PublisherSide {
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError) {
         let header = try outbox.stamp(publication, payload, stampNanoseconds)
-        if let error = send(publication.index, header, payload) { throw error.asBusError }
+        if let error = send(publication.index, header, payload, on: socket) { throw error.asBusError }
+        if let remote, let error = send(publication.index, header, payload, on: remote) { throw error.asBusError }
         let now = Clocks.monotonic()
         if now - lastService > Self.serviceInterval { try service(now) }
     }
@@ -49,6 +54,11 @@ final class PublisherSide {
     /// XPUB cannot address one subscriber, so all get the value again; they drop what they have seen by its sequence.
     func service(_ now: Int64 = Clocks.monotonic()) throws(BusError) {
         lastService = now
+        try service(socket)
+        if let remote { try service(remote) }
+    }
+
+    private func service(_ socket: ZeroMQSocket) throws(BusError) {
         var wanted: [Int] = []
         do throws(ZeroMQError) {
             while try socket.receive(into: scratch.pointer) {
@@ -61,13 +71,15 @@ final class PublisherSide {
         }
         for index in wanted {
             guard let latched = outbox.latched(index) else { continue }
-            let error = latched.payload.withUnsafeBytes { send(index, latched.header, $0) }
+            let error = latched.payload.withUnsafeBytes { send(index, latched.header, $0, on: socket) }
             if let error { throw error.asBusError }
         }
     }
 
     @inline(__always)
-    private func send(_ index: Int, _ header: MessageHeader, _ payload: UnsafeRawBufferPointer) -> ZeroMQError? {
+    private func send(
+        _ index: Int, _ header: MessageHeader, _ payload: UnsafeRawBufferPointer, on socket: ZeroMQSocket
+    ) -> ZeroMQError? {
         if let error = outbox.key(index).withUnsafeBytes({ socket.send($0, more: true) }) { return error }
         let headerError = withUnsafeTemporaryAllocation(byteCount: MessageHeader.encodedSize, alignment: 8) { frame in
             header.encode(into: frame)

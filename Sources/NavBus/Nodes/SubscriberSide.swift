@@ -19,6 +19,8 @@ final class SubscriberSide {
     private var connections: [Connection] = []
     private var subscribed: Set<String> = []
     private var lastCheck: Int64 = 0
+    private let peers: PeerTable?
+    private var seenGeneration = 0
     private let topicFrame = MessageBuffer.empty()
     private let headerFrame = MessageBuffer.empty()
 
@@ -41,7 +43,10 @@ final class SubscriberSide {
     /// The first and the greatest pause between attempts to connect, in milliseconds.
     private static let reconnectMilliseconds: (first: Int32, greatest: Int32) = (10, 200)
 
-    init(in context: ZeroMQContext, bootID: UInt64, _ configuration: BusConfiguration) throws(ZeroMQError) {
+    init(
+        in context: ZeroMQContext, bootID: UInt64, _ configuration: BusConfiguration, peers: PeerTable?
+    ) throws(ZeroMQError) {
+        self.peers = peers
         inbox = Inbox(node: bootID)
         directory = configuration.directory
         rescanNanoseconds = Int64(configuration.rescanMilliseconds) * 1_000_000
@@ -88,18 +93,24 @@ final class SubscriberSide {
     @inline(__always)
     func receive() throws(BusError) {
         do throws(ZeroMQError) {
-            for _ in 0..<Self.batch {
-                guard try socket.receive(into: topicFrame.pointer) else { return }
-                try receiveRest()
-            }
+            try receive(from: socket)
+            if let remote = peers?.subscriber { try receive(from: remote) }
         } catch {
             throw error.asBusError
         }
     }
 
+    @inline(__always)
+    private func receive(from socket: ZeroMQSocket) throws(ZeroMQError) {
+        for _ in 0..<Self.batch {
+            guard try socket.receive(into: topicFrame.pointer) else { return }
+            try receiveRest(from: socket)
+        }
+    }
+
     /// Takes the frames after the topic's; the message counts as rejected unless it has exactly three.
     @inline(__always)
-    private func receiveRest() throws(ZeroMQError) {
+    private func receiveRest(from socket: ZeroMQSocket) throws(ZeroMQError) {
         guard topicFrame.hasMore, try socket.receive(into: headerFrame.pointer), headerFrame.hasMore else {
             inbox.rejectFrames(topic: topicFrame.bytes)
             return
@@ -119,6 +130,7 @@ final class SubscriberSide {
 
     /// Follows the registry: at once when `isSignalled`, else when events wait or it is time.
     func followRegistry(_ now: Int64, isSignalled: Bool) throws(BusError) {
+        if let peers, peers.generation != seenGeneration { return try scan(now) }
         if !isSignalled && now < nextScan && now - Self.checkNanoseconds < lastCheck { return }
         lastCheck = now
         let sawEvent = watcher?.drain() ?? false
@@ -130,20 +142,21 @@ final class SubscriberSide {
     /// While the domain's directory cannot be read, the connections stay as they are.
     private func scan(_ now: Int64) throws(BusError) {
         nextScan = now + rescanNanoseconds
+        try peers?.lookAround()
         let watcher = self.watcher ?? RegistryWatcher(directory)
         self.watcher = watcher
         let snapshot: RegistrySnapshot
         do throws(BusError) {
             watcher.watch(nodes: try reader.names() ?? [])
-            guard let current = try reader.read() else { return try applySubscriptions() }
+            guard let current = try reader.read() else { return try followPeers([]) }
             snapshot = current
         } catch {
-            return try applySubscriptions()
+            return try followPeers([])
         }
         for node in snapshot.nodes {
             for topic in node.topics { inbox.discover(topic.name) }
         }
-        try applySubscriptions()
+        try followPeers(Set(snapshot.nodes.map(\.bootID)))
         let wanted = snapshot.nodes.filter { node in node.topics.contains { subscribed.contains($0.name) } }
         for node in wanted { try connect(node.node) }
         for index in connections.indices where !wanted.contains(where: { $0.node == connections[index].node }) {
@@ -152,16 +165,29 @@ final class SubscriberSide {
         retire(now)
     }
 
+    /// Subscribes to what appeared here and on other hosts; `local` are the nodes of this one.
+    private func followPeers(_ local: Set<UInt64>) throws(BusError) {
+        guard let peers else { return try applySubscriptions() }
+        seenGeneration = peers.generation
+        for node in peers.announcements(excluding: local) {
+            for topic in node.topics { inbox.discover(topic.name) }
+        }
+        try applySubscriptions()
+        try peers.connect(wanted: subscribed, excluding: local)
+    }
+
     /// Brings the socket's subscriptions to what the inbox wants.
     private func applySubscriptions() throws(BusError) {
         let wanted = inbox.wantedTopics
         do throws(ZeroMQError) {
             for topic in wanted where subscribed.insert(topic).inserted {
                 try socket.set(ZMQ_SUBSCRIBE, TopicTable.key(topic))
+                try peers?.subscriber?.set(ZMQ_SUBSCRIBE, TopicTable.key(topic))
             }
             for topic in subscribed.subtracting(wanted).sorted() {
                 subscribed.remove(topic)
                 try socket.set(ZMQ_UNSUBSCRIBE, TopicTable.key(topic))
+                try peers?.subscriber?.set(ZMQ_UNSUBSCRIBE, TopicTable.key(topic))
             }
         } catch {
             throw error.asBusError

@@ -3,6 +3,14 @@ package struct ServerInfo: Hashable {
     package var node: String
     package var bootID: UInt64
     package var services: [ServiceDescription]
+
+    /// Whether it is of another host: its name is followed by `@` and its address.
+    package var isRemote: Bool { node.utf8.contains(UInt8(ascii: "@")) }
+
+    /// Whether a call that asks for node `name` means this one.
+    func isCalled(_ name: String) -> Bool {
+        node == name || (isRemote && node.hasPrefix(name) && node.dropFirst(name.count).hasPrefix("@"))
+    }
 }
 
 /// The calls of one node, without a transport: frames and the registry's view in, frames out through `transmit`.
@@ -99,7 +107,8 @@ package final class ServiceClient {
 
     /// What the registry says: calls to nodes that are gone end, waiting ones find their server.
     package func serversChanged(_ servers: [ServerInfo], now: Int64) {
-        self.servers = servers.sorted { $0.node < $1.node }
+        // Those of this host come first.
+        self.servers = servers.sorted { $0.isRemote == $1.isRemote ? $0.node < $1.node : $1.isRemote }
         for id in calls.keys.sorted() {
             guard let call = calls[id] else { continue }
             if let server = call.server,
@@ -168,7 +177,7 @@ package final class ServiceClient {
     private func place(_ id: UInt64, _ now: Int64) {
         guard let call = calls[id], call.machine.isWaiting else { return }
         let found = servers.first { server in
-            call.options.node.map { $0 == server.node } ?? server.services.contains { $0.name == call.service }
+            call.options.node.map(server.isCalled) ?? server.services.contains { $0.name == call.service }
         }
         guard let found else { return }
         calls[id]?.server = found

@@ -5,6 +5,8 @@ package struct ServiceFrame: Sendable, Hashable {
     package enum Kind: UInt8, Sendable {
         case request = 1
         case response, end, cancel, credit, ping, pong, goodbye
+        /// Between hosts: asks for the announcement, and carries it.
+        case watch, announcement
     }
 
     /// The largest header accepted, in bytes.

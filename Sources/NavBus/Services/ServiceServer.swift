@@ -75,7 +75,7 @@ package final class ServiceServer {
         case .credit: apply(key) { $0.granted(frame.credit) }
         case .ping: send(ServiceFrame(.pong), to: client)
         case .goodbye: drop(client)
-        case .response, .end, .pong: statistics.malformed += 1
+        case .response, .end, .pong, .watch, .announcement: statistics.malformed += 1
         }
     }
 

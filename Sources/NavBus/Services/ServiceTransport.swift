@@ -17,6 +17,10 @@ final class ServiceTransport {
     private var watcher: RegistryWatcher?
     private var reader: RegistryReader
     private var scanAt: Int64 = .max
+    private let hosts: HostSide?
+    private var localServers: [ServerInfo] = []
+    private var localBootIDs: Set<UInt64> = []
+    private var seenGeneration = 0
     private let bootID: UInt64
     private let waker: Waker
 
@@ -40,7 +44,11 @@ final class ServiceTransport {
     /// A killed node's lock is reported a moment before the kernel frees it, so one more look follows: 10 ms.
     private static let secondLookNanoseconds: Int64 = 10_000_000
 
-    init(in context: ZeroMQContext, _ name: String, bootID: UInt64, _ waker: Waker, _ configuration: BusConfiguration) {
+    init(
+        in context: ZeroMQContext, _ name: String, bootID: UInt64, _ waker: Waker, _ configuration: BusConfiguration,
+        _ hosts: HostSide?
+    ) {
+        self.hosts = hosts
         self.context = context
         self.configuration = configuration
         endpoint = "ipc://" + configuration.directory.servicePath(name)
@@ -84,14 +92,18 @@ final class ServiceTransport {
     // MARK: Sending
 
     private func send(_ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, toClient client: [UInt8]) -> Bool {
-        guard let socket = router?.socket else { return false }
         hasActed = true
+        if let listener = hosts?.listener, HostListener.isRemote(client) {
+            return listener.send(frame, payload, toClient: client)
+        }
+        guard let socket = router?.socket else { return false }
         guard client.withUnsafeBytes({ socket.send($0, more: true) }) == nil else { return false }
         return Self.send(frame, payload, through: socket)
     }
 
     private func send(_ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, to server: ServerInfo) -> Bool {
         hasActed = true
+        if server.isRemote { return hosts?.peers.send(frame, payload, to: server) ?? false }
         guard let link = link(to: server) else { return false }
         return Self.send(frame, payload, through: link.socket)
     }
@@ -126,16 +138,19 @@ final class ServiceTransport {
 
     /// Looks for servers; call it when a call begins.
     func lookAround(_ now: Int64) {
+        // A peer that cannot be looked for leaves the others to be called; subscribing tells.
+        try? hosts?.peers.lookAround()
         if watcher == nil { scan(now) }
     }
 
-    var nextTick: Int64 { min(client.nextTick, server.nextTick, scanAt) }
+    var nextTick: Int64 { min(client.nextTick, server.nextTick, scanAt, hosts?.peers.nextTick ?? .max) }
 
     /// Appends what a wait must watch.
     func appendFileDescriptors(to list: inout [Int32]) {
         if let router { list.append(router.fileDescriptor) }
         for link in links.values { list.append(link.fileDescriptor) }
         if let descriptor = watcher?.fileDescriptor { list.append(descriptor) }
+        hosts?.appendFileDescriptors(to: &list)
     }
 
     /// Takes what arrived, runs handlers and timers.
@@ -154,6 +169,8 @@ final class ServiceTransport {
                 hasActed = false
                 try receiveFromClients(now, &budget)
                 try receiveFromServers(now, &budget)
+                if let hosts, try hosts.run(now, &budget, server, client) { hasActed = true }
+                if let hosts, hosts.peers.generation != seenGeneration { applyServers(now) }
                 client.advance(now)
                 server.advance(now)
             } while hasActed && budget > 0
@@ -227,11 +244,20 @@ final class ServiceTransport {
         // While the directory cannot be read nothing is known to have changed: heartbeats still tell the dead.
         watcher.watch(nodes: (try? reader.names()) ?? [])
         guard let snapshot = try? reader.read() else { return }
-        let servers = snapshot.nodes.filter { $0.serviceEndpoint != nil }
+        localServers = snapshot.nodes.filter { $0.serviceEndpoint != nil }
             .map { ServerInfo(node: $0.node, bootID: $0.bootID, services: $0.services) }
-        client.serversChanged(servers, now: now)
-        let stale = links.filter { node, link in !servers.contains { $0.node == node && $0.bootID == link.bootID } }
+        localBootIDs = Set(snapshot.nodes.map(\.bootID))
+        applyServers(now)
+        let stale = links.filter { node, link in
+            !localServers.contains { $0.node == node && $0.bootID == link.bootID }
+        }
         for node in stale.keys { links[node] = nil }
+    }
+
+    /// Tells the client who can be called, here and on other hosts.
+    private func applyServers(_ now: Int64) {
+        seenGeneration = hosts?.peers.generation ?? 0
+        client.serversChanged(localServers + (hosts?.peers.servers(excluding: localBootIDs) ?? []), now: now)
     }
 
     func close() {
@@ -240,7 +266,7 @@ final class ServiceTransport {
             try? link.socket.set(ZMQ_LINGER, min(100, configuration.lingerMilliseconds))
             _ = Self.send(ServiceFrame(.goodbye), UnsafeRawBufferPointer(start: nil, count: 0), through: link.socket)
         }
-        server.close()
+        server.close(others: hosts?.listener?.watchers ?? [])
         (links, router) = ([:], nil)
     }
 }

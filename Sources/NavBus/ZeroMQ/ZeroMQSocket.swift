@@ -5,7 +5,7 @@ internal import Glibc
 package final class ZeroMQSocket {
     /// The socket patterns the bus uses.
     package enum Kind {
-        case subscriber, publisher, router, dealer
+        case subscriber, publisher, router, dealer, reply, pair
 
         var rawValue: Int32 {
             switch self {
@@ -13,12 +13,14 @@ package final class ZeroMQSocket {
             case .publisher: ZMQ_XPUB
             case .router: ZMQ_ROUTER
             case .dealer: ZMQ_DEALER
+            case .reply: ZMQ_REP
+            case .pair: ZMQ_PAIR
             }
         }
     }
 
     private let context: ZeroMQContext
-    private let handle: UnsafeMutableRawPointer
+    let handle: UnsafeMutableRawPointer
 
     /// Opens a socket in `context`, which it keeps alive.
     package init(_ kind: Kind, in context: ZeroMQContext) throws(ZeroMQError) {

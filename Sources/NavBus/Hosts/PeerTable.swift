@@ -1,0 +1,262 @@
+internal import CZeroMQ
+
+/// The nodes of other hosts that this one reaches: a DEALER to each, and one SUB to those whose topics are wanted.
+///
+/// Nothing is opened before the node subscribes to something or calls somebody.
+final class PeerTable {
+    private struct Entry {
+        let peer: HostConfiguration.Peer
+        var machine: PeerStateMachine
+        var channel: ServiceChannel?
+        var monitor: ZeroMQSocket?
+        /// Where SUB is connected. It stays so while the peer is away: ZeroMQ meets the next life of the node by
+        /// itself, and a peer that is only busy loses nothing.
+        var subscribed: String?
+
+        init(_ peer: HostConfiguration.Peer) {
+            self.peer = peer
+            machine = PeerStateMachine(endpoint: peer.endpoint)
+        }
+
+        /// What tells the node apart from others, those of this host included: none of their names has an `@`.
+        var node: String { "\(machine.announcement?.node ?? "")@\(peer.endpoint.socketEndpoint(peer.endpoint.port).dropFirst(6))" }
+    }
+
+    private let context: ZeroMQContext
+    private let configuration: BusConfiguration
+    private let hosts: HostConfiguration
+    private let bootID: UInt64
+    private var entries: ContiguousArray<Entry>
+    private var isLooking = false
+    private var malformedMessages: UInt64 = 0
+
+    /// Receives topics; nil until the node looks around.
+    private(set) var subscriber: ZeroMQSocket?
+    private var subscriberFileDescriptor: Int32 = -1
+    /// Another number whenever a peer came, changed or went.
+    private(set) var generation = 0
+
+    /// Attempts to connect: their pauses, and how long one may take, in milliseconds.
+    private static let reconnectMilliseconds: (first: Int32, greatest: Int32, attempt: Int32) = (50, 1_000, 2_000)
+    /// Signs of life on idle connections, in milliseconds: a host whose cable is cut is seen to be gone.
+    private static let heartbeatMilliseconds: (interval: Int32, timeout: Int32) = (500, 1_500)
+    private static let handshakeMilliseconds: Int32 = 5_000
+    /// Messages that may wait for one peer.
+    private static let highWaterMark: Int32 = 8192
+
+    private static let watchedEvents =
+        ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
+
+    init(in context: ZeroMQContext, bootID: UInt64, _ configuration: BusConfiguration, _ hosts: HostConfiguration) {
+        (self.context, self.bootID, self.configuration, self.hosts) = (context, bootID, configuration, hosts)
+        entries = ContiguousArray(hosts.peers.map(Entry.init))
+    }
+
+    /// Begins to look for the peers; again it does nothing.
+    func lookAround() throws(BusError) {
+        guard !isLooking, !entries.isEmpty else { return }
+        isLooking = true
+        do throws(ZeroMQError) {
+            let socket = try ZeroMQSocket(.subscriber, in: context)
+            try configure(socket)
+            try socket.set(ZMQ_RCVHWM, configuration.receiveHighWaterMark)
+            subscriberFileDescriptor = try socket.fileDescriptor()
+            subscriber = socket
+            for index in entries.indices { try open(index) }
+        } catch {
+            throw error.asBusError
+        }
+    }
+
+    private func configure(_ socket: ZeroMQSocket) throws(ZeroMQError) {
+        try socket.set(ZMQ_LINGER, 0)
+        try socket.set(ZMQ_RECONNECT_IVL, Self.reconnectMilliseconds.first)
+        try socket.set(ZMQ_RECONNECT_IVL_MAX, Self.reconnectMilliseconds.greatest)
+        try socket.set(ZMQ_CONNECT_TIMEOUT, Self.reconnectMilliseconds.attempt)
+        try socket.set(ZMQ_HANDSHAKE_IVL, Self.handshakeMilliseconds)
+        try socket.set(ZMQ_HEARTBEAT_IVL, Self.heartbeatMilliseconds.interval)
+        try socket.set(ZMQ_HEARTBEAT_TIMEOUT, Self.heartbeatMilliseconds.timeout)
+        try socket.set(ZMQ_MAXMSGSIZE, wide: Int64(configuration.maximumMessageSize))
+    }
+
+    /// Prepares a socket's next connection: ZeroMQ takes a copy of the options with each.
+    private func prepare(_ socket: ZeroMQSocket, for peer: HostConfiguration.Peer) throws(ZeroMQError) {
+        if case .curve(let keys, _) = hosts.security, let key = peer.key { try socket.useCurve(keys, server: key) }
+        try socket.set(ZMQ_IPV6, peer.endpoint.isIPv6 ? 1 : 0)
+    }
+
+    private func open(_ index: Int) throws(ZeroMQError) {
+        let peer = entries[index].peer
+        let socket = try ZeroMQSocket(.dealer, in: context)
+        try configure(socket)
+        try socket.set(ZMQ_SNDHWM, Self.highWaterMark)
+        try socket.set(ZMQ_RCVHWM, Self.highWaterMark)
+        // Nothing is kept for a peer that is away: what waits for one life of a node must not reach the next.
+        try socket.set(ZMQ_IMMEDIATE, 1)
+        try prepare(socket, for: peer)
+        entries[index].monitor = try socket.monitor(Self.watchedEvents, name: "peer\(index)", in: context)
+        try socket.connect(peer.endpoint.socketEndpoint(peer.endpoint.port))
+        entries[index].channel = try ServiceChannel(socket, isRouter: false)
+    }
+
+    func appendFileDescriptors(to list: inout [Int32]) {
+        guard isLooking else { return }
+        list.append(subscriberFileDescriptor)
+        for entry in entries { if let channel = entry.channel { list.append(channel.fileDescriptor) } }
+    }
+
+    var nextTick: Int64 { isLooking ? entries.reduce(.max) { min($0, $1.machine.nextTick) } : .max }
+
+    // MARK: The loop
+
+    /// Takes what arrived, asks, and notices who is gone.
+    ///
+    /// - Returns: whether anything was received or sent.
+    func run(_ now: Int64, _ budget: inout Int, _ client: ServiceClient?) throws(ZeroMQError) -> Bool {
+        guard isLooking else { return false }
+        var hasActed = false
+        for index in entries.indices {
+            guard let channel = entries[index].channel else { continue }
+            while budget > 0, let message = try channel.receive() {
+                (budget, hasActed) = (budget - 1, true)
+                take(message, index, now, client)
+            }
+            if now >= entries[index].machine.nextTick || entries[index].machine.announcement == nil {
+                if try askIfDue(index, channel, now) { hasActed = true }
+            }
+        }
+        return hasActed
+    }
+
+    private func take(_ message: ServiceChannel.Incoming, _ index: Int, _ now: Int64, _ client: ServiceClient?) {
+        guard case .message(_, let frame, let payload) = message else {
+            malformedMessages += 1
+            return
+        }
+        entries[index].machine.heard(now: now)
+        switch frame.kind {
+        case .announcement:
+            let effects = payload.withUnsafeBytes {
+                entries[index].machine.announced(
+                    $0, bootID: frame.serverBootID, revision: frame.sequence, now: now)
+            }
+            apply(effects, index)
+        case .goodbye:
+            client?.receive(frame, payload, from: entries[index].node, now: now)
+            apply(entries[index].machine.left(now: now), index)
+        default: client?.receive(frame, payload, from: entries[index].node, now: now)
+        }
+    }
+
+    private func askIfDue(_ index: Int, _ channel: ServiceChannel, _ now: Int64) throws(ZeroMQError) -> Bool {
+        let effects = entries[index].machine.tick(now: now)
+        apply(effects, index)
+        try readMonitor(index, now)
+        var hasActed = false
+        for case .ask(let known, let revision) in effects {
+            var frame = ServiceFrame(.watch)
+            (frame.serverBootID, frame.sequence) = (known, revision)
+            if channel.send(frame) { hasActed = true }
+        }
+        return hasActed
+    }
+
+    private func apply(_ effects: [PeerStateMachine.Effect], _ index: Int) {
+        for effect in effects {
+            switch effect {
+            case .ask: break
+            case .changed: generation += 1
+            case .report(let event): hosts.onEvent?(event)
+            }
+        }
+    }
+
+    /// Learns why a peer that listens is of no use.
+    private func readMonitor(_ index: Int, _ now: Int64) throws(ZeroMQError) {
+        guard let monitor = entries[index].monitor else { return }
+        while let frames = try monitor.receiveFrames(limit: 2) {
+            guard let report = MonitorEvent(frames) else { continue }
+            let reason =
+                report.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
+                ? "it does not allow this host's key: add the key to its allowed keys"
+                : "the handshake failed: is the key given for it the right one, and is it a bus node with the same "
+                    + "security?"
+            apply(entries[index].machine.handshakeFailed(reason, now: now), index)
+        }
+    }
+
+    // MARK: What the peers have
+
+    /// What the peers that are there announce, in the order they are configured; without this node itself and those
+    /// of this host, which a list that several hosts share may name.
+    func announcements(excluding local: Set<UInt64>) -> [Announcement] {
+        entries.compactMap(\.machine.announcement).filter { $0.bootID != bootID && !local.contains($0.bootID) }
+    }
+
+    /// The peers that serve, as a ``ServiceClient`` knows them.
+    func servers(excluding local: Set<UInt64>) -> [ServerInfo] {
+        entries.compactMap { entry in
+            guard let announcement = entry.machine.announcement, announcement.bootID != bootID,
+                !local.contains(announcement.bootID), !announcement.services.isEmpty
+            else { return nil }
+            return ServerInfo(node: entry.node, bootID: announcement.bootID, services: announcement.services)
+        }
+    }
+
+    /// Sends to a peer that serves; false when it cannot.
+    func send(_ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, to server: ServerInfo) -> Bool {
+        let entry = entries.first { $0.machine.announcement?.bootID == server.bootID && $0.node == server.node }
+        return entry?.channel?.send(frame, payload) ?? false
+    }
+
+    /// Connects SUB to the peers that publish a topic of `wanted`, and disconnects it from those that no longer do.
+    func connect(wanted: Set<String>, excluding local: Set<UInt64>) throws(BusError) {
+        guard let subscriber else { return }
+        do throws(ZeroMQError) {
+            for index in entries.indices {
+                guard let announcement = entries[index].machine.announcement else { continue }
+                let isWanted =
+                    announcement.bootID != bootID && !local.contains(announcement.bootID)
+                    && announcement.topics.contains { wanted.contains($0.name) }
+                let target = isWanted ? announcement.publisherEndpoint : nil
+                guard target != entries[index].subscribed else { continue }
+                if let old = entries[index].subscribed { try? subscriber.disconnect(old) }
+                entries[index].subscribed = nil
+                guard let target else { continue }
+                try prepare(subscriber, for: entries[index].peer)
+                try subscriber.connect(target)
+                entries[index].subscribed = target
+            }
+        } catch {
+            throw error.asBusError
+        }
+    }
+
+    /// Adds this side's figures.
+    func add(to statistics: inout HostStatistics) {
+        statistics.peers = entries.count
+        statistics.malformed += malformedMessages
+        for entry in entries {
+            statistics.malformed += entry.machine.malformed
+            if entry.machine.announcement != nil { statistics.peersPresent += 1 }
+        }
+    }
+
+    /// The configured peers that are not there.
+    var absentees: [TCPEndpoint] { entries.filter { $0.machine.announcement == nil }.map(\.peer.endpoint) }
+
+    /// Takes leave, so that the peers drop this node's calls, and closes the sockets.
+    func close() {
+        for index in entries.indices {
+            if let channel = entries[index].channel, entries[index].machine.announcement != nil {
+                try? channel.socket.set(ZMQ_LINGER, min(100, configuration.lingerMilliseconds))
+                _ = channel.send(ServiceFrame(.goodbye))
+            }
+            entries[index].channel?.socket.endMonitor()
+            (entries[index].channel, entries[index].monitor) = (nil, nil)
+        }
+        (isLooking, subscriber) = (false, nil)
+    }
+
+    deinit { close() }
+}
