@@ -60,7 +60,7 @@ public struct CurvePublicKey: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// A secret key of CURVE and the public one that belongs to it. The secret never shows in a text of this type.
-public struct CurveKeyPair: Sendable, CustomStringConvertible {
+public struct CurveKeyPair: Sendable, CustomStringConvertible, CustomReflectable {
     /// What others know this host by.
     public let publicKey: CurvePublicKey
     let secret: [UInt8]
@@ -158,4 +158,7 @@ public struct CurveKeyPair: Sendable, CustomStringConvertible {
 
     /// The public key's text.
     public var description: String { "the pair of \(publicKey)" }
+
+    /// Empty: `dump` shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -16,11 +16,15 @@ final class HostListener {
     private var board: AnnouncementBoard
     private let bootID: UInt64
     private var announcement: [UInt8] = []
+    /// What arrived while the node published, which is no time for handlers to run.
+    private var waiting: [ServiceChannel.Incoming] = []
 
     /// What stands before the address of a client on another host. ZeroMQ's own addresses have five bytes.
     private static let tag = [UInt8](repeating: 0, count: 8)
     /// Messages that may wait for one client.
     private static let highWaterMark: Int32 = 1000
+    /// How many messages are taken in while the node publishes.
+    private static let maximumWaiting = 256
     /// How long a connection may take to prove itself, in milliseconds.
     private static let handshakeMilliseconds: Int32 = 5_000
     /// Signs of life on idle connections, in milliseconds. Wide, because on a slow link they wait behind the data.
@@ -124,21 +128,38 @@ final class HostListener {
     /// - Returns: whether there was anything.
     func run(_ now: Int64, _ budget: inout Int, _ server: ServiceServer) throws(ZeroMQError) -> Bool {
         var hasActed = false
-        while budget > 0, let message = try router?.receive() {
+        while budget > 0, let message = try nextMessage() {
             (budget, hasActed) = (budget - 1, true)
             switch message {
             case .malformed: server.rejected()
             case .message(let address, let frame, let payload):
-                switch frame.kind {
-                case .watch: answer(address, frame, now)
-                case .goodbye:
-                    board.gone(address)
+                if frame.kind == .goodbye { board.gone(address) }
+                if frame.kind == .watch {
+                    answer(address, frame, now)
+                } else {
                     server.receive(frame, payload, from: Self.tag + address, now: now)
-                default: server.receive(frame, payload, from: Self.tag + address, now: now)
                 }
             }
         }
         return hasActed
+    }
+
+    private func nextMessage() throws(ZeroMQError) -> ServiceChannel.Incoming? {
+        waiting.isEmpty ? try router?.receive() : waiting.removeFirst()
+    }
+
+    /// True when ``run(_:_:_:)`` has something to do that no descriptor tells of.
+    var hasWaiting: Bool { !waiting.isEmpty }
+
+    /// Answers who asks for the announcement, for a node that publishes and never polls; all else waits.
+    func answerWatchers(_ now: Int64) throws(ZeroMQError) {
+        while waiting.count < Self.maximumWaiting, let message = try router?.receive() {
+            if case .message(let address, let frame, _) = message, frame.kind == .watch {
+                answer(address, frame, now)
+            } else {
+                waiting.append(message)
+            }
+        }
     }
 
     /// Those who follow the announcement, as the services address them.

@@ -32,6 +32,9 @@ final class HostSide {
         return try peers.run(now, &budget, client) || heard
     }
 
+    /// When ``run(_:_:_:_:)`` is needed at the latest, monotonic nanoseconds.
+    var nextTick: Int64 { listener?.hasWaiting == true ? 0 : peers.nextTick }
+
     func appendFileDescriptors(to list: inout [Int32]) {
         if let listener { list += listener.fileDescriptors }
         peers.appendFileDescriptors(to: &list)

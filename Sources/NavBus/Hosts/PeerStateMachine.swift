@@ -14,6 +14,10 @@ package struct PeerStateMachine {
     /// The shortest pause between two announcements that are read: 20 ms, for reading costs time.
     package static let readingNanoseconds: Int64 = 20_000_000
 
+    /// When an announcement is asked for again that came too soon to be read: after 110 ms, the pause after which a
+    /// node repeats itself.
+    package static let secondLookNanoseconds = AnnouncementBoard.repetitionNanoseconds + 10_000_000
+
     /// What the shell is to do.
     package enum Effect: Hashable {
         /// Ask, saying which announcement is known.
@@ -33,7 +37,7 @@ package struct PeerStateMachine {
     private var readAt: Int64 = .min / 2
     private var reports = ReportLimiter<String>()
     /// When ``tick(now:)`` is needed at the latest.
-    package private(set) var nextTick: Int64 = .min
+    package private(set) var nextTick: Int64 = 0
     /// Announcements that could not be read.
     package private(set) var malformed: UInt64 = 0
 
@@ -80,8 +84,10 @@ package struct PeerStateMachine {
         _ json: UnsafeRawBufferPointer, bootID: UInt64, revision: UInt64, now: Int64
     ) -> [Effect] {
         guard json.count > 0 else { return [] }
-        // What is passed over here is asked for again, because the known revision stays the old one.
-        guard now - readAt >= Self.readingNanoseconds else { return [] }
+        guard now - readAt >= Self.readingNanoseconds else {
+            askAgain(at: now + Self.secondLookNanoseconds)
+            return []
+        }
         readAt = now
         let announcement: Announcement
         do throws(BusError) {
@@ -105,6 +111,16 @@ package struct PeerStateMachine {
         state = .present(announcement, revision: revision, heardAt: now, askedAt: now)
         nextTick = now + Self.heartbeatNanoseconds
         return effects
+    }
+
+    private mutating func askAgain(at time: Int64) {
+        switch state {
+        case .absent: state = .absent(askedAt: time - Self.searchNanoseconds)
+        case .present(let announcement, let revision, let heardAt, _):
+            state = .present(
+                announcement, revision: revision, heardAt: heardAt, askedAt: time - Self.heartbeatNanoseconds)
+        }
+        nextTick = min(nextTick, time)
     }
 
     /// The node took its leave.

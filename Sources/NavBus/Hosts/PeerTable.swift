@@ -12,6 +12,9 @@ final class PeerTable {
         /// Where SUB is connected. It stays so while the peer is away: ZeroMQ meets the next life of the node by
         /// itself, and a peer that is only busy loses nothing.
         var subscribed: String?
+        /// When to connect anew unless the peer is there by then, monotonic nanoseconds: ZeroMQ gives an endpoint up
+        /// for good when it was denied or misunderstood, and the peer's configuration may change.
+        var reopenAt: Int64?
 
         init(_ peer: HostConfiguration.Peer) {
             self.peer = peer
@@ -19,7 +22,10 @@ final class PeerTable {
         }
 
         /// What tells the node apart from others, those of this host included: none of their names has an `@`.
-        var node: String { "\(machine.announcement?.node ?? "")@\(peer.endpoint.socketEndpoint(peer.endpoint.port).dropFirst(6))" }
+        var node: String {
+            let address = peer.endpoint.socketEndpoint(peer.endpoint.port).dropFirst("tcp://".count)
+            return "\(machine.announcement?.node ?? "")@\(address)"
+        }
     }
 
     private let context: ZeroMQContext
@@ -29,6 +35,7 @@ final class PeerTable {
     private var entries: ContiguousArray<Entry>
     private var isLooking = false
     private var malformedMessages: UInt64 = 0
+    private var openings = 0
 
     /// Receives topics; nil until the node looks around.
     private(set) var subscriber: ZeroMQSocket?
@@ -44,8 +51,12 @@ final class PeerTable {
     /// Messages that may wait for one peer.
     private static let highWaterMark: Int32 = 8192
 
+    /// How long after a connection ended without use it is made anew: two seconds.
+    private static let reopeningNanoseconds: Int64 = 2_000_000_000
+
     private static let watchedEvents =
-        ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
+        ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL
+        | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
 
     init(in context: ZeroMQContext, bootID: UInt64, _ configuration: BusConfiguration, _ hosts: HostConfiguration) {
         (self.context, self.bootID, self.configuration, self.hosts) = (context, bootID, configuration, hosts)
@@ -86,6 +97,8 @@ final class PeerTable {
     }
 
     private func open(_ index: Int) throws(ZeroMQError) {
+        // A monitor's name is free again only some time after its end.
+        openings += 1
         let peer = entries[index].peer
         let socket = try ZeroMQSocket(.dealer, in: context)
         try configure(socket)
@@ -94,7 +107,7 @@ final class PeerTable {
         // Nothing is kept for a peer that is away: what waits for one life of a node must not reach the next.
         try socket.set(ZMQ_IMMEDIATE, 1)
         try prepare(socket, for: peer)
-        entries[index].monitor = try socket.monitor(Self.watchedEvents, name: "peer\(index)", in: context)
+        entries[index].monitor = try socket.monitor(Self.watchedEvents, name: "peer\(openings)", in: context)
         try socket.connect(peer.endpoint.socketEndpoint(peer.endpoint.port))
         entries[index].channel = try ServiceChannel(socket, isRouter: false)
     }
@@ -105,7 +118,10 @@ final class PeerTable {
         for entry in entries { if let channel = entry.channel { list.append(channel.fileDescriptor) } }
     }
 
-    var nextTick: Int64 { isLooking ? entries.reduce(.max) { min($0, $1.machine.nextTick) } : .max }
+    var nextTick: Int64 {
+        guard isLooking else { return .max }
+        return entries.reduce(.max) { min($0, $1.channel == nil ? $1.reopenAt ?? .max : $1.machine.nextTick) }
+    }
 
     // MARK: The loop
 
@@ -116,6 +132,7 @@ final class PeerTable {
         guard isLooking else { return false }
         var hasActed = false
         for index in entries.indices {
+            reopenIfDue(index, now)
             guard let channel = entries[index].channel else { continue }
             while budget > 0, let message = try channel.receive() {
                 (budget, hasActed) = (budget - 1, true)
@@ -176,6 +193,8 @@ final class PeerTable {
         guard let monitor = entries[index].monitor else { return }
         while let frames = try monitor.receiveFrames(limit: 2) {
             guard let report = MonitorEvent(frames) else { continue }
+            entries[index].reopenAt = entries[index].reopenAt ?? now + Self.reopeningNanoseconds
+            if report.event == ZMQ_EVENT_DISCONNECTED { continue }
             let reason =
                 report.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
                 ? "it does not allow this host's key: add the key to its allowed keys"
@@ -183,6 +202,18 @@ final class PeerTable {
                     + "security?"
             apply(entries[index].machine.handshakeFailed(reason, now: now), index)
         }
+    }
+
+    private func reopenIfDue(_ index: Int, _ now: Int64) {
+        guard let reopenAt = entries[index].reopenAt else { return }
+        if entries[index].machine.announcement != nil { return entries[index].reopenAt = nil }
+        guard now >= reopenAt else { return }
+        if let endpoint = entries[index].subscribed { try? subscriber?.disconnect(endpoint) }
+        entries[index].subscribed = nil
+        entries[index].channel?.socket.endMonitor()
+        (entries[index].channel, entries[index].monitor) = (nil, nil)
+        let isOpen: Void? = try? open(index)
+        entries[index].reopenAt = isOpen == nil ? now + Self.reopeningNanoseconds : nil
     }
 
     // MARK: What the peers have

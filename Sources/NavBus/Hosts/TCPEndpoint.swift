@@ -30,8 +30,10 @@ public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func parse(_ text: String) -> TCPEndpoint? {
-        guard text.utf8.count <= 100, text.hasPrefix("tcp://"), let colon = text.lastIndex(of: ":") else { return nil }
-        var address = String(text[text.index(text.startIndex, offsetBy: 6)..<max(colon, text.index(text.startIndex, offsetBy: 6))])
+        guard text.utf8.count <= 100, text.hasPrefix("tcp://") else { return nil }
+        let text = text.dropFirst("tcp://".count)
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        var address = String(text[..<colon])
         if address.hasPrefix("["), address.hasSuffix("]"), address.count > 2 {
             address = String(address.dropFirst().dropLast())
             guard isAddress(address, AF_INET6) else { return nil }

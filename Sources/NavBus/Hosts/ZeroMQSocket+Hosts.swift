@@ -3,7 +3,7 @@ internal import CZeroMQ
 /// What sockets between hosts need.
 extension ZeroMQSocket {
     /// Where the last `bind` put the socket, with the port that the system chose.
-    func lastEndpoint() throws(ZeroMQError) -> String {
+    package func lastEndpoint() throws(ZeroMQError) -> String {
         var buffer = [UInt8](repeating: 0, count: 256)
         var size = buffer.count
         guard zmq_getsockopt(handle, ZMQ_LAST_ENDPOINT, &buffer, &size) == 0 else {

@@ -64,7 +64,7 @@ public final class BusNode: Bus {
             let endpoint = "ipc://" + configuration.directory.publisherPath(name)
             return (
                 try PublisherSide(
-                    in: context, endpoint: endpoint, bootID: bootID, configuration, remote: hosts?.listener?.publisher),
+                    in: context, endpoint: endpoint, bootID: bootID, configuration, listener: hosts?.listener),
                 try SubscriberSide(in: context, bootID: bootID, configuration, peers: hosts?.peers),
                 ServiceTransport(in: context, name, bootID: bootID, waker, configuration, hosts)
             )

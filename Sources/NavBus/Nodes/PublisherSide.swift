@@ -4,7 +4,8 @@ internal import CZeroMQ
 final class PublisherSide {
     private(set) var outbox: Outbox
     private let socket: ZeroMQSocket
-    /// The socket for subscribers of other hosts, when the node listens.
+    /// Where subscribers of other hosts are, when the node listens.
+    private let listener: HostListener?
     private let remote: ZeroMQSocket?
     private let scratch = MessageBuffer.empty()
     private var lastService: Int64 = 0
@@ -20,9 +21,9 @@ final class PublisherSide {
 
     init(
         in context: ZeroMQContext, endpoint: String, bootID: UInt64, _ configuration: BusConfiguration,
-        remote: ZeroMQSocket?
+        listener: HostListener?
     ) throws(ZeroMQError) {
-        self.remote = remote
+        (self.listener, remote) = (listener, listener?.publisher)
         outbox = Outbox(node: bootID)
         socket = try ZeroMQSocket(.publisher, in: context)
         // Verboser: every subscription and its end is reported, not only the first and last of a topic.
@@ -55,7 +56,13 @@ final class PublisherSide {
     func service(_ now: Int64 = Clocks.monotonic()) throws(BusError) {
         lastService = now
         try service(socket)
-        if let remote { try service(remote) }
+        guard let listener, let remote else { return }
+        try service(remote)
+        do throws(ZeroMQError) {
+            try listener.answerWatchers(now)
+        } catch {
+            throw error.asBusError
+        }
     }
 
     private func service(_ socket: ZeroMQSocket) throws(BusError) {

@@ -143,7 +143,7 @@ final class ServiceTransport {
         if watcher == nil { scan(now) }
     }
 
-    var nextTick: Int64 { min(client.nextTick, server.nextTick, scanAt, hosts?.peers.nextTick ?? .max) }
+    var nextTick: Int64 { min(client.nextTick, server.nextTick, scanAt, hosts?.nextTick ?? .max) }
 
     /// Appends what a wait must watch.
     func appendFileDescriptors(to list: inout [Int32]) {
