@@ -35,11 +35,15 @@ public struct BusConfiguration: Sendable {
     /// When calls give up a server, and servers a client, that says nothing.
     public var heartbeat = HeartbeatConfiguration()
 
+    /// How other hosts are reached, and reach the node; nil when this host is all there is.
+    public var hosts: HostConfiguration?
+
     /// A configuration for `directory`, with every other value at its default.
     public init(directory: BusDirectory) { self.directory = directory }
 
     func check() throws(BusError) {
         try heartbeat.check()
+        try hosts?.check()
         guard sendHighWaterMark > 0, receiveHighWaterMark > 0 else {
             throw BusError(.invalidArgument, "a high-water mark is at least 1: 0 would let a slow node eat the memory")
         }

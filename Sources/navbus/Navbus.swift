@@ -10,7 +10,7 @@ struct Navbus: ParsableCommand {
         version: NavbusVersion.text,
         subcommands: [
             MapCommand.self, RouteCommand.self, MatchCommand.self, SimulateCommand.self, ReplayCommand.self,
-            BagCommand.self, LaunchCommand.self, TopicCommand.self,
+            BagCommand.self, LaunchCommand.self, TopicCommand.self, KeygenCommand.self,
         ])
 
     static func main() { runAndExit() }

@@ -16,6 +16,7 @@ public final class BusNode: Bus {
     private var publisher: PublisherSide?
     private var subscriber: SubscriberSide?
     private var services: ServiceTransport?
+    private var hosts: HostSide?
     private let registry: Lazy<RegistryFollower>
     private let waitList: WaitList
     private var lastUpkeep: Int64 = 0
@@ -45,15 +46,18 @@ public final class BusNode: Bus {
         }
         do throws(BusError) {
             waker = try Waker()
-            let sides = try Self.openSockets(name, bootID, registry, configuration)
+            if let wanted = configuration.hosts { hosts = try HostSide(bootID: bootID, configuration, wanted) }
+            let sides = try Self.openSockets(name, bootID, registry, configuration, hosts)
             waitList = WaitList(
                 waker: waker.fileDescriptor, subscriber: sides.1.fileDescriptor, publisher: sides.0.fileDescriptor,
-                services: sides.2.fileDescriptor)
+                services: sides.2.fileDescriptor, remotePublisher: hosts?.listener?.publisherFileDescriptor)
             (publisher, subscriber, services) = sides
             try announce()
         } catch {
             // The sockets go before the name: their end removes the socket file of whoever holds the name.
             (publisher, subscriber, services) = (nil, nil, nil)
+            hosts?.close()
+            hosts = nil
             lock.release()
             throw error
         }
@@ -62,7 +66,8 @@ public final class BusNode: Bus {
     deinit { close() }
 
     private static func openSockets(
-        _ name: String, _ bootID: UInt64, _ registry: Lazy<RegistryFollower>, _ configuration: BusConfiguration
+        _ name: String, _ bootID: UInt64, _ registry: Lazy<RegistryFollower>, _ configuration: BusConfiguration,
+        _ hosts: HostSide?
     ) throws(BusError) -> (PublisherSide, SubscriberSide, ServiceTransport) {
         let endpoint = "ipc://" + configuration.directory.publisherPath(name)
         let (context, publisher, subscriber): (ZeroMQContext, PublisherSide, SubscriberSide)
@@ -73,12 +78,17 @@ public final class BusNode: Bus {
         }
         if let priority = configuration.ioThreadPriority { try context.setPriority(priority) }
         do throws(ZeroMQError) {
-            publisher = try PublisherSide(in: context, endpoint: endpoint, bootID: bootID, configuration)
-            subscriber = try SubscriberSide(in: context, bootID: bootID, registry, configuration)
+            publisher = try PublisherSide(
+                in: context, endpoint: endpoint, bootID: bootID, configuration, listener: hosts?.listener)
+            subscriber = try SubscriberSide(
+                in: context, bootID: bootID, registry, configuration, peers: hosts?.peers)
         } catch {
             throw error.asBusError
         }
-        return (publisher, subscriber, try ServiceTransport(in: context, name, bootID: bootID, registry, configuration))
+        return (
+            publisher, subscriber,
+            try ServiceTransport(in: context, name, bootID: bootID, registry, configuration, hosts)
+        )
     }
 
     /// What the node has seen since it started; empty once closed.
@@ -86,6 +96,15 @@ public final class BusNode: Bus {
         guard let publisher, let subscriber else { return BusStatistics(topics: [], unattributedRejections: 0) }
         return BusStatistics(inbox: subscriber.inbox, outbox: publisher.outbox)
     }
+
+    /// What the node has seen of other hosts, all zero without ``BusConfiguration/hosts``.
+    public var hostStatistics: HostStatistics { hosts?.statistics ?? HostStatistics() }
+
+    /// Where other hosts reach the node, with the ports that were chosen; nil when they do not.
+    public var listeningEndpoint: TCPEndpoint? { hosts?.listener?.endpoint }
+
+    /// What the peers that are there announce. They are looked for from the first subscription or call on.
+    public var peerAnnouncements: [Announcement] { hosts?.peers.announcements(excluding: []) ?? [] }
 
     // MARK: Publishing
 
@@ -130,6 +149,7 @@ public final class BusNode: Bus {
             throw BusError(.registry, "the announcement of '\(name)' is over \(Announcement.maximumSize) bytes")
         }
         try FileSystem.replace(configuration.directory.announcementPath(name), with: json)
+        try hosts?.listener?.announce(announcement, Clocks.monotonic())
     }
 
     // MARK: Subscribing
@@ -177,6 +197,7 @@ public final class BusNode: Bus {
             now = Clocks.monotonic()
             try attend(ready, publisher, subscriber, services, now)
             if ready.contains(.waker) { return nil }
+            if ready.contains(.remoteSubscriber) { try subscriber.receive() }
             // The socket was empty before the wait: the first message of it is handed on at once.
             if ready.contains(.subscriber), let delivery = try subscriber.receiveOne() { return delivery }
             if now >= deadline { return subscriber.next() }
@@ -214,10 +235,10 @@ public final class BusNode: Bus {
     private func beforeWaiting(
         _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
     ) throws(BusError) -> Int64 {
-        if now >= registry.value?.next ?? .max || now >= subscriber.nextRetirement {
+        if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
+        if now >= registry.value?.next ?? .max || now >= subscriber.nextRetirement || subscriber.peersHaveChanged {
             try followRegistry(subscriber, now)
         }
-        if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
         let publisherIsDue = try publisher.beforeWaiting(now)
         if services.isDirty || subscriber.isDirty { return now }
         return min(publisherIsDue, registry.value?.next ?? .max, subscriber.nextRetirement, services.nextTick)
@@ -225,7 +246,9 @@ public final class BusNode: Bus {
 
     /// Sleeps until a socket, the registry or the waker has something, a signal comes, or `until`.
     private func wait(until: Int64, _ now: Int64) -> WaitList.Ready {
-        var ready = waitList.wait(registry: registry.value?.fileDescriptor, nanoseconds: until - now)
+        var ready = waitList.wait(
+            registry: registry.value?.fileDescriptor, remoteSubscriber: hosts?.peers.subscriberFileDescriptor,
+            nanoseconds: until - now)
         if ready.contains(.waker), !ready.contains(.interrupted), !waker.reset() { ready.remove(.waker) }
         return ready
     }
@@ -235,7 +258,7 @@ public final class BusNode: Bus {
         _ ready: WaitList.Ready, _ publisher: PublisherSide, _ subscriber: SubscriberSide,
         _ services: ServiceTransport, _ now: Int64
     ) throws(BusError) {
-        if ready.contains(.publisher) { try publisher.service(now) }
+        if !ready.isDisjoint(with: [.publisher, .remotePublisher]) { try publisher.service(now) }
         if ready.contains(.registry) { try followRegistry(subscriber, now) }
         if ready.contains(.services) { try run(services, now, isSignalled: true) }
     }
@@ -306,7 +329,7 @@ public final class BusNode: Bus {
         let ready = wait(until: min(now + timeout.boundedNanoseconds, due), now)
         now = Clocks.monotonic()
         try attend(ready, publisher, subscriber, services, now)
-        if ready.contains(.subscriber) { try subscriber.receive() }
+        if !ready.isDisjoint(with: [.subscriber, .remoteSubscriber]) { try subscriber.receive() }
         if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
     }
 
@@ -321,6 +344,8 @@ public final class BusNode: Bus {
         leaving?.close()
         subscriber = nil
         publisher = nil
+        hosts?.close()
+        hosts = nil
         lock.release()
     }
 }

@@ -4,6 +4,9 @@ internal import CZeroMQ
 final class PublisherSide {
     private(set) var outbox: Outbox
     private let socket: ZeroMQSocket
+    /// Where subscribers of other hosts are, when the node listens.
+    private let listener: HostListener?
+    private let remote: ZeroMQSocket?
     private let scratch = MessageBuffer.empty()
     private var mark: HighWaterMark
     private var lastService: Int64 = 0
@@ -24,8 +27,10 @@ final class PublisherSide {
     private static let maximumSubscriptionSize: Int64 = 1024
 
     init(
-        in context: ZeroMQContext, endpoint: String, bootID: UInt64, _ configuration: BusConfiguration
+        in context: ZeroMQContext, endpoint: String, bootID: UInt64, _ configuration: BusConfiguration,
+        listener: HostListener?
     ) throws(ZeroMQError) {
+        (self.listener, remote) = (listener, listener?.publisher)
         outbox = Outbox(node: bootID)
         mark = HighWaterMark(messages: configuration.sendHighWaterMark, maximumBytes: configuration.maximumQueuedBytes)
         socket = try ZeroMQSocket(.publisher, in: context)
@@ -50,7 +55,8 @@ final class PublisherSide {
         let header = try outbox.stamp(publication, payload, stampNanoseconds, now: now)
         if mark.observe(payload.count) { try lowerMark() }
         hasSent = true
-        if let error = send(publication.index, header, payload) { throw error.asBusError }
+        if let error = send(publication.index, header, payload, on: socket) { throw error.asBusError }
+        if let remote, let error = send(publication.index, header, payload, on: remote) { throw error.asBusError }
         if now - lastService > Self.serviceInterval { try service(now) }
     }
 
@@ -58,6 +64,7 @@ final class PublisherSide {
     private func lowerMark() throws(BusError) {
         do throws(ZeroMQError) {
             try socket.set(ZMQ_SNDHWM, mark.messages)
+            try remote?.set(ZMQ_SNDHWM, mark.messages)
         } catch {
             throw error.asBusError
         }
@@ -77,6 +84,17 @@ final class PublisherSide {
     func service(_ now: Int64 = Clocks.monotonic()) throws(BusError) {
         lastService = now
         hasSent = false
+        try service(socket)
+        guard let listener, let remote else { return }
+        try service(remote)
+        do throws(ZeroMQError) {
+            try listener.answerWatchers(now)
+        } catch {
+            throw error.asBusError
+        }
+    }
+
+    private func service(_ socket: ZeroMQSocket) throws(BusError) {
         var wanted: [Int] = []
         do throws(ZeroMQError) {
             while try socket.receive(into: scratch.pointer) {
@@ -90,13 +108,15 @@ final class PublisherSide {
         for index in wanted {
             guard let latched = outbox.latched(index) else { continue }
             hasSent = true
-            let error = latched.payload.withUnsafeBytes { send(index, latched.header, $0) }
+            let error = latched.payload.withUnsafeBytes { send(index, latched.header, $0, on: socket) }
             if let error { throw error.asBusError }
         }
     }
 
     @inline(__always)
-    private func send(_ index: Int, _ header: MessageHeader, _ payload: UnsafeRawBufferPointer) -> ZeroMQError? {
+    private func send(
+        _ index: Int, _ header: MessageHeader, _ payload: UnsafeRawBufferPointer, on socket: ZeroMQSocket
+    ) -> ZeroMQError? {
         if let error = outbox.key(index).withUnsafeBytes({ socket.send($0, more: true) }) { return error }
         let headerError = withUnsafeTemporaryAllocation(byteCount: MessageHeader.encodedSize, alignment: 8) { frame in
             header.encode(into: frame)

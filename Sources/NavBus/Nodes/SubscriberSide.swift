@@ -14,10 +14,12 @@ final class SubscriberSide {
     private let directory: BusDirectory
     private let registry: Lazy<RegistryFollower>
     private var generation = 0
+    private let peers: PeerTable?
+    private var peerGeneration = 0
     private var mark: HighWaterMark
     private var connections: [Connection] = []
     private var subscribed: Set<String> = []
-    /// True unless the socket was found empty since it was last touched: only then its descriptor tells of everything.
+    /// True unless the sockets were found empty since they were last touched: only then descriptors tell of everything.
     private(set) var isDirty = true
     private let topicFrame = MessageBuffer.empty()
     private let headerFrame = MessageBuffer.empty()
@@ -41,8 +43,9 @@ final class SubscriberSide {
 
     init(
         in context: ZeroMQContext, bootID: UInt64, _ registry: Lazy<RegistryFollower>,
-        _ configuration: BusConfiguration
+        _ configuration: BusConfiguration, peers: PeerTable?
     ) throws(ZeroMQError) {
+        self.peers = peers
         inbox = Inbox(node: bootID)
         directory = configuration.directory
         self.registry = registry
@@ -83,25 +86,31 @@ final class SubscriberSide {
 
     func next() -> Delivery? { inbox.next() }
 
-    /// Takes what has arrived, a batch at most, into the queues; the socket stays dirty when more may be there.
+    /// Takes what has arrived, a batch at most, into the queues; the sockets stay dirty when more may be there.
     @inline(__always)
     func receive() throws(BusError) {
         isDirty = true
-        var received: ReceiveTimes?
         do throws(ZeroMQError) {
-            for _ in 0..<Self.batch {
-                guard try socket.receive(into: topicFrame.pointer) else {
-                    isDirty = false
-                    return
-                }
-                guard let payload = try receiveRest() else { continue }
-                let times = received ?? Clocks.receiveTimes()
-                received = times
-                inbox.accept(topic: topicFrame.bytes, header: headerFrame.bytes, payload: payload, received: times)
-            }
+            var isEmpty = try receive(from: socket)
+            if let remote = peers?.subscriber, try !receive(from: remote) { isEmpty = false }
+            isDirty = !isEmpty
         } catch {
             throw error.asBusError
         }
+    }
+
+    /// - Returns: true when the socket is empty.
+    @inline(__always)
+    private func receive(from socket: ZeroMQSocket) throws(ZeroMQError) -> Bool {
+        var received: ReceiveTimes?
+        for _ in 0..<Self.batch {
+            guard try socket.receive(into: topicFrame.pointer) else { return true }
+            guard let payload = try receiveRest(from: socket) else { continue }
+            let times = received ?? Clocks.receiveTimes()
+            received = times
+            inbox.accept(topic: topicFrame.bytes, header: headerFrame.bytes, payload: payload, received: times)
+        }
+        return false
     }
 
     /// Takes one message and returns it, nil when there is none or nobody wants it. For the end of a wait, when the
@@ -110,7 +119,9 @@ final class SubscriberSide {
     func receiveOne() throws(BusError) -> Delivery? {
         isDirty = true
         do throws(ZeroMQError) {
-            guard try socket.receive(into: topicFrame.pointer), let payload = try receiveRest() else { return nil }
+            guard try socket.receive(into: topicFrame.pointer), let payload = try receiveRest(from: socket) else {
+                return nil
+            }
             return inbox.acceptNext(
                 topic: topicFrame.bytes, header: headerFrame.bytes, payload: payload, received: Clocks.receiveTimes())
         } catch {
@@ -121,7 +132,7 @@ final class SubscriberSide {
     /// Takes the frames after the topic's: the header's into `headerFrame`, and the payload. The message counts as
     /// rejected unless it has exactly three.
     @inline(__always)
-    private func receiveRest() throws(ZeroMQError) -> Payload? {
+    private func receiveRest(from socket: ZeroMQSocket) throws(ZeroMQError) -> Payload? {
         guard topicFrame.hasMore, try socket.receive(into: headerFrame.pointer), headerFrame.hasMore else {
             inbox.rejectFrames(topic: topicFrame.bytes)
             return nil
@@ -133,36 +144,45 @@ final class SubscriberSide {
             return nil
         }
         let payload = Payload(received: buffer)
-        if mark.observe(payload.count) { try socket.set(ZMQ_RCVHWM, mark.messages) }
+        if mark.observe(payload.count) {
+            try self.socket.set(ZMQ_RCVHWM, mark.messages)
+            try peers?.subscriber?.set(ZMQ_RCVHWM, mark.messages)
+        }
         return payload
     }
 
     // MARK: Publishers
 
+    /// True when a peer came, changed or went since ``followRegistry(_:)``.
+    var peersHaveChanged: Bool { peers.map { $0.generation != peerGeneration } ?? false }
+
     /// Brings the connections to what the registry says; call it when the node has followed the registry.
     func followRegistry(_ now: Int64) throws(BusError) {
-        if let registry = registry.value, registry.generation != generation {
-            generation = registry.generation
-            try arrange(registry.nodes, now)
+        if registry.value.map({ $0.generation != generation }) ?? false || peersHaveChanged {
+            try arrange(now)
         } else if now >= nextRetirement {
             retire(now)
         }
     }
 
     private func subscriptionsChanged(_ now: Int64) throws(BusError) {
-        let registry = registry.make()
-        registry.follow(now)
-        generation = registry.generation
-        try arrange(registry.nodes, now)
+        registry.make().follow(now)
+        try peers?.lookAround()
+        try arrange(now)
     }
 
-    /// Subscribes to what appeared, connects to publishers of wanted topics, lets others go.
-    private func arrange(_ nodes: [Announcement], _ now: Int64) throws(BusError) {
+    /// Subscribes to what appeared here and on other hosts, connects to publishers of wanted topics, lets others go.
+    private func arrange(_ now: Int64) throws(BusError) {
         isDirty = true
-        for node in nodes {
+        let nodes = registry.value?.nodes ?? []
+        generation = registry.value?.generation ?? 0
+        peerGeneration = peers?.generation ?? 0
+        let local = peers == nil ? [] : Set(nodes.map(\.bootID))
+        for node in nodes + (peers?.announcements(excluding: local) ?? []) {
             for topic in node.topics { inbox.discover(topic.name) }
         }
         try applySubscriptions()
+        try peers?.connect(wanted: subscribed, excluding: local)
         let wanted = nodes.filter { node in node.topics.contains { subscribed.contains($0.name) } }.map(\.node)
         for node in wanted { try connect(node) }
         let kept = Set(wanted)
@@ -178,10 +198,12 @@ final class SubscriberSide {
         do throws(ZeroMQError) {
             for topic in wanted where subscribed.insert(topic).inserted {
                 try socket.set(ZMQ_SUBSCRIBE, TopicTable.key(topic))
+                try peers?.subscriber?.set(ZMQ_SUBSCRIBE, TopicTable.key(topic))
             }
             for topic in subscribed.subtracting(wanted).sorted() {
                 subscribed.remove(topic)
                 try socket.set(ZMQ_UNSUBSCRIBE, TopicTable.key(topic))
+                try peers?.subscriber?.set(ZMQ_UNSUBSCRIBE, TopicTable.key(topic))
             }
         } catch {
             throw error.asBusError
