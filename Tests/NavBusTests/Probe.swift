@@ -42,13 +42,14 @@ final class Probe {
         return path
     }
 
-    /// Waits until the probe has said `line`.
-    func says(_ line: String) throws {
+    /// Waits until the probe has said `line`; `turn` keeps this process's nodes going.
+    func says(_ line: String, while turn: () throws -> Void = {}) throws {
         let wanted = Array((line + "\n").utf8)
         try until("the probe's '\(line)'") {
             if text.suffix(wanted.count) == wanted || output.contains(line + "\n") {
                 return true
             }
+            try turn()
             try readSome()
             return false
         }

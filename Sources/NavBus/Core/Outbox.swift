@@ -135,6 +135,12 @@ package struct Outbox {
     /// The last value of a latched topic, nil before the first.
     package func latched(_ index: Int) -> Latched? { topics[index].latched }
 
+    /// Forgets the last value of a latched topic.
+    package mutating func clearLatched(_ publication: Publication) throws(BusError) {
+        try check(publication)
+        topics[publication.index].latched = nil
+    }
+
     // MARK: Subscribers
 
     /// Takes the frame by which a subscriber begins (1 and the key) or ends (0 and the key) a subscription.

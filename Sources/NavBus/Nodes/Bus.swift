@@ -26,6 +26,9 @@ public protocol Bus: AnyObject {
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError)
 
+    /// Forgets the last value of a latched topic: who subscribes later gets nothing before the next message.
+    func clearLatched(_ publication: Publication) throws(BusError)
+
     /// How many subscriptions there are to a publication's topic now.
     func subscriberCount(of publication: Publication) throws(BusError) -> Int
 

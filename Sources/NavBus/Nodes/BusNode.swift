@@ -129,6 +129,12 @@ public final class BusNode: Bus {
         try publisher.publish(payload, on: publication, stampNanoseconds: stampNanoseconds)
     }
 
+    /// Forgets the last value of a latched topic, see ``Bus/clearLatched(_:)``.
+    public func clearLatched(_ publication: Publication) throws(BusError) {
+        guard let publisher else { throw .closed(name) }
+        try publisher.clearLatched(publication)
+    }
+
     /// How many subscriptions there are to a publication's topic now.
     public func subscriberCount(of publication: Publication) throws(BusError) -> Int {
         guard let publisher else { throw .closed(name) }

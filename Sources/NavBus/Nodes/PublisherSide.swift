@@ -47,6 +47,8 @@ final class PublisherSide {
 
     func withdrawLast() { outbox.withdrawLast() }
 
+    func clearLatched(_ publication: Publication) throws(BusError) { try outbox.clearLatched(publication) }
+
     @inline(__always)
     func publish(
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64

@@ -38,6 +38,9 @@ final class ServiceTransport {
     private var generation = 0
     private let hosts: HostSide?
     private var peerGeneration = 0
+    /// The lives that are no longer announced and have calls under way, and until when their last word is waited for.
+    private var leaving: [UInt64: Int64] = [:]
+    private var leavingLookAt: Int64 = .max
     private let bootID: UInt64
     /// Wakes the loop for answers of other threads, which is not the caller's business.
     private let waker: Waker
@@ -71,6 +74,8 @@ final class ServiceTransport {
 
     /// Messages that may wait in one socket: the longest window of a stream and answers beside it.
     private static let highWaterMark: Int32 = 4096
+    /// How long after a node's end what it sent may take to be here, and between looks at one that leaves: 5 ms.
+    private static let lastWordNanoseconds: Int64 = 5_000_000
     /// Messages taken in one turn.
     private static let batch = 4096
 
@@ -213,11 +218,13 @@ final class ServiceTransport {
     func lookAround(_ now: Int64) {
         // A peer that cannot be looked for leaves the others to be called; subscribing tells.
         try? hosts?.peers.lookAround()
-        if generation == 0 { registry.make().follow(now) }
+        // Later changes are the loop's to follow, which hears what a server said before it left.
+        guard generation == 0 else { return }
+        registry.make().follow(now)
         followRegistry(now)
     }
 
-    var nextTick: Int64 { min(client.nextTick, server.nextTick, hosts?.nextTick ?? .max) }
+    var nextTick: Int64 { min(client.nextTick, server.nextTick, leavingLookAt, hosts?.nextTick ?? .max) }
 
     /// True when there may be something to do that ``fileDescriptor`` does not tell of.
     var isDirty: Bool { socketsAreDirty || registryHasChanged }
@@ -228,14 +235,15 @@ final class ServiceTransport {
     ///
     /// - Parameter isSignalled: false when ``fileDescriptor`` need not be looked at.
     func run(_ now: Int64, isSignalled: Bool) throws(BusError) {
-        if isSignalled { collectSignals() }
-        followRegistry(now)
+        // What a server said before it left is heard before its leaving is.
+        if isSignalled || registryHasChanged || now >= leavingLookAt { collectSignals() }
         var budget = Self.batch
         do throws(ZeroMQError) {
             repeat {
                 if routerIsDirty { try receiveFromClients(now, &budget) }
                 while budget > 0, let link = dirtyLinks.popLast() { receive(from: link, now, &budget) }
                 if let hosts { try run(hosts, now, &budget) }
+                followRegistry(now)
                 client.advance(now)
                 server.advance(now)
             } while budget > 0 && socketsAreDirty
@@ -296,7 +304,6 @@ final class ServiceTransport {
         let before = budget
         try hosts.run(now, &budget, server, client)
         taken += UInt64(before - budget)
-        followRegistry(now)
     }
 
     private var registryHasChanged: Bool {
@@ -305,14 +312,38 @@ final class ServiceTransport {
 
     /// Tells the client who can be called, here and on other hosts.
     private func followRegistry(_ now: Int64) {
-        guard registryHasChanged else { return }
+        guard registryHasChanged || now >= leavingLookAt else { return }
         let nodes = registry.value?.nodes ?? []
         generation = registry.value?.generation ?? 0
         peerGeneration = hosts?.peers.generation ?? 0
         var servers = nodes.filter { $0.serviceEndpoint != nil }
             .map { ServerInfo(node: $0.node, bootID: $0.bootID, services: $0.services) }
+        servers += stillLeaving(servers, now)
         if let hosts { servers += hosts.peers.servers(excluding: Set(nodes.map(\.bootID))) }
         for peer in client.serversChanged(servers, now: now) { unlink(peer) }
+    }
+
+    /// The servers of calls under way that are no longer announced but may be having their last word; to new calls
+    /// they offer nothing.
+    ///
+    /// A node that leaves takes its announcement away, then sends what it has, and frees its lock last. The kernel frees
+    /// that of a killed one.
+    private func stillLeaving(_ announced: [ServerInfo], _ now: Int64) -> [ServerInfo] {
+        var until: [UInt64: Int64] = [:]
+        var still: [ServerInfo] = []
+        for peer in client.busyPeers where !peer.info.isRemote {
+            let (node, bootID) = (peer.info.node, peer.info.bootID)
+            // Of a name's next life nothing can come from the one before.
+            if announced.contains(where: { $0.node == node }) { continue }
+            let isHere = NodeLock.isHeld(node, in: configuration.directory)
+            let end = isHere ? now + Self.lastWordNanoseconds : leaving[bootID] ?? now + Self.lastWordNanoseconds
+            guard now < end else { continue }
+            until[bootID] = end
+            still.append(ServerInfo(node: node, bootID: bootID, services: []))
+        }
+        leaving = until
+        leavingLookAt = until.values.min() ?? .max
+        return still
     }
 
     func close() {
