@@ -56,9 +56,8 @@ package final class Workers {
         var step: UnsafePointer<CChar>?
         let failure = (words + [nil]).withUnsafeBufferPointer { argv in
             executable.withCString { path in
-                var request = cspawn_request(
-                    path: path, argv: argv.baseAddress, envp: cspawn_environment(), output: descriptor,
-                    error: descriptor, guardian: -1)
+                var request = cspawn_plain_request(
+                    path, argv.baseAddress, cspawn_environment(), descriptor, descriptor)
                 return cspawn_start(&request, &pid, &step)
             }
         }

@@ -2,6 +2,7 @@
 #ifndef CSPAWN_H
 #define CSPAWN_H
 
+#include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -27,6 +28,15 @@ struct cspawn_request {
     const struct cspawn_limit *limits;
     int limit_count;
 };
+
+/// A request that leaves everything but the program and its output as the caller has it.
+static inline struct cspawn_request cspawn_plain_request(
+    const char *path, char *const *argv, char *const *envp, int output, int error) {
+    struct cspawn_request request = {
+        .path = path, .argv = argv, .envp = envp, .output = output, .error = error,
+        .guardian = -1, .nice = INT_MAX, .policy = -1};
+    return request;
+}
 
 /// How a child ended and what it used.
 struct cspawn_end {
