@@ -130,7 +130,7 @@ let package = Package(
                 "NavTestSupport",
             ]),
         tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC"]),
-        // NavBusProbe is a node that tests can kill.
+        // NavBusProbe is a node that tests can stop and kill.
         .executableTarget(
             name: "NavBusProbe", dependencies: ["NavBus"], path: "Tests/NavBusProbe", swiftSettings: strict),
         tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe"]),

@@ -18,25 +18,45 @@ public struct BusConfiguration: Sendable {
     /// How long ``BusNode/close()`` lets sent messages reach their subscribers, in milliseconds (`ZMQ_LINGER`).
     public var lingerMilliseconds: Int32 = 500
 
-    /// How often the registry is read when nothing is heard from it, in milliseconds. Changes are seen at once through
-    /// inotify; this finds what that misses, such as a crashed node.
+    /// About how many bytes of payloads may wait in one connection, on either side, beside the high-water marks, which
+    /// count messages: a node that sends or receives large messages lets fewer of them wait, though never under four.
+    public var maximumQueuedBytes: Int = 64 << 20
+
+    /// The real-time priority (`SCHED_FIFO`) of libzmq's I/O thread, 1 to 99; nil leaves it to the ordinary scheduler.
+    ///
+    /// Each message passes that thread, so where other processes keep the cores busy its turn decides the latency.
+    /// It needs the right to (`CAP_SYS_NICE` or `ulimit -r`); without it the node does not start.
+    public var ioThreadPriority: Int32?
+
+    /// How often the registry is read where inotify does not work, in milliseconds. Where it does, changes are seen at
+    /// once and everything is read thirty times less often, as a safety net.
     public var rescanMilliseconds: Int = 1000
 
     /// When calls give up a server, and servers a client, that says nothing.
     public var heartbeat = HeartbeatConfiguration()
+
+    /// How other hosts are reached, and reach the node; nil when this host is all there is.
+    public var hosts: HostConfiguration?
 
     /// A configuration for `directory`, with every other value at its default.
     public init(directory: BusDirectory) { self.directory = directory }
 
     func check() throws(BusError) {
         try heartbeat.check()
+        try hosts?.check()
         guard sendHighWaterMark > 0, receiveHighWaterMark > 0 else {
             throw BusError(.invalidArgument, "a high-water mark is at least 1: 0 would let a slow node eat the memory")
+        }
+        guard maximumQueuedBytes > 0 else {
+            throw BusError(.invalidArgument, "maximumQueuedBytes is at least 1, not \(maximumQueuedBytes)")
         }
         guard (1...Self.maximumMessageSizeLimit).contains(maximumMessageSize) else {
             throw BusError(
                 .invalidArgument,
                 "maximumMessageSize is 1 to \(Self.maximumMessageSizeLimit), not \(maximumMessageSize)")
+        }
+        guard ioThreadPriority.map({ (1...99).contains($0) }) ?? true else {
+            throw BusError(.invalidArgument, "ioThreadPriority is 1 to 99 or nil")
         }
         guard (0...60_000).contains(lingerMilliseconds), (10...60_000).contains(rescanMilliseconds) else {
             throw BusError(

@@ -1,10 +1,10 @@
-// A node in a process of its own, which tests kill: NavBusProbe ROLE DIRECTORY NAME ...
+// A node in a process of its own, which tests stop and kill: NavBusProbe ROLE DIRECTORY NAME ...
 import Glibc
 import NavBus
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 4 else {
-    print("usage: NavBusProbe server|client|publisher DIRECTORY NAME ...")
+    print("usage: NavBusProbe server|client|publisher|subscriber DIRECTORY NAME ...")
     exit(2)
 }
 do {
@@ -15,6 +15,7 @@ do {
     case "server": try serve(on: node, Array(arguments.dropFirst(4)))
     case "client": try call(on: node, Array(arguments.dropFirst(4)))
     case "publisher": try publish(on: node)
+    case "subscriber": try hear(on: node, Array(arguments.dropFirst(4)))
     default: say("no role \(arguments[1])")
     }
 } catch {

@@ -44,6 +44,21 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func aLatchedValueThatWasClearedReachesNoLateJoiner(_ implementation: Implementation) throws {
+        let bench = try Bench(implementation)
+        let (publisher, late) = (try bench.node("a"), try bench.node("b"))
+        let publication = try publisher.advertise(topic("/x", .latched))
+        try publisher.publish([1], on: publication, stampNanoseconds: 0)
+        try publisher.clearLatched(publication)
+        _ = try late.subscribe(to: "/x", qos: .latched)
+        try waitForSubscribers(1, of: publication, on: publisher, while: [late])
+        try publisher.publish([2], on: publication, stampNanoseconds: 0)
+        #expect(try receive(late, while: [publisher]).payload.bytes == [2])
+        let other = try bench.node("c")
+        #expect(busError { try other.clearLatched(publication) }?.code == .unknownHandle)
+    }
+
+    @Test(arguments: Implementation.allCases)
     func aTopicThatIsNotLatchedIsNotRepeated(_ implementation: Implementation) throws {
         let bench = try Bench(implementation)
         let (publisher, late) = (try bench.node("a"), try bench.node("b"))

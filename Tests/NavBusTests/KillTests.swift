@@ -49,11 +49,7 @@ import Testing
                 }
             }
             if method == "Wait" {
-                try until("the request") {
-                    try client.runServices(timeout: .milliseconds(1))
-                    return client.serviceStatistics.calling == 1
-                }
-                try probe.says("waiting")
+                try probe.says("waiting") { try client.runServices(timeout: .milliseconds(1)) }
             } else {
                 try until("the stream") {
                     try client.runServices(timeout: .milliseconds(20))
@@ -100,11 +96,7 @@ import Testing
                 if case .end(let end) = event { ends[isIdempotent] = end }
             }
         }
-        try until("the requests") {
-            try client.runServices(timeout: .milliseconds(20))
-            return client.serviceStatistics.calling == 2
-        }
-        try first.says("waiting\nwaiting")
+        try first.says("waiting\nwaiting") { try client.runServices(timeout: .milliseconds(1)) }
         try kill(first)
         let second = try start("server", ["answers"])
         try until("both ends") {

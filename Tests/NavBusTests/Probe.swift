@@ -5,7 +5,7 @@ import Testing
 final class Probe {
     let processID: pid_t
     private let input: Int32
-    private let output: Int32
+    private let outputEnd: Int32
     private var text: [UInt8] = []
     private var isReaped = false
 
@@ -25,13 +25,13 @@ final class Probe {
         close(inPipe[0])
         close(outPipe[1])
         try #require(code == 0, "cannot start the probe: \(String(cString: strerror(code)))")
-        (processID, input, output) = (pid, inPipe[1], outPipe[0])
+        (processID, input, outputEnd) = (pid, inPipe[1], outPipe[0])
     }
 
     deinit {
-        if !isReaped { kill() }
+        if !isReaped { _ = reap() }
         close(input)
-        close(output)
+        close(outputEnd)
     }
 
     /// The probe is built into the folder of the test binary.
@@ -42,34 +42,61 @@ final class Probe {
         return path
     }
 
-    /// Waits until the probe has said `line`.
-    func says(_ line: String) throws {
+    /// Waits until the probe has said `line`; `turn` keeps this process's nodes going.
+    func says(_ line: String, while turn: () throws -> Void = {}) throws {
         let wanted = Array((line + "\n").utf8)
         try until("the probe's '\(line)'") {
-            if text.suffix(wanted.count) == wanted || String(decoding: text, as: UTF8.self).contains(line + "\n") {
+            if text.suffix(wanted.count) == wanted || output.contains(line + "\n") {
                 return true
             }
+            try turn()
             try readSome()
             return false
         }
     }
 
     private func readSome() throws {
-        var entry = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, 20) > 0 else { return }
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = read(output, &buffer, buffer.count)
-        guard count > 0 else { throw Timeout(what: "the probe, which ended: \(String(decoding: text, as: UTF8.self))") }
-        text += buffer[..<count]
+        if try hasEnded(within: 20) { throw Timeout(what: "the probe, which ended: \(output)") }
     }
 
-    /// kill -9.
+    /// What the probe has printed, as far as it was read.
+    var output: String { String(decoding: text, as: UTF8.self) }
+
+    /// Reads what there is, waiting for some at most `milliseconds`.
+    ///
+    /// - Returns: true when the probe has closed its output.
+    func hasEnded(within milliseconds: Int32 = 0) throws -> Bool {
+        var entry = pollfd(fd: outputEnd, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, milliseconds) > 0 else { return false }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = read(outputEnd, &buffer, buffer.count)
+        guard count > 0 else { return true }
+        text += buffer[..<count]
+        return false
+    }
+
+    func send(_ signal: Int32) { Foundation.kill(processID, signal) }
+
+    /// The state's letter in /proc: `T` when stopped.
+    var state: String {
+        let stat = (try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)) ?? ""
+        return stat.split(separator: " ").dropFirst(2).first.map(String.init) ?? ""
+    }
+
+    /// kill -9, of a process that runs.
     func kill() {
         guard !isReaped else { return }
-        Foundation.kill(processID, SIGKILL)
+        #expect(reap() & 0x7f == SIGKILL)
+    }
+
+    /// Ends the process however it is.
+    ///
+    /// - Returns: what `waitpid` says.
+    private func reap() -> Int32 {
+        send(SIGKILL)
         var status: Int32 = 0
         while waitpid(processID, &status, 0) < 0, errno == EINTR {}
         isReaped = true
-        #expect(status & 0x7f == SIGKILL)
+        return status
     }
 }

@@ -124,6 +124,32 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func aServerThatAnswersAndLeavesIsHeardToItsEnd(_ implementation: Implementation) throws {
+        for _ in 0..<20 {
+            let pair = try Pair(implementation)
+            var (status, answer) = (CallStatus?.none, [UInt8]())
+            try pair.server.serve(Self.service) { [unowned server = pair.server] call in
+                call.finish([7])
+                server.close()
+            }
+            _ = try pair.client.call(Self.service.name, "Say", [], options: CallOptions(timeout: .seconds(500))) {
+                switch $0 {
+                case .response(let payload): answer = payload.bytes
+                case .end(let end): status = end
+                }
+            }
+            try until("the end") {
+                // A node that has closed says so.
+                _ = try? pair.server.runServices(timeout: .milliseconds(1))
+                try pair.client.runServices(timeout: .milliseconds(5))
+                return status != nil
+            }
+            #expect(status?.code == .ok)
+            #expect(answer == [7])
+        }
+    }
+
+    @Test(arguments: Implementation.allCases)
     func anOversizedRequestAndOneCallTooManyExhaustResources(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         var service = Self.service

@@ -19,8 +19,8 @@ package struct Inbox {
         let subscription: SubscriptionID
         let depth: Int
         let maximumPayloadSize: Int
-        var deliveries: Deque<Delivery> = []
-        var arrivals: Deque<UInt64> = []
+        /// What waits, oldest first, each with its number in the order of arrival over all queues.
+        var waiting: Deque<(arrival: UInt64, delivery: Delivery)> = []
     }
 
     private struct FilteredSubscription {
@@ -32,6 +32,7 @@ package struct Inbox {
 
     private let node: UInt64
     private var table = TopicTable()
+    private var indices: [String: Int] = [:]
     private var topics: ContiguousArray<Topic> = []
     private var queues: ContiguousArray<Queue> = []
     /// The arrival number at the head of each queue, `.max` when it is empty: one cache line for eight queues.
@@ -52,7 +53,7 @@ package struct Inbox {
 
     /// True when a message of `topic` would be queued.
     package func wants(_ topic: String) -> Bool {
-        guard let index = topics.firstIndex(where: { $0.name == topic }) else { return false }
+        guard let index = indices[topic] else { return false }
         return !topics[index].queues.isEmpty
     }
 
@@ -79,8 +80,7 @@ package struct Inbox {
     /// Offers a topic that somebody publishes to the filters that have not taken it yet.
     package mutating func discover(_ topic: String) {
         for entry in filters where entry.filter.matches(topic) {
-            let topicIndex = topics.firstIndex { $0.name == topic }
-            let isTaken = topicIndex.map { index in
+            let isTaken = indices[topic].map { index in
                 topics[index].queues.contains { queues[$0].subscription == entry.id }
             }
             guard isTaken != true, discovered < Self.maximumDiscoveredTopics else { continue }
@@ -103,8 +103,8 @@ package struct Inbox {
             }
         }
         queues = ContiguousArray(kept)
-        heads = ContiguousArray(queues.map { $0.arrivals.first ?? .max })
-        queued = queues.reduce(0) { $0 + $1.deliveries.count }
+        heads = ContiguousArray(queues.map { $0.waiting.first?.arrival ?? .max })
+        queued = queues.reduce(0) { $0 + $1.waiting.count }
         return queues.count + filters.count < before
     }
 
@@ -115,10 +115,11 @@ package struct Inbox {
 
     private mutating func addQueue(_ id: SubscriptionID, _ topic: String, _ qos: QoS, _ maximumPayloadSize: Int) {
         let topicIndex: Int
-        if let known = topics.firstIndex(where: { $0.name == topic }) {
+        if let known = indices[topic] {
             topicIndex = known
         } else {
             topicIndex = table.insert(topic)
+            indices[topic] = topicIndex
             topics.append(Topic(name: topic, statistics: TopicStatistics(topic: topic)))
         }
         topics[topicIndex].queues.append(queues.count)
@@ -139,25 +140,9 @@ package struct Inbox {
 
     /// Takes a message: judges its sequence, counts it, and queues it for each subscription of its topic.
     package mutating func accept(
-        topic frame: UnsafeRawBufferPointer, header headerFrame: UnsafeRawBufferPointer, payload: Payload,
-        received: ReceiveTimes
+        topic frame: UnsafeRawBufferPointer, header: UnsafeRawBufferPointer, payload: Payload, received: ReceiveTimes
     ) {
-        guard let index = table.find(frame) else {
-            unattributedRejections &+= 1
-            return
-        }
-        guard let header = MessageHeader(decoding: headerFrame) else {
-            topics[index].statistics.rejected &+= 1
-            return
-        }
-        guard !topics[index].queues.isEmpty else { return }
-        guard case .new(let lost) = topics[index].tracker.judge(bootID: header.bootID, sequence: header.sequence)
-        else {
-            topics[index].statistics.duplicates &+= 1
-            return
-        }
-        let (sum, overflow) = topics[index].statistics.lost.addingReportingOverflow(lost)
-        topics[index].statistics.lost = overflow ? .max : sum
+        guard let (index, header) = judge(frame, header, received) else { return }
         var isQueued = false
         for position in topics[index].queues.indices {
             let queue = topics[index].queues[position]
@@ -168,8 +153,65 @@ package struct Inbox {
                 received: received)
             if enqueue(delivery, on: queue) { topics[index].statistics.dropped &+= 1 }
         }
+        count(index, payload.count, isQueued: isQueued)
+    }
+
+    /// Takes a message as ``accept(topic:header:payload:received:)`` does; when nothing else is queued and one
+    /// subscription wants it, it comes back at once.
+    @inline(__always)
+    package mutating func acceptNext(
+        topic frame: UnsafeRawBufferPointer, header headerFrame: UnsafeRawBufferPointer, payload: Payload,
+        received: ReceiveTimes
+    ) -> Delivery? {
+        guard queued == 0, let known = table.find(frame), topics[known].queues.count == 1 else {
+            accept(topic: frame, header: headerFrame, payload: payload, received: received)
+            return next()
+        }
+        guard let (index, header) = judge(frame, headerFrame, received) else { return nil }
+        let queue = topics[index].queues[0]
+        let isTaken = payload.count <= queues[queue].maximumPayloadSize
+        count(index, payload.count, isQueued: isTaken)
+        guard isTaken else { return nil }
+        return Delivery(
+            subscription: queues[queue].subscription, topic: topics[index].name, header: header, payload: payload,
+            received: received)
+    }
+
+    /// Finds the topic of a message that is wanted, well-formed and new, and counts what is not.
+    @inline(__always)
+    private mutating func judge(
+        _ frame: UnsafeRawBufferPointer, _ headerFrame: UnsafeRawBufferPointer, _ received: ReceiveTimes
+    ) -> (index: Int, header: MessageHeader)? {
+        guard let index = table.find(frame) else {
+            unattributedRejections &+= 1
+            return nil
+        }
+        let header = MessageHeader(decoding: headerFrame)
+        let isNew = topics.withUnsafeMutableBufferPointer { topics in
+            guard let header else {
+                topics[index].statistics.rejected &+= 1
+                return false
+            }
+            guard !topics[index].queues.isEmpty else { return false }
+            guard case .new(let lost) = topics[index].tracker.judge(bootID: header.bootID, sequence: header.sequence)
+            else {
+                topics[index].statistics.duplicates &+= 1
+                return false
+            }
+            let (sum, overflow) = topics[index].statistics.lost.addingReportingOverflow(lost)
+            topics[index].statistics.lost = overflow ? .max : sum
+            topics[index].statistics.lastReceivedNanoseconds = received.monotonicNanoseconds
+            return true
+        }
+        guard isNew, let header else { return nil }
+        return (index, header)
+    }
+
+    @inline(__always)
+    private mutating func count(_ index: Int, _ size: Int, isQueued: Bool) {
         if isQueued {
             topics[index].statistics.received &+= 1
+            topics[index].statistics.receivedBytes &+= UInt64(size)
         } else {
             topics[index].statistics.rejected &+= 1
         }
@@ -181,27 +223,31 @@ package struct Inbox {
         var oldest = 0
         for index in heads.indices where heads[index] < heads[oldest] { oldest = index }
         queued -= 1
-        queues[oldest].arrivals.removeFirst()
-        heads[oldest] = queues[oldest].arrivals.first ?? .max
-        return queues[oldest].deliveries.removeFirst()
+        let delivery = queues[oldest].waiting.removeFirst().delivery
+        heads[oldest] = queues[oldest].waiting.first?.arrival ?? .max
+        return delivery
     }
 
     /// Appends to a queue and tells whether its oldest message had to go.
     private mutating func enqueue(_ delivery: Delivery, on queue: Int) -> Bool {
-        let isFull = queues[queue].deliveries.count >= queues[queue].depth
+        let isFull = queues[queue].waiting.count >= queues[queue].depth
         if isFull {
-            queues[queue].deliveries.removeFirst()
-            queues[queue].arrivals.removeFirst()
+            queues[queue].waiting.removeFirst()
             queued -= 1
         }
         arrivals &+= 1
-        queues[queue].deliveries.append(delivery)
-        queues[queue].arrivals.append(arrivals)
-        heads[queue] = queues[queue].arrivals.first ?? .max
+        queues[queue].waiting.append((arrivals, delivery))
+        heads[queue] = queues[queue].waiting.first?.arrival ?? .max
         queued += 1
         return isFull
     }
 
     /// The figures of every topic that was ever subscribed to.
-    package var statistics: [TopicStatistics] { topics.map(\.statistics) }
+    package var statistics: [TopicStatistics] {
+        topics.map { topic in
+            var statistics = topic.statistics
+            statistics.publishers = topic.tracker.publisherCount
+            return statistics
+        }
+    }
 }

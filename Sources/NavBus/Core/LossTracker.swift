@@ -25,6 +25,9 @@ package struct LossTracker {
 
     package init() {}
 
+    /// How many publishers are remembered.
+    package var publisherCount: Int { publishers.count }
+
     /// Judges a message and remembers it.
     @inline(__always)
     package mutating func judge(bootID: UInt64, sequence: UInt64) -> Verdict {

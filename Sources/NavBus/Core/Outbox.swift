@@ -12,9 +12,21 @@ package struct Outbox {
     private struct Topic {
         let description: TopicDescription
         let key: [UInt8]
-        var sequence: UInt64 = 0
+        let maximumPayloadSize: Int
+        let schemaFingerprint: UInt64
+        let isLatched: Bool
         var latched: Latched?
+        /// `published` counts the sequence as well.
         var statistics: TopicStatistics
+
+        init(_ description: TopicDescription) {
+            self.description = description
+            key = TopicTable.key(description.name)
+            maximumPayloadSize = description.maximumPayloadSize
+            schemaFingerprint = description.schemaFingerprint
+            isLatched = description.qos == .latched
+            statistics = TopicStatistics(topic: description.name)
+        }
     }
 
     private let node: UInt64
@@ -27,7 +39,13 @@ package struct Outbox {
     package var descriptions: [TopicDescription] { topics.map(\.description) }
 
     /// The figures of every topic.
-    package var statistics: [TopicStatistics] { topics.map(\.statistics) }
+    package var statistics: [TopicStatistics] {
+        topics.indices.map { index in
+            var statistics = topics[index].statistics
+            statistics.subscribers = subscriberCount(index)
+            return statistics
+        }
+    }
 
     /// Adds a topic after checking its description.
     package mutating func advertise(_ description: TopicDescription) throws(BusError) -> Publication {
@@ -47,10 +65,7 @@ package struct Outbox {
         guard topics.count < Announcement.maximumTopics else {
             throw BusError(.invalidArgument, "a node publishes at most \(Announcement.maximumTopics) topics")
         }
-        topics.append(
-            Topic(
-                description: description, key: TopicTable.key(description.name),
-                statistics: TopicStatistics(topic: description.name)))
+        topics.append(Topic(description))
         return Publication(node: node, index: topics.count - 1, topic: description.name)
     }
 
@@ -73,33 +88,44 @@ package struct Outbox {
     /// Counts a message about to be sent and returns its header; keeps it when the topic is latched.
     @inline(__always)
     package mutating func stamp(
-        _ publication: Publication, _ payload: UnsafeRawBufferPointer, _ stampNanoseconds: Int64
+        _ publication: Publication, _ payload: UnsafeRawBufferPointer, _ stampNanoseconds: Int64, now: Int64
     ) throws(BusError) -> MessageHeader {
         let index = publication.index
-        try check(publication)
-        guard payload.count <= topics[index].description.maximumPayloadSize else {
-            topics[index].statistics.rejected &+= 1
+        guard publication.node == node, index >= 0, index < topics.count else { throw unknown(publication) }
+        let header = topics.withUnsafeMutableBufferPointer { topics -> MessageHeader? in
+            guard payload.count <= topics[index].maximumPayloadSize else {
+                topics[index].statistics.rejected &+= 1
+                return nil
+            }
+            topics[index].statistics.published &+= 1
+            topics[index].statistics.publishedBytes &+= UInt64(payload.count)
+            topics[index].statistics.lastPublishedNanoseconds = now
+            let header = MessageHeader(
+                sequence: topics[index].statistics.published, stampNanoseconds: stampNanoseconds, bootID: node,
+                schemaFingerprint: topics[index].schemaFingerprint)
+            if topics[index].isLatched {
+                topics[index].latched = Latched(header: header, payload: [UInt8](payload))
+            }
+            return header
+        }
+        guard let header else {
             throw BusError(
                 .payloadTooLarge,
                 "a message of \(payload.count) bytes was not published on '\(publication.topic)', which carries at "
                     + "most \(topics[index].description.maximumPayloadSize): make it smaller or raise the topic's limit"
             )
         }
-        topics[index].sequence &+= 1
-        topics[index].statistics.published &+= 1
-        let header = MessageHeader(
-            sequence: topics[index].sequence, stampNanoseconds: stampNanoseconds, bootID: node,
-            schemaFingerprint: topics[index].description.schemaFingerprint)
-        if topics[index].description.qos == .latched {
-            topics[index].latched = Latched(header: header, payload: [UInt8](payload))
-        }
         return header
+    }
+
+    private func unknown(_ publication: Publication) -> BusError {
+        BusError(.unknownHandle, "the publication of '\(publication.topic)' belongs to another node")
     }
 
     /// Checks that a handle is of this node.
     package func check(_ publication: Publication) throws(BusError) {
         guard publication.node == node, topics.indices.contains(publication.index) else {
-            throw BusError(.unknownHandle, "the publication of '\(publication.topic)' belongs to another node")
+            throw unknown(publication)
         }
     }
 
@@ -108,6 +134,12 @@ package struct Outbox {
 
     /// The last value of a latched topic, nil before the first.
     package func latched(_ index: Int) -> Latched? { topics[index].latched }
+
+    /// Forgets the last value of a latched topic.
+    package mutating func clearLatched(_ publication: Publication) throws(BusError) {
+        try check(publication)
+        topics[publication.index].latched = nil
+    }
 
     // MARK: Subscribers
 

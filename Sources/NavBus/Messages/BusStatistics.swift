@@ -12,6 +12,18 @@ public struct TopicStatistics: Sendable, Hashable {
     public var dropped: UInt64 = 0
     /// Messages that arrived again, as a latched value does when another node joins.
     public var duplicates: UInt64 = 0
+    /// The payload bytes of ``published``.
+    public var publishedBytes: UInt64 = 0
+    /// The payload bytes of ``received``.
+    public var receivedBytes: UInt64 = 0
+    /// When the last message was published, `CLOCK_MONOTONIC` nanoseconds; 0 before the first.
+    public var lastPublishedNanoseconds: Int64 = 0
+    /// When the last new message arrived, `CLOCK_MONOTONIC` nanoseconds; 0 before the first.
+    public var lastReceivedNanoseconds: Int64 = 0
+    /// How many subscriptions there are to the topic when this node publishes it.
+    public var subscribers = 0
+    /// How many publishers' messages were seen since the start, restarts included, up to 64.
+    public var publishers = 0
     /// Messages refused: a bad header or frame count, or a payload over its limit (also at the publisher).
     public var rejected: UInt64 = 0
 

@@ -26,6 +26,9 @@ public protocol Bus: AnyObject {
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError)
 
+    /// Forgets the last value of a latched topic: who subscribes later gets nothing before the next message.
+    func clearLatched(_ publication: Publication) throws(BusError)
+
     /// How many subscriptions there are to a publication's topic now.
     func subscriberCount(of publication: Publication) throws(BusError) -> Int
 
@@ -150,8 +153,13 @@ extension BusStatistics {
         var merged: [String: TopicStatistics] = [:]
         for topic in inbox.statistics { merged[topic.topic] = topic }
         for topic in outbox.statistics {
-            merged[topic.topic, default: TopicStatistics(topic: topic.topic)].published = topic.published
-            merged[topic.topic, default: TopicStatistics(topic: topic.topic)].rejected += topic.rejected
+            var both = merged[topic.topic] ?? TopicStatistics(topic: topic.topic)
+            both.published = topic.published
+            both.publishedBytes = topic.publishedBytes
+            both.lastPublishedNanoseconds = topic.lastPublishedNanoseconds
+            both.subscribers = topic.subscribers
+            both.rejected += topic.rejected
+            merged[topic.topic] = both
         }
         self.init(
             topics: merged.values.sorted { $0.topic < $1.topic },

@@ -16,8 +16,10 @@ public final class BusNode: Bus {
     private var publisher: PublisherSide?
     private var subscriber: SubscriberSide?
     private var services: ServiceTransport?
+    private var hosts: HostSide?
+    private let registry: Lazy<RegistryFollower>
+    private let waitList: WaitList
     private var lastUpkeep: Int64 = 0
-    private var signals = Signals()
 
     /// How long a node with queued messages may go without looking at its sockets, in nanoseconds.
     private static let upkeepInterval: Int64 = 1_000_000
@@ -39,13 +41,23 @@ public final class BusNode: Bus {
         self.configuration = configuration
         self.lock = lock
         self.bootID = bootID
+        registry = Lazy {
+            RegistryFollower(directory, rescanMilliseconds: configuration.rescanMilliseconds)
+        }
         do throws(BusError) {
             waker = try Waker()
-            (publisher, subscriber, services) = try Self.openSockets(name, bootID, configuration)
+            if let wanted = configuration.hosts { hosts = try HostSide(bootID: bootID, configuration, wanted) }
+            let sides = try Self.openSockets(name, bootID, registry, configuration, hosts)
+            waitList = WaitList(
+                waker: waker.fileDescriptor, subscriber: sides.1.fileDescriptor, publisher: sides.0.fileDescriptor,
+                services: sides.2.fileDescriptor, remotePublisher: hosts?.listener?.publisherFileDescriptor)
+            (publisher, subscriber, services) = sides
             try announce()
         } catch {
             // The sockets go before the name: their end removes the socket file of whoever holds the name.
             (publisher, subscriber, services) = (nil, nil, nil)
+            hosts?.close()
+            hosts = nil
             lock.release()
             throw error
         }
@@ -54,18 +66,29 @@ public final class BusNode: Bus {
     deinit { close() }
 
     private static func openSockets(
-        _ name: String, _ bootID: UInt64, _ configuration: BusConfiguration
+        _ name: String, _ bootID: UInt64, _ registry: Lazy<RegistryFollower>, _ configuration: BusConfiguration,
+        _ hosts: HostSide?
     ) throws(BusError) -> (PublisherSide, SubscriberSide, ServiceTransport) {
         let endpoint = "ipc://" + configuration.directory.publisherPath(name)
         let (context, publisher, subscriber): (ZeroMQContext, PublisherSide, SubscriberSide)
         do throws(ZeroMQError) {
             context = try ZeroMQContext()
-            publisher = try PublisherSide(in: context, endpoint: endpoint, bootID: bootID, configuration)
-            subscriber = try SubscriberSide(in: context, bootID: bootID, configuration)
         } catch {
             throw error.asBusError
         }
-        return (publisher, subscriber, try ServiceTransport(in: context, name, bootID: bootID, configuration))
+        if let priority = configuration.ioThreadPriority { try context.setPriority(priority) }
+        do throws(ZeroMQError) {
+            publisher = try PublisherSide(
+                in: context, endpoint: endpoint, bootID: bootID, configuration, listener: hosts?.listener)
+            subscriber = try SubscriberSide(
+                in: context, bootID: bootID, registry, configuration, peers: hosts?.peers)
+        } catch {
+            throw error.asBusError
+        }
+        return (
+            publisher, subscriber,
+            try ServiceTransport(in: context, name, bootID: bootID, registry, configuration, hosts)
+        )
     }
 
     /// What the node has seen since it started; empty once closed.
@@ -73,6 +96,15 @@ public final class BusNode: Bus {
         guard let publisher, let subscriber else { return BusStatistics(topics: [], unattributedRejections: 0) }
         return BusStatistics(inbox: subscriber.inbox, outbox: publisher.outbox)
     }
+
+    /// What the node has seen of other hosts, all zero without ``BusConfiguration/hosts``.
+    public var hostStatistics: HostStatistics { hosts?.statistics ?? HostStatistics() }
+
+    /// Where other hosts reach the node, with the ports that were chosen; nil when they do not.
+    public var listeningEndpoint: TCPEndpoint? { hosts?.listener?.endpoint }
+
+    /// What the peers that are there announce. They are looked for from the first subscription or call on.
+    public var peerAnnouncements: [Announcement] { hosts?.peers.announcements(excluding: []) ?? [] }
 
     // MARK: Publishing
 
@@ -97,6 +129,12 @@ public final class BusNode: Bus {
         try publisher.publish(payload, on: publication, stampNanoseconds: stampNanoseconds)
     }
 
+    /// Forgets the last value of a latched topic, see ``Bus/clearLatched(_:)``.
+    public func clearLatched(_ publication: Publication) throws(BusError) {
+        guard let publisher else { throw .closed(name) }
+        try publisher.clearLatched(publication)
+    }
+
     /// How many subscriptions there are to a publication's topic now.
     public func subscriberCount(of publication: Publication) throws(BusError) -> Int {
         guard let publisher else { throw .closed(name) }
@@ -117,6 +155,7 @@ public final class BusNode: Bus {
             throw BusError(.registry, "the announcement of '\(name)' is over \(Announcement.maximumSize) bytes")
         }
         try FileSystem.replace(configuration.directory.announcementPath(name), with: json)
+        try hosts?.listener?.announce(announcement, Clocks.monotonic())
     }
 
     // MARK: Subscribing
@@ -150,88 +189,94 @@ public final class BusNode: Bus {
     public func poll(timeout: Duration?) throws(BusError) -> Delivery? {
         guard let publisher, let subscriber, let services else { throw .closed(name) }
         var now = Clocks.monotonic()
-        if subscriber.inbox.queued > 0 {
-            if now - lastUpkeep > Self.upkeepInterval {
-                signals = Signals()
-                _ = try turn(publisher, subscriber, services, now)
-            }
-            return subscriber.next()
-        }
         let deadline = timeout.map { now + $0.boundedNanoseconds } ?? .max
         while true {
-            let isBusy = try turn(publisher, subscriber, services, now)
-            if let delivery = subscriber.next() { return delivery }
-            let until = isBusy ? now : min(deadline, subscriber.nextScan, services.nextTick)
-            if wait(publisher, subscriber, services, until: until, now) { return nil }
-            now = Clocks.monotonic()
-            if now >= deadline {
-                _ = try turn(publisher, subscriber, services, now)
+            if subscriber.isDirty, subscriber.inbox.queued == 0 { try subscriber.receive() }
+            if subscriber.inbox.queued > 0 {
+                if now - lastUpkeep > Self.upkeepInterval { try keepUp(publisher, subscriber, services, now) }
                 return subscriber.next()
             }
+            let due = try beforeWaiting(publisher, subscriber, services, now)
+            // A handler that waited for a call of its own may have taken messages in.
+            if subscriber.inbox.queued > 0 { return subscriber.next() }
+            let ready = wait(until: min(deadline, due), now)
+            now = Clocks.monotonic()
+            try attend(ready, publisher, subscriber, services, now)
+            if ready.contains(.waker) { return nil }
+            if ready.contains(.remoteSubscriber) { try subscriber.receive() }
+            // The socket was empty before the wait: the first message of it is handed on at once.
+            if ready.contains(.subscriber), let delivery = try subscriber.receiveOne() { return delivery }
+            if now >= deadline { return subscriber.next() }
         }
     }
 
     /// A handle for other threads to end a wait with.
     public func makeWaker() -> Waker { waker }
 
-    /// What may have something to do: all of it at first, then what a wait reported and nobody has looked at yet.
-    private struct Signals {
-        var services = true
-        var subscriber = true
-        var publisher = true
-        var registry = false
+    /// One turn for all that a flood of messages or calls must not starve.
+    private func keepUp(
+        _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
+    ) throws(BusError) {
+        lastUpkeep = now
+        try followRegistry(subscriber, now)
+        try run(services, now, isSignalled: true)
+        try subscriber.receive()
+        try publisher.service(now)
     }
 
-    /// Looks at what is signalled, runs handlers and timers, follows the registry.
-    ///
-    /// - Returns: true when more may be waiting although no descriptor says so.
-    private func turn(
-        _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
-    ) throws(BusError) -> Bool {
-        let isSignalled = signals.services
-        signals.services = false
-        let isBusy = try services.run(now, isSignalled: isSignalled)
+    private func followRegistry(_ subscriber: SubscriberSide, _ now: Int64) throws(BusError) {
+        registry.value?.follow(now)
+        try subscriber.followRegistry(now)
+    }
+
+    private func run(_ services: ServiceTransport, _ now: Int64, isSignalled: Bool) throws(BusError) {
+        try services.run(now, isSignalled: isSignalled)
         if isClosed { throw .closed(name) }
-        if signals.subscriber || subscriber.isDirty { signals.subscriber = try !subscriber.receive() }
-        lastUpkeep = now
-        if signals.publisher || publisher.isDirty {
-            signals.publisher = false
-            try publisher.service(now)
+    }
+
+    /// Does what no descriptor tells of and says until when a wait may last.
+    ///
+    /// ZeroMQ's descriptors are edge-triggered, and whatever touches a socket may take its signal: each side knows
+    /// whether it must be looked at unasked.
+    private func beforeWaiting(
+        _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
+    ) throws(BusError) -> Int64 {
+        if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
+        if now >= registry.value?.next ?? .max || now >= subscriber.nextRetirement || subscriber.peersHaveChanged {
+            try followRegistry(subscriber, now)
         }
-        try subscriber.followRegistry(now, isSignalled: signals.registry)
-        signals.registry = false
-        return isBusy || signals.subscriber
+        let publisherIsDue = try publisher.beforeWaiting(now)
+        if services.isDirty || subscriber.isDirty { return now }
+        return min(publisherIsDue, registry.value?.next ?? .max, subscriber.nextRetirement, services.nextTick)
     }
 
     /// Sleeps until a socket, the registry or the waker has something, a signal comes, or `until`.
-    ///
-    /// The sockets' descriptors are edge-triggered: each socket was found empty just before, which arms them.
-    ///
-    /// - Returns: true when the waker or a signal ended it.
-    private func wait(
-        _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, until: Int64,
-        _ now: Int64
-    ) -> Bool {
-        // Rounded up: a wait that ends early would spin through the rest of its last millisecond.
-        let milliseconds = Int32(clamping: (max(0, min(until - now, .max - 999_999)) + 999_999) / 1_000_000)
-        return withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 5) { entries in
-            func watch(_ index: Int, _ descriptor: Int32) {
-                entries.initializeElement(at: index, to: pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
-            }
-            watch(0, waker.fileDescriptor)
-            watch(1, services.fileDescriptor)
-            watch(2, subscriber.fileDescriptor)
-            watch(3, publisher.fileDescriptor)
-            // poll passes over negative descriptors.
-            watch(4, subscriber.registryFileDescriptor ?? -1)
-            if Glibc.poll(entries.baseAddress, 5, milliseconds) < 0 { return true }
-            if entries[1].revents != 0 { signals.services = true }
-            if entries[2].revents != 0 { signals.subscriber = true }
-            if entries[3].revents != 0 { signals.publisher = true }
-            if entries[4].revents != 0 { signals.registry = true }
-            return entries[0].revents != 0 && waker.reset()
-        }
+    private func wait(until: Int64, _ now: Int64) -> WaitList.Ready {
+        var ready = waitList.wait(
+            registry: registry.value?.fileDescriptor, remoteSubscriber: hosts?.peers.subscriberFileDescriptor,
+            nanoseconds: until - now)
+        if ready.contains(.waker), !ready.contains(.interrupted), !waker.reset() { ready.remove(.waker) }
+        return ready
     }
+
+    /// Looks at what a wait reported; messages are left to the caller.
+    private func attend(
+        _ ready: WaitList.Ready, _ publisher: PublisherSide, _ subscriber: SubscriberSide,
+        _ services: ServiceTransport, _ now: Int64
+    ) throws(BusError) {
+        if !ready.isDisjoint(with: [.publisher, .remotePublisher]) { try publisher.service(now) }
+        if ready.contains(.registry) { try followRegistry(subscriber, now) }
+        if ready.contains(.services) { try run(services, now, isSignalled: true) }
+    }
+
+    /// When the node wakes next if nothing happens, monotonic nanoseconds.
+    package func nextWakeup() throws(BusError) -> Int64 {
+        guard let publisher, let subscriber, let services else { throw .closed(name) }
+        return try beforeWaiting(publisher, subscriber, services, Clocks.monotonic())
+    }
+
+    /// How many times the node looked at a lock or an announcement in the registry.
+    package var registryLooks: Int { registry.value?.looks ?? 0 }
 
     private var isClosed: Bool { publisher == nil }
 
@@ -280,16 +325,18 @@ public final class BusNode: Bus {
     /// Serves calls and the registry, leaving topics' messages in their queues, see ``Bus/runServices(timeout:)``.
     public func runServices(timeout: Duration) throws(BusError) {
         guard let publisher, let subscriber, let services else { throw .closed(name) }
-        let now = Clocks.monotonic()
+        var now = Clocks.monotonic()
         let before = services.taken
-        let isBusy = try turn(publisher, subscriber, services, now)
+        if now - lastUpkeep > Self.upkeepInterval { try keepUp(publisher, subscriber, services, now) }
+        if subscriber.isDirty { try subscriber.receive() }
+        let due = try beforeWaiting(publisher, subscriber, services, now)
         // The caller may have got what it waits for.
         if services.taken != before { return }
-        let until = isBusy ? now : min(now + timeout.boundedNanoseconds, services.nextTick)
-        _ = wait(publisher, subscriber, services, until: until, now)
-        let isSignalled = signals.services
-        signals.services = false
-        _ = try services.run(Clocks.monotonic(), isSignalled: isSignalled)
+        let ready = wait(until: min(now + timeout.boundedNanoseconds, due), now)
+        now = Clocks.monotonic()
+        try attend(ready, publisher, subscriber, services, now)
+        if !ready.isDisjoint(with: [.subscriber, .remoteSubscriber]) { try subscriber.receive() }
+        if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
     }
 
     /// Leaves the bus and frees the name; called again it does nothing.
@@ -303,6 +350,8 @@ public final class BusNode: Bus {
         leaving?.close()
         subscriber = nil
         publisher = nil
+        hosts?.close()
+        hosts = nil
         lock.release()
     }
 }

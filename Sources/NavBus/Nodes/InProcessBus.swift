@@ -45,7 +45,7 @@ public final class InProcessNetwork {
 
     fileprivate func servicesChanged() {
         let servers = nodes.compactMap(\.services.info)
-        for node in nodes { node.services.client.serversChanged(servers, now: now.monotonicNanoseconds) }
+        for node in nodes { node.services.announced = servers }
     }
 
     /// Puts a frame into a node's service pipe, as a foreign client could.
@@ -97,6 +97,7 @@ public final class InProcessBus: Bus {
         // Who subscribed before this node came counts as its subscriber too.
         for topic in network.subscribedTopics() { peerSubscriptionChanged([1] + TopicTable.key(topic)) }
         network.nodes.append(self)
+        network.servicesChanged()
     }
 
     /// What the node has seen since it started.
@@ -117,8 +118,15 @@ public final class InProcessBus: Bus {
         _ payload: UnsafeRawBufferPointer, on publication: Publication, stampNanoseconds: Int64
     ) throws(BusError) {
         try checkOpen()
-        let header = try outbox.stamp(publication, payload, stampNanoseconds)
+        let header = try outbox.stamp(
+            publication, payload, stampNanoseconds, now: network.now.monotonicNanoseconds)
         network.inject([outbox.key(publication.index), header.encoded, [UInt8](payload)])
+    }
+
+    /// Forgets the last value of a latched topic, see ``Bus/clearLatched(_:)``.
+    public func clearLatched(_ publication: Publication) throws(BusError) {
+        try checkOpen()
+        try outbox.clearLatched(publication)
     }
 
     /// How many subscriptions there are to a publication's topic now.
@@ -208,7 +216,7 @@ public final class InProcessBus: Bus {
         onEvent: @escaping (CallEvent) -> Void
     ) throws(BusError) -> CallID {
         try checkOpen()
-        if services.client.callCount == 0 { network.servicesChanged() }
+        if services.client.callCount == 0 { services.followServers(network.now.monotonicNanoseconds) }
         return try services.client.call(
             service, method, request, options, now: network.now.monotonicNanoseconds, onEvent: onEvent)
     }

@@ -12,42 +12,45 @@ final class SubscriberSide {
     private(set) var inbox: Inbox
     private let socket: ZeroMQSocket
     private let directory: BusDirectory
-    private let rescanNanoseconds: Int64
-    /// Made with the first subscription: a node that only publishes does not look around.
-    private var watcher: RegistryWatcher?
-    private var reader: RegistryReader
+    private let registry: Lazy<RegistryFollower>
+    private var generation = 0
+    private let peers: PeerTable?
+    private var peerGeneration = 0
+    private var mark: HighWaterMark
     private var connections: [Connection] = []
     private var subscribed: Set<String> = []
-    private var lastCheck: Int64 = 0
+    /// True unless the sockets were found empty since they were last touched: only then descriptors tell of everything.
+    private(set) var isDirty = true
     private let topicFrame = MessageBuffer.empty()
     private let headerFrame = MessageBuffer.empty()
-    /// True after work on the socket that may have taken its descriptor's signal.
-    private(set) var isDirty = false
 
     /// Readable when a message came, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
 
-    /// When the registry must be read again even if nothing was heard, monotonic nanoseconds.
-    private(set) var nextScan: Int64 = .max
+    /// When a connection is let go, monotonic nanoseconds; `.max` when none is.
+    private(set) var nextRetirement: Int64 = .max
 
-    /// How many messages are taken from the socket at once: enough to amortise, and an end under a flood.
-    private static let batch = 1024
+    /// How many messages are taken from the socket at once: enough to amortise, and an end under a flood. They are
+    /// there already, so they share one receive time.
+    private static let batch = 256
 
     /// How long a publisher that left keeps its connection, so that its last messages arrive and a quick restart is
     /// met by ZeroMQ's own reconnection: one second.
     private static let retirementNanoseconds: Int64 = 1_000_000_000
 
-    /// How often a busy node looks for registry events: 20 ms.
-    private static let checkNanoseconds: Int64 = 20_000_000
-
     /// The first and the greatest pause between attempts to connect, in milliseconds.
     private static let reconnectMilliseconds: (first: Int32, greatest: Int32) = (10, 200)
 
-    init(in context: ZeroMQContext, bootID: UInt64, _ configuration: BusConfiguration) throws(ZeroMQError) {
+    init(
+        in context: ZeroMQContext, bootID: UInt64, _ registry: Lazy<RegistryFollower>,
+        _ configuration: BusConfiguration, peers: PeerTable?
+    ) throws(ZeroMQError) {
+        self.peers = peers
         inbox = Inbox(node: bootID)
         directory = configuration.directory
-        rescanNanoseconds = Int64(configuration.rescanMilliseconds) * 1_000_000
-        reader = RegistryReader(directory: directory)
+        self.registry = registry
+        mark = HighWaterMark(
+            messages: configuration.receiveHighWaterMark, maximumBytes: configuration.maximumQueuedBytes)
         socket = try ZeroMQSocket(.subscriber, in: context)
         try socket.set(ZMQ_RCVHWM, configuration.receiveHighWaterMark)
         try socket.set(ZMQ_LINGER, 0)
@@ -57,14 +60,11 @@ final class SubscriberSide {
         fileDescriptor = try socket.fileDescriptor()
     }
 
-    /// Readable when the registry changed; nil without inotify.
-    var registryFileDescriptor: Int32? { watcher?.fileDescriptor }
-
     // MARK: Subscriptions
 
     func subscribe(to topic: String, _ qos: QoS, _ maximumPayloadSize: Int) throws(BusError) -> SubscriptionID {
         let id = inbox.subscribe(topic, qos: qos, maximumPayloadSize: maximumPayloadSize)
-        try scan(Clocks.monotonic())
+        try subscriptionsChanged(Clocks.monotonic())
         return id
     }
 
@@ -72,13 +72,13 @@ final class SubscriberSide {
         matching filter: TopicFilter, _ qos: QoS, _ maximumPayloadSize: Int
     ) throws(BusError) -> SubscriptionID {
         let id = inbox.subscribe(matching: filter, qos: qos, maximumPayloadSize: maximumPayloadSize)
-        try scan(Clocks.monotonic())
+        try subscriptionsChanged(Clocks.monotonic())
         return id
     }
 
     func unsubscribe(_ id: SubscriptionID) throws(BusError) -> Bool {
         guard inbox.unsubscribe(id) else { return false }
-        try scan(Clocks.monotonic())
+        try subscriptionsChanged(Clocks.monotonic())
         return true
     }
 
@@ -86,74 +86,107 @@ final class SubscriberSide {
 
     func next() -> Delivery? { inbox.next() }
 
-    /// Takes what has arrived, a batch at most, into the queues.
-    ///
-    /// - Returns: false when more may be there.
+    /// Takes what has arrived, a batch at most, into the queues; the sockets stay dirty when more may be there.
     @inline(__always)
-    func receive() throws(BusError) -> Bool {
-        isDirty = false
+    func receive() throws(BusError) {
+        isDirty = true
         do throws(ZeroMQError) {
-            for _ in 0..<Self.batch {
-                guard try socket.receive(into: topicFrame.pointer) else { return true }
-                try receiveRest()
-            }
+            var isEmpty = try receive(from: socket)
+            if let remote = peers?.subscriber, try !receive(from: remote) { isEmpty = false }
+            isDirty = !isEmpty
         } catch {
             throw error.asBusError
+        }
+    }
+
+    /// - Returns: true when the socket is empty.
+    @inline(__always)
+    private func receive(from socket: ZeroMQSocket) throws(ZeroMQError) -> Bool {
+        var received: ReceiveTimes?
+        for _ in 0..<Self.batch {
+            guard try socket.receive(into: topicFrame.pointer) else { return true }
+            guard let payload = try receiveRest(from: socket) else { continue }
+            let times = received ?? Clocks.receiveTimes()
+            received = times
+            inbox.accept(topic: topicFrame.bytes, header: headerFrame.bytes, payload: payload, received: times)
         }
         return false
     }
 
-    /// Takes the frames after the topic's; the message counts as rejected unless it has exactly three.
+    /// Takes one message and returns it, nil when there is none or nobody wants it. For the end of a wait, when the
+    /// socket was empty a moment ago: to look for a second message costs as much as to receive the first.
     @inline(__always)
-    private func receiveRest() throws(ZeroMQError) {
+    func receiveOne() throws(BusError) -> Delivery? {
+        isDirty = true
+        do throws(ZeroMQError) {
+            guard try socket.receive(into: topicFrame.pointer), let payload = try receiveRest(from: socket) else {
+                return nil
+            }
+            return inbox.acceptNext(
+                topic: topicFrame.bytes, header: headerFrame.bytes, payload: payload, received: Clocks.receiveTimes())
+        } catch {
+            throw error.asBusError
+        }
+    }
+
+    /// Takes the frames after the topic's: the header's into `headerFrame`, and the payload. The message counts as
+    /// rejected unless it has exactly three.
+    @inline(__always)
+    private func receiveRest(from socket: ZeroMQSocket) throws(ZeroMQError) -> Payload? {
         guard topicFrame.hasMore, try socket.receive(into: headerFrame.pointer), headerFrame.hasMore else {
             inbox.rejectFrames(topic: topicFrame.bytes)
-            return
+            return nil
         }
-        let payload = MessageBuffer.empty()
-        guard try socket.receive(into: payload.pointer), !payload.hasMore else {
+        let buffer = MessageBuffer.empty()
+        guard try socket.receive(into: buffer.pointer), !buffer.hasMore else {
             while try socket.receive(into: headerFrame.pointer), headerFrame.hasMore {}
             inbox.rejectFrames(topic: topicFrame.bytes)
-            return
+            return nil
         }
-        inbox.accept(
-            topic: topicFrame.bytes, header: headerFrame.bytes, payload: Payload(received: payload),
-            received: Clocks.receiveTimes())
+        let payload = Payload(received: buffer)
+        if mark.observe(payload.count) {
+            try self.socket.set(ZMQ_RCVHWM, mark.messages)
+            try peers?.subscriber?.set(ZMQ_RCVHWM, mark.messages)
+        }
+        return payload
     }
 
     // MARK: Publishers
 
-    /// Follows the registry: at once when `isSignalled`, else when events wait or it is time.
-    func followRegistry(_ now: Int64, isSignalled: Bool) throws(BusError) {
-        if !isSignalled && now < nextScan && now - Self.checkNanoseconds < lastCheck { return }
-        lastCheck = now
-        let sawEvent = watcher?.drain() ?? false
-        if sawEvent || now >= nextScan { try scan(now) }
+    /// True when a peer came, changed or went since ``followRegistry(_:)``.
+    var peersHaveChanged: Bool { peers.map { $0.generation != peerGeneration } ?? false }
+
+    /// Brings the connections to what the registry says; call it when the node has followed the registry.
+    func followRegistry(_ now: Int64) throws(BusError) {
+        if registry.value.map({ $0.generation != generation }) ?? false || peersHaveChanged {
+            try arrange(now)
+        } else if now >= nextRetirement {
+            retire(now)
+        }
     }
 
-    /// Reads the registry, subscribes to what appeared, connects to publishers of wanted topics, lets others go.
-    ///
-    /// While the domain's directory cannot be read, the connections stay as they are.
-    private func scan(_ now: Int64) throws(BusError) {
+    private func subscriptionsChanged(_ now: Int64) throws(BusError) {
+        registry.make().follow(now)
+        try peers?.lookAround()
+        try arrange(now)
+    }
+
+    /// Subscribes to what appeared here and on other hosts, connects to publishers of wanted topics, lets others go.
+    private func arrange(_ now: Int64) throws(BusError) {
         isDirty = true
-        nextScan = now + rescanNanoseconds
-        let watcher = self.watcher ?? RegistryWatcher(directory)
-        self.watcher = watcher
-        let snapshot: RegistrySnapshot
-        do throws(BusError) {
-            watcher.watch(nodes: try reader.names() ?? [])
-            guard let current = try reader.read() else { return try applySubscriptions() }
-            snapshot = current
-        } catch {
-            return try applySubscriptions()
-        }
-        for node in snapshot.nodes {
+        let nodes = registry.value?.nodes ?? []
+        generation = registry.value?.generation ?? 0
+        peerGeneration = peers?.generation ?? 0
+        let local = peers == nil ? [] : Set(nodes.map(\.bootID))
+        for node in nodes + (peers?.announcements(excluding: local) ?? []) {
             for topic in node.topics { inbox.discover(topic.name) }
         }
         try applySubscriptions()
-        let wanted = snapshot.nodes.filter { node in node.topics.contains { subscribed.contains($0.name) } }
-        for node in wanted { try connect(node.node) }
-        for index in connections.indices where !wanted.contains(where: { $0.node == connections[index].node }) {
+        try peers?.connect(wanted: subscribed, excluding: local)
+        let wanted = nodes.filter { node in node.topics.contains { subscribed.contains($0.name) } }.map(\.node)
+        for node in wanted { try connect(node) }
+        let kept = Set(wanted)
+        for index in connections.indices where !kept.contains(connections[index].node) {
             connections[index].retireAt = connections[index].retireAt ?? now + Self.retirementNanoseconds
         }
         retire(now)
@@ -165,10 +198,12 @@ final class SubscriberSide {
         do throws(ZeroMQError) {
             for topic in wanted where subscribed.insert(topic).inserted {
                 try socket.set(ZMQ_SUBSCRIBE, TopicTable.key(topic))
+                try peers?.subscriber?.set(ZMQ_SUBSCRIBE, TopicTable.key(topic))
             }
             for topic in subscribed.subtracting(wanted).sorted() {
                 subscribed.remove(topic)
                 try socket.set(ZMQ_UNSUBSCRIBE, TopicTable.key(topic))
+                try peers?.subscriber?.set(ZMQ_UNSUBSCRIBE, TopicTable.key(topic))
             }
         } catch {
             throw error.asBusError
@@ -193,10 +228,12 @@ final class SubscriberSide {
 
     /// Disconnects the publishers whose time is over; one that is already gone is no error.
     private func retire(_ now: Int64) {
+        isDirty = true
         connections.removeAll { connection in
             guard let retireAt = connection.retireAt, retireAt <= now else { return false }
             try? socket.disconnect(connection.endpoint)
             return true
         }
+        nextRetirement = connections.reduce(.max) { min($0, $1.retireAt ?? .max) }
     }
 }

@@ -27,6 +27,7 @@ internal import FoundationEssentials
 /// - `boot_id`: 16 hexadecimal digits, the `boot_id` of every header the node sends; new at each start.
 /// - `endpoints`: where the sockets are bound. `pub` is always there; `rpc` only while the node serves something.
 ///   Both are `ipc://` and lie in the node's own directory, whatever the domain's directory is called by a reader.
+///   To other hosts a node announces `tcp://*:PORT` instead, whose address the reader knows (<doc:Hosts>).
 /// - `qos.kind`: `latched`, `keep_last` (with `depth`) or `latest`.
 /// - `services`: absent when there are none, else a list of
 ///   `{"name": "navbus.v1.Navigation", "methods": [{"name": "SetRoute", "server_streaming": false}]}`.
@@ -72,12 +73,32 @@ public struct Announcement: Sendable, Hashable {
 
     /// Reads a file's content, written by anybody.
     package init(json: [UInt8], node: String) throws(BusError) {
-        let document: Document
-        do {
-            document = try JSONDecoder().decode(Document.self, from: Data(json))
-        } catch {
-            throw BusError(.registry, "the announcement of node '\(node)' is not valid JSON of the expected shape")
+        let document = try Document(json: json, node: node)
+        guard Self.isLocal(document.endpoints.pub, node, "pub"),
+            document.endpoints.rpc.map({ Self.isLocal($0, node, "rpc") }) ?? true
+        else {
+            throw BusError(
+                .registry, "the announcement of node '\(node)' has an endpoint that is not ipc:// in its own directory")
         }
+        try self.init(document, node: node)
+    }
+
+    /// Reads what a node of another host says of itself, written by anybody. Its sockets are at the peer's address:
+    /// of what it says only the topics' port counts.
+    package init(json: [UInt8], peer: TCPEndpoint) throws(BusError) {
+        var document = try Document(json: json, node: peer.description)
+        guard Names.isDirectoryName(document.node) else {
+            throw BusError(.registry, "the announcement of the peer at \(peer) has a name that is no node's")
+        }
+        guard let port = TCPEndpoint.announcedPort(document.endpoints.pub) else {
+            throw BusError(.registry, "the announcement of the peer at \(peer) has no endpoint tcp://*:PORT")
+        }
+        document.endpoints = .init(
+            pub: peer.socketEndpoint(port), rpc: document.services == nil ? nil : peer.socketEndpoint(peer.port))
+        try self.init(document, node: document.node)
+    }
+
+    private init(_ document: Document, node: String) throws(BusError) {
         guard document.format == Self.format else {
             throw BusError(
                 .registry,
@@ -89,12 +110,6 @@ public struct Announcement: Sendable, Hashable {
         }
         guard let bootID = UInt64(document.boot_id, radix: 16) else {
             throw BusError(.registry, "the announcement of node '\(node)' has no hexadecimal boot_id")
-        }
-        guard Self.isLocal(document.endpoints.pub, node, "pub"),
-            document.endpoints.rpc.map({ Self.isLocal($0, node, "rpc") }) ?? true
-        else {
-            throw BusError(
-                .registry, "the announcement of node '\(node)' has an endpoint that is not ipc:// in its own directory")
         }
         guard document.topics.count <= Self.maximumTopics else {
             throw BusError(.registry, "the announcement of node '\(node)' has more than \(Self.maximumTopics) topics")
@@ -209,6 +224,14 @@ private struct Document: Codable {
             case ("keep_last", let depth?) where (1...QoS.maximumDepth).contains(depth): .keepLast(depth)
             default: nil
             }
+        }
+    }
+
+    init(json: [UInt8], node: String) throws(BusError) {
+        do {
+            self = try JSONDecoder().decode(Document.self, from: Data(json))
+        } catch {
+            throw BusError(.registry, "the announcement of node '\(node)' is not valid JSON of the expected shape")
         }
     }
 

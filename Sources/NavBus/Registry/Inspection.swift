@@ -56,20 +56,42 @@ package struct RegistryReader {
         return Array(names.lazy.filter(Names.isDirectoryName).prefix(BusDirectory.maximumNodes))
     }
 
+    /// How many nodes were looked at: a lock probed, and an announcement read when it changed.
+    package private(set) var looks = 0
+
     /// The registry now; nil when the domain has no directory.
     package mutating func read() throws(BusError) -> RegistrySnapshot? {
         guard let names = try names() else { return nil }
+        try check()
+        let present = Set(names)
+        cache = cache.filter { present.contains($0.key) }
+        for name in names { look(name) }
+        return snapshot
+    }
+
+    /// The registry as it was, with `names` looked at again.
+    package mutating func update(_ names: [String]) throws(BusError) -> RegistrySnapshot {
+        try check()
+        for name in names where cache.count < BusDirectory.maximumNodes || cache[name] != nil { look(name) }
+        return snapshot
+    }
+
+    private func check() throws(BusError) {
         try FileSystem.checkDirectory(directory.path, isPrivate: directory.isPrivate)
         try FileSystem.checkDirectory(directory.domainPath, isPrivate: directory.isPrivate)
+    }
+
+    private mutating func look(_ name: String) {
+        looks += 1
+        cache[name] = NodeLock.isHeld(name, in: directory) ? entry(name) : nil
+    }
+
+    private var snapshot: RegistrySnapshot {
         var snapshot = RegistrySnapshot(nodes: [], problems: [])
-        var seen: [String: Cached] = [:]
-        for name in names where NodeLock.isHeld(name, in: directory) {
-            guard let entry = entry(name) else { continue }
-            seen[name] = entry
+        for (_, entry) in cache.sorted(by: { $0.key < $1.key }) {
             if let announcement = entry.announcement { snapshot.nodes.append(announcement) }
             if let problem = entry.problem { snapshot.problems.append(problem) }
         }
-        cache = seen
         return snapshot
     }
 

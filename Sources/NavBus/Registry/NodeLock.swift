@@ -79,7 +79,8 @@ package final class NodeLock {
     package static func sweep(_ directory: BusDirectory) {
         for node in FileSystem.list(directory.domainPath) ?? [] where Names.isDirectoryName(node) {
             let path = directory.lockPath(node)
-            guard let file = FileDescriptor.open(path, O_RDWR), flock(file.rawValue, LOCK_EX | LOCK_NB) == 0,
+            // Read-only: the close of a writable one would wake everybody who watches for deaths.
+            guard let file = FileDescriptor.open(path, O_RDONLY), flock(file.rawValue, LOCK_EX | LOCK_NB) == 0,
                 isStillAt(path, file)
             else { continue }
             clear(directory.nodePath(node))

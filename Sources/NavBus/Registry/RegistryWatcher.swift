@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Tells when a domain's registry may have changed, through inotify.
+/// Tells which nodes of a domain's registry may have changed, through inotify.
 ///
 /// Watches the domain's directory for nodes that come and go, and each node's directory for a new announcement and for
 /// the last close of its lock, which the kernel reports also when a process is killed. Without inotify (its instances
@@ -8,6 +8,14 @@ internal import Glibc
 final class RegistryWatcher {
     private let directory: BusDirectory
     private let file: FileDescriptor?
+    private var domain: Int32 = -1
+    private var nodes: [Int32: String] = [:]
+    private var watches: [String: Int32] = [:]
+
+    private static let domainMask = UInt32(IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR)
+    private static let nodeMask = UInt32(
+        IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE | IN_DELETE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW)
+    private static let bufferSize = 16_384
 
     init(_ directory: BusDirectory) {
         self.directory = directory
@@ -18,22 +26,69 @@ final class RegistryWatcher {
     /// Readable when something changed; nil without inotify.
     var fileDescriptor: Int32? { file?.rawValue }
 
-    /// Sets the watches; call it before reading the registry, so that nothing falls between the two.
-    func watch(nodes: [String]) {
+    /// True when every change is heard of: the domain and all nodes are watched.
+    private(set) var isHealthy = false
+
+    /// Sets the watches of the domain and `names`; call it before reading the registry, so that nothing falls between.
+    func watch(_ names: [String]) {
         guard let file else { return }
-        let domainMask = UInt32(IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR)
-        inotify_add_watch(file.rawValue, directory.domainPath, domainMask)
-        let nodeMask = UInt32(IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE | IN_ONLYDIR | IN_DONT_FOLLOW)
-        for node in nodes { inotify_add_watch(file.rawValue, directory.nodePath(node), nodeMask) }
+        domain = inotify_add_watch(file.rawValue, directory.domainPath, Self.domainMask)
+        isHealthy = domain >= 0
+        for name in names { watch(name) }
     }
 
-    /// Takes the waiting events and tells whether there were any.
-    func drain() -> Bool {
-        guard let file else { return false }
-        var sawEvent = false
-        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
-            while read(file.rawValue, buffer.baseAddress, buffer.count) > 0 { sawEvent = true }
+    /// Watches one node. A directory that is made anew under the same name has another watch than the old one.
+    func watch(_ name: String) {
+        guard let file else { return }
+        let watch = inotify_add_watch(file.rawValue, directory.nodePath(name), Self.nodeMask)
+        guard watch >= 0 else {
+            // Vanished is no failure; out of watches is.
+            if errno != ENOENT && errno != ENOTDIR { isHealthy = false }
+            return
         }
-        return sawEvent
+        if let old = watches.updateValue(watch, forKey: name), old != watch { nodes[old] = nil }
+        nodes[watch] = name
+    }
+
+    /// What an event says.
+    enum Change {
+        case node(String, lockClosed: Bool)
+        case lost
+    }
+
+    /// Takes the waiting events, a buffer full at most: what is left keeps the descriptor readable.
+    func drain(_ body: (Change) -> Void) {
+        guard let file else { return }
+        withUnsafeTemporaryAllocation(byteCount: Self.bufferSize, alignment: 8) { buffer in
+            let count = read(file.rawValue, buffer.baseAddress, buffer.count)
+            guard count > 0 else { return }
+            var offset = 0
+            let header = MemoryLayout<inotify_event>.size
+            while offset + header <= count {
+                let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+                let end = min(count, offset + header + Int(event.len))
+                let name = UnsafeRawBufferPointer(rebasing: buffer[offset + header..<end])
+                if let change = change(event, String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)) {
+                    body(change)
+                }
+                offset = end
+            }
+        }
+    }
+
+    private func change(_ event: inotify_event, _ name: String) -> Change? {
+        if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return .lost }
+        if event.wd == domain {
+            if event.mask & UInt32(IN_IGNORED) != 0 { return .lost }
+            return Names.isDirectoryName(name) ? .node(name, lockClosed: false) : nil
+        }
+        guard let node = nodes[event.wd] else { return nil }
+        if event.mask & UInt32(IN_IGNORED) != 0 {
+            nodes[event.wd] = nil
+            if watches[node] == event.wd { watches[node] = nil }
+        }
+        // A temporary file is written and closed before it is renamed into place: only the rename counts.
+        if name.hasSuffix(".new") { return nil }
+        return .node(node, lockClosed: name == "lock")
     }
 }

@@ -4,9 +4,12 @@
 package struct ClientAddress: Hashable, Sendable, Comparable {
     private let packed: UInt64
     private let count: UInt8
+    /// True for a client on another host: its address is one of another ROUTER's.
+    package let isRemote: Bool
     private let long: [UInt8]
 
-    package init(_ bytes: UnsafeRawBufferPointer) {
+    package init(_ bytes: UnsafeRawBufferPointer, isRemote: Bool = false) {
+        self.isRemote = isRemote
         count = UInt8(clamping: bytes.count)
         guard bytes.count <= 8 else {
             (packed, long) = (0, [UInt8](bytes))
@@ -17,9 +20,9 @@ package struct ClientAddress: Hashable, Sendable, Comparable {
         (self.packed, long) = (packed, [])
     }
 
-    package init(_ text: String) {
+    package init(_ text: String, isRemote: Bool = false) {
         var text = text
-        self = text.withUTF8 { ClientAddress(UnsafeRawBufferPointer($0)) }
+        self = text.withUTF8 { ClientAddress(UnsafeRawBufferPointer($0), isRemote: isRemote) }
     }
 
     /// Calls `body` with the address's bytes.
@@ -30,7 +33,8 @@ package struct ClientAddress: Hashable, Sendable, Comparable {
     }
 
     package static func < (first: ClientAddress, second: ClientAddress) -> Bool {
-        (first.count, first.packed) == (second.count, second.packed)
+        if first.isRemote != second.isRemote { return second.isRemote }
+        return (first.count, first.packed) == (second.count, second.packed)
             ? first.long.lexicographicallyPrecedes(second.long)
             : (first.count, first.packed) < (second.count, second.packed)
     }

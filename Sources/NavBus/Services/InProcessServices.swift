@@ -41,6 +41,9 @@ final class InProcessServices {
         return services.isEmpty ? nil : ServerInfo(node: name, bootID: bootID, services: services)
     }
 
+    /// Who serves, until the client was told.
+    var announced: [ServerInfo]?
+
     var statistics: ServiceStatistics { ServiceStatistics(client, server) }
 
     private func put(_ message: Message) -> Transmission {
@@ -71,9 +74,17 @@ final class InProcessServices {
                 if let peer = client.peer(message.peer) { client.receive(frame, payload, from: peer, now: now) }
             }
         }
+        followServers(now)
         client.advance(now)
         server.advance(now)
         return hadMessages
+    }
+
+    /// Tells the client who serves. What a server said before it left is taken in first.
+    func followServers(_ now: Int64) {
+        guard let announced else { return }
+        self.announced = nil
+        client.serversChanged(announced, now: now)
     }
 
     func close() {

@@ -1,10 +1,21 @@
 /// A node that can be called.
 package struct ServerInfo: Hashable {
-    package var node: String
-    package var bootID: UInt64
-    package var services: [ServiceDescription]
-    /// True for a node on another host: nothing but its silence tells of its death.
-    package var isRemote = false
+    package let node: String
+    package let bootID: UInt64
+    package let services: [ServiceDescription]
+    /// True for a node on another host, whose name is followed by `@` and its address: nothing but its silence tells
+    /// of its death.
+    package let isRemote: Bool
+
+    package init(node: String, bootID: UInt64, services: [ServiceDescription]) {
+        (self.node, self.bootID, self.services) = (node, bootID, services)
+        isRemote = node.utf8.contains(UInt8(ascii: "@"))
+    }
+
+    /// Whether a call that asks for node `name` means this one.
+    func isCalled(_ name: String) -> Bool {
+        node == name || (isRemote && node.hasPrefix(name) && node.dropFirst(name.count).hasPrefix("@"))
+    }
 }
 
 /// The calls of one node, without a transport: frames and the registry's view in, frames out through `transmit`.
@@ -154,7 +165,8 @@ package final class ServiceClient {
     package func serversChanged(_ servers: [ServerInfo], now: Int64) -> [Peer] {
         var current: [String: Peer] = [:]
         routes = [:]
-        for info in servers.sorted(by: { $0.node < $1.node }) {
+        // Those of this host come first.
+        for info in servers.sorted(by: { $0.isRemote == $1.isRemote ? $0.node < $1.node : $1.isRemote }) {
             var peer = peers[info.node]
             if peer?.info.bootID != info.bootID { peer = nil }
             let known = peer ?? Peer(info)
@@ -184,7 +196,8 @@ package final class ServiceClient {
     private func route(_ call: Call) -> Route? {
         guard let node = call.options.node else { return routes[call.service] }
         if let route = routes[call.service], route.peer.info.node == node { return route }
-        guard let peer = peers[node] else { return nil }
+        let remote = { self.peers.values.filter { $0.info.isCalled(node) }.min { $0.info.node < $1.info.node } }
+        guard let peer = peers[node] ?? remote() else { return nil }
         // A node that does not announce the service says so itself.
         let service = peer.info.services.first { $0.name == call.service }
         return service.map { Self.route(to: peer, $0) } ?? Route(peer: peer)
@@ -234,7 +247,7 @@ package final class ServiceClient {
         case .response, .end: answer(frame, payload, peer, now)
         case .pong: pong(frame, peer, now)
         case .goodbye: lose(peer, "node '\(peer.info.node)' shut down", now)
-        case .request, .cancel, .credit, .ping: statistics.malformed += 1
+        case .request, .cancel, .credit, .ping, .watch, .announcement: statistics.malformed += 1
         }
     }
 

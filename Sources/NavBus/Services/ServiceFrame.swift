@@ -5,6 +5,8 @@ package struct ServiceFrame: Sendable, Hashable {
     package enum Kind: UInt8, Sendable {
         case request = 1
         case response, end, cancel, credit, ping, pong, goodbye
+        /// Between hosts: asks for the announcement, and carries it.
+        case watch, announcement
     }
 
     /// The largest header accepted, in bytes.
@@ -43,7 +45,7 @@ package struct ServiceFrame: Sendable, Hashable {
     }
 
     /// False for kinds whose second frame means nothing.
-    var carriesPayload: Bool { kind == .request || kind == .response || hasResponse }
+    var carriesPayload: Bool { kind == .request || kind == .response || kind == .announcement || hasResponse }
 
     package var status: CallStatus {
         CallStatus(StatusCode(rawValue: code), message, details: details, trailers: metadata)

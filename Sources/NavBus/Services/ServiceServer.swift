@@ -101,7 +101,7 @@ package final class ServiceServer {
         known?.heardAt = now
         switch frame.kind {
         case .request: request(frame, payload, address, known)
-        case .cancel: callOf(frame, known).map { perform($0, $0.machine.cancelled()) }
+        case .cancel: if let call = callOf(frame, known) { perform(call, call.machine.cancelled()) }
         case .credit:
             guard let call = callOf(frame, known) else { return }
             let effects = call.machine.granted(frame.credit)
@@ -114,7 +114,7 @@ package final class ServiceServer {
             if let known { pong.credit += UInt64(known.waiting.count) }
             _ = transmit(address, pong, UnsafeRawBufferPointer(start: nil, count: 0))
         case .goodbye: if let known { drop(known, .none) }
-        case .response, .end, .pong: statistics.malformed += 1
+        case .response, .end, .pong, .watch, .announcement: statistics.malformed += 1
         }
     }
 
@@ -345,8 +345,11 @@ package final class ServiceServer {
         drop(client, nil)
     }
 
-    /// Ends every call as unavailable and says goodbye.
-    package func close() {
+    /// Ends every call as unavailable and says goodbye, to `others` as well.
+    package func close(others: [ClientAddress] = []) {
+        for address in others where clients[address] == nil {
+            _ = transmit(address, ServiceFrame(.goodbye), UnsafeRawBufferPointer(start: nil, count: 0))
+        }
         let left = clients.values.sorted { $0.address < $1.address }
         for client in left {
             for call in client.calls.values.sorted(by: { $0.id < $1.id }) {

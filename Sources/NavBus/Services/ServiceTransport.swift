@@ -34,14 +34,18 @@ final class ServiceTransport {
     private var links: [UInt64: Link] = [:]
     private var dirtyLinks: [Link] = []
     private var lastTag: UInt64 = Tag.firstLink
-    private var watcher: RegistryWatcher?
-    private var registryIsSignalled = false
-    private var reader: RegistryReader
-    private var scanAt: Int64 = .max
+    private let registry: Lazy<RegistryFollower>
+    private var generation = 0
+    private let hosts: HostSide?
+    private var peerGeneration = 0
+    /// The lives that are no longer announced and have calls under way, and until when their last word is waited for.
+    private var leaving: [UInt64: Int64] = [:]
+    private var leavingLookAt: Int64 = .max
     private let bootID: UInt64
     /// Wakes the loop for answers of other threads, which is not the caller's business.
     private let waker: Waker
-    private let poller: FileDescriptor
+    private let poller: Poller
+    private let wire = ServiceWire()
 
     private(set) lazy var client = ServiceClient(
         heartbeat: configuration.heartbeat, maximumMessageSize: configuration.maximumMessageSize
@@ -58,66 +62,49 @@ final class ServiceTransport {
 
     /// Messages taken so far, whatever they were.
     private(set) var taken: UInt64 = 0
-    private let scratch = MessageBuffer.empty()
-    private var spare = MessageBuffer.empty()
-    private let header = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: ServiceFrame.maximumEncodedSize, alignment: 16)
-    private var names: NameCache? = NameCache()
 
     private enum Tag {
         static let router: UInt64 = 0
-        static let registry: UInt64 = 1
-        static let waker: UInt64 = 2
-        static let monitor: UInt64 = 3
+        static let waker: UInt64 = 1
+        static let monitor: UInt64 = 2
+        static let listener: UInt64 = 3
+        static let peers: UInt64 = 4
         static let firstLink: UInt64 = 16
     }
 
     /// Messages that may wait in one socket: the longest window of a stream and answers beside it.
     private static let highWaterMark: Int32 = 4096
+    /// How long after a node's end what it sent may take to be here, and between looks at one that leaves: 5 ms.
+    private static let lastWordNanoseconds: Int64 = 5_000_000
     /// Messages taken in one turn.
     private static let batch = 4096
-    /// A killed node's lock is reported a moment before the kernel frees it, so one more look follows: 10 ms.
-    private static let secondLookNanoseconds: Int64 = 10_000_000
 
     init(
-        in context: ZeroMQContext, _ name: String, bootID: UInt64, _ configuration: BusConfiguration
+        in context: ZeroMQContext, _ name: String, bootID: UInt64, _ registry: Lazy<RegistryFollower>,
+        _ configuration: BusConfiguration, _ hosts: HostSide?
     ) throws(BusError) {
+        self.hosts = hosts
         self.context = context
         self.configuration = configuration
         endpoint = "ipc://" + configuration.directory.servicePath(name)
-        reader = RegistryReader(directory: configuration.directory)
-        self.bootID = bootID
+        (self.bootID, self.registry) = (bootID, registry)
         waker = try Waker()
-        let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard descriptor >= 0 else {
-            throw BusError(.transport, "cannot create an epoll: \(FileSystem.reason()); raise the open files' limit")
-        }
-        poller = FileDescriptor(descriptor)
-        watch(waker.fileDescriptor, Tag.waker)
+        poller = try Poller()
+        poller.watch(waker.fileDescriptor, Tag.waker)
+        hosts?.listener?.attach(poller, tag: Tag.listener)
+        hosts?.peers.attach(poller, tag: Tag.peers)
     }
-
-    deinit { header.deallocate() }
 
     /// Where this node serves, nil while it serves nothing.
     var serviceEndpoint: String? { router == nil ? nil : endpoint }
 
     /// Readable when ``run(_:isSignalled:)`` has something to do.
-    var fileDescriptor: Int32 { poller.rawValue }
+    var fileDescriptor: Int32 { poller.fileDescriptor }
 
     var statistics: ServiceStatistics {
         var merged = ServiceStatistics(client, server)
         merged.refusedConnections = refusedConnections
         return merged
-    }
-
-    private func watch(_ descriptor: Int32, _ tag: UInt64) {
-        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(u64: tag))
-        epoll_ctl(poller.rawValue, EPOLL_CTL_ADD, descriptor, &event)
-    }
-
-    private func unwatch(_ descriptor: Int32) {
-        var event = epoll_event()
-        epoll_ctl(poller.rawValue, EPOLL_CTL_DEL, descriptor, &event)
     }
 
     /// Binds the ROUTER.
@@ -130,7 +117,7 @@ final class ServiceTransport {
             try socket.set(ZMQ_ROUTER_MANDATORY, 1)
             try startMonitor(socket)
             try socket.bind(endpoint)
-            watch(try socket.fileDescriptor(), Tag.router)
+            poller.watch(try socket.fileDescriptor(), Tag.router)
             (router, routerIsDirty) = (socket, true)
         } catch {
             throw error.asBusError
@@ -148,22 +135,16 @@ final class ServiceTransport {
         let failures =
             ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL
             | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
-        let endpoint = "inproc://rpc-monitor"
-        try socket.monitor(endpoint, events: failures)
-        let pair = try ZeroMQSocket(.pair, in: context)
-        // Without a limit, because at one libzmq's I/O thread would wait for this node; an event is a few bytes.
-        try pair.set(ZMQ_RCVHWM, 0)
-        try pair.set(ZMQ_LINGER, 0)
-        try pair.connect(endpoint)
-        watch(try pair.fileDescriptor(), Tag.monitor)
+        let pair = try socket.monitor(failures, name: "rpc", in: context)
+        poller.watch(try pair.fileDescriptor(), Tag.monitor)
         monitor = pair
         countRefusals()
     }
 
     /// An event is two frames: what happened, and where.
     private func countRefusals() {
-        while let monitor, (try? monitor.receive(into: scratch.pointer)) == true {
-            if scratch.hasMore { refusedConnections += 1 }
+        while let monitor, let frames = try? monitor.receiveFrames(limit: 2) {
+            if frames.count == 2 { refusedConnections += 1 }
         }
     }
 
@@ -172,21 +153,20 @@ final class ServiceTransport {
     private func send(
         _ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, toClient client: ClientAddress
     ) -> Transmission {
+        if client.isRemote { return hosts?.listener?.send(frame, payload, toClient: client) ?? .gone }
         guard let socket = router else { return .gone }
         routerIsDirty = true
-        if let error = client.withBytes({ socket.send($0, more: true) }) {
-            return error.code == .again ? .full : .gone
-        }
-        return send(frame, payload, through: socket)
+        return wire.send(frame, payload, to: client, through: socket)
     }
 
     private func send(
         _ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, to peer: ServiceClient.Peer
     ) -> Transmission {
+        if peer.info.isRemote { return hosts?.peers.send(frame, payload, to: peer.info) ?? .gone }
         guard let link = link(to: peer) else { return .gone }
         soil(link)
         link.unheard += 1
-        let transmission = send(frame, payload, through: link.socket)
+        let transmission = wire.send(frame, payload, through: link.socket)
         // libzmq gives a connection up for good after a breach of the protocol, such as a message over the limit, and
         // then says "full" for ever. A queue that cannot be full is such a dead one: the next begins anew.
         guard transmission == .full, link.unheard <= Int(Self.highWaterMark) else { return transmission }
@@ -194,22 +174,13 @@ final class ServiceTransport {
         guard let link = self.link(to: peer) else { return .gone }
         soil(link)
         link.unheard = 1
-        return send(frame, payload, through: link.socket)
+        return wire.send(frame, payload, through: link.socket)
     }
 
     private func soil(_ link: Link) {
         if link.isDirty { return }
         link.isDirty = true
         dirtyLinks.append(link)
-    }
-
-    private func send(
-        _ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, through socket: ZeroMQSocket
-    ) -> Transmission {
-        let count = frame.encode(boundedInto: header)
-        let front = UnsafeRawBufferPointer(rebasing: header[..<count])
-        guard let error = socket.send(front, more: true) ?? socket.send(payload, more: false) else { return .sent }
-        return error.code == .again ? .full : .gone
     }
 
     private func link(to peer: ServiceClient.Peer) -> Link? {
@@ -226,7 +197,7 @@ final class ServiceTransport {
             let link = try Link(socket, peer, lastTag)
             peer.link = link
             links[lastTag] = link
-            watch(link.descriptor, lastTag)
+            poller.watch(link.descriptor, lastTag)
             return link
         } catch {
             return nil
@@ -235,7 +206,7 @@ final class ServiceTransport {
 
     private func unlink(_ peer: ServiceClient.Peer) {
         guard let link = peer.link.map({ unsafeDowncast($0, to: Link.self) }) else { return }
-        unwatch(link.descriptor)
+        poller.unwatch(link.descriptor)
         links[link.tag] = nil
         dirtyLinks.removeAll { $0 === link }
         peer.link = nil
@@ -245,90 +216,82 @@ final class ServiceTransport {
 
     /// Looks for servers; call it when a call begins.
     func lookAround(_ now: Int64) {
-        if watcher == nil { scan(now) }
+        // A peer that cannot be looked for leaves the others to be called; subscribing tells.
+        try? hosts?.peers.lookAround()
+        // Later changes are the loop's to follow, which hears what a server said before it left.
+        guard generation == 0 else { return }
+        registry.make().follow(now)
+        followRegistry(now)
     }
 
-    var nextTick: Int64 { min(client.nextTick, server.nextTick, scanAt) }
+    var nextTick: Int64 { min(client.nextTick, server.nextTick, leavingLookAt, hosts?.nextTick ?? .max) }
 
-    /// Takes what arrived, runs handlers and timers.
+    /// True when there may be something to do that ``fileDescriptor`` does not tell of.
+    var isDirty: Bool { socketsAreDirty || registryHasChanged }
+
+    private var socketsAreDirty: Bool { routerIsDirty || !dirtyLinks.isEmpty || hosts?.isDirty ?? false }
+
+    /// Takes what arrived, runs handlers and timers; ``isDirty`` afterwards when a batch was not enough.
     ///
-    /// - Parameter isSignalled: false when ``fileDescriptor`` was seen not to be readable.
-    /// - Returns: true when more may be waiting, so that a wait on the edge-triggered descriptors could miss it.
-    func run(_ now: Int64, isSignalled: Bool = true) throws(BusError) -> Bool {
-        if isSignalled { collectSignals() }
-        if registryIsSignalled {
-            registryIsSignalled = false
-            if watcher?.drain() == true {
-                scan(now)
-                scanAt = min(scanAt, now + Self.secondLookNanoseconds)
-            }
-        } else if now >= scanAt {
-            scan(now)
-        }
+    /// - Parameter isSignalled: false when ``fileDescriptor`` need not be looked at.
+    func run(_ now: Int64, isSignalled: Bool) throws(BusError) {
+        // What a server said before it left is heard before its leaving is.
+        if isSignalled || registryHasChanged || now >= leavingLookAt { collectSignals() }
         var budget = Self.batch
         do throws(ZeroMQError) {
             repeat {
                 if routerIsDirty { try receiveFromClients(now, &budget) }
                 while budget > 0, let link = dirtyLinks.popLast() { receive(from: link, now, &budget) }
+                if let hosts { try run(hosts, now, &budget) }
+                followRegistry(now)
                 client.advance(now)
                 server.advance(now)
-            } while budget > 0 && (routerIsDirty || !dirtyLinks.isEmpty)
+            } while budget > 0 && socketsAreDirty
         } catch {
             throw error.asBusError
         }
-        if scanAt == .max, client.callCount > 0 { scanAt = now + rescanNanoseconds }
-        return routerIsDirty || !dirtyLinks.isEmpty
     }
 
-    private var rescanNanoseconds: Int64 { Int64(configuration.rescanMilliseconds) * 1_000_000 }
-
     private func collectSignals() {
-        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 32) { events in
-            let count = epoll_wait(poller.rawValue, events.baseAddress, Int32(events.count), 0)
-            for event in events.prefix(max(0, Int(count))) {
-                switch event.data.u64 {
-                case Tag.router: routerIsDirty = true
-                case Tag.registry: registryIsSignalled = true
-                case Tag.waker: _ = waker.reset()
-                case Tag.monitor: countRefusals()
-                case let tag: if let link = links[tag] { soil(link) }
-                }
+        poller.collect { tag in
+            switch tag {
+            case Tag.router: routerIsDirty = true
+            case Tag.waker: _ = waker.reset()
+            case Tag.monitor: countRefusals()
+            case Tag.listener: hosts?.listener?.isDirty = true
+            case Tag.peers: hosts?.peers.isDirty = true
+            case let tag: if let link = links[tag] { soil(link) }
             }
         }
     }
 
     private func receiveFromClients(_ now: Int64, _ budget: inout Int) throws(ZeroMQError) {
         while budget > 0, let socket = router {
-            guard try socket.receive(into: scratch.pointer) else {
+            guard let (address, message) = try wire.receive(fromClientsOf: socket) else {
                 routerIsDirty = false
                 return
             }
             budget -= 1
             taken += 1
-            let address = ClientAddress(scratch.bytes)
-            guard scratch.hasMore, try socket.receive(into: scratch.pointer),
-                let (frame, payload) = try finishMessage(socket)
-            else {
-                server.rejected()
-                continue
+            switch message {
+            case .malformed: server.rejected()
+            case .message(let frame, let payload): server.receive(frame, payload, from: address, now: now)
             }
-            server.receive(frame, payload, from: address, now: now)
         }
     }
 
     private func receive(from link: Link, _ now: Int64, _ budget: inout Int) {
         while budget > 0 {
-            guard (try? link.socket.receive(into: scratch.pointer)) == true else {
+            guard let message = try? wire.receive(from: link.socket) else {
                 link.isDirty = false
                 return
             }
             budget -= 1
             taken += 1
             link.unheard = 0
-            if let message = try? finishMessage(link.socket) {
-                client.receive(message.0, message.1, from: link.peer, now: now)
-            } else {
-                client.rejected()
+            switch message {
+            case .malformed: client.rejected()
+            case .message(let frame, let payload): client.receive(frame, payload, from: link.peer, now: now)
             }
             // The handler may have closed the node or lost the server.
             guard links[link.tag] === link else { return }
@@ -336,33 +299,51 @@ final class ServiceTransport {
         if links[link.tag] === link { dirtyLinks.append(link) }
     }
 
-    /// The header lies in `scratch`; the payload follows. Nil, all frames taken, when it is not so.
-    private func finishMessage(_ socket: ZeroMQSocket) throws(ZeroMQError) -> (ServiceFrame, Payload)? {
-        let frame = ServiceFrame(decoding: scratch.bytes, &names)
-        guard scratch.hasMore, try socket.receive(into: spare.pointer) else { return nil }
-        if spare.hasMore {
-            while try socket.receive(into: scratch.pointer), scratch.hasMore {}
-            return nil
-        }
-        guard let frame else { return nil }
-        guard frame.carriesPayload else { return (frame, .none) }
-        defer { spare = MessageBuffer.empty() }
-        return (frame, Payload(received: spare))
+    private func run(_ hosts: HostSide, _ now: Int64, _ budget: inout Int) throws(ZeroMQError) {
+        guard hosts.isDirty || now >= hosts.nextTick else { return }
+        let before = budget
+        try hosts.run(now, &budget, server, client)
+        taken += UInt64(before - budget)
     }
 
-    private func scan(_ now: Int64) {
-        scanAt = .max
-        if watcher == nil {
-            let watcher = RegistryWatcher(configuration.directory)
-            self.watcher = watcher
-            if let descriptor = watcher.fileDescriptor { watch(descriptor, Tag.registry) }
-        }
-        // While the directory cannot be read nothing is known to have changed: heartbeats still tell the dead.
-        watcher?.watch(nodes: (try? reader.names()) ?? [])
-        guard let snapshot = try? reader.read() else { return }
-        let servers = snapshot.nodes.filter { $0.serviceEndpoint != nil }
+    private var registryHasChanged: Bool {
+        registry.value.map { $0.generation != generation } ?? false || hosts?.peers.generation ?? 0 != peerGeneration
+    }
+
+    /// Tells the client who can be called, here and on other hosts.
+    private func followRegistry(_ now: Int64) {
+        guard registryHasChanged || now >= leavingLookAt else { return }
+        let nodes = registry.value?.nodes ?? []
+        generation = registry.value?.generation ?? 0
+        peerGeneration = hosts?.peers.generation ?? 0
+        var servers = nodes.filter { $0.serviceEndpoint != nil }
             .map { ServerInfo(node: $0.node, bootID: $0.bootID, services: $0.services) }
+        servers += stillLeaving(servers, now)
+        if let hosts { servers += hosts.peers.servers(excluding: Set(nodes.map(\.bootID))) }
         for peer in client.serversChanged(servers, now: now) { unlink(peer) }
+    }
+
+    /// The servers of calls under way that are no longer announced but may be having their last word; to new calls
+    /// they offer nothing.
+    ///
+    /// A node that leaves takes its announcement away, then sends what it has, and frees its lock last. The kernel frees
+    /// that of a killed one.
+    private func stillLeaving(_ announced: [ServerInfo], _ now: Int64) -> [ServerInfo] {
+        var until: [UInt64: Int64] = [:]
+        var still: [ServerInfo] = []
+        for peer in client.busyPeers where !peer.info.isRemote {
+            let (node, bootID) = (peer.info.node, peer.info.bootID)
+            // Of a name's next life nothing can come from the one before.
+            if announced.contains(where: { $0.node == node }) { continue }
+            let isHere = NodeLock.isHeld(node, in: configuration.directory)
+            let end = isHere ? now + Self.lastWordNanoseconds : leaving[bootID] ?? now + Self.lastWordNanoseconds
+            guard now < end else { continue }
+            until[bootID] = end
+            still.append(ServerInfo(node: node, bootID: bootID, services: []))
+        }
+        leaving = until
+        leavingLookAt = until.values.min() ?? .max
+        return still
     }
 
     func close() {
@@ -371,9 +352,9 @@ final class ServiceTransport {
         for peer in busy {
             guard let link = peer.link.map({ unsafeDowncast($0, to: Link.self) }) else { continue }
             try? link.socket.set(ZMQ_LINGER, min(100, configuration.lingerMilliseconds))
-            _ = send(ServiceFrame(.goodbye), UnsafeRawBufferPointer(start: nil, count: 0), through: link.socket)
+            _ = wire.send(ServiceFrame(.goodbye), through: link.socket)
         }
-        server.close()
+        server.close(others: hosts?.listener?.watchers ?? [])
         (links, dirtyLinks, router, monitor, routerIsDirty) = ([:], [], nil, nil, false)
         for peer in client.serversChanged([], now: 0) { peer.link = nil }
     }

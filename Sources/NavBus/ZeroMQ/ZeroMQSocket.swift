@@ -5,7 +5,7 @@ internal import Glibc
 package final class ZeroMQSocket {
     /// The socket patterns the bus uses.
     package enum Kind {
-        case subscriber, publisher, router, dealer, pair
+        case subscriber, publisher, router, dealer, reply, pair
 
         var rawValue: Int32 {
             switch self {
@@ -13,13 +13,14 @@ package final class ZeroMQSocket {
             case .publisher: ZMQ_XPUB
             case .router: ZMQ_ROUTER
             case .dealer: ZMQ_DEALER
+            case .reply: ZMQ_REP
             case .pair: ZMQ_PAIR
             }
         }
     }
 
     private let context: ZeroMQContext
-    private let handle: UnsafeMutableRawPointer
+    let handle: UnsafeMutableRawPointer
 
     /// Opens a socket in `context`, which it keeps alive.
     package init(_ kind: Kind, in context: ZeroMQContext) throws(ZeroMQError) {
@@ -63,11 +64,6 @@ package final class ZeroMQSocket {
 
     package func disconnect(_ endpoint: String) throws(ZeroMQError) {
         guard zmq_disconnect(handle, endpoint) == 0 else { throw ZeroMQError("disconnect from \(endpoint)") }
-    }
-
-    /// Reports the socket's `events` (`ZMQ_EVENT_…`) to a pair socket that connects to the `inproc` endpoint.
-    package func monitor(_ endpoint: String, events: Int32) throws(ZeroMQError) {
-        guard zmq_socket_monitor(handle, endpoint, events) == 0 else { throw ZeroMQError("monitor \(endpoint)") }
     }
 
     /// The descriptor that becomes readable, edge-triggered, when the socket has something to do. Wait on it only

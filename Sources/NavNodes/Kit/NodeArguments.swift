@@ -17,9 +17,12 @@ public enum NodeArguments {
 
     /// Joins the bus of the environment under a name.
     public static func join(name: String) throws(NodeError) -> (bus: BusNode, directory: BusDirectory) {
+        let hosts = try HostOptions.fromEnvironment(node: name)
         do throws(BusError) {
             let directory = try BusDirectory.fromEnvironment()
-            return (try BusNode(name: name, configuration: BusConfiguration(directory: directory)), directory)
+            var configuration = BusConfiguration(directory: directory)
+            configuration.hosts = hosts
+            return (try BusNode(name: name, configuration: configuration), directory)
         } catch {
             throw NodeError(error.code == .invalidName ? .usage : .system, error.description)
         }

@@ -104,11 +104,9 @@ struct BusSuite {
     private func roundTrip(_ transport: String, _ size: Int, count: Int, rate: Int) -> Comparison {
         let options = tripOptions(transport, size, count, rate)
         let name = "bus.pubsub.\(transport).\(sizeName(size))" + (rate > 0 ? ".paced" : "")
-        // The bus speaks tcp between hosts only, through configured peers: there is no such row of ours.
-        let hasOurs = transport == "ipc"
         return Comparison(
             name, peer: peer, Self.tripMeasures,
-            ours: hasOurs ? { try trip(.ours, options) } : nil, theirs: { try trip(.theirs, options) })
+            ours: { try trip(.ours, options) }, theirs: { try trip(.theirs, options) })
     }
 
     private func trip(_ side: Side, _ options: [String: String]) throws -> [String: Double] {

@@ -16,7 +16,7 @@ struct BusWorker: ParsableCommand {
     @Argument(help: "What to do.") var role: Role
     @Option(help: "Where the bus and the samples lie.") var folder: String
     @Option(help: "Of the files this process writes.") var name = "worker"
-    @Option(help: "ipc or inproc.") var transport = "ipc"
+    @Option(help: "ipc, inproc, or tcp between two hosts of one bus each.") var transport = "ipc"
     @Option(help: "Bytes of a payload.") var size = 200
     @Option(help: "Measured messages.") var count = 1000
     @Option(help: "Messages before them.") var warmup = 0
@@ -56,10 +56,15 @@ struct BusWorker: ParsableCommand {
 
     /// Joins the bus of the measurement.
     func makeNode(_ name: String) throws -> BusNode {
-        guard transport == "ipc" else {
-            throw NodeError(.usage, "the bus of this measurement speaks ipc, not '\(transport)'")
-        }
         var configuration = BusConfiguration(directory: try BusDirectory(path: folder + "/bus"))
+        switch transport {
+        case "ipc": break
+        case "tcp":
+            // Each is a host of its own: in one directory they would meet over ipc.
+            configuration.directory = try BusDirectory(path: "\(folder)/\(name)-bus")
+            configuration.hosts = try loopbackHosts(name, other: name == "echo" ? "ping" : "echo")
+        default: throw NodeError(.usage, "the bus of this measurement speaks ipc or tcp, not '\(transport)'")
+        }
         (configuration.sendHighWaterMark, configuration.receiveHighWaterMark) = (hwm, hwm)
         return try BusNode(name: name, configuration: configuration)
     }

@@ -1,0 +1,63 @@
+/// Who of other hosts follows this node's announcement, and what each is to be sent. No socket is in here.
+package struct AnnouncementBoard {
+    /// The most that follow at once.
+    package static let maximumWatchers = 256
+    /// How long one may be silent before it is forgotten (it asks every 400 ms): three seconds.
+    package static let silenceNanoseconds: Int64 = 3_000_000_000
+    /// How often one gets the announcement without its having changed, at most: ten times a second.
+    package static let repetitionNanoseconds: Int64 = 100_000_000
+
+    /// What one who asks is to be sent.
+    package enum Answer: Hashable {
+        case nothing, signOfLife, announcement
+    }
+
+    private struct Watcher {
+        let address: ClientAddress
+        var heardAt: Int64
+        var sentAt: Int64
+        var sentRevision: UInt64
+    }
+
+    private let bootID: UInt64
+    private var watchers: [Watcher] = []
+    /// Counts the changes of the announcement; 0 before the first.
+    package private(set) var revision: UInt64 = 0
+
+    package init(bootID: UInt64) { self.bootID = bootID }
+
+    /// Those who follow, in the order they came.
+    package var addresses: [ClientAddress] { watchers.map(\.address) }
+
+    /// The announcement is another one: all who follow are to be sent it.
+    package mutating func changed(_ now: Int64) -> [ClientAddress] {
+        revision &+= 1
+        forgetSilent(now)
+        for index in watchers.indices { (watchers[index].sentAt, watchers[index].sentRevision) = (now, revision) }
+        return addresses
+    }
+
+    /// One asks, and says which announcement it has.
+    package mutating func asked(_ address: ClientAddress, boot: UInt64, revision known: UInt64, now: Int64) -> Answer {
+        let isCurrent = boot == bootID && known == revision
+        if let index = watchers.firstIndex(where: { $0.address == address }) {
+            watchers[index].heardAt = now
+            if isCurrent { return .signOfLife }
+            let isRepetition = watchers[index].sentRevision == revision
+            if isRepetition, now - watchers[index].sentAt < Self.repetitionNanoseconds { return .nothing }
+            (watchers[index].sentAt, watchers[index].sentRevision) = (now, revision)
+            return .announcement
+        }
+        if watchers.count >= Self.maximumWatchers { forgetSilent(now) }
+        guard watchers.count < Self.maximumWatchers else { return .nothing }
+        watchers.append(Watcher(address: address, heardAt: now, sentAt: now, sentRevision: revision))
+        return isCurrent ? .signOfLife : .announcement
+    }
+
+    /// One cannot be reached any more or took its leave.
+    package mutating func gone(_ address: ClientAddress) { watchers.removeAll { $0.address == address } }
+
+    private mutating func forgetSilent(_ now: Int64) {
+        watchers.removeAll { now - $0.heardAt >= Self.silenceNanoseconds }
+    }
+}

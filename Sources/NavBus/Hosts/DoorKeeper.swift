@@ -1,0 +1,69 @@
+/// Decides who may connect, as ZeroMQ's authentication protocol asks (RFC 27/ZAP), and counts. No socket is in here.
+package struct DoorKeeper {
+    /// What to answer, and what to tell.
+    package struct Verdict {
+        package var reply: [[UInt8]]
+        package var event: HostEvent?
+    }
+
+    /// The name by which sockets ask.
+    static let domain = "navbus"
+    /// How many frames of a request are read.
+    static let maximumFrames = 16
+
+    private let allowed: Set<CurvePublicKey>
+    private var deniedReports = ReportLimiter<CurvePublicKey>()
+    private var refusedReports = ReportLimiter<String>()
+    private var succeeded: UInt64 = 0
+    package private(set) var statistics = HostStatistics()
+
+    package init(allowed: Set<CurvePublicKey>) { self.allowed = allowed }
+
+    /// Judges a request: version, request id, domain, address, routing id, mechanism, credentials.
+    package mutating func judge(_ request: [[UInt8]], now: Int64) -> Verdict {
+        let id = request.count > 1 && request[1].count <= 255 ? request[1] : []
+        guard request.count == 7, request[0] == Array("1.0".utf8), request[2] == Array(Self.domain.utf8),
+            request[5] == Array("CURVE".utf8), request[6].count == 32
+        else {
+            statistics.denied += 1
+            return Verdict(reply: Self.reply(id, "400", "only CURVE is spoken here"), event: nil)
+        }
+        let key = CurvePublicKey(bytes: request[6])
+        if allowed.contains(key) { return Verdict(reply: Self.reply(id, "200", "OK"), event: nil) }
+        statistics.denied += 1
+        var event: HostEvent?
+        if deniedReports.mayTell(key, now) {
+            event = .denied(key: key, address: String(decoding: request[3].prefix(64), as: UTF8.self))
+        }
+        return Verdict(reply: Self.reply(id, "400", "this key is not allowed"), event: event)
+    }
+
+    private static func reply(_ id: [UInt8], _ code: String, _ text: String) -> [[UInt8]] {
+        [Array("1.0".utf8), id, Array(code.utf8), Array(text.utf8), [], []]
+    }
+
+    // MARK: Connections
+
+    /// A connection came.
+    package mutating func accepted() { statistics.connections += 1 }
+
+    /// A handshake went well.
+    package mutating func admitted() {
+        succeeded += 1
+        settle()
+    }
+
+    /// A connection ended. Which one is not said, so it counts as refused while any is neither admitted nor refused;
+    /// ``settle()`` takes that back when the other turns out to be admitted.
+    package mutating func disconnected(from endpoint: String, now: Int64) -> HostEvent? {
+        statistics.refused += 1
+        settle()
+        let isStrange = statistics.refused > statistics.denied
+        return isStrange && refusedReports.mayTell(endpoint, now) ? .refused(endpoint: endpoint) : nil
+    }
+
+    private mutating func settle() {
+        let open = statistics.connections > succeeded ? statistics.connections - succeeded : 0
+        statistics.refused = min(statistics.refused, open)
+    }
+}

@@ -1,0 +1,108 @@
+internal import CZeroMQ
+internal import Glibc
+internal import Synchronization
+
+/// The thread that answers ZeroMQ's questions about who may connect, and counts connections.
+///
+/// A thread of its own, so that others connect at once while the node computes, and the sockets' reports never pile
+/// up however fast strangers knock.
+final class DoorThread: Sendable {
+    private let door: Mutex<DoorKeeper>
+    private let stop: Waker
+    private let onEvent: (@Sendable (HostEvent) -> Void)?
+    private let thread = Mutex<pthread_t?>(nil)
+
+    /// Sockets on their way from the node's thread to this one.
+    private final class Luggage: @unchecked Sendable {
+        // Unchecked: the creating thread lets go of it when the new one starts, which orders their memory.
+        let owner: DoorThread
+        let admission: ZeroMQSocket?
+        let monitors: [ZeroMQSocket]
+
+        init(_ owner: DoorThread, _ admission: ZeroMQSocket?, _ monitors: [ZeroMQSocket]) {
+            (self.owner, self.admission, self.monitors) = (owner, admission, monitors)
+        }
+    }
+
+    /// Starts the thread.
+    ///
+    /// - Parameter admission: the REP socket at ZAP's endpoint, nil when the network is insecure.
+    init(
+        allowed: Set<CurvePublicKey>, admission: ZeroMQSocket?, monitors: [ZeroMQSocket],
+        onEvent: (@Sendable (HostEvent) -> Void)?
+    ) throws(BusError) {
+        door = Mutex(DoorKeeper(allowed: allowed))
+        stop = try Waker()
+        self.onEvent = onEvent
+        let luggage = Unmanaged.passRetained(Luggage(self, admission, monitors))
+        // Signals are for the threads of the program.
+        var (all, before) = (sigset_t(), sigset_t())
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        var made = pthread_t()
+        let code = pthread_create(
+            &made, nil,
+            { pointer in
+                guard let pointer else { return nil }
+                let luggage = Unmanaged<Luggage>.fromOpaque(pointer).takeRetainedValue()
+                luggage.owner.run(luggage)
+                return nil
+            }, luggage.toOpaque())
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+        guard code == 0 else {
+            luggage.release()
+            throw BusError(.transport, "cannot start a thread: \(FileSystem.reason(code))")
+        }
+        let started = made
+        thread.withLock { $0 = started }
+    }
+
+    var statistics: HostStatistics { door.withLock { $0.statistics } }
+
+    /// Ends the thread and waits for it; the sockets it answers for must be closed before.
+    func end() {
+        guard let running = thread.withLock({ $0.take() }) else { return }
+        stop.wake()
+        pthread_join(running, nil)
+    }
+
+    private func run(_ luggage: Luggage) {
+        let sockets = [luggage.admission].compactMap { $0 } + luggage.monitors
+        var items = sockets.map { zmq_pollitem_t(socket: $0.handle, fd: 0, events: Int16(ZMQ_POLLIN), revents: 0) }
+        items.append(zmq_pollitem_t(socket: nil, fd: stop.fileDescriptor, events: Int16(ZMQ_POLLIN), revents: 0))
+        while items[items.count - 1].revents == 0 {
+            // Only the end of the context makes this fail, signals being blocked here.
+            guard zmq_poll(&items, Int32(items.count), -1) >= 0 else { return }
+            do throws(ZeroMQError) {
+                // Reports first: a connection is counted before its key is judged.
+                for monitor in luggage.monitors { try take(monitor) }
+                if let admission = luggage.admission { try answer(admission) }
+            } catch {
+                return
+            }
+        }
+    }
+
+    private func take(_ monitor: ZeroMQSocket) throws(ZeroMQError) {
+        while let frames = try monitor.receiveFrames(limit: 2) {
+            guard let report = MonitorEvent(frames) else { continue }
+            var event: HostEvent?
+            switch report.event {
+            case ZMQ_EVENT_ACCEPTED: door.withLock { $0.accepted() }
+            case ZMQ_EVENT_HANDSHAKE_SUCCEEDED: door.withLock { $0.admitted() }
+            case ZMQ_EVENT_DISCONNECTED:
+                event = door.withLock { $0.disconnected(from: report.endpoint, now: Clocks.monotonic()) }
+            default: break
+            }
+            if let event { onEvent?(event) }
+        }
+    }
+
+    private func answer(_ admission: ZeroMQSocket) throws(ZeroMQError) {
+        while let request = try admission.receiveFrames(limit: DoorKeeper.maximumFrames) {
+            let verdict = door.withLock { $0.judge(request, now: Clocks.monotonic()) }
+            admission.sendFrames(verdict.reply)
+            if let event = verdict.event { onEvent?(event) }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+/// How a node reaches other hosts and is reached from them, see <doc:Hosts>.
+public struct HostConfiguration: Sendable {
+    /// A node of another host.
+    public struct Peer: Sendable, Hashable {
+        /// Where it listens.
+        public var endpoint: TCPEndpoint
+        /// Its host's public key; nil only on an insecure network.
+        public var key: CurvePublicKey?
+
+        /// A peer at an endpoint.
+        public init(endpoint: TCPEndpoint, key: CurvePublicKey?) { (self.endpoint, self.key) = (endpoint, key) }
+    }
+
+    /// Whether strangers are kept out.
+    public enum Security: Sendable {
+        /// Every connection is encrypted, and those who connect are known by their public keys.
+        case curve(CurveKeyPair, allowed: Set<CurvePublicKey>)
+        /// Plain TCP: whoever reaches the ports reads and writes the bus.
+        case insecure
+    }
+
+    /// The most peers of a node.
+    public static let maximumPeers = 64
+
+    /// Where others reach this node; nil when they do not.
+    public var listen: TCPEndpoint?
+    /// The nodes of other hosts that this one reaches.
+    public var peers: [Peer]
+    /// Whether strangers are kept out.
+    public var security: Security
+    /// The largest message accepted from a caller on another host, in bytes: 8 MiB, twice a request's default limit.
+    public var maximumRequestSize = 8 << 20
+    /// Told what happens at the door, on a thread of the bus: it returns soon and calls nothing of the node.
+    public var onEvent: (@Sendable (HostEvent) -> Void)?
+
+    /// A configuration; it is checked when the node joins the bus.
+    public init(listen: TCPEndpoint? = nil, peers: [Peer] = [], security: Security) {
+        (self.listen, self.peers, self.security) = (listen, peers, security)
+    }
+
+    var isSecure: Bool {
+        if case .curve = security { return true }
+        return false
+    }
+
+    func check() throws(BusError) {
+        guard peers.count <= Self.maximumPeers else {
+            throw BusError(.invalidArgument, "a node has at most \(Self.maximumPeers) peers, not \(peers.count)")
+        }
+        guard (1...BusConfiguration.maximumMessageSizeLimit).contains(maximumRequestSize) else {
+            throw BusError(.invalidArgument, "maximumRequestSize is 1 byte to 1 GiB, not \(maximumRequestSize)")
+        }
+        for peer in peers where peer.endpoint.address == "*" || peer.endpoint.port == 0 {
+            throw BusError(.invalidArgument, "the peer \(peer.endpoint) needs an address and a port to connect to")
+        }
+        guard case .curve(_, let allowed) = security else { return }
+        try CurveKeyPair.checkCurve()
+        if let listen, allowed.isEmpty {
+            throw BusError(
+                .invalidArgument,
+                "nobody could connect to \(listen): list the public keys of the other hosts as allowed keys")
+        }
+        for peer in peers where peer.key == nil {
+            throw BusError(
+                .invalidArgument,
+                "the peer \(peer.endpoint) needs its host's public key (the .pub file that `navbus keygen` wrote there)"
+            )
+        }
+    }
+}

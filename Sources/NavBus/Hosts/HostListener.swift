@@ -1,0 +1,222 @@
+internal import CZeroMQ
+
+/// Where other hosts reach a node: a ROUTER and an XPUB on TCP, and the thread at their door.
+///
+/// ZeroMQ applies CURVE to a socket, not to an endpoint, so these stand beside the sockets of this host.
+final class HostListener {
+    /// Topics; the publishing half of the node sends on it and serves its subscribers. Nil once closed.
+    private(set) var publisher: ZeroMQSocket?
+    /// Where the sockets are, with the ports that were chosen.
+    let endpoint: TCPEndpoint
+
+    /// Calls and announcements. Nil once closed.
+    private var router: ZeroMQSocket?
+    private let wire = ServiceWire()
+    /// True until a receive has found nothing since the last send: only then the descriptor tells of everything.
+    var isDirty = true
+    /// Readable when a subscriber came or went.
+    let publisherFileDescriptor: Int32
+    private let door: DoorThread
+    private var board: AnnouncementBoard
+    private let bootID: UInt64
+    private var announcement: [UInt8] = []
+    /// What arrived while the node published, which is no time for handlers to run.
+    private var waiting: [(ClientAddress, ServiceWire.Incoming)] = []
+
+    /// Messages that may wait for one client.
+    private static let highWaterMark: Int32 = 1000
+    /// How many messages are taken in while the node publishes.
+    private static let maximumWaiting = 256
+    /// How long a connection may take to prove itself, in milliseconds.
+    private static let handshakeMilliseconds: Int32 = 5_000
+    /// Signs of life on idle connections, in milliseconds. Wide, because on a slow link they wait behind the data.
+    private static let heartbeatMilliseconds: (interval: Int32, timeout: Int32) = (5_000, 20_000)
+    /// The largest subscription taken from a peer, in bytes, which is also room for the handshake's commands.
+    private static let maximumSubscriptionSize: Int64 = 1024
+
+    private static let watchedEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED
+
+    init(
+        at listen: TCPEndpoint, in context: ZeroMQContext, bootID: UInt64, _ configuration: BusConfiguration,
+        _ hosts: HostConfiguration
+    ) throws(BusError) {
+        self.bootID = bootID
+        board = AnnouncementBoard(bootID: bootID)
+        let (admission, router, publisher, monitors): (ZeroMQSocket?, ZeroMQSocket, ZeroMQSocket, [ZeroMQSocket])
+        do throws(ZeroMQError) {
+            (admission, router, publisher, monitors) = try Self.open(in: context, configuration, hosts, listen)
+            self.router = router
+            publisherFileDescriptor = try publisher.fileDescriptor()
+        } catch {
+            throw error.asBusError
+        }
+        self.publisher = publisher
+        var allowed: Set<CurvePublicKey> = []
+        if case .curve(_, let keys) = hosts.security { allowed = keys }
+        // Nobody may come in before there is someone to ask: the thread starts before the sockets are bound.
+        door = try DoorThread(
+            allowed: allowed, admission: admission, monitors: monitors, onEvent: hosts.onEvent)
+        do throws(BusError) {
+            let port = try Self.bind(router, listen, listen.port)
+            let publisherPort = try Self.bind(publisher, listen, listen.publisherPort)
+            endpoint = TCPEndpoint(address: listen.address, port: port, publisherPort: publisherPort)
+        } catch {
+            for socket in [router, publisher] { socket.endMonitor() }
+            door.end()
+            throw error
+        }
+    }
+
+    private static func open(
+        in context: ZeroMQContext, _ configuration: BusConfiguration, _ hosts: HostConfiguration, _ listen: TCPEndpoint
+    ) throws(ZeroMQError) -> (ZeroMQSocket?, ZeroMQSocket, ZeroMQSocket, [ZeroMQSocket]) {
+        var admission: ZeroMQSocket?
+        if hosts.isSecure {
+            let reply = try ZeroMQSocket(.reply, in: context)
+            try reply.set(ZMQ_LINGER, 0)
+            try reply.bind("inproc://zeromq.zap.01")
+            admission = reply
+        }
+        let router = try ZeroMQSocket(.router, in: context)
+        try router.set(ZMQ_ROUTER_MANDATORY, 1)
+        try router.set(ZMQ_SNDHWM, highWaterMark)
+        try router.set(ZMQ_RCVHWM, highWaterMark)
+        let largest = min(configuration.maximumMessageSize, hosts.maximumRequestSize)
+        try router.set(ZMQ_MAXMSGSIZE, wide: Int64(largest))
+        let publisher = try ZeroMQSocket(.publisher, in: context)
+        try publisher.set(ZMQ_XPUB_VERBOSER, 1)
+        try publisher.set(ZMQ_SNDHWM, configuration.sendHighWaterMark)
+        try publisher.set(ZMQ_MAXMSGSIZE, wide: maximumSubscriptionSize)
+        var monitors: [ZeroMQSocket] = []
+        for (socket, name) in [(router, "rpc"), (publisher, "pub")] {
+            try socket.set(ZMQ_LINGER, configuration.lingerMilliseconds)
+            try socket.set(ZMQ_HANDSHAKE_IVL, handshakeMilliseconds)
+            try socket.set(ZMQ_HEARTBEAT_IVL, heartbeatMilliseconds.interval)
+            try socket.set(ZMQ_HEARTBEAT_TIMEOUT, heartbeatMilliseconds.timeout)
+            if listen.isIPv6 { try socket.set(ZMQ_IPV6, 1) }
+            if case .curve(let keys, _) = hosts.security { try socket.serveCurve(keys) }
+            monitors.append(try socket.monitor(watchedEvents, name: name, in: context))
+        }
+        return (admission, router, publisher, monitors)
+    }
+
+    /// Binds and returns the port.
+    private static func bind(_ socket: ZeroMQSocket, _ listen: TCPEndpoint, _ port: UInt16) throws(BusError) -> UInt16 {
+        do throws(ZeroMQError) {
+            try socket.bind(listen.socketEndpoint(port))
+            let bound = try socket.lastEndpoint()
+            return bound.lastIndex(of: ":").flatMap { UInt16(bound[bound.index(after: $0)...]) } ?? port
+        } catch {
+            throw BusError(
+                .transport,
+                "cannot listen: \(error.description); is the address this machine's, and are its port and the topics' "
+                    + "port free?")
+        }
+    }
+
+    /// Tells `poller` of calls and of questions.
+    func attach(_ poller: Poller, tag: UInt64) {
+        if let descriptor = try? router?.fileDescriptor() { poller.watch(descriptor, tag) }
+    }
+
+    // MARK: Clients
+
+    func send(
+        _ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, toClient client: ClientAddress
+    ) -> Transmission {
+        guard let router else { return .gone }
+        isDirty = true
+        return wire.send(frame, payload, to: client, through: router)
+    }
+
+    /// Takes what arrived.
+    func run(_ now: Int64, _ budget: inout Int, _ server: ServiceServer) throws(ZeroMQError) {
+        while budget > 0 {
+            guard let (address, message) = try nextMessage() else {
+                isDirty = false
+                return
+            }
+            budget -= 1
+            guard case .message(let frame, let payload) = message else {
+                server.rejected()
+                continue
+            }
+            if frame.kind == .goodbye { board.gone(address) }
+            if frame.kind == .watch {
+                answer(address, frame, now)
+            } else {
+                server.receive(frame, payload, from: address, now: now)
+            }
+        }
+    }
+
+    private func nextMessage() throws(ZeroMQError) -> (ClientAddress, ServiceWire.Incoming)? {
+        if !waiting.isEmpty { return waiting.removeFirst() }
+        return try router.flatMap { router throws(ZeroMQError) in
+            try wire.receive(fromClientsOf: router, areRemote: true)
+        }
+    }
+
+    /// Answers who asks for the announcement, for a node that publishes and never polls; all else waits.
+    func answerWatchers(_ now: Int64) throws(ZeroMQError) {
+        while waiting.count < Self.maximumWaiting, let router,
+            let (address, message) = try wire.receive(fromClientsOf: router, areRemote: true)
+        {
+            if case .message(let frame, _) = message, frame.kind == .watch {
+                answer(address, frame, now)
+            } else {
+                waiting.append((address, message))
+                isDirty = true
+            }
+        }
+    }
+
+    /// Those who follow the announcement.
+    var watchers: [ClientAddress] { board.addresses }
+
+    // MARK: The announcement
+
+    /// Tells those who follow what the node says of itself now.
+    func announce(_ local: Announcement, _ now: Int64) throws(BusError) {
+        var remote = local
+        // The address is the reader's to know: it may reach this host by another than it was bound to.
+        remote.publisherEndpoint = "tcp://*:\(endpoint.publisherPort)"
+        remote.serviceEndpoint = "tcp://*:\(endpoint.port)"
+        announcement = try remote.json
+        for address in board.changed(now) { sendAnnouncement(address) }
+    }
+
+    private func answer(_ address: ClientAddress, _ question: ServiceFrame, _ now: Int64) {
+        switch board.asked(address, boot: question.serverBootID, revision: question.sequence, now: now) {
+        case .nothing: break
+        case .signOfLife: send([], to: address)
+        case .announcement: sendAnnouncement(address)
+        }
+    }
+
+    private func sendAnnouncement(_ address: ClientAddress) { send(announcement, to: address) }
+
+    private func send(_ json: [UInt8], to address: ClientAddress) {
+        var frame = ServiceFrame(.announcement)
+        (frame.serverBootID, frame.sequence) = (bootID, board.revision)
+        let transmission = json.withUnsafeBytes { send(frame, $0, toClient: address) }
+        if transmission != .sent { board.gone(address) }
+    }
+
+    // MARK: The end
+
+    var statistics: HostStatistics {
+        var statistics = door.statistics
+        statistics.watchers = board.addresses.count
+        return statistics
+    }
+
+    /// Closes the sockets, then the door: without it, strangers would find the sockets open.
+    func close() {
+        for socket in [router, publisher] { socket?.endMonitor() }
+        (router, publisher) = (nil, nil)
+        door.end()
+    }
+
+    deinit { close() }
+}

@@ -1,0 +1,145 @@
+/// Follows one node of another host: is it there, in which life, and what does it announce. No socket is in here.
+///
+/// It asks until the node answers, then asks on as a sign of life; a node silent for ``silenceNanoseconds`` is gone
+/// until it answers again. Its announcements are read here, by the rules for hostile input.
+package struct PeerStateMachine {
+    /// How often a node that is there is asked for a sign of life: 400 ms.
+    package static let heartbeatNanoseconds: Int64 = 400_000_000
+    /// How long it may owe the answer: 1.25 s, three questions.
+    package static let silenceNanoseconds: Int64 = 1_250_000_000
+    /// How often a node that is not there is asked, when nothing happens on its connection: one second.
+    package static let searchNanoseconds: Int64 = 1_000_000_000
+    /// The shortest pause between two questions to a node that is not there: 5 ms.
+    package static let attemptNanoseconds: Int64 = 5_000_000
+    /// The shortest pause between two announcements that are read: 20 ms, for reading costs time.
+    package static let readingNanoseconds: Int64 = 20_000_000
+
+    /// When an announcement is asked for again that came too soon to be read: after 110 ms, the pause after which a
+    /// node repeats itself.
+    package static let secondLookNanoseconds = AnnouncementBoard.repetitionNanoseconds + 10_000_000
+
+    /// What the shell is to do.
+    package enum Effect: Hashable {
+        /// Ask, saying which announcement is known.
+        case ask(bootID: UInt64, revision: UInt64)
+        /// The node appeared, changed or went.
+        case changed
+        case report(HostEvent)
+    }
+
+    private enum State {
+        case absent(askedAt: Int64)
+        case present(Announcement, revision: UInt64, heardAt: Int64, askedAt: Int64)
+    }
+
+    private let endpoint: TCPEndpoint
+    private var state = State.absent(askedAt: .min / 2)
+    private var readAt: Int64 = .min / 2
+    private var reports = ReportLimiter<String>()
+    /// When ``tick(now:)`` is needed at the latest.
+    package private(set) var nextTick: Int64 = 0
+    /// Announcements that could not be read.
+    package private(set) var malformed: UInt64 = 0
+
+    package init(endpoint: TCPEndpoint) { self.endpoint = endpoint }
+
+    /// What the node announces, nil while it is not there.
+    package var announcement: Announcement? {
+        if case .present(let announcement, _, _, _) = state { return announcement }
+        return nil
+    }
+
+    /// Something of the connection or the clock may have changed.
+    package mutating func tick(now: Int64) -> [Effect] {
+        switch state {
+        case .absent(let askedAt):
+            guard now - askedAt >= Self.attemptNanoseconds else {
+                // Whatever woke the node may have been the connection: one more look, not a second later.
+                nextTick = askedAt + Self.attemptNanoseconds
+                return []
+            }
+            state = .absent(askedAt: now)
+            nextTick = now + Self.searchNanoseconds
+            return [.ask(bootID: 0, revision: 0)]
+        case .present(let announcement, let revision, let heardAt, let askedAt):
+            if now - heardAt >= Self.silenceNanoseconds {
+                return lose("it has not answered for over a second", now)
+            }
+            let isDue = now - askedAt >= Self.heartbeatNanoseconds
+            let asked = isDue ? now : askedAt
+            state = .present(announcement, revision: revision, heardAt: heardAt, askedAt: asked)
+            nextTick = min(asked + Self.heartbeatNanoseconds, heardAt + Self.silenceNanoseconds)
+            return isDue ? [.ask(bootID: announcement.bootID, revision: revision)] : []
+        }
+    }
+
+    /// Any message of the node.
+    package mutating func heard(now: Int64) {
+        guard case .present(let announcement, let revision, _, let askedAt) = state else { return }
+        state = .present(announcement, revision: revision, heardAt: now, askedAt: askedAt)
+    }
+
+    /// The node's announcement, or an empty sign of life.
+    package mutating func announced(
+        _ json: UnsafeRawBufferPointer, bootID: UInt64, revision: UInt64, now: Int64
+    ) -> [Effect] {
+        guard json.count > 0 else { return [] }
+        guard now - readAt >= Self.readingNanoseconds else {
+            askAgain(at: now + Self.secondLookNanoseconds)
+            return []
+        }
+        readAt = now
+        let announcement: Announcement
+        do throws(BusError) {
+            guard json.count <= Announcement.maximumSize else {
+                throw BusError(.registry, "its announcement has \(json.count) bytes, over the limit")
+            }
+            announcement = try Announcement(json: [UInt8](json), peer: endpoint)
+            guard announcement.bootID == bootID else {
+                throw BusError(.registry, "its announcement is of another life than its message")
+            }
+        } catch {
+            malformed += 1
+            return report(.peerRefused(endpoint: endpoint.description, reason: error.description), now)
+        }
+        var effects: [Effect] = []
+        if self.announcement?.bootID != bootID {
+            effects.append(
+                .report(.peerFound(endpoint: endpoint.description, node: announcement.node, bootID: bootID)))
+        }
+        if self.announcement != announcement { effects.append(.changed) }
+        state = .present(announcement, revision: revision, heardAt: now, askedAt: now)
+        nextTick = now + Self.heartbeatNanoseconds
+        return effects
+    }
+
+    private mutating func askAgain(at time: Int64) {
+        switch state {
+        case .absent: state = .absent(askedAt: time - Self.searchNanoseconds)
+        case .present(let announcement, let revision, let heardAt, _):
+            state = .present(
+                announcement, revision: revision, heardAt: heardAt, askedAt: time - Self.heartbeatNanoseconds)
+        }
+        nextTick = min(nextTick, time)
+    }
+
+    /// The node took its leave.
+    package mutating func left(now: Int64) -> [Effect] { lose("it shut down", now) }
+
+    /// The connection's handshake failed.
+    package mutating func handshakeFailed(_ reason: String, now: Int64) -> [Effect] {
+        report(.peerRefused(endpoint: endpoint.description, reason: reason), now)
+    }
+
+    private mutating func lose(_ reason: String, _ now: Int64) -> [Effect] {
+        guard case .present(let announcement, _, _, _) = state else { return [] }
+        state = .absent(askedAt: now)
+        nextTick = now + Self.searchNanoseconds
+        let lost = HostEvent.peerLost(endpoint: endpoint.description, node: announcement.node, reason: reason)
+        return [.changed, .report(lost)]
+    }
+
+    private mutating func report(_ event: HostEvent, _ now: Int64) -> [Effect] {
+        reports.mayTell(event.description, now) ? [.report(event)] : []
+    }
+}

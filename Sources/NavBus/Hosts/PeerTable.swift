@@ -1,0 +1,315 @@
+internal import CZeroMQ
+
+/// The nodes of other hosts that this one reaches: a DEALER to each, and one SUB to those whose topics are wanted.
+///
+/// Nothing is opened before the node subscribes to something or calls somebody.
+final class PeerTable {
+    private struct Entry {
+        let peer: HostConfiguration.Peer
+        var machine: PeerStateMachine
+        var socket: ZeroMQSocket?
+        var monitor: ZeroMQSocket?
+        /// Where SUB is connected. It stays so while the peer is away: ZeroMQ meets the next life of the node by
+        /// itself, and a peer that is only busy loses nothing.
+        var subscribed: String?
+        /// When to connect anew unless the peer is there by then, monotonic nanoseconds: ZeroMQ gives an endpoint up
+        /// for good when it was denied or misunderstood, and the peer's configuration may change.
+        var reopenAt: Int64?
+
+        init(_ peer: HostConfiguration.Peer) {
+            self.peer = peer
+            machine = PeerStateMachine(endpoint: peer.endpoint)
+        }
+
+        /// What tells the node apart from others, those of this host included: none of their names has an `@`.
+        private(set) var node = ""
+
+        mutating func rename() {
+            let address = peer.endpoint.socketEndpoint(peer.endpoint.port).dropFirst("tcp://".count)
+            if let name = machine.announcement?.node { node = "\(name)@\(address)" }
+        }
+    }
+
+    private let context: ZeroMQContext
+    private let configuration: BusConfiguration
+    private let hosts: HostConfiguration
+    private let bootID: UInt64
+    private var entries: ContiguousArray<Entry>
+    private var isLooking = false
+    private var malformedMessages: UInt64 = 0
+    private var openings = 0
+
+    /// Receives topics; nil until the node looks around.
+    private(set) var subscriber: ZeroMQSocket?
+    /// Readable when a message of another host came; -1 until the node looks around.
+    private(set) var subscriberFileDescriptor: Int32 = -1
+    private let wire = ServiceWire()
+    private var poller: (poller: Poller, tag: UInt64)?
+    /// True when ``run(_:_:_:)`` may have something to do that no descriptor tells of.
+    var isDirty = false
+    /// Another number whenever a peer came, changed or went.
+    private(set) var generation = 0
+
+    /// Attempts to connect: their pauses, and how long one may take, in milliseconds.
+    private static let reconnectMilliseconds: (first: Int32, greatest: Int32, attempt: Int32) = (50, 1_000, 2_000)
+    /// Signs of life on idle connections, in milliseconds: a host whose cable is cut is seen to be gone.
+    private static let heartbeatMilliseconds: (interval: Int32, timeout: Int32) = (500, 1_500)
+    private static let handshakeMilliseconds: Int32 = 5_000
+    /// Messages that may wait for one peer.
+    private static let highWaterMark: Int32 = 8192
+
+    /// How long after a connection ended without use it is made anew: two seconds.
+    private static let reopeningNanoseconds: Int64 = 2_000_000_000
+
+    private static let watchedEvents =
+        ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL
+        | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
+
+    init(in context: ZeroMQContext, bootID: UInt64, _ configuration: BusConfiguration, _ hosts: HostConfiguration) {
+        (self.context, self.bootID, self.configuration, self.hosts) = (context, bootID, configuration, hosts)
+        entries = ContiguousArray(hosts.peers.map(Entry.init))
+    }
+
+    /// Begins to look for the peers; again it does nothing.
+    func lookAround() throws(BusError) {
+        guard !isLooking, !entries.isEmpty else { return }
+        (isLooking, isDirty) = (true, true)
+        do throws(ZeroMQError) {
+            let socket = try ZeroMQSocket(.subscriber, in: context)
+            try configure(socket)
+            try socket.set(ZMQ_RCVHWM, configuration.receiveHighWaterMark)
+            subscriberFileDescriptor = try socket.fileDescriptor()
+            subscriber = socket
+            for index in entries.indices { try open(index) }
+        } catch {
+            throw error.asBusError
+        }
+    }
+
+    private func configure(_ socket: ZeroMQSocket) throws(ZeroMQError) {
+        try socket.set(ZMQ_LINGER, 0)
+        try socket.set(ZMQ_RECONNECT_IVL, Self.reconnectMilliseconds.first)
+        try socket.set(ZMQ_RECONNECT_IVL_MAX, Self.reconnectMilliseconds.greatest)
+        try socket.set(ZMQ_CONNECT_TIMEOUT, Self.reconnectMilliseconds.attempt)
+        try socket.set(ZMQ_HANDSHAKE_IVL, Self.handshakeMilliseconds)
+        try socket.set(ZMQ_HEARTBEAT_IVL, Self.heartbeatMilliseconds.interval)
+        try socket.set(ZMQ_HEARTBEAT_TIMEOUT, Self.heartbeatMilliseconds.timeout)
+        try socket.set(ZMQ_MAXMSGSIZE, wide: Int64(configuration.maximumMessageSize))
+    }
+
+    /// Prepares a socket's next connection: ZeroMQ takes a copy of the options with each.
+    private func prepare(_ socket: ZeroMQSocket, for peer: HostConfiguration.Peer) throws(ZeroMQError) {
+        if case .curve(let keys, _) = hosts.security, let key = peer.key { try socket.useCurve(keys, server: key) }
+        try socket.set(ZMQ_IPV6, peer.endpoint.isIPv6 ? 1 : 0)
+    }
+
+    private func open(_ index: Int) throws(ZeroMQError) {
+        // A monitor's name is free again only some time after its end.
+        openings += 1
+        let peer = entries[index].peer
+        let socket = try ZeroMQSocket(.dealer, in: context)
+        try configure(socket)
+        try socket.set(ZMQ_SNDHWM, Self.highWaterMark)
+        try socket.set(ZMQ_RCVHWM, Self.highWaterMark)
+        // Nothing is kept for a peer that is away: what waits for one life of a node must not reach the next.
+        try socket.set(ZMQ_IMMEDIATE, 1)
+        try prepare(socket, for: peer)
+        entries[index].monitor = try socket.monitor(Self.watchedEvents, name: "peer\(openings)", in: context)
+        try socket.connect(peer.endpoint.socketEndpoint(peer.endpoint.port))
+        entries[index].socket = socket
+        isDirty = true
+        if let poller { poller.poller.watch(try socket.fileDescriptor(), poller.tag) }
+    }
+
+    private func close(_ index: Int) {
+        guard let socket = entries[index].socket else { return }
+        if let poller, let descriptor = try? socket.fileDescriptor() { poller.poller.unwatch(descriptor) }
+        socket.endMonitor()
+        (entries[index].socket, entries[index].monitor) = (nil, nil)
+    }
+
+    /// Tells `poller` of calls' answers and announcements, whenever a peer is connected to.
+    func attach(_ poller: Poller, tag: UInt64) { self.poller = (poller, tag) }
+
+    var nextTick: Int64 {
+        guard isLooking else { return .max }
+        return entries.reduce(.max) { min($0, $1.socket == nil ? $1.reopenAt ?? .max : $1.machine.nextTick) }
+    }
+
+    // MARK: The loop
+
+    /// Takes what arrived, asks, and notices who is gone.
+    func run(_ now: Int64, _ budget: inout Int, _ client: ServiceClient?) throws(ZeroMQError) {
+        isDirty = false
+        guard isLooking else { return }
+        for index in entries.indices {
+            reopenIfDue(index, now)
+            guard let socket = entries[index].socket else { continue }
+            while budget > 0, let message = try wire.receive(from: socket) {
+                budget -= 1
+                take(message, index, now, client)
+                // The handler may have closed the node.
+                if !isLooking { return }
+            }
+            if budget <= 0 { isDirty = true }
+            if now >= entries[index].machine.nextTick || entries[index].machine.announcement == nil {
+                try askIfDue(index, socket, now)
+            }
+        }
+    }
+
+    private func take(_ message: ServiceWire.Incoming, _ index: Int, _ now: Int64, _ client: ServiceClient?) {
+        guard case .message(let frame, let payload) = message else {
+            malformedMessages += 1
+            return
+        }
+        entries[index].machine.heard(now: now)
+        switch frame.kind {
+        case .announcement:
+            let effects = payload.withUnsafeBytes {
+                entries[index].machine.announced(
+                    $0, bootID: frame.serverBootID, revision: frame.sequence, now: now)
+            }
+            apply(effects, index)
+        case .goodbye:
+            hand(frame, payload, index, now, client)
+            apply(entries[index].machine.left(now: now), index)
+        default: hand(frame, payload, index, now, client)
+        }
+    }
+
+    private func hand(
+        _ frame: ServiceFrame, _ payload: Payload, _ index: Int, _ now: Int64, _ client: ServiceClient?
+    ) {
+        guard let client, let peer = client.peer(entries[index].node) else { return }
+        client.receive(frame, payload, from: peer, now: now)
+    }
+
+    private func askIfDue(_ index: Int, _ socket: ZeroMQSocket, _ now: Int64) throws(ZeroMQError) {
+        let effects = entries[index].machine.tick(now: now)
+        apply(effects, index)
+        try readMonitor(index, now)
+        for case .ask(let known, let revision) in effects {
+            var frame = ServiceFrame(.watch)
+            (frame.serverBootID, frame.sequence) = (known, revision)
+            isDirty = true
+            _ = wire.send(frame, through: socket)
+        }
+    }
+
+    private func apply(_ effects: [PeerStateMachine.Effect], _ index: Int) {
+        for effect in effects {
+            switch effect {
+            case .ask: break
+            case .changed:
+                entries[index].rename()
+                generation += 1
+            case .report(let event): hosts.onEvent?(event)
+            }
+        }
+    }
+
+    /// Learns why a peer that listens is of no use.
+    private func readMonitor(_ index: Int, _ now: Int64) throws(ZeroMQError) {
+        guard let monitor = entries[index].monitor else { return }
+        while let frames = try monitor.receiveFrames(limit: 2) {
+            guard let report = MonitorEvent(frames) else { continue }
+            entries[index].reopenAt = entries[index].reopenAt ?? now + Self.reopeningNanoseconds
+            if report.event == ZMQ_EVENT_DISCONNECTED { continue }
+            let reason =
+                report.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
+                ? "it does not allow this host's key: add the key to its allowed keys"
+                : "the handshake failed: is the key given for it the right one, and is it a bus node with the same "
+                    + "security?"
+            apply(entries[index].machine.handshakeFailed(reason, now: now), index)
+        }
+    }
+
+    private func reopenIfDue(_ index: Int, _ now: Int64) {
+        guard let reopenAt = entries[index].reopenAt else { return }
+        if entries[index].machine.announcement != nil { return entries[index].reopenAt = nil }
+        guard now >= reopenAt else { return }
+        if let endpoint = entries[index].subscribed { try? subscriber?.disconnect(endpoint) }
+        entries[index].subscribed = nil
+        close(index)
+        let isOpen: Void? = try? open(index)
+        entries[index].reopenAt = isOpen == nil ? now + Self.reopeningNanoseconds : nil
+    }
+
+    // MARK: What the peers have
+
+    /// What the peers that are there announce, in the order they are configured; without this node itself and those
+    /// of this host, which a list that several hosts share may name.
+    func announcements(excluding local: Set<UInt64>) -> [Announcement] {
+        entries.compactMap(\.machine.announcement).filter { $0.bootID != bootID && !local.contains($0.bootID) }
+    }
+
+    /// The peers that serve, as a ``ServiceClient`` knows them.
+    func servers(excluding local: Set<UInt64>) -> [ServerInfo] {
+        entries.compactMap { entry in
+            guard let announcement = entry.machine.announcement, announcement.bootID != bootID,
+                !local.contains(announcement.bootID), !announcement.services.isEmpty
+            else { return nil }
+            return ServerInfo(node: entry.node, bootID: announcement.bootID, services: announcement.services)
+        }
+    }
+
+    /// Sends to a peer that serves. One that is not connected and one whose queue is full are alike to ZeroMQ, and
+    /// gone here.
+    func send(_ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer, to server: ServerInfo) -> Transmission {
+        let entry = entries.first { $0.machine.announcement?.bootID == server.bootID && $0.node == server.node }
+        guard let socket = entry?.socket else { return .gone }
+        isDirty = true
+        return wire.send(frame, payload, through: socket) == .sent ? .sent : .gone
+    }
+
+    /// Connects SUB to the peers that publish a topic of `wanted`, and disconnects it from those that no longer do.
+    func connect(wanted: Set<String>, excluding local: Set<UInt64>) throws(BusError) {
+        guard let subscriber else { return }
+        do throws(ZeroMQError) {
+            for index in entries.indices {
+                guard let announcement = entries[index].machine.announcement else { continue }
+                let isWanted =
+                    announcement.bootID != bootID && !local.contains(announcement.bootID)
+                    && announcement.topics.contains { wanted.contains($0.name) }
+                let target = isWanted ? announcement.publisherEndpoint : nil
+                guard target != entries[index].subscribed else { continue }
+                if let old = entries[index].subscribed { try? subscriber.disconnect(old) }
+                entries[index].subscribed = nil
+                guard let target else { continue }
+                try prepare(subscriber, for: entries[index].peer)
+                try subscriber.connect(target)
+                entries[index].subscribed = target
+            }
+        } catch {
+            throw error.asBusError
+        }
+    }
+
+    /// Adds this side's figures.
+    func add(to statistics: inout HostStatistics) {
+        statistics.peers = entries.count
+        statistics.malformed += malformedMessages
+        for entry in entries {
+            statistics.malformed += entry.machine.malformed
+            if entry.machine.announcement != nil { statistics.peersPresent += 1 }
+        }
+    }
+
+    /// The configured peers that are not there.
+    var absentees: [TCPEndpoint] { entries.filter { $0.machine.announcement == nil }.map(\.peer.endpoint) }
+
+    /// Takes leave, so that the peers drop this node's calls, and closes the sockets.
+    func close() {
+        for index in entries.indices {
+            if let socket = entries[index].socket, entries[index].machine.announcement != nil {
+                try? socket.set(ZMQ_LINGER, min(100, configuration.lingerMilliseconds))
+                _ = wire.send(ServiceFrame(.goodbye), through: socket)
+            }
+            close(index)
+        }
+        (isLooking, isDirty, subscriber, subscriberFileDescriptor) = (false, false, nil, -1)
+    }
+
+    deinit { close() }
+}

@@ -1,0 +1,82 @@
+internal import Glibc
+
+/// Where a node is reached from other hosts: `tcp://ADDRESS:PORT` or `tcp://ADDRESS:PORT,PUBPORT`.
+///
+/// `PORT` carries calls and announcements. `PUBPORT` carries topics and is the port after it unless given, so that a
+/// firewall needs two fixed numbers. The address is numeric, IPv6 in brackets: a name would be looked up by the thread
+/// that carries the traffic, which would stand still while a name server is out of reach.
+public struct TCPEndpoint: Sendable, Hashable, CustomStringConvertible {
+    /// A numeric IPv4 or IPv6 address without brackets, or `*` for all of the machine's.
+    public let address: String
+    /// The port of calls and announcements; 0 asks the system for a free one.
+    public let port: UInt16
+    /// The port of topics; 0 asks the system for a free one.
+    public let publisherPort: UInt16
+
+    /// Reads `tcp://ADDRESS:PORT` or `tcp://ADDRESS:PORT,PUBPORT`.
+    public init(_ text: String) throws(BusError) {
+        guard let parsed = Self.parse(text) else {
+            throw BusError(
+                .invalidArgument,
+                "'\(text.prefix(100))' is not an endpoint: write tcp://ADDRESS:PORT with a numeric address, such as "
+                    + "tcp://192.168.1.10:7600 or tcp://[fd00::10]:7600; topics use the next port, or the one given "
+                    + "after a comma")
+        }
+        self = parsed
+    }
+
+    init(address: String, port: UInt16, publisherPort: UInt16) {
+        (self.address, self.port, self.publisherPort) = (address, port, publisherPort)
+    }
+
+    private static func parse(_ text: String) -> TCPEndpoint? {
+        guard text.utf8.count <= 100, text.hasPrefix("tcp://") else { return nil }
+        let text = text.dropFirst("tcp://".count)
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        var address = String(text[..<colon])
+        if address.hasPrefix("["), address.hasSuffix("]"), address.count > 2 {
+            address = String(address.dropFirst().dropLast())
+            guard isAddress(address, AF_INET6) else { return nil }
+        } else if address != "*" {
+            guard isAddress(address, AF_INET) else { return nil }
+        }
+        let ports = text[text.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false)
+        guard ports.count <= 2, let first = ports.first.flatMap(port) else { return nil }
+        if ports.count == 2 {
+            guard let second = port(ports[1]), second != first || first == 0 else { return nil }
+            return TCPEndpoint(address: address, port: first, publisherPort: second)
+        }
+        guard first < UInt16.max else { return nil }
+        return TCPEndpoint(address: address, port: first, publisherPort: first == 0 ? 0 : first + 1)
+    }
+
+    /// A port of digits alone; `UInt16` would take a sign as well.
+    private static func port(_ text: Substring) -> UInt16? {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt16(text) : nil
+    }
+
+    private static func isAddress(_ text: String, _ family: Int32) -> Bool {
+        var buffer = in6_addr()
+        return inet_pton(family, text, &buffer) == 1
+    }
+
+    /// The port in `tcp://*:PORT`, as announcements write it; nil for anything else.
+    static func announcedPort(_ text: String) -> UInt16? {
+        guard text.hasPrefix("tcp://*:") else { return nil }
+        return port(text.dropFirst(8)).flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    var isIPv6: Bool { address.contains(":") }
+
+    /// The socket's endpoint at a port of this address, as ZeroMQ writes it.
+    func socketEndpoint(_ port: UInt16) -> String {
+        let host = isIPv6 ? "[\(address)]" : address
+        return "tcp://\(host):\(port == 0 ? "*" : String(port))"
+    }
+
+    /// The endpoint as it is configured.
+    public var description: String {
+        let first = "tcp://\(isIPv6 ? "[\(address)]" : address):\(port)"
+        return publisherPort == (port == 0 ? 0 : port &+ 1) ? first : "\(first),\(publisherPort)"
+    }
+}

@@ -1,0 +1,79 @@
+internal import CZeroMQ
+
+/// What sockets between hosts need.
+extension ZeroMQSocket {
+    /// Where the last `bind` put the socket, with the port that the system chose.
+    package func lastEndpoint() throws(ZeroMQError) -> String {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        var size = buffer.count
+        guard zmq_getsockopt(handle, ZMQ_LAST_ENDPOINT, &buffer, &size) == 0 else {
+            throw ZeroMQError("read the endpoint")
+        }
+        return String(decoding: buffer.prefix(size).prefix { $0 != 0 }, as: UTF8.self)
+    }
+
+    /// Makes the socket a server of CURVE.
+    func serveCurve(_ keys: CurveKeyPair) throws(ZeroMQError) {
+        try set(ZMQ_CURVE_SERVER, 1)
+        try set(ZMQ_CURVE_SECRETKEY, keys.secret)
+        try set(ZMQ_ZAP_DOMAIN, Array(DoorKeeper.domain.utf8))
+    }
+
+    /// Makes the socket's next connections clients of the CURVE server with `key`.
+    func useCurve(_ keys: CurveKeyPair, server key: CurvePublicKey) throws(ZeroMQError) {
+        try set(ZMQ_CURVE_PUBLICKEY, keys.publicKey.bytes)
+        try set(ZMQ_CURVE_SECRETKEY, keys.secret)
+        try set(ZMQ_CURVE_SERVERKEY, key.bytes)
+    }
+
+    /// Reports the socket's `events` on a new PAIR socket. Without a limit: an I/O thread would wait at one.
+    func monitor(_ events: Int32, name: String, in context: ZeroMQContext) throws(ZeroMQError) -> ZeroMQSocket {
+        let endpoint = "inproc://navbus.monitor.\(name)"
+        guard zmq_socket_monitor(handle, endpoint, events) == 0 else { throw ZeroMQError("monitor a socket") }
+        let pair = try ZeroMQSocket(.pair, in: context)
+        try pair.set(ZMQ_RCVHWM, 0)
+        try pair.set(ZMQ_LINGER, 0)
+        try pair.connect(endpoint)
+        return pair
+    }
+
+    /// Ends the reports; the PAIR must be there until then, for the socket waits for its reader.
+    func endMonitor() { zmq_socket_monitor(handle, nil, 0) }
+
+    /// All frames of the next message, at most `limit` of them; nil when none waits.
+    func receiveFrames(limit: Int) throws(ZeroMQError) -> [[UInt8]]? {
+        let buffer = MessageBuffer.empty()
+        guard try receive(into: buffer.pointer) else { return nil }
+        var frames = [[UInt8](buffer.bytes)]
+        while buffer.hasMore, try receive(into: buffer.pointer) {
+            if frames.count < limit { frames.append([UInt8](buffer.bytes)) }
+        }
+        return frames
+    }
+
+    /// Sends frames as one message; what is not taken is lost.
+    func sendFrames(_ frames: [[UInt8]]) {
+        for (index, frame) in frames.enumerated() {
+            guard frame.withUnsafeBytes({ send($0, more: index < frames.count - 1) }) == nil else { return }
+        }
+    }
+}
+
+/// An event of a monitored socket.
+struct MonitorEvent {
+    let event: Int32
+    let value: UInt32
+    let endpoint: String
+
+    /// Reads the two frames of a report: 16 bits of event and 32 of value in the machine's order, and the endpoint.
+    init?(_ frames: [[UInt8]]) {
+        guard frames.count == 2, frames[0].count == 6 else { return nil }
+        (event, value) = frames[0].withUnsafeBytes { bytes in
+            (
+                Int32(bytes.loadUnaligned(fromByteOffset: 0, as: UInt16.self)),
+                bytes.loadUnaligned(fromByteOffset: 2, as: UInt32.self)
+            )
+        }
+        endpoint = String(decoding: frames[1].prefix(128), as: UTF8.self)
+    }
+}

@@ -1,0 +1,48 @@
+internal import Glibc
+
+/// The descriptors of one node's wait, in storage that is kept from one wait to the next.
+final class WaitList {
+    /// What ended a wait; empty when its time was over.
+    struct Ready: OptionSet {
+        let rawValue: UInt8
+
+        static let waker = Ready(rawValue: 1)
+        static let registry = Ready(rawValue: 2)
+        static let subscriber = Ready(rawValue: 4)
+        static let publisher = Ready(rawValue: 8)
+        static let services = Ready(rawValue: 16)
+        /// Of other hosts: messages, and subscribers.
+        static let remoteSubscriber = Ready(rawValue: 32)
+        static let remotePublisher = Ready(rawValue: 64)
+        /// A signal arrived: as good as a wake.
+        static let interrupted = Ready(rawValue: 128)
+    }
+
+    private let entries: UnsafeMutableBufferPointer<pollfd>
+
+    init(waker: Int32, subscriber: Int32, publisher: Int32, services: Int32, remotePublisher: Int32?) {
+        entries = .allocate(capacity: 7)
+        // In the order of the bits of `Ready`. poll(2) passes over negative descriptors.
+        let descriptors = [waker, -1, subscriber, publisher, services, -1, remotePublisher ?? -1]
+        for (index, descriptor) in descriptors.enumerated() {
+            entries.initializeElement(at: index, to: pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
+        }
+    }
+
+    deinit { entries.deallocate() }
+
+    /// Sleeps until a descriptor is readable, a signal comes, or the time is over.
+    @inline(__always)
+    func wait(registry: Int32?, remoteSubscriber: Int32?, nanoseconds: Int64) -> Ready {
+        // Rounded up: a wait that ends early would spin through the rest of its last millisecond.
+        let milliseconds = Int32(clamping: (max(0, min(nanoseconds, .max - 999_999)) + 999_999) / 1_000_000)
+        entries[1].fd = registry ?? -1
+        entries[5].fd = remoteSubscriber ?? -1
+        let found = Glibc.poll(entries.baseAddress, nfds_t(entries.count), milliseconds)
+        if found < 0 { return [.waker, .interrupted] }
+        if found == 0 { return [] }
+        var bits: UInt8 = 0
+        for index in entries.indices where entries[index].revents != 0 { bits |= 1 << UInt8(index) }
+        return Ready(rawValue: bits)
+    }
+}

@@ -1,0 +1,71 @@
+internal import Glibc
+
+/// A node's view of who else is there, kept up to date by events; its topics and its services share it.
+///
+/// It is made with the first subscription or call: a node that only publishes does not look around.
+final class RegistryFollower {
+    private let watcher: RegistryWatcher
+    private let directory: BusDirectory
+    private var reader: RegistryReader
+    private var schedule: RegistrySchedule
+
+    /// The live nodes, by name.
+    private(set) var nodes: [Announcement] = []
+    /// Counts the changes of ``nodes``; 0 before the first look.
+    private(set) var generation = 0
+
+    /// How much less often everything is read while inotify hears of each change.
+    private static let healthyFactor: Int64 = 30
+
+    init(_ directory: BusDirectory, rescanMilliseconds: Int) {
+        self.directory = directory
+        watcher = RegistryWatcher(directory)
+        reader = RegistryReader(directory: directory)
+        let factor = watcher.fileDescriptor == nil ? 1 : Self.healthyFactor
+        schedule = RegistrySchedule(interval: Int64(rescanMilliseconds) * 1_000_000 * factor)
+        self.rescanNanoseconds = Int64(rescanMilliseconds) * 1_000_000
+    }
+
+    private let rescanNanoseconds: Int64
+
+    /// Readable when the registry changed; nil without inotify.
+    var fileDescriptor: Int32? { watcher.fileDescriptor }
+
+    /// When ``follow(_:)`` must be called even if nothing was heard, monotonic nanoseconds.
+    var next: Int64 { schedule.next }
+
+    /// How many announcements and locks were looked at since the start.
+    var looks: Int { reader.looks }
+
+    /// Takes the waiting events and reads what they and the time say.
+    ///
+    /// - Returns: true when ``nodes`` changed. While the domain's directory cannot be read it stays as it is.
+    @discardableResult
+    func follow(_ now: Int64) -> Bool {
+        watcher.drain { change in
+            switch change {
+            case .node(let name, let lockClosed): schedule.changed(name, lockClosed: lockClosed, now: now)
+            case .lost: schedule.lostEvents(now)
+            }
+        }
+        switch schedule.take(now) {
+        case .nothing: return false
+        case .nodes(let names):
+            for name in names { watcher.watch(name) }
+            return update(try? reader.update(names))
+        case .everything:
+            // While the directory cannot be read nothing is known to have changed.
+            watcher.watch((try? reader.names()) ?? [])
+            let isChanged = update(try? reader.read())
+            if !watcher.isHealthy { schedule.lookAgain(at: now + rescanNanoseconds) }
+            return isChanged
+        }
+    }
+
+    private func update(_ snapshot: RegistrySnapshot??) -> Bool {
+        guard let snapshot = snapshot ?? nil, generation == 0 || snapshot.nodes != nodes else { return false }
+        nodes = snapshot.nodes
+        generation += 1
+        return true
+    }
+}

@@ -1,0 +1,75 @@
+internal import CZeroMQ
+
+/// Puts messages of the services' protocol on sockets and takes them off, see <doc:Services>; one's storage serves all
+/// sockets of a side.
+final class ServiceWire {
+    /// A whole message.
+    enum Incoming {
+        case malformed
+        case message(ServiceFrame, Payload)
+    }
+
+    private let scratch = MessageBuffer.empty()
+    private var spare = MessageBuffer.empty()
+    private var names: NameCache? = NameCache()
+    private let header = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: ServiceFrame.maximumEncodedSize, alignment: 16)
+
+    deinit { header.deallocate() }
+
+    /// Sends without waiting.
+    @inline(__always)
+    func send(
+        _ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+        through socket: ZeroMQSocket
+    ) -> Transmission {
+        let count = frame.encode(boundedInto: header)
+        let front = UnsafeRawBufferPointer(rebasing: header[..<count])
+        guard let error = socket.send(front, more: true) ?? socket.send(payload, more: false) else { return .sent }
+        return error.code == .again ? .full : .gone
+    }
+
+    /// Sends to a client of a ROUTER without waiting.
+    @inline(__always)
+    func send(
+        _ frame: ServiceFrame, _ payload: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
+        to client: ClientAddress, through router: ZeroMQSocket
+    ) -> Transmission {
+        if let error = client.withBytes({ router.send($0, more: true) }) {
+            return error.code == .again ? .full : .gone
+        }
+        return send(frame, payload, through: router)
+    }
+
+    /// The next message of a DEALER; nil when none waits.
+    @inline(__always)
+    func receive(from socket: ZeroMQSocket) throws(ZeroMQError) -> Incoming? {
+        guard try socket.receive(into: scratch.pointer) else { return nil }
+        return try finish(socket)
+    }
+
+    /// The next message of a ROUTER and who sent it; nil when none waits.
+    @inline(__always)
+    func receive(
+        fromClientsOf router: ZeroMQSocket, areRemote: Bool = false
+    ) throws(ZeroMQError) -> (ClientAddress, Incoming)? {
+        guard try router.receive(into: scratch.pointer) else { return nil }
+        let address = ClientAddress(scratch.bytes, isRemote: areRemote)
+        guard scratch.hasMore, try router.receive(into: scratch.pointer) else { return (address, .malformed) }
+        return (address, try finish(router))
+    }
+
+    /// The header lies in `scratch`; the payload follows. All frames are taken.
+    private func finish(_ socket: ZeroMQSocket) throws(ZeroMQError) -> Incoming {
+        let frame = ServiceFrame(decoding: scratch.bytes, &names)
+        guard scratch.hasMore, try socket.receive(into: spare.pointer) else { return .malformed }
+        if spare.hasMore {
+            while try socket.receive(into: scratch.pointer), scratch.hasMore {}
+            return .malformed
+        }
+        guard let frame else { return .malformed }
+        guard frame.carriesPayload else { return .message(frame, .none) }
+        defer { spare = MessageBuffer.empty() }
+        return .message(frame, Payload(received: spare))
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+public import NavBus
+import NavConfig
+
+/// What a node's environment says of other hosts.
+public enum HostOptions {
+    /// The variable that names the hosts file of all nodes of a host.
+    public static let variable = "NAVBUS_HOSTS"
+
+    /// The configuration of a node by `NAVBUS_HOSTS`; nil when there is none or it says nothing of the node.
+    ///
+    /// What happens between hosts goes to the node's log.
+    public static func fromEnvironment(
+        node: String, environment: [String: String]? = nil
+    ) throws(NodeError) -> HostConfiguration? {
+        guard let path = (environment ?? ProcessInfo.processInfo.environment)[variable], !path.isEmpty else {
+            return nil
+        }
+        let file: HostsFile
+        do throws(ConfigError) {
+            file = try HostsFile(contentsOf: path)
+        } catch {
+            throw NodeError(.usage, "\(error.description) (\(variable))")
+        }
+        return try configuration(of: node, file, path: path)
+    }
+
+    private static func configuration(
+        of node: String, _ file: HostsFile, path: String
+    ) throws(NodeError) -> HostConfiguration? {
+        let listen = file.listen[node]
+        guard listen != nil || !file.peers.isEmpty else { return nil }
+        if let problem = contradiction(file) { throw NodeError(.usage, "hosts file '\(path)': \(problem)") }
+        do throws(BusError) {
+            var peers: [HostConfiguration.Peer] = []
+            for peer in file.peers {
+                var key: CurvePublicKey?
+                if let text = peer.key { key = try CurvePublicKey(text) }
+                if let name = peer.keyFile { key = try CurvePublicKey(contentsOf: name) }
+                peers.append(.init(endpoint: try TCPEndpoint(peer.endpoint), key: key))
+            }
+            var endpoint: TCPEndpoint?
+            if let listen { endpoint = try TCPEndpoint(listen) }
+            var configuration = HostConfiguration(listen: endpoint, peers: peers, security: try security(file))
+            let log = NodeLog(node: node)
+            configuration.onEvent = { $0.isWarning ? log.warning($0.description) : log.info($0.description) }
+            if file.insecure {
+                log.warning("other hosts are reached without encryption or keys: '\(path)' says insecure: true")
+            }
+            return configuration
+        } catch {
+            throw NodeError(.usage, "hosts file '\(path)': \(error.description)")
+        }
+    }
+
+    /// What the file cannot mean; nil when all is well.
+    private static func contradiction(_ file: HostsFile) -> String? {
+        let hasKeys = file.secretKeyFile != nil || file.allowedKeysFile != nil || !file.allowedKeys.isEmpty
+        if file.insecure, hasKeys { return "keys and insecure: true contradict each other: leave one of them out" }
+        if !file.insecure, file.secretKeyFile == nil {
+            return "it needs a secret_key_file (make one with `navbus keygen`), or insecure: true on a network where "
+                + "everybody may read and write the bus"
+        }
+        if file.peers.contains(where: { $0.key != nil && $0.keyFile != nil }) {
+            return "a peer has either a key or a key_file"
+        }
+        return nil
+    }
+
+    private static func security(_ file: HostsFile) throws(BusError) -> HostConfiguration.Security {
+        guard let secret = file.secretKeyFile else { return .insecure }
+        var allowed: Set<CurvePublicKey> = []
+        for text in file.allowedKeys { allowed.insert(try CurvePublicKey(text)) }
+        if let name = file.allowedKeysFile { allowed.formUnion(try CurvePublicKey.list(contentsOf: name)) }
+        return .curve(try CurveKeyPair(contentsOf: secret), allowed: allowed)
+    }
+}

@@ -1,0 +1,21 @@
+import NavBus
+
+/// Hears one topic until a message of one byte, then says what it has seen:
+/// `sequence <of that message> received <n> lost <n> delivered <n> dropped <n>`; arguments: topic, depth of the queue.
+func hear(on node: BusNode, _ arguments: [String]) throws {
+    guard arguments.count == 2, let depth = Int(arguments[1]) else {
+        return say("subscriber DIRECTORY NAME TOPIC DEPTH")
+    }
+    let topic = arguments[0]
+    _ = try node.subscribe(to: topic, qos: .keepLast(depth), maximumPayloadSize: 1 << 24)
+    var delivered = 0
+    while !isOrphaned() {
+        guard let delivery = try node.poll(timeout: .seconds(1)) else { continue }
+        delivered += 1
+        guard delivery.payload.count == 1, let seen = node.statistics[topic: topic] else { continue }
+        say(
+            "sequence \(delivery.header.sequence) received \(seen.received) lost \(seen.lost) "
+                + "delivered \(delivered) dropped \(seen.dropped)")
+        return
+    }
+}

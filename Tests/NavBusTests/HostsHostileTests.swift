@@ -1,0 +1,198 @@
+import CZeroMQ
+import Foundation
+import NavBus
+import Testing
+
+/// Strangers at the ports: they are kept out and counted, and those who may come in notice nothing.
+@Suite struct HostsHostileTests {
+    @Test func aClientWhoseKeyIsNotAllowedIsDeniedAndReportedByItsKeyAndToldSo() throws {
+        let (vehicle, desk, stranger) = (try TestHost(), try TestHost(), try TestHost())
+        let server = try vehicle.listener("server", allowing: [desk.keys.publicKey])
+        let publication = try server.advertise(topic("/t", .latched))
+        try server.publish([1], on: publication, stampNanoseconds: 1)
+        let endpoint = try #require(server.listeningEndpoint)
+        let intruder = try stranger.node("intruder", peer: endpoint, key: vehicle.keys.publicKey)
+        _ = try intruder.subscribe(to: "/t")
+        try until("the denial") {
+            try server.runServices(timeout: .milliseconds(2))
+            try intruder.runServices(timeout: .milliseconds(2))
+            return server.hostStatistics.denied >= 2 && server.hostStatistics.refused >= 1
+                && !stranger.events.all.isEmpty
+        }
+        #expect(intruder.peerAnnouncements.isEmpty && intruder.statistics.topics.allSatisfy { $0.received == 0 })
+        let denials = vehicle.events.all.compactMap { event -> (CurvePublicKey, String)? in
+            if case .denied(let key, let address) = event { (key, address) } else { nil }
+        }
+        // Told once, counted always.
+        #expect(denials.count == 1)
+        #expect(denials.first?.0 == stranger.keys.publicKey && denials.first?.1 == "127.0.0.1")
+        #expect(vehicle.events.all.contains { $0.description.contains("'\(stranger.keys.publicKey)'") })
+        #expect(stranger.events.all.contains { $0.description.contains("does not allow this host's key") })
+        #expect(server.hostStatistics.watchers == 0)
+
+        // Once its key is on the list of a server's next life, it is let in without being restarted.
+        server.close()
+        let next = try vehicle.listener(
+            "server", allowing: [desk.keys.publicKey, stranger.keys.publicKey], at: endpoint)
+        let again = try next.advertise(topic("/t", .latched))
+        try next.publish([2], on: again, stampNanoseconds: 1)
+        #expect(try receive(intruder, while: [next]).payload.bytes == [2])
+    }
+
+    @Test func aClientWithTheWrongServerKeyAndAPlainOneGetNothing() throws {
+        let (vehicle, desk) = (try TestHost(), try TestHost())
+        let server = try vehicle.listener("server", allowing: [desk.keys.publicKey])
+        let publication = try server.advertise(topic("/t", .latched))
+        try server.publish([1], on: publication, stampNanoseconds: 1)
+        let endpoint = try #require(server.listeningEndpoint)
+        let mistaken = try desk.node("mistaken", peer: endpoint, key: try CurveKeyPair.generate().publicKey)
+        let plain = try desk.node("plain", peer: endpoint, key: nil, plain: true)
+        let bare = try ZeroMQSocket(.subscriber, in: ZeroMQContext())
+        try bare.set(ZMQ_SUBSCRIBE, [])
+        try bare.connect("tcp://127.0.0.1:\(endpoint.publisherPort)")
+        for node in [mistaken, plain] { _ = try node.subscribe(to: "/t") }
+        try until("the refusals") {
+            for node in [server, mistaken, plain] { try node.runServices(timeout: .milliseconds(2)) }
+            return server.hostStatistics.refused >= 6 && desk.events.all.count >= 2
+        }
+        #expect(mistaken.peerAnnouncements.isEmpty && plain.peerAnnouncements.isEmpty)
+        #expect(try server.subscriberCount(of: publication) == 0)
+        var message = zmq_msg_t()
+        zmq_msg_init(&message)
+        #expect(try withUnsafeMutablePointer(to: &message) { try bare.receive(into: $0) } == false)
+        #expect(vehicle.events.all.contains { if case .refused = $0 { true } else { false } })
+        #expect(server.hostStatistics.denied == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func rubbishOnBothPortsIsRefusedAndThoseWhoMayComeInNoticeNothing(plain: Bool) throws {
+        let hosts = try TwoHosts(plain: plain)
+        let publication = try hosts.server.advertise(topic("/t", .keepLast(100)))
+        _ = try hosts.client.subscribe(to: "/t", qos: .keepLast(100), maximumPayloadSize: 100)
+        try hosts.turn("the subscription") { try hosts.server.subscriberCount(of: publication) == 1 }
+        let endpoint = try #require(hosts.server.listeningEndpoint)
+        var random = SystemRandomNumberGenerator()
+        let greeting: [UInt8] = [0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]
+        let mechanism = Array((plain ? "NULL" : "CURVE").utf8) + [UInt8](repeating: 0, count: plain ? 16 : 15)
+        let openings: [[UInt8]] = [
+            (0..<4096).map { _ in random.next() },
+            Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8),
+            greeting + mechanism + [UInt8](repeating: 0, count: 32) + (0..<500).map { _ in random.next() },
+            // A frame of one gigabyte, and one of 2^63 bytes.
+            greeting + mechanism + [UInt8](repeating: 0, count: 32) + [2, 0, 0, 0, 0, 0x40, 0, 0, 0, 1, 2, 3],
+            greeting + mechanism + [UInt8](repeating: 0, count: 32) + [6, 0x80, 0, 0, 0, 0, 0, 0, 0, 1],
+            Array(greeting.prefix(7)),
+        ]
+        for round in 0..<3 as Range<UInt8> {
+            for opening in openings {
+                for port in [endpoint.port, endpoint.publisherPort] { try BareConnection(port: port).send(opening) }
+            }
+            try hosts.server.publish([round], on: publication, stampNanoseconds: 1)
+            #expect(try receive(hosts.client, while: [hosts.server]).payload.bytes == [round])
+        }
+        try hosts.turn("the count") { hosts.server.hostStatistics.connections >= 38 }
+        try hosts.turn("the refusals") { hosts.server.hostStatistics.refused == 36 }
+        #expect(hosts.client.statistics[topic: "/t"]?.lost == 0)
+        #expect(hosts.client.hostStatistics.peersPresent == 1)
+    }
+
+    @Test func malformedMessagesOfAnAdmittedClientAreCountedAndAnswerNothing() throws {
+        let (vehicle, desk) = (try TestHost(), try TestHost())
+        let server = try vehicle.listener("server", allowing: nil)
+        let endpoint = try #require(server.listeningEndpoint)
+        let dealer = try ZeroMQSocket(.dealer, in: ZeroMQContext())
+        try dealer.connect("tcp://127.0.0.1:\(endpoint.port)")
+        var random = SystemRandomNumberGenerator()
+        var messages: [[[UInt8]]] = [
+            [[]], [[8]], [[8, 9], [], []], [[8, 200], []], [[8, 10], [1, 2, 3]], [[8, 2], []],
+            Array(repeating: [1], count: 200),
+        ]
+        for _ in 0..<200 {
+            let count = Int.random(in: 0...80, using: &random)
+            messages.append([[1] + (0..<count).map { _ in random.next() }, []])
+        }
+        for frames in messages {
+            for (index, frame) in frames.enumerated() {
+                #expect(frame.withUnsafeBytes { dealer.send($0, more: index < frames.count - 1) } == nil)
+            }
+        }
+        try until("the count") {
+            try server.runServices(timeout: .milliseconds(2))
+            return server.serviceStatistics.malformed >= 100
+        }
+        #expect(server.hostStatistics.watchers == 0)
+        // And a good one after all that is served.
+        let client = try desk.node("client", peer: endpoint, key: nil, plain: true)
+        _ = try client.subscribe(to: "/t")
+        try until("the peer") {
+            for node in [server, client] { try node.runServices(timeout: .milliseconds(2)) }
+            return client.hostStatistics.peersPresent == 1
+        }
+    }
+
+    @Test func aPeerThatSaysNonsenseOfItselfIsCountedAndReportedOnce() throws {
+        let desk = try TestHost()
+        let router = try ZeroMQSocket(.router, in: ZeroMQContext())
+        try router.bind("tcp://127.0.0.1:*")
+        let port = try #require(try router.lastEndpoint().split(separator: ":").last)
+        let client = try desk.node(
+            "client", peer: TCPEndpoint("tcp://127.0.0.1:\(port)"), key: nil, plain: true)
+        _ = try client.subscribe(matching: TopicFilter(), qos: .latest, maximumPayloadSize: 10)
+        var announcement = ServiceFrame(.announcement)
+        (announcement.serverBootID, announcement.sequence) = (1, 1)
+        var message = zmq_msg_t()
+        zmq_msg_init(&message)
+        try until("the count") {
+            try client.runServices(timeout: .milliseconds(2))
+            while try withUnsafeMutablePointer(to: &message, { try router.receive(into: $0) }) {
+                let bytes = UnsafeRawBufferPointer(start: zmq_msg_data(&message), count: zmq_msg_size(&message))
+                let frame = [UInt8](bytes)
+                guard frame.first == 0, zmq_msg_more(&message) != 0 else { continue }
+                for answer in [frame, announcement.encoded] {
+                    _ = answer.withUnsafeBytes { router.send($0, more: true) }
+                }
+                _ = Array("{\"format\": 1".utf8).withUnsafeBytes { router.send($0, more: false) }
+            }
+            return client.hostStatistics.malformed >= 2
+        }
+        #expect(client.peerAnnouncements.isEmpty)
+        #expect(desk.events.all.count == 1 && desk.events.all[0].description.contains("not valid JSON"))
+    }
+
+    @Test func clientsComeInWhileTheNodeComputes() throws {
+        let hosts = try TwoHosts()
+        let publication = try hosts.server.advertise(topic("/t", .latched))
+        _ = try hosts.client.subscribe(to: "/t")
+        // The server's thread does not look; its door answers all the same.
+        try until("the admission") {
+            try hosts.client.runServices(timeout: .milliseconds(5))
+            return hosts.server.hostStatistics.connections == 1
+        }
+        for _ in 0..<20 { try hosts.client.runServices(timeout: .milliseconds(5)) }
+        #expect(hosts.server.hostStatistics.refused == 0)
+        try hosts.turn("the subscription") { try hosts.server.subscriberCount(of: publication) == 1 }
+    }
+
+    @Test func openNetworksAndMissingKeysMustBeMeant() throws {
+        let (host, other) = (try TestHost(), try CurveKeyPair.generate())
+        let listen = try TCPEndpoint("tcp://127.0.0.1:0")
+        let peer = try TCPEndpoint("tcp://127.0.0.1:7600")
+        #expect(
+            busError { _ = try host.listener("a", allowing: []) }?.description.contains("nobody could connect") == true)
+        #expect(
+            busError { _ = try host.node("a", peer: peer, key: nil) }?.description.contains("public key") == true)
+        for unreachable in ["tcp://*:7600", "tcp://10.0.0.1:0"] {
+            #expect(
+                busError { _ = try host.node("a", peer: TCPEndpoint(unreachable), key: other.publicKey) }?.code
+                    == .invalidArgument)
+        }
+        // The same name is free after each failure, and a port that is taken is an error with advice.
+        let first = try host.listener("a", allowing: [other.publicKey], at: listen)
+        let taken = try #require(first.listeningEndpoint)
+        let error = busError { _ = try host.listener("b", allowing: [other.publicKey], at: taken) }
+        #expect(error?.code == .transport && error?.description.contains("free?") == true)
+        first.close()
+        let second = try host.listener("b", allowing: [other.publicKey], at: taken)
+        #expect(second.listeningEndpoint == taken)
+    }
+}

@@ -1,0 +1,119 @@
+import CZeroMQ
+import Foundation
+import NavBus
+import Synchronization
+import Testing
+
+/// Events of a node's door and peers, collected from whatever thread tells them.
+final class EventLog: Sendable {
+    private let events = Mutex<[HostEvent]>([])
+
+    var all: [HostEvent] { events.withLock { $0 } }
+
+    func add(_ event: HostEvent) { events.withLock { $0.append(event) } }
+}
+
+/// A value that another thread sets once.
+final class Box<Value: Sendable>: Sendable {
+    private let content = Mutex<(isSet: Bool, value: Value?)>((false, nil))
+
+    var isSet: Bool { content.withLock { $0.isSet } }
+    var value: Value? { content.withLock { $0.value } }
+
+    func set(_ value: Value?) { content.withLock { $0 = (true, value) } }
+}
+
+/// A host of its own: a directory, a key pair, and who may come in.
+final class TestHost {
+    let directory: BusDirectory
+    let keys: CurveKeyPair
+    let events = EventLog()
+    private let temporary: TemporaryDirectory
+
+    init() throws {
+        temporary = try TemporaryDirectory()
+        directory = try BusDirectory(path: temporary.path)
+        keys = try CurveKeyPair.generate()
+    }
+
+    /// A node that listens on loopback, at a port that the system chooses unless one is given.
+    func listener(
+        _ name: String, allowing allowed: Set<CurvePublicKey>?, at endpoint: TCPEndpoint? = nil
+    ) throws -> BusNode {
+        let listen = try endpoint ?? TCPEndpoint("tcp://127.0.0.1:0")
+        return try node(name, HostConfiguration(listen: listen, security: security(allowed)))
+    }
+
+    /// A node that knows a peer.
+    func node(_ name: String, peer: TCPEndpoint, key: CurvePublicKey?, plain: Bool = false) throws -> BusNode {
+        let peer = HostConfiguration.Peer(endpoint: peer, key: key)
+        return try node(name, HostConfiguration(peers: [peer], security: security(plain ? nil : [])))
+    }
+
+    func node(_ name: String, _ hosts: HostConfiguration?) throws -> BusNode {
+        var configuration = BusConfiguration(directory: directory)
+        configuration.rescanMilliseconds = 100
+        configuration.hosts = hosts
+        configuration.hosts?.onEvent = { [events] in events.add($0) }
+        return try BusNode(name: name, configuration: configuration)
+    }
+
+    private func security(_ allowed: Set<CurvePublicKey>?) -> HostConfiguration.Security {
+        allowed.map { .curve(keys, allowed: $0) } ?? .insecure
+    }
+}
+
+/// Two hosts that know each other: `server` listens and publishes, `client` reaches it.
+struct TwoHosts {
+    let vehicle: TestHost
+    let desk: TestHost
+    let server: BusNode
+    let client: BusNode
+
+    init(plain: Bool = false) throws {
+        (vehicle, desk) = (try TestHost(), try TestHost())
+        server = try vehicle.listener("server", allowing: plain ? nil : [desk.keys.publicKey])
+        client = try desk.node(
+            "client", peer: try #require(server.listeningEndpoint), key: plain ? nil : vehicle.keys.publicKey,
+            plain: plain)
+    }
+
+    /// Lets the client find the server.
+    func meet() throws {
+        _ = try client.subscribe(to: "/nothing")
+        try turn("the peer") { client.hostStatistics.peersPresent == 1 }
+    }
+
+    /// Serves both until something holds; nobody has messages waiting.
+    func turn(_ what: String, _ condition: () throws -> Bool) throws {
+        try until(what) {
+            for node in [server, client] { try node.runServices(timeout: .milliseconds(2)) }
+            return try condition()
+        }
+    }
+}
+
+/// A bare TCP connection that says what a bus would not.
+final class BareConnection {
+    private let descriptor: Int32
+
+    init(port: UInt16) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let code = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else { throw POSIXError(.ECONNREFUSED) }
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ bytes: [UInt8]) {
+        _ = Foundation.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+}
