@@ -66,6 +66,8 @@ struct BusWorker: ParsableCommand {
         default: throw NodeError(.usage, "the bus of this measurement speaks ipc or tcp, not '\(transport)'")
         }
         (configuration.sendHighWaterMark, configuration.receiveHighWaterMark) = (hwm, hwm)
+        // The peer's queues are bounded by messages alone.
+        configuration.maximumQueuedBytes = max(configuration.maximumQueuedBytes, Int(hwm) * size * 2)
         return try BusNode(name: name, configuration: configuration)
     }
 
