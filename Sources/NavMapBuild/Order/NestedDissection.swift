@@ -1,5 +1,6 @@
 internal import Glibc
 package import NavGeo
+internal import NavMap
 
 /// Orders the roads of a network for contraction: small cuts that divide the network evenly come last.
 ///
@@ -8,7 +9,7 @@ package import NavGeo
 /// halves, as Buchhold, Wagner, Zeitz and Zündorf use it ("Customizable Contraction Hierarchies with Turn Costs", 2020).
 package enum NestedDissection {
     /// A road between two nodes, whichever way it may be driven.
-    package struct Road {
+    package struct Road: BitwiseCopyable, Sendable {
         package var first: UInt32
         package var second: UInt32
 
@@ -32,20 +33,42 @@ package enum NestedDissection {
         let dissection = Dissection(positions: positions, roads: roads)
         var parts = [Part(nodes: 0..<positions.count, roads: 0..<roads.count)]
         // The first cuts are made one after the other, each with several threads.
-        while jobs > 1, parts.count < 8 * jobs,
-            let largest = parts.indices.max(by: { parts[$0].nodes.count < parts[$1].nodes.count }),
-            parts[largest].nodes.count > parallelSize
-        {
-            let part = parts.remove(at: largest)
-            parts += dissection.divide(part, jobs: jobs)
+        if jobs > 1 {
+            let scratch = (0..<sweepCount).map { _ in Scratch(nodes: positions.count, roads: roads.count) }
+            while parts.count < 8 * jobs,
+                let largest = parts.indices.max(by: { parts[$0].nodes.count < parts[$1].nodes.count }),
+                parts[largest].nodes.count > parallelSize
+            {
+                let part = parts.remove(at: largest)
+                parts += dissection.divide(part, scratch, jobs: jobs)
+            }
         }
         let rest = parts
         _ = Parallel.map(rest.count, jobs: jobs) { index -> Bool in
+            let scratch = [Scratch(nodes: rest[index].nodes.count, roads: rest[index].roads.count)]
             var stack = [rest[index]]
-            while let part = stack.popLast() { stack += dissection.divide(part, jobs: 1) }
+            while let part = stack.popLast() { stack += dissection.divide(part, scratch, jobs: 1) }
             return true
         }
         return dissection.ranks
+    }
+
+    /// The directions of the map along which cuts are tried.
+    private static let sweepCount = 4
+
+    /// What one thread works in.
+    fileprivate final class Scratch: @unchecked Sendable {
+        let network: UnitFlow.Network
+        let flow: UnitFlow
+        let order: FlatArray<UInt32>
+        let rest: FlatArray<UInt32>
+
+        init(nodes: Int, roads: Int) {
+            network = UnitFlow.Network(nodeCapacity: nodes, roadCapacity: roads)
+            flow = UnitFlow(network)
+            order = FlatArray(repeating: 0, count: nodes)
+            rest = FlatArray(repeating: 0, count: max(nodes, roads))
+        }
     }
 
     /// Nodes and roads that lie together: ranges of the dissection's arrays.
@@ -56,7 +79,7 @@ package enum NestedDissection {
 
     /// The arrays that parts are ranges of. Threads work on different parts, hence on different ranges.
     fileprivate final class Dissection: @unchecked Sendable {
-        private let roads: ContiguousArray<Road>
+        private let roads: FlatArray<Road>
         /// The roads in the order that grows: a finished part's roads have their final place.
         private let order: UnsafeMutableBufferPointer<UInt32>
         /// The nodes of each part from west to east, south to north, and along both diagonals.
@@ -65,7 +88,7 @@ package enum NestedDissection {
         private let localNumbers: UnsafeMutableBufferPointer<UInt32>
 
         init(positions: ContiguousArray<FixedCoordinate>, roads: ContiguousArray<Road>) {
-            self.roads = roads
+            self.roads = FlatArray(roads)
             order = .allocate(capacity: roads.count)
             _ = order.initialize(from: (0..<roads.count).lazy.map(UInt32.init))
             localNumbers = .allocate(capacity: positions.count)
@@ -101,37 +124,43 @@ package enum NestedDissection {
         }
 
         /// Cuts a part in two, gives the cut's roads the last places, and returns the halves that are left to cut.
-        func divide(_ part: Part, jobs: Int) -> [Part] {
-            guard part.nodes.count > 1, !part.roads.isEmpty else { return [] }
-            let network = network(of: part)
-            guard let cut = smallestCut(network, part, jobs: jobs) else { return [] }
+        func divide(_ part: Part, _ scratch: [Scratch], jobs: Int) -> [Part] {
+            guard part.nodes.count > 1, !part.roads.isEmpty, let cut = smallestCut(part, scratch, jobs: jobs)
+            else { return [] }
+            let isFirst = cut.isFirst.base
+            let (numbers, roads, rest) = (localNumbers, roads, scratch[0].rest.base)
             // The nodes of either half stay in the order of each sweep.
-            let nodes = sweeps.map { stablePartition($0, part.nodes) { cut.isFirst[Int(localNumbers[Int($0)])] } }
-            let side = { (node: UInt32) in cut.isFirst[Int(self.localNumbers[Int(node)])] }
-            let inner = stablePartition(order, part.roads) { [roads] in
-                side(roads[Int($0)].first) == side(roads[Int($0)].second)
+            var middle = part.nodes.lowerBound
+            for sweep in sweeps {
+                middle = stablePartition(sweep, part.nodes, rest) { isFirst[Int(numbers[Int($0)])] }
             }
-            let first = stablePartition(order, part.roads.lowerBound..<inner) { [roads] in side(roads[Int($0)].first) }
+            let inner = stablePartition(order, part.roads, rest) {
+                isFirst[Int(numbers[Int(roads[Int($0)].first)])] == isFirst[Int(numbers[Int(roads[Int($0)].second)])]
+            }
+            let first = stablePartition(order, part.roads.lowerBound..<inner, rest) {
+                isFirst[Int(numbers[Int(roads[Int($0)].first)])]
+            }
             return [
-                Part(nodes: part.nodes.lowerBound..<nodes[0], roads: part.roads.lowerBound..<first),
-                Part(nodes: nodes[0]..<part.nodes.upperBound, roads: first..<inner),
+                Part(nodes: part.nodes.lowerBound..<middle, roads: part.roads.lowerBound..<first),
+                Part(nodes: middle..<part.nodes.upperBound, roads: first..<inner),
             ]
         }
 
-        private func smallestCut(_ network: UnitFlow.Network, _ part: Part, jobs: Int) -> UnitFlow.Cut? {
+        private func smallestCut(_ part: Part, _ scratch: [Scratch], jobs: Int) -> UnitFlow.Cut? {
             let terminals = max(1, part.nodes.count / NestedDissection.terminalShare)
+            for (number, node) in sweeps[0][part.nodes].enumerated() { localNumbers[Int(node)] = UInt32(number) }
             var cuts: [UnitFlow.Cut?] = []
             if jobs > 1 {
                 cuts = Parallel.map(sweeps.count, jobs: jobs) { index in
-                    var flow = UnitFlow(network)
-                    return flow.cut(
-                        order(index, numbered: part), terminals: terminals, limit: part.roads.count)
+                    fill(scratch[index].network, part)
+                    return scratch[index].flow.cut(
+                        number(index, part, scratch[index]), terminals: terminals, limit: part.roads.count)
                 }
             } else {
-                var flow = UnitFlow(network)
+                fill(scratch[0].network, part)
                 var limit = part.roads.count
                 for index in sweeps.indices {
-                    let cut = flow.cut(order(index, numbered: part), terminals: terminals, limit: limit)
+                    let cut = scratch[0].flow.cut(number(index, part, scratch[0]), terminals: terminals, limit: limit)
                     if let cut { limit = min(limit, cut.size) }
                     cuts.append(cut)
                 }
@@ -145,54 +174,66 @@ package enum NestedDissection {
         }
 
         /// A sweep's nodes by their local numbers.
-        private func order(_ sweep: Int, numbered part: Part) -> ContiguousArray<UInt32> {
-            ContiguousArray(sweeps[sweep][part.nodes].lazy.map { [localNumbers] in localNumbers[Int($0)] })
+        private func number(_ sweep: Int, _ part: Part, _ scratch: Scratch) -> UnsafeMutableBufferPointer<UInt32> {
+            for (index, node) in sweeps[sweep][part.nodes].enumerated() {
+                scratch.order[index] = localNumbers[Int(node)]
+            }
+            return UnsafeMutableBufferPointer(start: scratch.order.base, count: part.nodes.count)
         }
 
-        private func network(of part: Part) -> UnitFlow.Network {
-            for (number, node) in sweeps[0][part.nodes].enumerated() { localNumbers[Int(node)] = UInt32(number) }
-            var network = UnitFlow.Network()
+        /// Makes the network of a part, whose nodes are numbered.
+        private func fill(_ network: UnitFlow.Network, _ part: Part) {
+            let offsets = network.offsets.base
             network.nodeCount = part.nodes.count
             network.roadCount = part.roads.count
-            network.offsets = ContiguousArray(repeating: 0, count: part.nodes.count + 1)
+            offsets.update(repeating: 0, count: part.nodes.count + 1)
             for road in order[part.roads] {
-                network.offsets[Int(localNumbers[Int(roads[Int(road)].first)]) + 1] += 1
-                network.offsets[Int(localNumbers[Int(roads[Int(road)].second)]) + 1] += 1
+                offsets[Int(localNumbers[Int(roads[Int(road)].first)])] += 1
+                offsets[Int(localNumbers[Int(roads[Int(road)].second)])] += 1
             }
-            for node in 0..<part.nodes.count { network.offsets[node + 1] += network.offsets[node] }
-            network.targets = ContiguousArray(repeating: 0, count: part.roads.count * 2)
-            network.halves = network.targets
-            var next = network.offsets
+            // Each node's offset is first where its halves end, and moves to where they begin as they are filled in.
+            var sum: UInt32 = 0
+            for node in 0..<part.nodes.count {
+                sum += offsets[node]
+                offsets[node] = sum
+            }
+            offsets[part.nodes.count] = sum
             for (index, road) in order[part.roads].enumerated() {
                 let first = localNumbers[Int(roads[Int(road)].first)]
                 let second = localNumbers[Int(roads[Int(road)].second)]
-                for (tail, head, direction) in [(first, second, UInt32(0)), (second, first, 1)] {
-                    let slot = Int(next[Int(tail)])
-                    next[Int(tail)] += 1
-                    network.targets[slot] = head
-                    network.halves[slot] = UInt32(index) << 1 | direction
-                }
+                add(network, from: first, to: second, half: UInt32(index) << 1)
+                add(network, from: second, to: first, half: UInt32(index) << 1 | 1)
             }
-            return network
+        }
+
+        @inline(__always)
+        private func add(_ network: UnitFlow.Network, from tail: UInt32, to head: UInt32, half: UInt32) {
+            network.offsets[Int(tail)] -= 1
+            let slot = Int(network.offsets[Int(tail)])
+            network.targets[slot] = head
+            network.halves[slot] = half
         }
 
         /// Moves the elements of a range that satisfy the predicate before the others, both in their order; returns
         /// where the others begin.
+        @inline(__always)
         private func stablePartition(
-            _ buffer: UnsafeMutableBufferPointer<UInt32>, _ range: Range<Int>, _ belongsFirst: (UInt32) -> Bool
+            _ buffer: UnsafeMutableBufferPointer<UInt32>, _ range: Range<Int>, _ rest: UnsafeMutablePointer<UInt32>,
+            _ belongsFirst: (UInt32) -> Bool
         ) -> Int {
-            var rest: ContiguousArray<UInt32> = []
             var end = range.lowerBound
+            var others = 0
             for index in range {
                 let element = buffer[index]
                 if belongsFirst(element) {
                     buffer[end] = element
                     end += 1
                 } else {
-                    rest.append(element)
+                    rest[others] = element
+                    others += 1
                 }
             }
-            for (index, element) in rest.enumerated() { buffer[end + index] = element }
+            for index in 0..<others { buffer[end + index] = rest[index] }
             return end
         }
     }

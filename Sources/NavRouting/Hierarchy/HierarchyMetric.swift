@@ -45,6 +45,18 @@ public final class HierarchyMetric: @unchecked Sendable {
         }
     }
 
+    /// Whether one of the turns from a state into another has exactly this cost, the second edge's included.
+    @inline(__always)
+    func isTurn(from state: TurnState, to next: TurnState, costing cost: UInt32) -> Bool {
+        let turns = hierarchy.turns
+        let edge = metric.edgeCosts[turns.edge(of: next).index]
+        for arc in turns.arcs(from: state)
+        where turns.arcTargets[arc] == next && metric.arcCosts[arc] != Metric.forbidden
+            && metric.arcCosts[arc] &+ edge == cost
+        { return true }
+        return false
+    }
+
     /// Brings the arcs of vertices to their final cost; all vertices below them are done already.
     ///
     /// - Parameter places: scratch of the calling thread, one number for each vertex.
@@ -64,7 +76,8 @@ public final class HierarchyMetric: @unchecked Sendable {
                 var other = arc + 1
                 while other < end {
                     let place = Int(places[Int(upHeads[other])])
-                    costs[place] = pointwiseMin(costs[place], toLower &+ costs[other])
+                    let cost = toLower &+ costs[other]
+                    costs[place] = pointwiseMin(costs[place], cost)
                     other += 1
                 }
             }

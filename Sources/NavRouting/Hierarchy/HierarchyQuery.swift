@@ -1,3 +1,5 @@
+import NavMap
+
 /// Scratch memory of one search at a time over a ``ContractionHierarchy``.
 public final class HierarchyWorkspace {
     /// Costs from the origins (x) and to the destinations (y), ``HierarchyMetric/unreachable`` between two searches.
@@ -181,11 +183,10 @@ package struct HierarchyQuery {
     /// Appends the states after `tail` up to and including `head` on the cheapest way over lower vertices.
     private func unpack(from tail: UInt32, to head: UInt32, into result: inout ContiguousArray<TurnState>) {
         let hierarchy = costs.hierarchy
-        let arcs = costs.costs.base
         workspace.stack.removeAll(keepingCapacity: true)
         workspace.stack.append((tail, head))
         while let (tail, head) = workspace.stack.popLast() {
-            if let middle = middle(hierarchy, arcs, tail, head) {
+            if let middle = middle(tail, head) {
                 workspace.stack.append((middle, head))
                 workspace.stack.append((tail, middle))
             } else {
@@ -195,24 +196,24 @@ package struct HierarchyQuery {
     }
 
     /// A vertex below both ends of an arc over which the arc's cost comes about; nil for an arc that is a turn.
-    private func middle(
-        _ hierarchy: ContractionHierarchy, _ arcs: UnsafeMutablePointer<SIMD2<UInt32>>, _ tail: UInt32, _ head: UInt32
-    ) -> UInt32? {
-        let lower = min(tail, head)
-        let upper = max(tail, head)
-        let isUp = tail < head
-        let direct = arcs[Int(hierarchy.arc(from: lower, to: upper))]
-        let cost = isUp ? direct.x : direct.y
-        for slot in Int(hierarchy.downOffsets[Int(lower)])..<Int(hierarchy.downOffsets[Int(lower) + 1]) {
-            let toLower = arcs[Int(hierarchy.downArcs[slot])]
+    private func middle(_ tail: UInt32, _ head: UInt32) -> UInt32? {
+        let hierarchy = costs.hierarchy
+        let (offsets, tails, downArcs) =
+            (hierarchy.downOffsets.base, hierarchy.downTails.base, hierarchy.downArcs.base)
+        let arcs = costs.costs.base
+        let (lower, upper, isUp) = (min(tail, head), max(tail, head), tail < head)
+        let whole = arcs[Int(hierarchy.arc(from: lower, to: upper))]
+        let cost = isUp ? whole.x : whole.y
+        if costs.isTurn(from: hierarchy.states[Int(tail)], to: hierarchy.states[Int(head)], costing: cost) { return nil }
+        for slot in Int(offsets[Int(lower)])..<Int(offsets[Int(lower) + 1]) {
+            let toLower = arcs[Int(downArcs[slot])]
             // From the lower end down to the middle when the arc leads up, else from the middle up to the lower end.
             let first = isUp ? toLower.y : toLower.x
             guard first <= cost else { continue }
-            let vertex = hierarchy.downTails[slot]
-            let other = hierarchy.arc(from: vertex, to: upper)
+            let other = hierarchy.arc(from: tails[slot], to: upper)
             guard other != ContractionHierarchy.noArc else { continue }
             let second = isUp ? arcs[Int(other)].x : arcs[Int(other)].y
-            if first &+ second == cost { return vertex }
+            if first &+ second == cost { return tails[slot] }
         }
         return nil
     }

@@ -2,17 +2,22 @@
 /// reference counts.
 ///
 /// Whoever holds the array sees to it that indices are in range and that nobody writes what others read.
-final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
-    let count: Int
-    let base: UnsafeMutablePointer<Element>
+@usableFromInline
+package final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
+    /// The number of values.
+    @usableFromInline package let count: Int
+    /// The first value.
+    @usableFromInline package let base: UnsafeMutablePointer<Element>
 
-    init(repeating value: Element, count: Int) {
+    /// As many values.
+    package init(repeating value: Element, count: Int) {
         self.count = count
         base = .allocate(capacity: max(count, 1))
         base.initialize(repeating: value, count: count)
     }
 
-    init(_ elements: ContiguousArray<Element>) {
+    /// A copy.
+    package init(_ elements: ContiguousArray<Element>) {
         count = elements.count
         base = .allocate(capacity: max(count, 1))
         elements.withUnsafeBufferPointer { source in
@@ -22,8 +27,9 @@ final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
 
     deinit { base.deallocate() }
 
-    @inline(__always)
-    subscript(index: Int) -> Element {
+    /// The value at an index, which is not checked.
+    @inlinable @inline(__always)
+    package subscript(index: Int) -> Element {
         get { base[index] }
         set { base[index] = newValue }
     }
