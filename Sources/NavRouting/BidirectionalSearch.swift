@@ -9,19 +9,25 @@ struct EdgePosition: Hashable {
     var penalty: UInt32 = 0
 }
 
+/// Finds the cheapest way between any of some origins and any of some destinations.
+protocol LegSearch {
+    func run(from origins: [EdgePosition], to destinations: [EdgePosition]) -> LegResult
+}
+
+/// What a search between two waypoints comes to.
+enum LegResult {
+    /// The edges in travel order, the origin's and the destination's included, with the cost in ms; `origin` and
+    /// `destination` say which of the given places were used.
+    case path([EdgeIndex], cost: UInt64, origin: EdgePosition, destination: EdgePosition)
+    case unreachable
+    case tilesNeeded([RoadTileID])
+}
+
 /// Dijkstra's search from both ends over the turn graph: exact for every metric.
 ///
 /// A forward label is the cost from the origin to the end of a state's edge, a backward label the cost from there to
 /// the destination.
-struct BidirectionalSearch {
-    enum Result {
-        /// The edges in travel order, the origin's and the destination's included, with the cost in ms; `origin` and
-        /// `destination` say which of the given places were used.
-        case path([EdgeIndex], cost: UInt64, origin: EdgePosition, destination: EdgePosition)
-        case unreachable
-        case tilesNeeded([RoadTileID])
-    }
-
+struct BidirectionalSearch: LegSearch {
     private let metric: Metric
     private let turns: TurnGraph
     private let workspace: SearchWorkspace
@@ -32,7 +38,7 @@ struct BidirectionalSearch {
         self.workspace = workspace
     }
 
-    func run(from origins: [EdgePosition], to destinations: [EdgePosition]) -> Result {
+    func run(from origins: [EdgePosition], to destinations: [EdgePosition]) -> LegResult {
         workspace.forward.begin(turns.stateCount)
         workspace.backward.begin(turns.stateCount)
         var best = Meeting()
@@ -53,7 +59,7 @@ struct BidirectionalSearch {
             let tail = saturating(
                 metric.cost(of: destination.edge, from: 0, to: destination.offset), destination.penalty)
             open.noteBackward(turns.graph.edgeTails[destination.edge.index], turns.graph, cost: tail)
-            for state in states(on: destination.edge) {
+            for state in turns.states(on: destination.edge) {
                 relaxBackward(into: state, tail: tail, parent: terminal(index), &best)
             }
         }
@@ -76,15 +82,6 @@ struct BidirectionalSearch {
 
     /// A parent that stands for the place `index` itself, where a chain of parents ends.
     private func terminal(_ index: Int) -> TurnState { TurnState(turns.stateCount + index) }
-
-    /// All states that stand on an edge.
-    private func states(on edge: EdgeIndex) -> [TurnState] {
-        var result = [edge.rawValue]
-        for (index, split) in turns.splitEdges.enumerated() where split == edge {
-            result.append(TurnState(turns.graph.edgeCount + index))
-        }
-        return result
-    }
 
     private func relaxBackward(into state: TurnState, tail: UInt32, parent: TurnState, _ best: inout Meeting) {
         for slot in turns.reverseOffsets[Int(state)]..<turns.reverseOffsets[Int(state) + 1] {
@@ -154,7 +151,7 @@ struct BidirectionalSearch {
         UInt32(min(costs.reduce(0) { $0 + UInt64($1) }, UInt64(Metric.forbidden - 1)))
     }
 
-    private func path(_ meeting: Meeting, _ origins: [EdgePosition], _ destinations: [EdgePosition]) -> Result {
+    private func path(_ meeting: Meeting, _ origins: [EdgePosition], _ destinations: [EdgePosition]) -> LegResult {
         if let (origin, destination) = meeting.direct {
             return .path(
                 [origins[origin].edge], cost: UInt64(meeting.cost), origin: origins[origin],

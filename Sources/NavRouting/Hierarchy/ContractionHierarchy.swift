@@ -29,17 +29,22 @@ public final class ContractionHierarchy: Sendable {
     let slots: FlatArray<UInt32>
 
     static let noArc = UInt32.max
+    /// The most arcs for each state on average. A nested dissection of a city leaves 9, of a continent 15; what is far
+    /// beyond comes of an order that somebody made to fill the memory.
+    static let greatestDensity = 64
 
-    /// Contracts a turn graph.
+    /// Contracts a turn graph in the order of its edges' ranks: any order is right, a nested dissection is fast.
     ///
-    /// - Parameter edgeRanks: the order of the edges: any order is right, a nested dissection is fast. States of the
-    ///   same edge follow one another.
-    public init(_ turns: TurnGraph, edgeRanks: ContiguousArray<UInt32>) {
-        precondition(edgeRanks.count == turns.graph.edgeCount, "a rank for each edge")
+    /// Nil when the tiles came without ranks, or with ranks so bad that contraction would fill the memory.
+    public init?(_ turns: TurnGraph) {
+        guard let edgeRanks = turns.graph.edgeRanks else { return nil }
         let tree = EliminationTree(turns) { edgeRanks[turns.edge(of: $0).index] }
         let count = turns.stateCount
         let upper = Self.upperNeighbours(turns, tree.ranks)
-        let (offsets, heads) = Self.contract(upper.offsets, upper.heads, tree.parents)
+        guard
+            let (offsets, heads) = Self.contract(
+                upper.offsets, upper.heads, tree.parents, limit: (count + 1_000) * Self.greatestDensity)
+        else { return nil }
         self.turns = turns
         vertexCount = count
         arcCount = heads.count
@@ -142,10 +147,11 @@ public final class ContractionHierarchy: Sendable {
         return (offsets, heads)
     }
 
-    /// Adds the shortcuts: each vertex passes its neighbours on to the first of them.
+    /// Adds the shortcuts: each vertex passes its neighbours on to the first of them. Nil beyond `limit` arcs.
     private static func contract(
-        _ offsets: ContiguousArray<UInt32>, _ neighbours: ContiguousArray<UInt32>, _ parents: ContiguousArray<UInt32>
-    ) -> (offsets: ContiguousArray<UInt32>, heads: ContiguousArray<UInt32>) {
+        _ offsets: ContiguousArray<UInt32>, _ neighbours: ContiguousArray<UInt32>, _ parents: ContiguousArray<UInt32>,
+        limit: Int
+    ) -> (offsets: ContiguousArray<UInt32>, heads: ContiguousArray<UInt32>)? {
         let count = parents.count
         var firstChild = ContiguousArray<UInt32>(repeating: EliminationTree.none, count: count)
         var nextSibling = firstChild
@@ -175,6 +181,7 @@ public final class ContractionHierarchy: Sendable {
                 }
                 child = nextSibling[Int(child)]
             }
+            guard heads.count + merged.count <= limit else { return nil }
             heads.append(contentsOf: merged)
             starts.append(UInt32(heads.count))
         }

@@ -15,12 +15,15 @@ public final class HierarchyMetric: @unchecked Sendable {
 
     /// Up (x) and down (y) each arc, ms.
     let costs: FlatArray<SIMD2<UInt32>>
+    /// How far it is to where the loaded tiles end; nil when they end nowhere.
+    private(set) var openEnds: OpenEndCosts?
 
     /// Customises a hierarchy on the calling thread.
     public convenience init(_ hierarchy: ContractionHierarchy, _ metric: Metric) {
         self.init(respecting: metric, hierarchy)
         let places = FlatArray<UInt32>(repeating: 0, count: hierarchy.vertexCount)
         customise(0..<hierarchy.vertexCount, places)
+        openEnds = OpenEndCosts(hierarchy, metric, costs)
     }
 
     /// The costs of the turns alone, still without ways over lower vertices.

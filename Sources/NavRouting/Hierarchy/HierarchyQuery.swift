@@ -204,7 +204,9 @@ package struct HierarchyQuery {
         let (lower, upper, isUp) = (min(tail, head), max(tail, head), tail < head)
         let whole = arcs[Int(hierarchy.arc(from: lower, to: upper))]
         let cost = isUp ? whole.x : whole.y
-        if costs.isTurn(from: hierarchy.states[Int(tail)], to: hierarchy.states[Int(head)], costing: cost) { return nil }
+        if costs.isTurn(from: hierarchy.states[Int(tail)], to: hierarchy.states[Int(head)], costing: cost) {
+            return nil
+        }
         for slot in Int(offsets[Int(lower)])..<Int(offsets[Int(lower) + 1]) {
             let toLower = arcs[Int(downArcs[slot])]
             // From the lower end down to the middle when the arc leads up, else from the middle up to the lower end.
