@@ -7,6 +7,14 @@ struct EdgePosition: Hashable {
     var offset: Double
     /// What choosing this place costs, ms.
     var penalty: UInt32 = 0
+    /// The one state in which the edge is left, or reached; nil for the edge itself when left, for any when reached.
+    var state: TurnState?
+
+    /// Whether a vehicle at `origin` comes here without leaving the edge.
+    func mayFollow(_ origin: EdgePosition) -> Bool {
+        edge == origin.edge && offset >= origin.offset
+            && (state == nil || state == origin.state ?? origin.edge.rawValue)
+    }
 }
 
 /// Finds the cheapest way between any of some origins and any of some destinations.
@@ -45,13 +53,13 @@ struct BidirectionalSearch: LegSearch {
         var open = OpenEnds()
         for (index, origin) in origins.enumerated() where metric.allows(origin.edge) {
             for (target, destination) in destinations.enumerated()
-            where destination.edge == origin.edge && destination.offset >= origin.offset {
+            where destination.mayFollow(origin) {
                 let cost = metric.cost(of: origin.edge, from: origin.offset, to: destination.offset)
                 best.improve(direct: (index, target), cost: saturating(cost, origin.penalty, destination.penalty))
             }
             let length = Double(turns.graph.edgeLengths[origin.edge.index])
             workspace.forward.improve(
-                origin.edge.rawValue,
+                origin.state ?? origin.edge.rawValue,
                 cost: saturating(metric.cost(of: origin.edge, from: origin.offset, to: length), origin.penalty),
                 parent: terminal(index))
         }
@@ -59,7 +67,7 @@ struct BidirectionalSearch: LegSearch {
             let tail = saturating(
                 metric.cost(of: destination.edge, from: 0, to: destination.offset), destination.penalty)
             open.noteBackward(turns.graph.edgeTails[destination.edge.index], turns.graph, cost: tail)
-            for state in turns.states(on: destination.edge) {
+            for state in destination.state.map({ [$0] }) ?? turns.states(on: destination.edge) {
                 relaxBackward(into: state, tail: tail, parent: terminal(index), &best)
             }
         }

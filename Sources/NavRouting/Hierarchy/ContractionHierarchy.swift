@@ -1,4 +1,4 @@
-public import NavMap
+import NavMap
 
 /// The turn graph with the shortcuts that contraction adds, for every metric: the topology of a customisable
 /// contraction hierarchy (Dibbelt, Strasser and Wagner, "Customizable Contraction Hierarchies", 2016).
@@ -27,6 +27,8 @@ public final class ContractionHierarchy: Sendable {
     let downArcs: FlatArray<UInt32>
     /// For each arc of the turn graph its arc here, doubled, plus 1 when it leads down; ``noArc`` for a loop.
     let slots: FlatArray<UInt32>
+    /// How the vertices are shared out to threads.
+    let parts: HierarchyParts
 
     static let noArc = UInt32.max
     /// The most arcs for each state on average. A nested dissection of a city leaves 9, of a continent 15; what is far
@@ -51,6 +53,7 @@ public final class ContractionHierarchy: Sendable {
         ranks = FlatArray(tree.ranks)
         states = FlatArray(tree.states)
         parents = FlatArray(tree.parents)
+        parts = HierarchyParts(parents: tree.parents)
         upOffsets = FlatArray(offsets)
         upHeads = FlatArray(heads)
 

@@ -8,7 +8,7 @@ public final class HierarchyWorkspace {
     fileprivate var forwardParents = FlatArray<UInt32>(repeating: 0, count: 0)
     fileprivate var backwardParents = FlatArray<UInt32>(repeating: 0, count: 0)
     /// Ways up the tree that have not met yet, as their next vertices.
-    fileprivate var frontier: ContiguousArray<UInt32> = []
+    fileprivate var frontier = QuaternaryHeap()
     fileprivate var stack: ContiguousArray<(tail: UInt32, head: UInt32)> = []
 
     /// Set in the parent of a vertex that is a seed.
@@ -63,17 +63,17 @@ package struct HierarchyQuery {
         -> Path?
     {
         let hierarchy = costs.hierarchy
-        workspace.frontier.removeAll(keepingCapacity: true)
+        workspace.frontier.removeAll()
         for (number, seed) in origins.enumerated() where seed.cost < bound {
             let vertex = Int(hierarchy.ranks[Int(seed.state)])
-            workspace.frontier.append(UInt32(vertex))
+            workspace.frontier.push(UInt32(vertex), 0)
             guard seed.cost < workspace.costs[vertex].x else { continue }
             workspace.costs.base[vertex].x = seed.cost
             workspace.forwardParents[vertex] = HierarchyWorkspace.terminal | UInt32(number)
         }
         for (number, seed) in destinations.enumerated() where seed.cost < bound {
             let vertex = Int(hierarchy.ranks[Int(seed.state)])
-            workspace.frontier.append(UInt32(vertex))
+            workspace.frontier.push(UInt32(vertex), 0)
             guard seed.cost < workspace.costs[vertex].y else { continue }
             workspace.costs.base[vertex].y = seed.cost
             workspace.backwardParents[vertex] = HierarchyWorkspace.terminal | UInt32(number)
@@ -151,9 +151,14 @@ package struct HierarchyQuery {
     }
 
     private func advance(to vertex: UInt32) -> UInt32 {
-        if vertex != EliminationTree.none { workspace.frontier.append(vertex) }
-        guard let least = workspace.frontier.min() else { return EliminationTree.none }
-        workspace.frontier.removeAll { $0 == least }
+        if vertex != EliminationTree.none {
+            // Most steps lead to a vertex below all the other ways.
+            guard let least = workspace.frontier.first else { return vertex }
+            if vertex < least.cost { return vertex }
+            workspace.frontier.push(vertex, 0)
+        }
+        guard let least = workspace.frontier.popFirst()?.cost else { return EliminationTree.none }
+        while workspace.frontier.first?.cost == least { _ = workspace.frontier.popFirst() }
         return least
     }
 

@@ -60,7 +60,7 @@ struct HierarchySearch: LegSearch {
                 continue
             }
             for (target, destination) in destinations.enumerated()
-            where destination.edge == origin.edge && destination.offset >= origin.offset {
+            where destination.mayFollow(origin) {
                 let cost = saturating(
                     metric.cost(of: origin.edge, from: origin.offset, to: destination.offset), origin.penalty,
                     destination.penalty)
@@ -68,12 +68,12 @@ struct HierarchySearch: LegSearch {
             }
             let length = Double(turns.graph.edgeLengths[origin.edge.index])
             let cost = saturating(metric.cost(of: origin.edge, from: origin.offset, to: length), origin.penalty)
-            ends.origins.append(HierarchySeed(state: origin.edge.rawValue, cost: cost))
+            ends.origins.append(HierarchySeed(state: origin.state ?? origin.edge.rawValue, cost: cost))
         }
         for (index, destination) in destinations.enumerated() where metric.allows(destination.edge) {
             let tail = saturating(
                 metric.cost(of: destination.edge, from: 0, to: destination.offset), destination.penalty)
-            for state in turns.states(on: destination.edge) {
+            for state in destination.state.map({ [$0] }) ?? turns.states(on: destination.edge) {
                 for slot in turns.reverseOffsets[Int(state)]..<turns.reverseOffsets[Int(state) + 1] {
                     let turn = metric.arcCosts[Int(turns.reverseArcs[Int(slot)])]
                     guard turn != Metric.forbidden else { continue }
