@@ -124,7 +124,8 @@ public final class Metric: Sendable {
     public func duration(of edge: EdgeIndex, from start: Double, to end: Double) -> Double {
         let free = freeFlowDuration(of: edge)
         guard let free else { return 0 }
-        return ((liveDuration(of: edge) ?? free) + Pricing.stopDuration(turns.graph, edge)) * share(of: edge, start, end)
+        return ((liveDuration(of: edge) ?? free) + Pricing.stopDuration(turns.graph, edge))
+            * share(of: edge, start, end)
     }
 
     /// Like ``duration(of:from:to:)``, without traffic: the difference is the delay.

@@ -18,7 +18,8 @@ extension Metric {
         for area in options.excludedAreas where area.corners.count >= 3 && area.corners.allSatisfy(\.isValid) {
             let shape = AreaShape(area)
             let reach = min(shape.reach, ExcludedArea.greatestReach)
-            for hit in graph.edges(near: shape.frame.origin, radius: reach) where shape.meets(graph.shape(of: hit.edge)) {
+            for hit in graph.edges(near: shape.frame.origin, radius: reach) where shape.meets(graph.shape(of: hit.edge))
+            {
                 edges.append(hit.edge)
             }
         }
@@ -88,7 +89,9 @@ struct AreaShape {
                     <= min(max(start.east, end.east), max(previous.east, corner.east)),
                 max(min(start.north, end.north), min(previous.north, corner.north))
                     <= min(max(start.north, end.north), max(previous.north, corner.north))
-            { return true }
+            {
+                return true
+            }
             previous = corner
         }
         return false

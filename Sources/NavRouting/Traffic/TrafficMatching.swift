@@ -206,7 +206,9 @@ private struct SegmentTable {
             starts[Int(bit >> 6)] |= 1 << (bit & 63)
             if index > 0, speeds[index - 1].fromNodeID == speed.fromNodeID,
                 speeds[index - 1].toNodeID == speed.toNodeID
-            { continue }
+            {
+                continue
+            }
             var slot = Self.hash(speed.fromNodeID, speed.toNodeID) & mask
             while slots[Int(slot)] != 0 { slot = (slot + 1) & mask }
             slots[Int(slot)] = UInt32(index + 1)
