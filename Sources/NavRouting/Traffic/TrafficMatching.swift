@@ -45,6 +45,8 @@ struct TrafficMatching {
         let graph = base.turns.graph
         var table = SegmentTable(traffic.speeds, now)
         var hits: [Hit] = []
+        hits.reserveCapacity(traffic.speeds.count)
+        live.reserveCapacity(min(traffic.speeds.count, graph.edgeCount))
         for index in 0..<graph.edgeCount {
             let edge = EdgeIndex(index)
             guard base.allows(edge) else { continue }
@@ -145,7 +147,19 @@ struct TrafficMatching {
             let traits = graph.traits(of: edge)
             let free = base.model.duration(length: length, traits: traits, edgeLength: length)
             let fastest = Double(base.model.profile.maximumSpeed)
-            let shares = Self.shares(graph.shape(of: edge))
+            let shape = graph.shape(of: edge)
+            let first = hits[index]
+            if end - index == shape.count - 1, first.speed > 0,
+                hits[index..<end].enumerated().allSatisfy({
+                    $1.segment == $0 && $1.speed == first.speed
+                })
+            {
+                // One speed all along, as most roads have it: no need to measure the segments.
+                live.append((edge, length / max(min(first.speed, fastest), Self.slowestSpeed)))
+                index = end
+                continue
+            }
+            let shares = Self.shares(shape)
             var (known, duration, isClosed) = (0.0, 0.0, false)
             var last = -1
             for hit in hits[index..<end] where hit.segment != last {
