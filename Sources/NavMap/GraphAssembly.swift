@@ -204,6 +204,17 @@ struct GraphAssembly {
         }
     }
 
+    /// The ranks of all edges; nil when a tile's are missing.
+    func ranks() -> ContiguousArray<UInt32>? {
+        var result: ContiguousArray<UInt32> = []
+        result.reserveCapacity(edgeTails.count)
+        for tile in tiles {
+            guard let ranks = tile.ranks else { return nil }
+            result.append(contentsOf: ranks)
+        }
+        return result
+    }
+
     /// The tiles loaded.
     var loadedTiles: Set<RoadTileID> { Set(tiles.map(\.id)) }
 

@@ -21,11 +21,17 @@ public final class RoadTile: @unchecked Sendable {
     let indexBoxes: UnsafeBufferPointer<BoxRecord>
     let arrivals: UnsafeBufferPointer<ArrivalRecord>
     let indexLevels: [Int]
+    /// The place of each edge in the order of contraction; nil when it was not given.
+    let ranks: ContiguousArray<UInt32>?
 
     /// A view of a tile's bytes, after every offset in them has been checked.
     ///
-    /// - Parameter expected: the tile that these bytes should be; nil accepts any.
-    public init(_ storage: TileStorage, expected: RoadTileID? = nil) throws(TileError) {
+    /// - Parameters:
+    ///   - expected: the tile that these bytes should be; nil accepts any.
+    ///   - ranks: the content of the file beside the tile, which makes routes fast to find; it is read at once.
+    public init(
+        _ storage: TileStorage, expected: RoadTileID? = nil, ranks: TileStorage? = nil
+    ) throws(TileError) {
         let header = try TileHeader(storage.bytes)
         if let expected, expected != header.id { throw .corrupt("it is tile \(header.id), expected \(expected)") }
         self.storage = storage
@@ -45,6 +51,11 @@ public final class RoadTile: @unchecked Sendable {
         indexBoxes = try header.section(.indexBoxes)
         arrivals = try header.section(.arrivals)
         indexLevels = TileLayout.indexLevels(indexItems.count)
+        if let ranks {
+            self.ranks = try EdgeRanks(decoding: ranks.bytes, tile: header.id, edgeCount: edges.count).values
+        } else {
+            self.ranks = nil
+        }
         try checkRecords()
     }
 

@@ -3,7 +3,7 @@ internal import CZlib
 /// The byte layout of a road tile, little-endian; see <doc:RoadTileFormat>.
 package enum TileLayout {
     package static let magic: [UInt8] = Array("NAVROAD\0".utf8)
-    package static let version: UInt32 = 1
+    package static let version: UInt32 = 2
     package static let headerBytes = 64
     package static let sectionAlignment = 8
     package static let noIndex = UInt32.max
@@ -54,8 +54,10 @@ package enum TileLayout {
         package static let bounds = 32
     }
 
-    /// The CRC-32 of a tile's bytes, the checksum field taken as zero.
-    package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    /// The CRC-32 of a file's bytes, the four bytes at the checksum field taken as zero.
+    package static func checksum(
+        _ bytes: UnsafeRawBufferPointer, fieldAt offset: Int = HeaderOffset.checksum
+    ) -> UInt32 {
         func update(_ value: UInt, _ part: UnsafeRawBufferPointer) -> UInt {
             var value = value
             var rest = part[...]
@@ -68,9 +70,9 @@ package enum TileLayout {
             return value
         }
         let zero: [UInt8] = [0, 0, 0, 0]
-        var value = update(0, UnsafeRawBufferPointer(rebasing: bytes[..<HeaderOffset.checksum]))
+        var value = update(0, UnsafeRawBufferPointer(rebasing: bytes[..<offset]))
         value = zero.withUnsafeBytes { update(value, $0) }
-        value = update(value, UnsafeRawBufferPointer(rebasing: bytes[(HeaderOffset.checksum + 4)...]))
+        value = update(value, UnsafeRawBufferPointer(rebasing: bytes[(offset + 4)...]))
         return UInt32(truncatingIfNeeded: value)
     }
 

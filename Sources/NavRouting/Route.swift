@@ -13,17 +13,20 @@ public struct Waypoint: Sendable, Hashable {
     public var name: String
     /// Whether the vehicle stops there, so that a leg ends; a pass-through point only shapes the route.
     public var isStop: Bool
+    /// On which side of the road it is passed.
+    public var approach: Approach
 
     /// A place on or beside a road.
     public init(
         _ coordinate: Coordinate, bearing: Double? = nil, bearingTolerance: Double = .pi / 4, name: String = "",
-        isStop: Bool = true
+        isStop: Bool = true, approach: Approach = .unrestricted
     ) {
         self.coordinate = coordinate
         self.bearing = bearing
         self.bearingTolerance = bearingTolerance
         self.name = name
         self.isStop = isStop
+        self.approach = approach
     }
 }
 
@@ -110,7 +113,7 @@ public struct Route: Sendable, Equatable {
     public var coordinates: [Coordinate] { line.coordinates }
     /// Metres.
     public var length: Double { line.length }
-    /// Seconds in free traffic, turns included.
+    /// Seconds, turns included; with traffic where it is known.
     public var duration: Double { legs.reduce(0) { $0 + $1.duration } }
 }
 
@@ -120,13 +123,16 @@ public struct RouteRequest: Sendable, Hashable {
     public var waypoints: [Waypoint]
     /// How far from a road a waypoint may lie, metres, 0 ... ``greatestSnapRadius``.
     public var snapRadius: Double
+    /// What else is wished for.
+    public var options: RouteOptions
 
     /// The greatest ``snapRadius`` that is answered, metres.
     public static let greatestSnapRadius = 100_000.0
 
     /// A request for a shortest-time route.
-    public init(waypoints: [Waypoint], snapRadius: Double = 1_000) {
+    public init(waypoints: [Waypoint], snapRadius: Double = 1_000, options: RouteOptions = RouteOptions()) {
         self.waypoints = waypoints
+        self.options = options
         self.snapRadius = snapRadius
     }
 }

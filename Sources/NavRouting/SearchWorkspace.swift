@@ -50,6 +50,7 @@ public final class SearchWorkspace {
 
     var forward = Labels()
     var backward = Labels()
+    let hierarchy = HierarchyWorkspace()
 
     /// Empty scratch memory; it grows with the first query.
     public init() {}

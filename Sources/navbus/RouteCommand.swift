@@ -29,6 +29,10 @@ struct RouteCommand: ParsableCommand {
         help: ArgumentHelp("Direction of travel at the start, degrees clockwise from north.", valueName: "DEGREES"))
     var heading: Double?
     @OptionGroup var vehicle: VehicleOptions
+    @Option(
+        help: ArgumentHelp(
+            "Speeds of road segments: lines of from_node,to_node,speed_kmh, 0 for closed.", valueName: "FILE.csv"))
+    var traffic: String?
     @Option(help: ArgumentHelp("How the route is written.", valueName: "FORMAT")) var format = Format.json
     @Option(help: ArgumentHelp("A CSV file of pairs to route, one a line.", valueName: "FILE.csv")) var batch: String?
 
@@ -42,7 +46,8 @@ struct RouteCommand: ParsableCommand {
 
     func run() throws {
         let graph = try TilesetDirectory(path: tiles).loadGraph()
-        let router = Router(graph: graph, model: CostModel(profile: try vehicle.vehicle))
+        var router = Router(graph: graph, model: CostModel(profile: try vehicle.vehicle))
+        if let traffic { router = router.live(try TrafficFile(path: traffic).overlay) }
         if let batch {
             try RouteBatch(router: router).run(batch)
             return

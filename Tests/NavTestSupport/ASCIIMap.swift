@@ -106,7 +106,7 @@ public struct ASCIIMap: Sendable {
         self.wayIDs = wayIDs
         self.wayNames = wayNames
         restrictionCount = built.report.restrictions
-        tiles = try built.tiles.map { try RoadTile(TileStorage(copying: $0.bytes), expected: $0.id) }
+        tiles = try built.tiles.map { try $0.roadTile }
         graph = RoadGraph(tiles: tiles, mapVersion: built.report.mapVersion)
         turns = TurnGraph(graph)
     }

@@ -104,8 +104,8 @@ struct TileAssembly: Sendable {
         arrivals = crossing.sorted { $0 < $1 }
     }
 
-    /// The content of the tile with an index in ``tiles``.
-    func content(_ number: Int) -> TileContent {
+    /// The content of the tile with an index in ``tiles``, and its edges in their order there.
+    func content(_ number: Int) -> (TileContent, edges: [DirectedEdge]) {
         let tile = tiles[number]
         let layer = tile.layer
         let nodes = members[firstMembers[number]..<firstMembers[number + 1]]
@@ -122,7 +122,7 @@ struct TileAssembly: Sendable {
         for path in pathsOfTile[tile.rawValue] ?? [] {
             parts.content.prohibitedPaths.append(restrictions.paths[path].map(reference))
         }
-        return parts.content
+        return (parts.content, edges)
     }
 
     /// A tile's content while it grows.
