@@ -69,7 +69,8 @@ public final class RoadGraph: Sendable {
     public let edgeRanks: ContiguousArray<UInt32>?
     /// Paths that may not be driven, by anybody at any time or by some vehicles at times.
     public let restrictions: [TurnRestriction]
-    /// Paths of two or more edges that cars may never drive.
+    /// Paths of two or more edges that may not be driven by the kind of vehicle, at the time, that the graph was made
+    /// for.
     public let prohibitedPaths: [[EdgeIndex]]
 
     let outgoingOffsets: ContiguousArray<UInt32>
@@ -89,7 +90,11 @@ public final class RoadGraph: Sendable {
     /// Joins tiles to a graph. A tile given twice counts once.
     ///
     /// Takes time in proportion to the tiles' edges: some 30 ms for 100,000.
-    public init(tiles: [RoadTile], mapVersion: String) {
+    ///
+    /// - Parameters:
+    ///   - vehicle: Whose restrictions ``prohibitedPaths`` lists.
+    ///   - time: When they hold; nil leaves out what holds at times only.
+    public init(tiles: [RoadTile], mapVersion: String, vehicle: VehicleAccess = .car, time: LocalTime? = nil) {
         let assembly = GraphAssembly(tiles)
         edgeRanks = assembly.ranks()
         self.tiles = assembly.tiles
@@ -105,7 +110,7 @@ public final class RoadGraph: Sendable {
         edgeEndBearings = assembly.edgeEndBearings
         edgeOpposites = assembly.edgeOpposites
         restrictions = assembly.restrictions
-        prohibitedPaths = RoadGraph.paths(assembly.restrictions, .car, nil)
+        prohibitedPaths = RoadGraph.paths(assembly.restrictions, vehicle, time)
         (outgoingOffsets, outgoingEdges) = assembly.adjacency(by: assembly.edgeTails)
         (incomingOffsets, incomingEdges) = assembly.adjacency(by: assembly.edgeHeads)
         firstEdgeOfTile = assembly.firstEdgeOfTile

@@ -180,7 +180,7 @@ public struct MapBuilder: Sendable {
     }
 
     /// The hash over the hashes of all tiles, 32 hexadecimal digits.
-    private static func version(_ entries: [Tileset.Entry]) -> String {
+    static func version(_ entries: [Tileset.Entry]) -> String {
         let text = entries.map { "\($0.id) \($0.sha256)\n" }.joined()
         return String(Array(text.utf8).withUnsafeBytes(Digest.sha256).prefix(32))
     }

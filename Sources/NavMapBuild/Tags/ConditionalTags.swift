@@ -11,6 +11,14 @@ package enum ConditionalTags {
         package var weight: Float?, axleLoad: Float?, height: Float?, width: Float?, length: Float?
         package var isUnderstood = true
 
+        /// A value under a condition of time, weight (tonnes) or nothing.
+        package init(value: String, time: String = "", weight: Float? = nil, isUnderstood: Bool = true) {
+            self.value = value
+            self.time = time
+            self.weight = weight
+            self.isUnderstood = isUnderstood
+        }
+
         /// Whether it holds for vehicles above some size or weight only.
         package var hasSizes: Bool {
             weight != nil || axleLoad != nil || height != nil || width != nil || length != nil
