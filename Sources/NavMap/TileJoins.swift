@@ -142,7 +142,8 @@ public struct TileJoins: Sendable {
             }
             let origin = tiles[other]
             let node = origin.nodes[index]
-            let comes = origin.edges[Int(node.firstEdge)..<(Int(node.firstEdge) + Int(node.edgeCount))].contains { edge in
+            let comes = origin.edges[Int(node.firstEdge)..<(Int(node.firstEdge) + Int(node.edgeCount))].contains {
+                edge in
                 edge.head & TileLayout.externalHead != 0
                     && origin.externalNodes[Int(edge.head & ~TileLayout.externalHead)].osmID == head
             }

@@ -9,7 +9,7 @@ struct RoadTileTests {
     func roundTrip() throws {
         let content = TestTiles.content()
         let tile = try TestTiles.tile(TestTiles.bytes())
-        #expect(tile.id == TestTiles.id && tile.nodeCount == 2 && tile.edgeCount == 3 && tile.prohibitedPathCount == 1)
+        #expect(tile.id == TestTiles.id && tile.nodeCount == 2 && tile.edgeCount == 3 && tile.prohibitedPathCount == 2)
         let graph = RoadGraph(tiles: [tile], mapVersion: "7")
         #expect(graph.mapVersion == "7" && graph.nodeCount == 3 && graph.edgeCount == 3)
         #expect(Array(graph.nodeOSMIDs) == [1, 2, 3])

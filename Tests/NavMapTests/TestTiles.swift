@@ -120,6 +120,8 @@ enum TestTiles {
             }
         }
         let moment = LocalTime(localSeconds: 1_767_600_000)
-        for path in graph.prohibitedPaths(for: .all, at: moment) { for edge in path { _ = graph.edgeLengths[edge.index] } }
+        for path in graph.prohibitedPaths(for: .all, at: moment) {
+            for edge in path { _ = graph.edgeLengths[edge.index] }
+        }
     }
 }

@@ -18,7 +18,9 @@ public enum OSMXMLReader {
         try walk(file) { scanner throws(MapBuildError) in
             try ways.begin(scanner)
             progress(.readingWays, min(scanner.fraction, 0.999))
-        } end: { depth in ways.end(depth) }
+        } end: { depth in
+            ways.end(depth)
+        }
         progress(.readingWays, 1)
         var data = ways.data
         data.statistics.ways = ways.wayCount
@@ -28,7 +30,9 @@ public enum OSMXMLReader {
         try walk(file) { scanner throws(MapBuildError) in
             try nodes.begin(scanner)
             progress(.readingNodes, min(scanner.fraction, 0.999))
-        } end: { depth in nodes.end(depth) }
+        } end: { depth in
+            nodes.end(depth)
+        }
         progress(.readingNodes, 1)
         return nodes.finish()
     }

@@ -202,8 +202,8 @@ struct ConditionalRoad {
         _ clause: ConditionalTags.Clause, _ vehicles: VehicleAccess, _ road: inout RoadDirection
     ) {
         var value = clause.value
-        guard clause.isUnderstood, case .speed(let limit)? = value.withUTF8({ SpeedTags.parse(UnsafeRawBufferPointer($0)) })
-        else {
+        let parsed = value.withUTF8 { SpeedTags.parse(UnsafeRawBufferPointer($0)) }
+        guard clause.isUnderstood, case .speed(let limit)? = parsed else {
             unknown += 1
             return
         }

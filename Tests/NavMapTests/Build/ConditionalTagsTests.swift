@@ -122,7 +122,8 @@ struct ConditionalTagsTests {
     @Test("signs over lanes, towards, and by street")
     func signs() {
         let attributes = road([
-            "oneway": "yes", "destination:lanes": "A|B;C", "destination:ref:to": "I 5", "destination:street": "Main Street",
+            "oneway": "yes", "destination:lanes": "A|B;C", "destination:ref:to": "I 5",
+            "destination:street": "Main Street",
         ])
         #expect(attributes?.destinationLanes == "A|B;C" && attributes?.destinationReferenceTo == "I 5")
         #expect(attributes?.destination == "Main Street")

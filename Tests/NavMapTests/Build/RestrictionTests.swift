@@ -132,7 +132,8 @@ struct RestrictionTests {
         map.restriction(
             11, "", from: [1], viaNodes: [12], to: [3], tags: ["restriction:bicycle": "no_left_turn"])
         map.restriction(
-            8, "", from: [1], viaNodes: [12], to: [3], tags: ["restriction:conditional": "no_left_turn @ (sunset-sunrise)"])
+            8, "", from: [1], viaNodes: [12], to: [3],
+            tags: ["restriction:conditional": "no_left_turn @ (sunset-sunrise)"])
         map.restriction(9, "no_left_turn", from: [9], viaNodes: [11], to: [1])
         map.restriction(10, "no_u_turn", from: [1], viaWays: [7], to: [2])
         let built = try BuiltMap(map)

@@ -9,7 +9,7 @@ import Testing
 @Suite("Tilesets as a whole")
 struct TilesetCheckTests {
     /// A town of small blocks over a corner of four tiles in every layer, with a restriction across it. With `edit`,
-    /// one street in a far corner has another name.
+    /// one street well inside of a tile has another name.
     private func town(edit: Bool = false) -> OSMData {
         var builder = OSMDataBuilder()
         let frame = LocalFrame(origin: TestPlaces.everyTileCorner)
@@ -24,7 +24,7 @@ struct TilesetCheckTests {
         let classes = ["residential", "tertiary", "residential", "trunk"]
         for x in 0..<size {
             for y in 0..<size {
-                let name = edit && x == 0 && y == 0 ? "New Street" : "Street \(x)"
+                let name = edit && x == 3 && y == 3 ? "New Street" : "Street \(x)"
                 let tags = ["highway": classes[Int(x + y) % 4], "name": name]
                 if x + 1 < size { builder.addWay(id: 1_000 + id(x, y), nodes: [id(x, y), id(x + 1, y)], tags: tags) }
                 if y + 1 < size { builder.addWay(id: 2_000 + id(x, y), nodes: [id(x, y), id(x, y + 1)], tags: tags) }

@@ -115,7 +115,8 @@ struct XMLReaderTests {
         var builder = OSMDataBuilder()
         for id in 1...4_000 {
             let (latitude, longitude) = (480_000_000 + Int32(id) * 1_003, 110_000_000 + Int32(id % 97) * 2_011)
-            text += "<node id=\"\(id)\" lat=\"\(Double(latitude) / 1e7)\" lon=\"\(Double(longitude) / 1e7)\" user=\"x\"/>\n"
+            text += "<node id=\"\(id)\" lat=\"\(Double(latitude) / 1e7)\" "
+            text += "lon=\"\(Double(longitude) / 1e7)\" user=\"x\"/>\n"
             builder.addNode(id: Int64(id), position: .init(latitudeE7: latitude, longitudeE7: longitude))
         }
         for id in 1..<4_000 {
