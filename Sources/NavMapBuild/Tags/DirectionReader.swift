@@ -30,7 +30,7 @@ struct DirectionReader {
         let truck = truckMayEnter ? (needsPermission ? tagged : self.truck(tagged, direction)) ?? unsaid : .no
         if car != .no { road.access.insert(.car) }
         if truck != .no { road.access.insert(.truck) }
-        if needsPermission ? !road.access.isEmpty : true {
+        if !needsPermission || !road.access.isEmpty {
             var conditional = ConditionalRoad(tags, strings)
             conditional.apply(to: &road, direction)
             unknownConditions += conditional.unknown
