@@ -22,7 +22,7 @@ package enum TileLayout {
 
     package enum Section: Int, CaseIterable {
         case nodes, edges, externalNodes, shapeCoordinates, shapeNodeIDs, attributes, strings, features
-        case restrictions, restrictionMembers, indexItems, indexBoxes, arrivals
+        case restrictions, restrictionMembers, indexItems, indexBoxes, arrivals, conditions
 
         package var recordBytes: Int {
             switch self {
@@ -39,6 +39,7 @@ package enum TileLayout {
             case .indexItems: MemoryLayout<IndexItemRecord>.stride
             case .indexBoxes: MemoryLayout<BoxRecord>.stride
             case .arrivals: MemoryLayout<ArrivalRecord>.stride
+            case .conditions: MemoryLayout<ConditionRecord>.stride
             }
         }
     }
@@ -129,7 +130,7 @@ package struct AttributeRecord {
     package var roadClass: UInt8
     package var access: UInt8
     package var lanes: UInt8
-    package var reserved: UInt8
+    package var conditionCount: UInt8
     package var flags: UInt32
     package var freeFlowSpeed: Float
     package var speedLimit: Float
@@ -143,6 +144,25 @@ package struct AttributeRecord {
     package var destination: UInt32
     package var destinationReference: UInt32
     package var turnLanes: UInt32
+    package var truckSpeedLimit: Float
+    package var maximumAxleLoad: Float
+    package var destinationReferenceTo: UInt32
+    package var destinationLanes: UInt32
+    package var firstCondition: UInt32
+    package var country: UInt16
+    package var reserved: UInt16
+}
+
+package struct ConditionRecord {
+    package var kind: UInt8
+    package var level: UInt8
+    package var vehicles: UInt8
+    package var reserved: UInt8
+    package var speed: Float
+    package var time: UInt32
+
+    static let accessKind: UInt8 = 0
+    static let speedKind: UInt8 = 1
 }
 
 package struct FeatureRecord {
@@ -154,7 +174,10 @@ package struct FeatureRecord {
 
 package struct RestrictionRecord {
     package var firstMember: UInt32
-    package var memberCount: UInt32
+    package var memberCount: UInt16
+    package var vehicles: UInt8
+    package var reserved: UInt8
+    package var time: UInt32
 }
 
 package struct RestrictionMemberRecord {

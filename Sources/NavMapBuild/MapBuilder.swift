@@ -12,9 +12,13 @@ public struct MapBuilder: Sendable {
         public var jobs: Int
         /// Whether traffic keeps to the left everywhere in the input; `driving_side` tags set it for single roads.
         public var leftHandTraffic: Bool
+        /// The country of the input, ISO 3166-1, two upper-case letters: its general limits and its side of the road
+        /// hold where tags do not say. Nil to take the one that the input's zone tags name, where they agree.
+        public var country: String?
 
         /// Options; without `jobs` as many as the machine has processors.
-        public init(jobs: Int? = nil, leftHandTraffic: Bool = false) {
+        public init(jobs: Int? = nil, leftHandTraffic: Bool = false, country: String? = nil) {
+            self.country = country
             self.jobs = max(1, jobs ?? ProcessInfo.processInfo.activeProcessorCount)
             self.leftHandTraffic = leftHandTraffic
         }
@@ -46,10 +50,10 @@ public struct MapBuilder: Sendable {
     /// A builder.
     public init(_ options: Options = Options()) { self.options = options }
 
-    /// Builds the tiles of an .osm.pbf file into a directory, with its `tileset.json`.
+    /// Builds the tiles of an .osm.pbf or .osm file into a directory, with its `tileset.json`.
     ///
     /// - Parameters:
-    ///   - input: The .osm.pbf file.
+    ///   - input: The .osm.pbf or .osm file.
     ///   - output: The directory to make. An empty directory or another tileset there is replaced, all at once and
     ///     only after the new one is complete; anything else is left alone and refused.
     ///   - progress: Hears of all phases, from the working threads.
@@ -59,7 +63,7 @@ public struct MapBuilder: Sendable {
     ) throws(MapBuildError) -> BuildReport {
         let directory = try OutputDirectory(output)
         return try directory.replace { staging throws(MapBuildError) in
-            let data = try OSMPBFReader.read(path: input, jobs: options.jobs, progress: progress)
+            let data = try OSMReader.read(path: input, jobs: options.jobs, progress: progress)
             var report = BuildReport()
             let entries = try assemble(data, source: input, progress: progress, &report) {
                 tile throws(MapBuildError) in
@@ -103,8 +107,11 @@ public struct MapBuilder: Sendable {
         _ consume: @Sendable (BuiltTile) throws(MapBuildError) -> T
     ) throws(MapBuildError) -> [T] {
         let counter = ProgressCounter(progress)
+        let country = options.country ?? Countries.infer(data)
         let roads = RoadTable(
-            data, jobs: options.jobs, leftHandTraffic: options.leftHandTraffic, counter: counter)
+            data, jobs: options.jobs, country: country,
+            leftHandTraffic: options.leftHandTraffic || Countries.keepsLeft(country), counter: counter)
+        report.country = country
         var network = RoadNetwork(data, roads: roads)
         network.shareCrossingTimes(data)
         guard !network.nodes.isEmpty else {
@@ -150,6 +157,7 @@ public struct MapBuilder: Sendable {
             .missingNodes: network.oddities.missingNodes, .shortWays: network.oddities.shortWays,
             .repeatedNodes: network.oddities.repeatedNodes, .duplicateIDs: data.statistics.duplicateIDs,
             .invalidCoordinates: data.statistics.invalidCoordinates,
+            .unknownConditions: network.roads.unknownConditions,
         ].filter { $0.value > 0 }
         for segment in network.segmentRoads.indices {
             let length = network.length(segment, data)
@@ -172,7 +180,7 @@ public struct MapBuilder: Sendable {
     }
 
     /// The hash over the hashes of all tiles, 32 hexadecimal digits.
-    private static func version(_ entries: [Tileset.Entry]) -> String {
+    static func version(_ entries: [Tileset.Entry]) -> String {
         let text = entries.map { "\($0.id) \($0.sha256)\n" }.joined()
         return String(Array(text.utf8).withUnsafeBytes(Digest.sha256).prefix(32))
     }
