@@ -50,6 +50,8 @@ public struct RouteEdge: Sendable, Equatable {
 
     /// Metres driven on the edge.
     public var length: Double { endOffset - startOffset }
+    /// The road's name, or its number when it has none; empty when it has neither.
+    public var roadName: String { attributes.name.isEmpty ? attributes.reference : attributes.name }
 }
 
 /// The way from one stop to the next.
