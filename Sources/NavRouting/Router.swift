@@ -39,7 +39,7 @@ public struct Router: Sendable {
         switch solve(request, workspace) {
         case .failed(let outcome): return outcome
         case .found(let solution):
-            let builder = RouteBuilder(metric)
+            var builder = RouteBuilder(metric)
             return .found(builder.route(request.waypoints, legs: solution.legs))
         }
     }

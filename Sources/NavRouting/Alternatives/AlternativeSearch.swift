@@ -9,6 +9,10 @@ struct AlternativeSearch {
     /// Ways that are laid out at most for each request; bounds the time of a search that finds nothing.
     static let attempts = 14
 
+    /// Into how many parts the best way is cut for places to look around. On Porto's 5 to 30 km, 4 find 0.06 routes more
+    /// than 1 on average for 0.05 ms; all vertices of the map would find 0.1 more.
+    static let parts = 4
+
     let costs: HierarchyMetric
     let criteria: AlternativeCriteria
     let workspace: SearchWorkspace
@@ -70,6 +74,7 @@ struct AlternativeSearch {
                 found.append(Found(path: best.path, comparison: comparison, stretch: stretch))
             }
         }
+        widen(along: best.path)
         var attempts = 0
         for candidate in candidates() {
             guard found.count < limit, attempts < Self.attempts else { break }
@@ -82,6 +87,16 @@ struct AlternativeSearch {
             found.append(Found(path: path, comparison: comparison, stretch: stretch))
         }
         return found
+    }
+
+    /// Looks at the separators around some places on the best way too.
+    private func widen(along path: StatePath) {
+        var next = 1
+        for (index, cost) in path.costs.enumerated() where next < Self.parts {
+            guard UInt64(cost) * UInt64(Self.parts) >= UInt64(path.cost) * UInt64(next) else { continue }
+            spaces.widen(around: path.states[index])
+            next += 1
+        }
     }
 
     // MARK: Candidates
@@ -109,7 +124,7 @@ struct AlternativeSearch {
             if let fork = spaces.fork(before: vertex) { shared += spaces.costs(fork).x }
             if let merge = spaces.merge(after: vertex) { shared += spaces.costs(merge).y }
             guard Double(shared) <= greatestShared,
-                Double(cost - shared) <= criteria.stretch * Double(best - min(shared, best))
+                Double(cost - shared) <= criteria.detourStretch * Double(best - min(shared, best))
             else { continue }
             keys.append((cost, label.x, vertex, shared))
         }
@@ -213,12 +228,14 @@ struct AlternativeSearch {
             if first == nil { first = comparison }
         }
         let stretch = PathComparison(path, with: best.path, best.index, turns, tail: tail).stretch
-        guard stretch <= criteria.stretch else { return nil }
+        guard stretch <= criteria.detourStretch else { return nil }
         return first.map { ($0, stretch) }
     }
 
     /// Metres driven on the destination's edge.
-    private func tailLength(_ path: StatePath) -> Double { ends.destinationPlaces[ends.places[path.destination]].offset }
+    private func tailLength(_ path: StatePath) -> Double {
+        ends.destinationPlaces[ends.places[path.destination]].offset
+    }
 
     /// Whether every part that costs no more than the criterion's share of the best way is a cheapest way.
     ///

@@ -12,7 +12,8 @@ enum RoadNames {
             let others = lengths.indices.filter { $0 != index }
             // What is long here and short elsewhere tells the routes apart.
             let scored = own.indices.map { number -> (number: Int, score: Double) in
-                let elsewhere = others.map { other in lengths[other].first { $0.name == own[number].name }?.length ?? 0 }
+                let elsewhere = others.map { other in lengths[other].first { $0.name == own[number].name }?.length ?? 0
+                }
                 return (number, own[number].length - (elsewhere.max() ?? 0) * 0.9)
             }.sorted { ($1.score, $0.number) < ($0.score, $1.number) }
             var choice = choose(scored, own, count: 2)
@@ -31,7 +32,9 @@ enum RoadNames {
         return result
     }
 
-    private static func choose(_ scored: [(number: Int, score: Double)], _ own: [(name: String, length: Double)], count: Int)
+    private static func choose(
+        _ scored: [(number: Int, score: Double)], _ own: [(name: String, length: Double)], count: Int
+    )
         -> [String]
     {
         scored.prefix(count).map(\.number).sorted().map { own[$0].name }

@@ -56,7 +56,7 @@ extension Router {
         }
         if solution.legs.count > 1 { choices.sort { ($0.extraCost, $0.order) < ($1.extraCost, $1.order) } }
         let legs = remaining?.legs ?? solution.legs
-        let builder = RouteBuilder(metric)
+        var builder = RouteBuilder(metric)
         let main = builder.route(request.waypoints, legs: legs)
         var alternatives: [AlternativeRoute] = []
         for choice in choices.prefix(limit) {

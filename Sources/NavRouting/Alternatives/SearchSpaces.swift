@@ -6,8 +6,11 @@ final class SearchSpacesWorkspace {
     fileprivate(set) var costs = FlatArray<SIMD2<UInt32>>(repeating: SIMD2(), count: 0)
     /// The vertices that the costs come from, or ``terminal`` and the number of a seed.
     fileprivate(set) var parents = FlatArray<SIMD2<UInt32>>(repeating: SIMD2(), count: 0)
-    /// The visited vertices, ascending.
+    /// The visited vertices: those of the climb ascending, then those of ``SearchSpaces/widen(around:)``.
     fileprivate(set) var order: ContiguousArray<UInt32> = []
+    /// The search that visited each vertex last.
+    fileprivate var visits = FlatArray<UInt32>(repeating: 0, count: 0)
+    fileprivate var search: UInt32 = 0
     fileprivate var frontier: ContiguousArray<UInt32> = []
 
     /// Set in the parent of a vertex whose cost is a seed's.
@@ -18,9 +21,16 @@ final class SearchSpacesWorkspace {
         if costs.count < vertexCount {
             costs = FlatArray(repeating: clean, count: vertexCount)
             parents = FlatArray(repeating: SIMD2(), count: vertexCount)
+            visits = FlatArray(repeating: 0, count: vertexCount)
+            search = 0
         } else {
             for vertex in order { costs.base[Int(vertex)] = clean }
         }
+        if search == .max {
+            visits = FlatArray(repeating: 0, count: visits.count)
+            search = 0
+        }
+        search += 1
         order.removeAll(keepingCapacity: true)
         frontier.removeAll(keepingCapacity: true)
     }
@@ -65,18 +75,33 @@ struct SearchSpaces {
             workspace.parents.base[Int(vertex)].y = SearchSpacesWorkspace.terminal | UInt32(number)
         }
         climb(stretch)
-        descend()
+        descend(workspace.order[...])
+    }
+
+    /// Gives costs to the vertices above a state too: separators around it, over which further ways lead.
+    func widen(around state: TurnState) {
+        let tree = costs.hierarchy.parents.base
+        let visits = workspace.visits.base
+        let start = workspace.order.count
+        var vertex = costs.hierarchy.ranks[Int(state)]
+        while vertex != EliminationTree.none, visits[Int(vertex)] != workspace.search {
+            visits[Int(vertex)] = workspace.search
+            workspace.order.append(vertex)
+            vertex = tree[Int(vertex)]
+        }
+        descend(workspace.order[start...])
     }
 
     private mutating func climb(_ stretch: Double) {
         let hierarchy = costs.hierarchy
         let tree = hierarchy.parents.base
         let (offsets, heads, arcs) = (hierarchy.upOffsets.base, hierarchy.upHeads.base, costs.costs.base)
-        let (labels, parents) = (workspace.costs.base, workspace.parents.base)
+        let (labels, parents, visits) = (workspace.costs.base, workspace.parents.base, workspace.visits.base)
         var limit = HierarchyMetric.unreachable
         var vertex = advance(to: EliminationTree.none)
         while vertex != EliminationTree.none {
             workspace.order.append(vertex)
+            visits[Int(vertex)] = workspace.search
             let label = labels[Int(vertex)]
             if label.x &+ label.y < best {
                 best = label.x &+ label.y
@@ -116,12 +141,13 @@ struct SearchSpaces {
         return least
     }
 
-    /// Takes the ways over higher vertices into account, from the root down.
-    private func descend() {
+    /// Takes the ways over higher vertices into account, from the highest of some vertices down. All that lie above them
+    /// are among them or done.
+    private func descend(_ vertices: ArraySlice<UInt32>) {
         let hierarchy = costs.hierarchy
         let (offsets, heads, arcs) = (hierarchy.upOffsets.base, hierarchy.upHeads.base, costs.costs.base)
         let (labels, parents) = (workspace.costs.base, workspace.parents.base)
-        for vertex in workspace.order.reversed() {
+        for vertex in vertices.reversed() {
             var label = labels[Int(vertex)]
             var parent = parents[Int(vertex)]
             for arc in Int(offsets[Int(vertex)])..<Int(offsets[Int(vertex) + 1]) {
