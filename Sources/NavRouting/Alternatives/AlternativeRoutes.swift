@@ -50,6 +50,19 @@ public struct AlternativeRoutes: Sendable, Equatable {
     public var via: [String]
     /// The most useful first.
     public var alternatives: [AlternativeRoute]
+
+    /// A route without alternatives.
+    public init(main: Route) { self.init(main: main, mainIsCurrent: false, alternatives: []) }
+
+    /// Routes, named so that they can be told apart.
+    init(main: Route, mainIsCurrent: Bool, alternatives: [AlternativeRoute]) {
+        self.main = main
+        self.mainIsCurrent = mainIsCurrent
+        self.alternatives = alternatives
+        let names = RoadNames.distinct([main] + alternatives.map(\.route))
+        via = names[0]
+        for index in alternatives.indices { self.alternatives[index].via = names[index + 1] }
+    }
 }
 
 /// The answer to a request for alternatives.

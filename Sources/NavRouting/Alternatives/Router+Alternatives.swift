@@ -1,4 +1,4 @@
-public import NavMap
+import NavMap
 
 extension Router {
     /// The best route with up to `limit` alternatives, or alternatives to a route that is being driven.
@@ -67,11 +67,8 @@ extension Router {
                     builder.route(request.waypoints, legs: replaced), to: main, sharing: choice.sharing,
                     stretch: choice.stretch))
         }
-        let names = RoadNames.distinct([main] + alternatives.map(\.route))
-        for index in alternatives.indices { alternatives[index].via = names[index + 1] }
         return .found(
-            AlternativeRoutes(
-                main: main, mainIsCurrent: remaining != nil, via: names[0], alternatives: alternatives))
+            AlternativeRoutes(main: main, mainIsCurrent: remaining != nil, alternatives: alternatives))
     }
 
     private struct LegChoice {
