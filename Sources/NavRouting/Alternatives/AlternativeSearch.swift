@@ -217,24 +217,25 @@ struct AlternativeSearch {
     private func compare(
         _ path: StatePath, with known: ArraySlice<Known>, _ best: Known
     ) -> (PathComparison, stretch: Double)? {
-        let tail = tailLength(path)
         let greatestShared = Double(best.path.cost) * criteria.sharing
         var first: PathComparison?
         for other in known {
-            let comparison = PathComparison(path, with: other.path, other.index, turns, tail: tail)
+            let comparison = compare(path, with: other)
             guard Double(comparison.shared) <= greatestShared, comparison.longestPiece >= criteria.detour,
                 comparison.forks <= criteria.forks
             else { return nil }
             if first == nil { first = comparison }
         }
-        let stretch = PathComparison(path, with: best.path, best.index, turns, tail: tail).stretch
+        let stretch = compare(path, with: best).stretch
         guard stretch <= criteria.detourStretch else { return nil }
         return first.map { ($0, stretch) }
     }
 
-    /// Metres driven on the destination's edge.
-    private func tailLength(_ path: StatePath) -> Double {
-        ends.destinationPlaces[ends.places[path.destination]].offset
+    private func compare(_ path: StatePath, with other: Known) -> PathComparison {
+        let place = ends.places[path.destination]
+        return PathComparison(
+            path, with: other.path, other.index, turns, tail: ends.destinationPlaces[place].offset,
+            sameEnd: place == ends.places[other.path.destination])
     }
 
     /// Whether every part that costs no more than the criterion's share of the best way is a cheapest way.

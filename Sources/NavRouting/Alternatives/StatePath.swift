@@ -83,12 +83,17 @@ struct PathComparison {
     var stretch = 1.0
 
     /// Compares a path with another, given by its index.
-    init(_ path: StatePath, with other: StatePath, _ index: PathIndex, _ turns: TurnGraph, tail: Double) {
+    ///
+    /// - Parameters:
+    ///   - tail: metres driven on the destination's edge.
+    ///   - sameEnd: whether both end on the same edge.
+    init(
+        _ path: StatePath, with other: StatePath, _ index: PathIndex, _ turns: TurnGraph, tail: Double, sameEnd: Bool
+    ) {
         var pieceStart: Int?
         var pieceLength = 0.0
         /// The last common state, on either path.
         var last: (own: Int, other: Int)?
-        let sameEnd = path.destination == other.destination
         for number in 0...path.states.count {
             let isEnd = number == path.states.count
             let place: Int?
