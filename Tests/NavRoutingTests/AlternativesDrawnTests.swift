@@ -67,7 +67,7 @@ struct AlternativesDrawnTests {
                       E-F
             """, ways: ["AB": road, "BC": road, "CD": road, "BE": road, "EF": road, "FC": road])
         #expect(try map.alternatives("AD").alternatives.isEmpty)
-        let generous = AlternativeCriteria(stretch: 2, detourStretch: 3, sharing: 0.99, detour: 500)
+        let generous = AlternativeCriteria(stretch: 2, detourStretch: 3, sharing: 0.99, detour: 700)
         #expect(try map.alternatives("AD", criteria: generous).alternatives.isEmpty)
     }
 

@@ -38,9 +38,13 @@ struct AlternativeSearch {
         let path: StatePath
         let index: PathIndex
 
-        init(_ path: StatePath, _ turns: TurnGraph) {
+        init(_ path: StatePath, _ turns: TurnGraph, to end: EdgePosition) {
             self.path = path
-            index = PathIndex(path.states.lazy.map { turns.edge(of: $0) }, count: path.states.count)
+            var edges: ContiguousArray<EdgeIndex> = []
+            edges.reserveCapacity(path.states.count + 1)
+            for state in path.states { edges.append(turns.edge(of: state)) }
+            edges.append(end.edge)
+            index = PathIndex(edges, count: edges.count)
         }
     }
 
@@ -64,12 +68,12 @@ struct AlternativeSearch {
     /// Where the way that is being driven is not the best one, the best one is the first alternative if it differs
     /// enough.
     func run(limit: Int, best: StatePath, current: StatePath?) -> [Found] {
-        let best = Known(best, turns)
+        let best = Known(best, turns, to: end(of: best))
         var known = [best]
         var found: [Found] = []
         guard limit > 0 else { return [] }
         if let current {
-            known.insert(Known(current, turns), at: 0)
+            known.insert(Known(current, turns, to: end(of: current)), at: 0)
             if let (comparison, stretch) = compare(best.path, with: known[0...0], best) {
                 found.append(Found(path: best.path, comparison: comparison, stretch: stretch))
             }
@@ -83,7 +87,7 @@ struct AlternativeSearch {
                 let (comparison, stretch) = compare(path, with: known[...], best), !turnsBack(path, best),
                 isLocallyOptimal(path)
             else { continue }
-            known.append(Known(path, turns))
+            known.append(Known(path, turns, to: end(of: path)))
             found.append(Found(path: path, comparison: comparison, stretch: stretch))
         }
         return found
@@ -205,7 +209,9 @@ struct AlternativeSearch {
 
     private func place(of vertex: UInt32, on best: Known) -> Int? {
         let state = costs.hierarchy.states[Int(vertex)]
-        guard let place = best.index.place(of: turns.edge(of: state)), best.path.states[place] == state else {
+        guard let place = best.index.place(of: turns.edge(of: state)), place < best.path.states.count,
+            best.path.states[place] == state
+        else {
             return nil
         }
         return place
@@ -232,11 +238,12 @@ struct AlternativeSearch {
     }
 
     private func compare(_ path: StatePath, with other: Known) -> PathComparison {
-        let place = ends.places[path.destination]
-        return PathComparison(
-            path, with: other.path, other.index, turns, tail: ends.destinationPlaces[place].offset,
-            sameEnd: place == ends.places[other.path.destination])
+        PathComparison(
+            path, with: other.path, other.index, turns, to: end(of: path),
+            skipped: ends.originPlaces[path.origin].offset)
     }
+
+    private func end(of path: StatePath) -> EdgePosition { ends.destinationPlaces[ends.places[path.destination]] }
 
     /// Whether every part that costs no more than the criterion's share of the best way is a cheapest way.
     ///
@@ -284,6 +291,8 @@ struct AlternativeSearch {
                 return true
             }
         }
-        return false
+        guard let last = path.states.last, let bestLast = best.path.states.last else { return false }
+        let back = graph.opposite(end(of: path).edge)
+        return back == turns.edge(of: last) && (turns.edge(of: bestLast) != back || end(of: best.path) != end(of: path))
     }
 }

@@ -85,10 +85,11 @@ struct PathComparison {
     /// Compares a path with another, given by its index.
     ///
     /// - Parameters:
-    ///   - tail: metres driven on the destination's edge.
-    ///   - sameEnd: whether both end on the same edge.
+    ///   - end: the destination of the first path.
+    ///   - skipped: metres of the first path's first edge that lie before its origin.
     init(
-        _ path: StatePath, with other: StatePath, _ index: PathIndex, _ turns: TurnGraph, tail: Double, sameEnd: Bool
+        _ path: StatePath, with other: StatePath, _ index: PathIndex, _ turns: TurnGraph, to end: EdgePosition,
+        skipped: Double
     ) {
         var pieceStart: Int?
         var pieceLength = 0.0
@@ -96,12 +97,8 @@ struct PathComparison {
         var last: (own: Int, other: Int)?
         for number in 0...path.states.count {
             let isEnd = number == path.states.count
-            let place: Int?
-            if isEnd {
-                place = sameEnd ? other.states.count : nil
-            } else {
-                place = index.place(of: turns.edge(of: path.states[number]))
-            }
+            let edge = isEnd ? end.edge : turns.edge(of: path.states[number])
+            let place = index.place(of: edge)
             if let place {
                 if pieceStart != nil {
                     close(at: number, place)
@@ -115,7 +112,8 @@ struct PathComparison {
                     pieceLength = 0
                     forks += 1
                 }
-                pieceLength += isEnd ? tail : Double(turns.graph.edgeLengths[turns.edge(of: path.states[number]).index])
+                pieceLength += isEnd ? end.offset : Double(turns.graph.edgeLengths[edge.index])
+                if number == 0 { pieceLength -= skipped }
                 longestPiece = max(longestPiece, pieceLength)
             }
         }
