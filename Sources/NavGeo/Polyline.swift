@@ -20,7 +20,7 @@ public struct Polyline: Sendable, Equatable {
 
     /// Makes a polyline whose running length was summed up with ``Geodesy/distance(_:_:)`` on the way.
     package init(_ coordinates: [Coordinate], cumulativeLengths: [Double]) {
-        precondition(coordinates.count == cumulativeLengths.count, "a polyline has one running length for each position")
+        precondition(coordinates.count == cumulativeLengths.count, "one running length for each position")
         self.coordinates = coordinates
         self.cumulativeLengths = cumulativeLengths
     }

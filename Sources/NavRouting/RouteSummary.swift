@@ -15,8 +15,9 @@ public struct VehicleRestriction: Sendable, Equatable {
     public var own: Float
     /// The pieces of the route that it holds on, in ``Route/edges``.
     public var edges: Range<Int>
-    /// Metres from the route's start, and metres for which it holds.
+    /// Metres from the route's start.
     public var routeOffset: Double
+    /// Metres for which it holds.
     public var distance: Double
 
     /// A limit is worth telling when the vehicle takes up at least this share of it: a lorry of 4 m under a bridge of
@@ -32,28 +33,33 @@ public struct FerryPassage: Sendable, Equatable {
     public var edges: Range<Int>
     /// Metres from the route's start.
     public var routeOffset: Double
-    /// Metres and seconds.
+    /// Metres.
     public var length: Double
+    /// Seconds, the turn onto the ferry included.
     public var duration: Double
 }
 
 /// What a driver wants to know of a route before choosing it.
 public struct RouteSummary: Sendable, Equatable {
-    /// Metres on roads with a toll for cars, and with one for goods vehicles.
+    /// Metres on roads with a toll for cars.
     public var tollLength = 0.0
+    /// Metres on roads with a toll for goods vehicles.
     public var truckTollLength = 0.0
     /// Toll booths that are passed.
     public var tollBooths = 0
-    /// Metres on motorways, unpaved roads and in tunnels.
+    /// Metres on motorways.
     public var motorwayLength = 0.0
+    /// Metres on unpaved roads.
     public var unpavedLength = 0.0
+    /// Metres in tunnels.
     public var tunnelLength = 0.0
     /// Ferries in travel order.
     public var ferries: [FerryPassage] = []
     /// Limits that are close to the vehicle's measures, in travel order; empty for a vehicle without measures.
     public var restrictions: [VehicleRestriction] = []
-    /// Whether traffic keeps to the left where the route starts, and where it ends.
+    /// Whether traffic keeps to the left where the route starts.
     public var startsOnLeft = false
+    /// Whether traffic keeps to the left where the route ends.
     public var endsOnLeft = false
 
     /// The summary of a route for a vehicle.

@@ -24,11 +24,13 @@ public struct AlternativeRoute: Sendable, Equatable {
     public var route: Route
     /// Where it leaves the main route for the first time.
     public var fork: RouteFork
-    /// Metres and seconds from the fork to the destination.
+    /// Metres from the fork to the destination.
     public var lengthFromFork: Double
+    /// Seconds from the fork to the destination.
     public var durationFromFork: Double
-    /// Metres and seconds that it is longer than the main route; negative when it is shorter.
+    /// Metres that it is longer than the main route; negative when it is shorter.
     public var lengthDelta: Double
+    /// Seconds that it takes longer than the main route; negative when it is faster.
     public var durationDelta: Double
     /// The share of the best route's cost that lies on edges of the main route, 0 ... 1; of a single leg where the
     /// routes differ in one leg only.
