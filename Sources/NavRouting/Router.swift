@@ -8,7 +8,7 @@ public struct Router: Sendable {
     /// The costs without traffic.
     private let freeFlow: Metric
     /// The costs in force on a hierarchy; nil for plain searches.
-    private let hierarchy: HierarchyMetric?
+    let hierarchy: HierarchyMetric?
 
     private init(_ metric: Metric, freeFlow: Metric, _ hierarchy: HierarchyMetric?) {
         self.metric = metric
@@ -74,52 +74,62 @@ public struct Router: Sendable {
     /// came, or turns round there for ``CostModel/uTurnDuration``; at a pass-through point it never turns round. When a
     /// waypoint's nearest road is not connected with the others, further roads around it are tried.
     public func route(_ request: RouteRequest, workspace: SearchWorkspace) -> RouteOutcome {
-        guard request.waypoints.count >= 2 else { return .invalid("a route needs a start and a destination") }
+        switch solve(request, workspace) {
+        case .failed(let outcome): return outcome
+        case .found(let solution):
+            var builder = RouteBuilder(metric)
+            return .found(builder.route(request.waypoints, legs: solution.legs))
+        }
+    }
+
+    /// The legs of the fastest route, or why there is none.
+    func solve(_ request: RouteRequest, _ workspace: SearchWorkspace) -> SolveOutcome {
+        guard request.waypoints.count >= 2 else { return .failed(.invalid("a route needs a start and a destination")) }
         for (index, waypoint) in request.waypoints.enumerated() where !waypoint.coordinate.isValid {
-            return .invalid("waypoint \(index) is not a position on Earth")
+            return .failed(.invalid("waypoint \(index) is not a position on Earth"))
         }
         for (index, waypoint) in request.waypoints.enumerated() {
             guard waypoint.bearing?.isFinite ?? true, waypoint.bearingTolerance >= 0 else {
-                return .invalid("waypoint \(index) has a bearing or a tolerance that is no angle")
+                return .failed(.invalid("waypoint \(index) has a bearing or a tolerance that is no angle"))
             }
         }
         guard (0...RouteRequest.greatestSnapRadius).contains(request.snapRadius) else {
-            return .invalid("the snap radius is not within 0 ... \(Int(RouteRequest.greatestSnapRadius)) m")
+            return .failed(.invalid("the snap radius is not within 0 ... \(Int(RouteRequest.greatestSnapRadius)) m"))
         }
-        if let fault = request.options.fault { return .invalid(fault) }
+        if let fault = request.options.fault { return .failed(.invalid(fault)) }
         if request.options.excludes {
             var rest = request
             rest.options.excludedEdges = []
             rest.options.excludedAreas = []
-            return Router(Metric(metric, excluding: request.options)).route(rest, workspace: workspace)
+            return Router(Metric(metric, excluding: request.options)).solve(rest, workspace)
         }
         let snapper = Snapper(metric: metric)
         var nearest: [[EdgeProjection]] = []
         for (index, waypoint) in request.waypoints.enumerated() {
             let candidates = snapper.nearest(waypoint, radius: request.snapRadius)
-            if candidates.isEmpty { return .offRoad(waypoint: index) }
+            if candidates.isEmpty { return .failed(.offRoad(waypoint: index)) }
             nearest.append(candidates)
         }
         let outcome = route(request, candidates: nearest, detour: false, workspace)
-        guard case .unreachable = outcome else { return outcome }
+        guard case .failed(.unreachable) = outcome else { return outcome }
         let wider = request.waypoints.map { snapper.around($0, radius: request.snapRadius) }
         return route(request, candidates: wider, detour: true, workspace)
     }
 
     private func route(
         _ request: RouteRequest, candidates: [[EdgeProjection]], detour: Bool, _ workspace: SearchWorkspace
-    ) -> RouteOutcome {
+    ) -> SolveOutcome {
         let snapper = Snapper(metric: metric)
         let start = candidates[0].first?.coordinate ?? request.waypoints[0].coordinate
         let search = WishfulSearch(search(workspace), metric, request.options, start: start)
         let places = candidates.map { $0.map { snapper.place($0, detour: detour) } }
         if places.count == 2 {
             switch search.run(from: places[0], to: places[1], isFirst: true) {
-            case .unreachable: return .unreachable(waypoint: 1)
-            case .tilesNeeded(let tiles): return .tilesNeeded(tiles)
+            case .unreachable: return .failed(.unreachable(waypoint: 1))
+            case .tilesNeeded(let tiles): return .failed(.tilesNeeded(tiles))
             case .path(let edges, let cost, let origin, let destination):
                 let leg = LegPath(edges: edges, start: origin, end: destination, cost: cost)
-                return .found(RouteBuilder(metric).route(request.waypoints, legs: [leg]))
+                return .found(Solution(legs: [leg], places: places))
             }
         }
         return throughWaypoints(request, places: places, search)
@@ -128,7 +138,7 @@ public struct Router: Sendable {
     /// Dynamic programming over the candidates of each waypoint.
     private func throughWaypoints(
         _ request: RouteRequest, places: [[EdgePosition]], _ search: WishfulSearch
-    ) -> RouteOutcome {
+    ) -> SolveOutcome {
         struct Arrival {
             var cost: UInt64
             var legs: [LegPath]
@@ -154,14 +164,14 @@ public struct Router: Sendable {
                     }
                 }
             }
-            if !missing.isEmpty { return .tilesNeeded(missing.sorted()) }
-            guard next.contains(where: { $0 != nil }) else { return .unreachable(waypoint: index) }
+            if !missing.isEmpty { return .failed(.tilesNeeded(missing.sorted())) }
+            guard next.contains(where: { $0 != nil }) else { return .failed(.unreachable(waypoint: index)) }
             arrivals = next
         }
         guard let best = arrivals.compactMap({ $0 }).min(by: { $0.cost < $1.cost }) else {
-            return .unreachable(waypoint: places.count - 1)
+            return .failed(.unreachable(waypoint: places.count - 1))
         }
-        return .found(RouteBuilder(metric).route(request.waypoints, legs: best.legs))
+        return .found(Solution(legs: best.legs, places: places))
 
         /// The best way to stand at a candidate ready to leave along it: having arrived on it, or having turned round
         /// at a stop.
@@ -219,6 +229,21 @@ struct WishfulSearch {
         else { return result }
         return .path(edges + joining.onward, cost: cost, origin: origin, destination: joining.destination)
     }
+}
+
+/// A route before it is drawn.
+struct Solution {
+    /// One for each waypoint after the first.
+    var legs: [LegPath]
+    /// The places that each waypoint may stand for.
+    var places: [[EdgePosition]]
+}
+
+/// What a search through waypoints comes to.
+enum SolveOutcome {
+    case found(Solution)
+    /// Never `found`.
+    case failed(RouteOutcome)
 }
 
 /// A found way between two waypoints.

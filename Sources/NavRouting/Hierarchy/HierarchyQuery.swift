@@ -186,7 +186,7 @@ package struct HierarchyQuery {
     }
 
     /// Appends the states after `tail` up to and including `head` on the cheapest way over lower vertices.
-    private func unpack(from tail: UInt32, to head: UInt32, into result: inout ContiguousArray<TurnState>) {
+    func unpack(from tail: UInt32, to head: UInt32, into result: inout ContiguousArray<TurnState>) {
         let hierarchy = costs.hierarchy
         workspace.stack.removeAll(keepingCapacity: true)
         workspace.stack.append((tail, head))

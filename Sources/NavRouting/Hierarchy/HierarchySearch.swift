@@ -1,5 +1,18 @@
 import NavMap
 
+/// The seeds of a search between places.
+struct HierarchyEnds {
+    var origins: [HierarchySeed] = []
+    var destinations: [HierarchySeed] = []
+    /// The place of each destination seed.
+    var places: [Int] = []
+    /// The cheapest way along one edge, when origin and destination lie on the same.
+    var direct: (origin: Int, destination: Int, cost: UInt32)?
+    /// What the numbers of origin seeds and of destinations' places mean.
+    var originPlaces: [EdgePosition]
+    var destinationPlaces: [EdgePosition]
+}
+
 /// Finds legs over a contraction hierarchy: as exact as ``BidirectionalSearch``, which decides where roads are missing
 /// that might matter.
 struct HierarchySearch: LegSearch {
@@ -9,16 +22,6 @@ struct HierarchySearch: LegSearch {
     init(_ costs: HierarchyMetric, _ workspace: SearchWorkspace) {
         self.costs = costs
         self.workspace = workspace
-    }
-
-    /// What a search is made of.
-    private struct Ends {
-        var origins: [HierarchySeed] = []
-        var destinations: [HierarchySeed] = []
-        /// The place of each destination seed.
-        var places: [Int] = []
-        /// The cheapest way along one edge, when origin and destination lie on the same.
-        var direct: (origin: Int, destination: Int, cost: UInt32)?
     }
 
     func run(from origins: [EdgePosition], to destinations: [EdgePosition]) -> LegResult {
@@ -49,10 +52,10 @@ struct HierarchySearch: LegSearch {
     }
 
     /// Origins as the ends of their edges; destinations as the states from which a turn leads to their edges.
-    private func ends(_ origins: [EdgePosition], _ destinations: [EdgePosition]) -> Ends {
+    func ends(_ origins: [EdgePosition], _ destinations: [EdgePosition]) -> HierarchyEnds {
         let metric = costs.metric
         let turns = metric.turns
-        var ends = Ends()
+        var ends = HierarchyEnds(originPlaces: origins, destinationPlaces: destinations)
         for (index, origin) in origins.enumerated() {
             guard metric.allows(origin.edge) else {
                 // A seed that no search uses keeps the numbers of seeds and places alike.
@@ -91,7 +94,7 @@ struct HierarchySearch: LegSearch {
     }
 
     /// Whether a way out of the loaded tiles and back in may be as cheap as the best one inside.
-    private func mayLackTiles(_ ends: Ends, _ destinations: [EdgePosition], best: UInt32?) -> Bool {
+    private func mayLackTiles(_ ends: HierarchyEnds, _ destinations: [EdgePosition], best: UInt32?) -> Bool {
         guard let openEnds = costs.openEnds else { return false }
         let turns = costs.metric.turns
         var (leaving, returning) = (UInt64.max, UInt64.max)
