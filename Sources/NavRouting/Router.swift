@@ -36,6 +36,8 @@ public struct Router: Sendable {
     }
 
     /// A router for another vehicle over the same roads; it shares the turns and the hierarchy, and knows no traffic.
+    ///
+    /// The turns are those of the graph's kind of vehicle: what turns restrictions forbid others alone is not known.
     public func serving(
         _ model: CostModel, forEach: HierarchyMetric.ForEach = { count, body in for part in 0..<count { body(part) } }
     ) -> Router {

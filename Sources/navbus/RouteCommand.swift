@@ -49,8 +49,8 @@ struct RouteCommand: ParsableCommand {
     }
 
     func run() throws {
-        let graph = try TilesetDirectory(path: tiles).loadGraph()
         let profile = try vehicle.vehicle
+        let graph = try TilesetDirectory(path: tiles).loadGraph(for: profile.access)
         var router = Router(graph: graph, model: CostModel(profile: profile))
         if let traffic { router = router.live(try TrafficFile(path: traffic).overlay) }
         if let batch {
