@@ -18,6 +18,13 @@ public struct Polyline: Sendable, Equatable {
         cumulativeLengths = lengths
     }
 
+    /// Makes a polyline whose running length was summed up with ``Geodesy/distance(_:_:)`` on the way.
+    package init(_ coordinates: [Coordinate], cumulativeLengths: [Double]) {
+        precondition(coordinates.count == cumulativeLengths.count, "one running length for each position")
+        self.coordinates = coordinates
+        self.cumulativeLengths = cumulativeLengths
+    }
+
     /// Total length in metres; 0 for fewer than two positions.
     public var length: Double { cumulativeLengths.last ?? 0 }
 

@@ -15,7 +15,7 @@ struct GraphAssembly {
     var edgeOpposites: ContiguousArray<EdgeIndex> = []
     var firstEdgeOfTile: ContiguousArray<UInt32> = []
     var exitReferences: [NodeIndex: String] = [:]
-    var prohibitedPaths: [[EdgeIndex]] = []
+    var restrictions: [TurnRestriction] = []
 
     private var firstNodeOfTile: [Int] = []
     private var denseNodes: ContiguousArray<NodeIndex> = []
@@ -29,7 +29,7 @@ struct GraphAssembly {
         numberEdges()
         noteMissingArrivals()
         pairAcrossTiles()
-        resolveProhibitedPaths()
+        resolveRestrictions()
     }
 
     private mutating func addNode(_ osmID: Int64, _ position: FixedCoordinate, _ flags: NodeFlags, _ layers: UInt8)
@@ -174,7 +174,7 @@ struct GraphAssembly {
 
     /// Turns restrictions by OSM ids into paths of edges. One that names an edge of a missing tile cannot be driven and
     /// is left out.
-    private mutating func resolveProhibitedPaths() {
+    private mutating func resolveRestrictions() {
         var wanted: Set<EdgeReference> = []
         for tile in tiles {
             for member in tile.restrictionMembers {
@@ -199,9 +199,24 @@ struct GraphAssembly {
                     found[EdgeReference(tailNodeID: $0.tailNodeID, headNodeID: $0.headNodeID, wayID: $0.wayID)]
                 }
                 let connected = zip(path, path.dropFirst()).allSatisfy { edgeHeads[$0.index] == edgeTails[$1.index] }
-                if path.count == members.count, path.count >= 2, connected { prohibitedPaths.append(path) }
+                guard path.count == members.count, path.count >= 2, connected else { continue }
+                restrictions.append(
+                    TurnRestriction(
+                        path: path, vehicles: VehicleAccess(rawValue: restriction.vehicles),
+                        time: restriction.time == 0 ? nil : TimeCondition(tile.string(restriction.time))))
             }
         }
+    }
+
+    /// The ranks of all edges; nil when a tile's are missing.
+    func ranks() -> ContiguousArray<UInt32>? {
+        var result: ContiguousArray<UInt32> = []
+        result.reserveCapacity(edgeTails.count)
+        for tile in tiles {
+            guard let ranks = tile.ranks else { return nil }
+            result.append(contentsOf: ranks)
+        }
+        return result
     }
 
     /// The tiles loaded.

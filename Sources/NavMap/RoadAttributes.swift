@@ -44,6 +44,8 @@ public struct VehicleAccess: OptionSet, Sendable, Hashable {
     public static let taxi = VehicleAccess(rawValue: 1 << 3)
     /// Emergency vehicles.
     public static let emergency = VehicleAccess(rawValue: 1 << 4)
+    /// Every kind.
+    public static let all: VehicleAccess = [.car, .truck, .bus, .taxi, .emergency]
 }
 
 /// What a road is besides its class.
@@ -87,6 +89,59 @@ public struct RoadFlags: OptionSet, Sendable, Hashable {
     public static let taggedSpeedLimit = RoadFlags(rawValue: 1 << 15)
     /// No general speed limit (`maxspeed=none`).
     public static let unlimitedSpeed = RoadFlags(rawValue: 1 << 16)
+    /// Like a motorway: slow vehicles may not use it (`motorroad=yes`).
+    public static let motorroad = RoadFlags(rawValue: 1 << 17)
+    /// Not for vehicles with dangerous goods (`hazmat=no`).
+    public static let noDangerousGoods = RoadFlags(rawValue: 1 << 18)
+    /// Goods vehicles only with a destination or delivery on it (`hgv=destination|delivery`, `private`), whatever cars
+    /// may do.
+    public static let truckDestinationOnly = RoadFlags(rawValue: 1 << 19)
+    /// A bicycle road or cycle street, on which cars are guests.
+    public static let bicycleRoad = RoadFlags(rawValue: 1 << 20)
+    /// What holds depends on the time: see ``RoadAttributes/conditions``.
+    public static let conditional = RoadFlags(rawValue: 1 << 21)
+    /// One lane for both directions in turn (`oneway=alternating`).
+    public static let alternatingTraffic = RoadFlags(rawValue: 1 << 22)
+}
+
+/// What a vehicle may do on a road, from least to most.
+public enum AccessLevel: UInt8, Sendable, CaseIterable, Comparable {
+    /// Nothing.
+    case none
+    /// With the owner's permission.
+    case privateGround
+    /// With a destination or delivery there.
+    case destination
+    /// Drive through.
+    case open
+
+    /// By what is allowed.
+    public static func < (left: AccessLevel, right: AccessLevel) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// What holds on a road at certain times only, instead of its plain attributes. Of several that hold, the last counts.
+public struct RoadCondition: Sendable, Hashable {
+    /// What changes.
+    public enum Effect: Sendable, Hashable {
+        /// What the vehicles may do.
+        case access(AccessLevel)
+        /// The speed limit, m/s.
+        case speedLimit(Float)
+    }
+
+    /// What changes.
+    public var effect: Effect
+    /// For whom.
+    public var vehicles: VehicleAccess
+    /// When, as ``TimeCondition`` reads it.
+    public var time: String
+
+    /// A condition.
+    public init(_ effect: Effect, vehicles: VehicleAccess = .all, time: String) {
+        self.effect = effect
+        self.vehicles = vehicles
+        self.time = time
+    }
 }
 
 /// What is known of an edge, in its direction of travel. Many edges share one value.
@@ -101,6 +156,8 @@ public struct RoadAttributes: Sendable, Hashable {
     public var freeFlowSpeed: Float
     /// Posted or implied limit, m/s; nil when unknown or unlimited (see ``RoadFlags/unlimitedSpeed``).
     public var speedLimit: Float?
+    /// Posted limit for goods vehicles, m/s (`maxspeed:hgv`); nil when none is posted for them.
+    public var truckSpeedLimit: Float?
     /// Lanes in this direction; nil when unknown.
     public var lanes: UInt8?
     /// Greatest height, metres; nil without a limit.
@@ -111,6 +168,8 @@ public struct RoadAttributes: Sendable, Hashable {
     public var maximumLength: Float?
     /// Greatest weight, tonnes; nil without a limit.
     public var maximumWeight: Float?
+    /// Greatest weight on an axle, tonnes; nil without a limit.
+    public var maximumAxleLoad: Float?
     /// A ferry's crossing time, seconds; nil when unknown or no ferry.
     public var crossingTime: Float?
     /// Street name; empty when unnamed.
@@ -121,16 +180,26 @@ public struct RoadAttributes: Sendable, Hashable {
     public var destination: String
     /// Road numbers on the signs, separated by semicolons; empty when unknown.
     public var destinationReference: String
+    /// Road numbers that signs say it leads towards (`destination:ref:to`), separated by semicolons.
+    public var destinationReferenceTo: String
+    /// What signs say over each lane, from left to right, separated by `|` (`destination:lanes`); empty when unknown.
+    public var destinationLanes: String
     /// OSM's `turn:lanes` of this direction, from left to right; empty when unknown.
     public var turnLanes: String
+    /// The country's ISO 3166-1 code of two letters; empty when unknown.
+    public var country: String
+    /// What holds at certain times only, at most 255.
+    public var conditions: [RoadCondition]
 
     /// Attributes of a road; what is not given is unknown.
     public init(
-        roadClass: RoadClass, flags: RoadFlags = [], access: VehicleAccess = [.car, .truck, .bus, .taxi, .emergency],
+        roadClass: RoadClass, flags: RoadFlags = [], access: VehicleAccess = .all,
         freeFlowSpeed: Float, speedLimit: Float? = nil, lanes: UInt8? = nil, maximumHeight: Float? = nil,
         maximumWidth: Float? = nil, maximumLength: Float? = nil, maximumWeight: Float? = nil,
         crossingTime: Float? = nil, name: String = "", reference: String = "", destination: String = "",
-        destinationReference: String = "", turnLanes: String = ""
+        destinationReference: String = "", turnLanes: String = "", truckSpeedLimit: Float? = nil,
+        maximumAxleLoad: Float? = nil, destinationReferenceTo: String = "", destinationLanes: String = "",
+        country: String = "", conditions: [RoadCondition] = []
     ) {
         self.roadClass = roadClass
         self.flags = flags
@@ -148,6 +217,12 @@ public struct RoadAttributes: Sendable, Hashable {
         self.destination = destination
         self.destinationReference = destinationReference
         self.turnLanes = turnLanes
+        self.truckSpeedLimit = truckSpeedLimit
+        self.maximumAxleLoad = maximumAxleLoad
+        self.destinationReferenceTo = destinationReferenceTo
+        self.destinationLanes = destinationLanes
+        self.country = country
+        self.conditions = conditions
     }
 }
 
@@ -180,6 +255,8 @@ public struct NodeFlags: OptionSet, Sendable, Hashable {
     public static let gate = NodeFlags(rawValue: 1 << 9)
     /// A barrier that no car passes.
     public static let impassable = NodeFlags(rawValue: 1 << 10)
+    /// A barrier that no goods vehicle passes, such as a height restrictor.
+    public static let truckImpassable = NodeFlags(rawValue: 1 << 11)
 }
 
 /// A thing on an edge between its ends.

@@ -65,7 +65,12 @@ public final class RoadGraph: Sendable {
     public let edgeEndBearings: ContiguousArray<Float>
     /// The same road in the other direction, or ``noEdge``.
     public let edgeOpposites: ContiguousArray<EdgeIndex>
-    /// Paths of two or more edges that may not be driven.
+    /// The place of each edge in the order of contraction; nil when a tile came without.
+    public let edgeRanks: ContiguousArray<UInt32>?
+    /// Paths that may not be driven, by anybody at any time or by some vehicles at times.
+    public let restrictions: [TurnRestriction]
+    /// Paths of two or more edges that may not be driven by the kind of vehicle, at the time, that the graph was made
+    /// for.
     public let prohibitedPaths: [[EdgeIndex]]
 
     let outgoingOffsets: ContiguousArray<UInt32>
@@ -85,8 +90,13 @@ public final class RoadGraph: Sendable {
     /// Joins tiles to a graph. A tile given twice counts once.
     ///
     /// Takes time in proportion to the tiles' edges: some 30 ms for 100,000.
-    public init(tiles: [RoadTile], mapVersion: String) {
+    ///
+    /// - Parameters:
+    ///   - vehicle: Whose restrictions ``prohibitedPaths`` lists.
+    ///   - time: When they hold; nil leaves out what holds at times only.
+    public init(tiles: [RoadTile], mapVersion: String, vehicle: VehicleAccess = .car, time: LocalTime? = nil) {
         let assembly = GraphAssembly(tiles)
+        edgeRanks = assembly.ranks()
         self.tiles = assembly.tiles
         self.mapVersion = mapVersion
         nodePositions = assembly.nodePositions
@@ -99,7 +109,8 @@ public final class RoadGraph: Sendable {
         edgeStartBearings = assembly.edgeStartBearings
         edgeEndBearings = assembly.edgeEndBearings
         edgeOpposites = assembly.edgeOpposites
-        prohibitedPaths = assembly.prohibitedPaths
+        restrictions = assembly.restrictions
+        prohibitedPaths = RoadGraph.paths(assembly.restrictions, vehicle, time)
         (outgoingOffsets, outgoingEdges) = assembly.adjacency(by: assembly.edgeTails)
         (incomingOffsets, incomingEdges) = assembly.adjacency(by: assembly.edgeHeads)
         firstEdgeOfTile = assembly.firstEdgeOfTile
@@ -182,6 +193,19 @@ public final class RoadGraph: Sendable {
         return result
     }
 
+    /// Paths of two or more edges that a kind of vehicle may not drive.
+    ///
+    /// - Parameter time: When; nil leaves out what holds at times only.
+    public func prohibitedPaths(for vehicle: VehicleAccess, at time: LocalTime?) -> [[EdgeIndex]] {
+        RoadGraph.paths(restrictions, vehicle, time)
+    }
+
+    private static func paths(
+        _ restrictions: [TurnRestriction], _ vehicle: VehicleAccess, _ time: LocalTime?
+    ) -> [[EdgeIndex]] {
+        restrictions.compactMap { $0.holds(for: vehicle, at: time) ? $0.path : nil }
+    }
+
     /// Exit number of a motorway junction; empty without.
     public func exitReference(of node: NodeIndex) -> String { exitReferences[node] ?? "" }
 
@@ -221,6 +245,23 @@ public final class RoadGraph: Sendable {
     }
 }
 
+/// A path that may not be driven.
+public struct TurnRestriction: Sendable, Hashable {
+    /// Two or more edges, each leading to the next.
+    public let path: [EdgeIndex]
+    /// Who may not drive it.
+    public let vehicles: VehicleAccess
+    /// When it may not be driven; nil for always.
+    public let time: TimeCondition?
+
+    /// Whether the path is closed to a kind of vehicle at a time; without one, what holds at times only is left out.
+    public func holds(for vehicle: VehicleAccess, at moment: LocalTime?) -> Bool {
+        guard !vehicles.isDisjoint(with: vehicle) else { return false }
+        guard let time else { return true }
+        return moment.map(time.holds) ?? false
+    }
+}
+
 /// The properties of an edge that searches look at.
 public struct EdgeTraits: Sendable {
     /// Rank in the network.
@@ -235,6 +276,8 @@ public struct EdgeTraits: Sendable {
     public let speedLimit: Float?
     /// A ferry's crossing time, seconds.
     public let crossingTime: Float?
+    /// Limit for goods vehicles, m/s; nil when none is posted for them.
+    public let truckSpeedLimit: Float?
 
     init(_ record: AttributeRecord) {
         roadClass = RoadClass(rawValue: record.roadClass) ?? .service
@@ -243,6 +286,7 @@ public struct EdgeTraits: Sendable {
         freeFlowSpeed = record.freeFlowSpeed
         speedLimit = record.speedLimit > 0 ? record.speedLimit : nil
         crossingTime = record.crossingTime > 0 ? record.crossingTime : nil
+        truckSpeedLimit = record.truckSpeedLimit > 0 ? record.truckSpeedLimit : nil
     }
 }
 

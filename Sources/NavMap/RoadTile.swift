@@ -20,12 +20,19 @@ public final class RoadTile: @unchecked Sendable {
     let indexItems: UnsafeBufferPointer<IndexItemRecord>
     let indexBoxes: UnsafeBufferPointer<BoxRecord>
     let arrivals: UnsafeBufferPointer<ArrivalRecord>
+    let conditions: UnsafeBufferPointer<ConditionRecord>
     let indexLevels: [Int]
+    /// The place of each edge in the order of contraction; nil when it was not given.
+    let ranks: ContiguousArray<UInt32>?
 
     /// A view of a tile's bytes, after every offset in them has been checked.
     ///
-    /// - Parameter expected: the tile that these bytes should be; nil accepts any.
-    public init(_ storage: TileStorage, expected: RoadTileID? = nil) throws(TileError) {
+    /// - Parameters:
+    ///   - expected: the tile that these bytes should be; nil accepts any.
+    ///   - ranks: the content of the file beside the tile, which makes routes fast to find; it is read at once.
+    public init(
+        _ storage: TileStorage, expected: RoadTileID? = nil, ranks: TileStorage? = nil
+    ) throws(TileError) {
         let header = try TileHeader(storage.bytes)
         if let expected, expected != header.id { throw .corrupt("it is tile \(header.id), expected \(expected)") }
         self.storage = storage
@@ -44,7 +51,13 @@ public final class RoadTile: @unchecked Sendable {
         indexItems = try header.section(.indexItems)
         indexBoxes = try header.section(.indexBoxes)
         arrivals = try header.section(.arrivals)
+        conditions = try header.section(.conditions)
         indexLevels = TileLayout.indexLevels(indexItems.count)
+        if let ranks {
+            self.ranks = try EdgeRanks(decoding: ranks.bytes, tile: header.id, edgeCount: edges.count).values
+        } else {
+            self.ranks = nil
+        }
         try checkRecords()
     }
 
@@ -54,7 +67,7 @@ public final class RoadTile: @unchecked Sendable {
     public var edgeCount: Int { edges.count }
     /// Size in bytes.
     public var byteCount: Int { storage.bytes.count }
-    /// Paths that may not be driven.
+    /// Paths that may not be driven, by anybody at any time or by some at times.
     public var prohibitedPathCount: Int { restrictions.count }
 
     /// The string at an offset of the string section; empty for an offset outside.
@@ -78,7 +91,39 @@ public final class RoadTile: @unchecked Sendable {
             maximumLength: limit(record.maximumLength), maximumWeight: limit(record.maximumWeight),
             crossingTime: limit(record.crossingTime), name: string(record.name), reference: string(record.reference),
             destination: string(record.destination), destinationReference: string(record.destinationReference),
-            turnLanes: string(record.turnLanes))
+            turnLanes: string(record.turnLanes), truckSpeedLimit: limit(record.truckSpeedLimit),
+            maximumAxleLoad: limit(record.maximumAxleLoad),
+            destinationReferenceTo: string(record.destinationReferenceTo),
+            destinationLanes: string(record.destinationLanes), country: CountryCode.text(record.country),
+            conditions: conditions(of: record))
+    }
+
+    /// What holds on a road at certain times.
+    func conditions(of record: AttributeRecord) -> [RoadCondition] {
+        guard record.conditionCount > 0 else { return [] }
+        let first = Int(record.firstCondition)
+        return conditions[first..<(first + Int(record.conditionCount))].map { condition in
+            RoadCondition(
+                condition.kind == ConditionRecord.speedKind
+                    ? .speedLimit(condition.speed) : .access(AccessLevel(rawValue: condition.level) ?? .open),
+                vehicles: VehicleAccess(rawValue: condition.vehicles), time: string(condition.time))
+        }
+    }
+}
+
+/// A country's two letters in 16 bits, 0 for none.
+package enum CountryCode {
+    /// Two upper-case letters; 0 for anything else.
+    package static func packed(_ text: String) -> UInt16 {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 2, bytes.allSatisfy({ $0 >= 65 && $0 <= 90 }) else { return 0 }
+        return UInt16(bytes[0]) << 8 | UInt16(bytes[1])
+    }
+
+    /// The letters; empty for none.
+    package static func text(_ packed: UInt16) -> String {
+        let bytes = [UInt8(packed >> 8), UInt8(packed & 0xff)]
+        return bytes.allSatisfy { $0 >= 65 && $0 <= 90 } ? String(decoding: bytes, as: UTF8.self) : ""
     }
 }
 

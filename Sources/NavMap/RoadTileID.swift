@@ -31,6 +31,9 @@ public struct RoadTileID: Sendable, Hashable, Comparable {
     /// The file of the tile below a tileset's directory, such as `12/2331/1185.road`.
     public var path: String { "\(tile.zoom)/\(tile.x)/\(tile.y).road" }
 
+    /// The file of the ranks of the tile's edges, beside the tile's own.
+    public var ranksPath: String { "\(tile.zoom)/\(tile.x)/\(tile.y).rank" }
+
     /// By layer, column, row.
     public static func < (left: RoadTileID, right: RoadTileID) -> Bool { left.rawValue < right.rawValue }
 }

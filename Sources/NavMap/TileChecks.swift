@@ -4,6 +4,7 @@ extension RoadTile {
     func checkRecords() throws(TileError) {
         try checkNodesAndEdges()
         try checkAttributes()
+        try checkConditions()
         try checkFeatures()
         try checkRestrictions()
         try checkIndex()
@@ -49,12 +50,41 @@ extension RoadTile {
         for record in attributeRecords {
             let limits = [
                 record.speedLimit, record.maximumHeight, record.maximumWidth, record.maximumLength,
-                record.maximumWeight, record.crossingTime,
+                record.maximumWeight, record.crossingTime, record.truckSpeedLimit, record.maximumAxleLoad,
             ]
             guard RoadClass(rawValue: record.roadClass) != nil, TileLayout.speeds.contains(record.freeFlowSpeed),
                 limits.allSatisfy({ $0 >= 0 && $0 <= TileLayout.greatestQuantity })
             else { throw .corrupt("road attributes out of range") }
         }
+    }
+
+    private func checkConditions() throws(TileError) {
+        var nextCondition = 0
+        for record in attributeRecords {
+            guard Int(record.firstCondition) == nextCondition else {
+                throw .corrupt("a road's conditions are out of order")
+            }
+            nextCondition += Int(record.conditionCount)
+        }
+        guard nextCondition == conditions.count else { throw .corrupt("conditions without a road") }
+        var known: Set<UInt32> = []
+        for condition in conditions {
+            guard isTime(condition.time, &known) else { throw .corrupt("a condition's time is not understood") }
+            switch condition.kind {
+            case ConditionRecord.accessKind where AccessLevel(rawValue: condition.level) != nil: break
+            case ConditionRecord.speedKind where condition.speed > 0 && condition.speed <= TileLayout.greatestQuantity:
+                break
+            default: throw .corrupt("a condition changes nothing that is known")
+            }
+        }
+    }
+
+    /// Whether a string is a time that is understood; many records share few of them.
+    private func isTime(_ offset: UInt32, _ known: inout Set<UInt32>) -> Bool {
+        if known.contains(offset) { return true }
+        guard TimeCondition(string(offset)) != nil else { return false }
+        known.insert(offset)
+        return true
     }
 
     private func checkFeatures() throws(TileError) {
@@ -69,10 +99,14 @@ extension RoadTile {
 
     private func checkRestrictions() throws(TileError) {
         var nextMember = 0
+        var known: Set<UInt32> = []
         for restriction in restrictions {
             guard Int(restriction.firstMember) == nextMember,
                 (2...TileLayout.longestPath).contains(Int(restriction.memberCount))
             else { throw .corrupt("a restriction's members are out of order") }
+            guard restriction.time == 0 || isTime(restriction.time, &known) else {
+                throw .corrupt("a restriction's time is not understood")
+            }
             nextMember += Int(restriction.memberCount)
         }
         guard nextMember == restrictionMembers.count else {

@@ -116,6 +116,23 @@ public struct TileContent: Sendable {
         }
     }
 
+    /// A path that may not be driven.
+    public struct Restriction: Sendable, Hashable {
+        /// Two or more edges.
+        public var path: [EdgeReference]
+        /// Who may not drive it.
+        public var vehicles: VehicleAccess
+        /// When it may not be driven, as ``TimeCondition`` reads it; empty for always.
+        public var time: String
+
+        /// A forbidden path.
+        public init(path: [EdgeReference], vehicles: VehicleAccess = .all, time: String = "") {
+            self.path = path
+            self.vehicles = vehicles
+            self.time = time
+        }
+    }
+
     /// The tile.
     public var id: RoadTileID
     /// The nodes in the tile.
@@ -131,9 +148,9 @@ public struct TileContent: Sendable {
     public var shapePoints: [ShapePoint] = []
     /// Distinct attributes.
     public var attributes: [RoadAttributes] = []
-    /// Paths of two or more edges that may not be driven, kept in the tile of their first edge. Those of more than 255
-    /// edges are left out of the tile: no real restriction has as many.
-    public var prohibitedPaths: [[EdgeReference]] = []
+    /// Paths that may not be driven, kept in the tile of their first edge. Those of more than 255 edges are left out of
+    /// the tile: no real restriction has as many.
+    public var restrictions: [Restriction] = []
 
     /// A tile without content.
     public init(id: RoadTileID) { self.id = id }

@@ -29,7 +29,8 @@ public struct TileEncoder {
         let nodes = nodeRecords(content)
         let arrivals = try arrivalRecords(content)
         let index = SpatialIndexBuilder(content).build()
-        let attributes = content.attributes.map { attributeRecord($0) }
+        var conditions: [ConditionRecord] = []
+        let attributes = content.attributes.map { attributeRecord($0, &conditions) }
         var features: [FeatureRecord] = []
         for (edge, value) in content.edges.enumerated() {
             for feature in value.features {
@@ -40,9 +41,13 @@ public struct TileEncoder {
         }
         var restrictions: [RestrictionRecord] = []
         var members: [RestrictionMemberRecord] = []
-        for path in content.prohibitedPaths where (2...TileLayout.longestPath).contains(path.count) {
-            restrictions.append(RestrictionRecord(firstMember: UInt32(members.count), memberCount: UInt32(path.count)))
-            members += path.map {
+        for restriction in content.restrictions
+        where (2...TileLayout.longestPath).contains(restriction.path.count) && isTime(restriction.time) {
+            restrictions.append(
+                RestrictionRecord(
+                    firstMember: UInt32(members.count), memberCount: UInt16(restriction.path.count),
+                    vehicles: restriction.vehicles.rawValue, reserved: 0, time: offset(of: restriction.time)))
+            members += restriction.path.map {
                 RestrictionMemberRecord(tailNodeID: $0.tailNodeID, headNodeID: $0.headNodeID, wayID: $0.wayID)
             }
         }
@@ -72,6 +77,7 @@ public struct TileEncoder {
         writer.append(index.items, as: .indexItems)
         writer.append(index.boxes, as: .indexBoxes)
         writer.append(arrivals, as: .arrivals)
+        writer.append(conditions, as: .conditions)
         guard writer.bytes.count <= Int(UInt32.max) else { throw .tooLarge }
         return writer.finish()
     }
@@ -153,14 +159,39 @@ public struct TileEncoder {
         return records
     }
 
-    private mutating func attributeRecord(_ value: RoadAttributes) -> AttributeRecord {
+    /// Whether readers will understand a time; none is understood as always.
+    private func isTime(_ text: String) -> Bool { text.isEmpty || TimeCondition(text) != nil }
+
+    private mutating func conditionRecord(_ condition: RoadCondition) -> ConditionRecord? {
+        guard !condition.time.isEmpty, isTime(condition.time) else { return nil }
+        var record = ConditionRecord(
+            kind: ConditionRecord.accessKind, level: 0, vehicles: condition.vehicles.rawValue, reserved: 0, speed: 0,
+            time: 0)
+        switch condition.effect {
+        case .access(let level): record.level = level.rawValue
+        case .speedLimit(let speed):
+            guard speed > 0, speed <= TileLayout.greatestQuantity else { return nil }
+            record.kind = ConditionRecord.speedKind
+            record.speed = speed
+        }
+        record.time = offset(of: condition.time)
+        return record
+    }
+
+    private mutating func attributeRecord(
+        _ value: RoadAttributes, _ conditions: inout [ConditionRecord]
+    ) -> AttributeRecord {
+        let own = value.conditions.prefix(Int(UInt8.max)).compactMap { conditionRecord($0) }
+        let firstCondition = conditions.count
+        conditions += own
         func bounded(_ value: Float?) -> Float {
             guard let value, value >= 0 else { return 0 }
             return value <= TileLayout.greatestQuantity ? value : 0
         }
         let speed = max(value.freeFlowSpeed, TileLayout.speeds.lowerBound)
         return AttributeRecord(
-            roadClass: value.roadClass.rawValue, access: value.access.rawValue, lanes: value.lanes ?? 0, reserved: 0,
+            roadClass: value.roadClass.rawValue, access: value.access.rawValue, lanes: value.lanes ?? 0,
+            conditionCount: UInt8(own.count),
             flags: value.flags.rawValue, freeFlowSpeed: min(speed, TileLayout.speeds.upperBound),
             speedLimit: bounded(value.speedLimit),
             maximumHeight: bounded(value.maximumHeight), maximumWidth: bounded(value.maximumWidth),
@@ -168,7 +199,11 @@ public struct TileEncoder {
             crossingTime: bounded(value.crossingTime), name: offset(of: value.name),
             reference: offset(of: value.reference),
             destination: offset(of: value.destination), destinationReference: offset(of: value.destinationReference),
-            turnLanes: offset(of: value.turnLanes))
+            turnLanes: offset(of: value.turnLanes), truckSpeedLimit: bounded(value.truckSpeedLimit),
+            maximumAxleLoad: bounded(value.maximumAxleLoad),
+            destinationReferenceTo: offset(of: value.destinationReferenceTo),
+            destinationLanes: offset(of: value.destinationLanes), firstCondition: UInt32(firstCondition),
+            country: CountryCode.packed(value.country), reserved: 0)
     }
 }
 

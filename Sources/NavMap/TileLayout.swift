@@ -3,7 +3,7 @@ internal import CZlib
 /// The byte layout of a road tile, little-endian; see <doc:RoadTileFormat>.
 package enum TileLayout {
     package static let magic: [UInt8] = Array("NAVROAD\0".utf8)
-    package static let version: UInt32 = 1
+    package static let version: UInt32 = 2
     package static let headerBytes = 64
     package static let sectionAlignment = 8
     package static let noIndex = UInt32.max
@@ -22,7 +22,7 @@ package enum TileLayout {
 
     package enum Section: Int, CaseIterable {
         case nodes, edges, externalNodes, shapeCoordinates, shapeNodeIDs, attributes, strings, features
-        case restrictions, restrictionMembers, indexItems, indexBoxes, arrivals
+        case restrictions, restrictionMembers, indexItems, indexBoxes, arrivals, conditions
 
         package var recordBytes: Int {
             switch self {
@@ -39,6 +39,7 @@ package enum TileLayout {
             case .indexItems: MemoryLayout<IndexItemRecord>.stride
             case .indexBoxes: MemoryLayout<BoxRecord>.stride
             case .arrivals: MemoryLayout<ArrivalRecord>.stride
+            case .conditions: MemoryLayout<ConditionRecord>.stride
             }
         }
     }
@@ -54,8 +55,10 @@ package enum TileLayout {
         package static let bounds = 32
     }
 
-    /// The CRC-32 of a tile's bytes, the checksum field taken as zero.
-    package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    /// The CRC-32 of a file's bytes, the four bytes at the checksum field taken as zero.
+    package static func checksum(
+        _ bytes: UnsafeRawBufferPointer, fieldAt offset: Int = HeaderOffset.checksum
+    ) -> UInt32 {
         func update(_ value: UInt, _ part: UnsafeRawBufferPointer) -> UInt {
             var value = value
             var rest = part[...]
@@ -68,9 +71,9 @@ package enum TileLayout {
             return value
         }
         let zero: [UInt8] = [0, 0, 0, 0]
-        var value = update(0, UnsafeRawBufferPointer(rebasing: bytes[..<HeaderOffset.checksum]))
+        var value = update(0, UnsafeRawBufferPointer(rebasing: bytes[..<offset]))
         value = zero.withUnsafeBytes { update(value, $0) }
-        value = update(value, UnsafeRawBufferPointer(rebasing: bytes[(HeaderOffset.checksum + 4)...]))
+        value = update(value, UnsafeRawBufferPointer(rebasing: bytes[(offset + 4)...]))
         return UInt32(truncatingIfNeeded: value)
     }
 
@@ -127,7 +130,7 @@ package struct AttributeRecord {
     package var roadClass: UInt8
     package var access: UInt8
     package var lanes: UInt8
-    package var reserved: UInt8
+    package var conditionCount: UInt8
     package var flags: UInt32
     package var freeFlowSpeed: Float
     package var speedLimit: Float
@@ -141,6 +144,25 @@ package struct AttributeRecord {
     package var destination: UInt32
     package var destinationReference: UInt32
     package var turnLanes: UInt32
+    package var truckSpeedLimit: Float
+    package var maximumAxleLoad: Float
+    package var destinationReferenceTo: UInt32
+    package var destinationLanes: UInt32
+    package var firstCondition: UInt32
+    package var country: UInt16
+    package var reserved: UInt16
+}
+
+package struct ConditionRecord {
+    package var kind: UInt8
+    package var level: UInt8
+    package var vehicles: UInt8
+    package var reserved: UInt8
+    package var speed: Float
+    package var time: UInt32
+
+    static let accessKind: UInt8 = 0
+    static let speedKind: UInt8 = 1
 }
 
 package struct FeatureRecord {
@@ -152,7 +174,10 @@ package struct FeatureRecord {
 
 package struct RestrictionRecord {
     package var firstMember: UInt32
-    package var memberCount: UInt32
+    package var memberCount: UInt16
+    package var vehicles: UInt8
+    package var reserved: UInt8
+    package var time: UInt32
 }
 
 package struct RestrictionMemberRecord {

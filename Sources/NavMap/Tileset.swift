@@ -3,7 +3,7 @@ public import NavGeo
 /// The `tileset.json` of a directory of road tiles.
 public struct Tileset: Sendable, Codable, Equatable {
     /// The tile format that this module reads and writes.
-    public static let formatVersion = 1
+    public static let formatVersion = 2
 
     /// A tile of the set.
     public struct Entry: Sendable, Codable, Equatable {
@@ -15,10 +15,30 @@ public struct Tileset: Sendable, Codable, Equatable {
         public var bytes: Int
         /// SHA-256 of the file, lower-case hexadecimal.
         public var sha256: String
+        /// The file of the ranks of the tile's edges.
+        public var ranks: RanksEntry
 
         /// An entry.
-        public init(id: UInt32, file: String, bytes: Int, sha256: String) {
+        public init(id: UInt32, file: String, bytes: Int, sha256: String, ranks: RanksEntry) {
             self.id = id
+            self.file = file
+            self.bytes = bytes
+            self.sha256 = sha256
+            self.ranks = ranks
+        }
+    }
+
+    /// The ranks beside a tile.
+    public struct RanksEntry: Sendable, Codable, Equatable {
+        /// The file, relative to the tileset's directory.
+        public var file: String
+        /// Size in bytes.
+        public var bytes: Int
+        /// SHA-256 of the file, lower-case hexadecimal.
+        public var sha256: String
+
+        /// An entry.
+        public init(file: String, bytes: Int, sha256: String) {
             self.file = file
             self.bytes = bytes
             self.sha256 = sha256

@@ -14,6 +14,8 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
     case duplicateIDs
     /// Nodes outside of the world: taken as missing.
     case invalidCoordinates
+    /// Conditions of access or speed that are not understood, such as the weather: what holds without them counts.
+    case unknownConditions
 
     /// What was found, after its number.
     public var description: String {
@@ -23,6 +25,7 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
         case .repeatedNodes: "nodes follow themselves in a road; they are taken once"
         case .duplicateIDs: "objects come twice; the last one counts"
         case .invalidCoordinates: "nodes lie outside of the world; they are taken as missing"
+        case .unknownConditions: "conditions of roads are not understood; what holds without them counts"
         }
     }
 }
@@ -55,6 +58,8 @@ public struct BuildReport: Sendable, Codable, Equatable {
     public var warnings: [BuildWarning: Int] = [:]
     /// The bounds of the roads.
     public var bounds = BoundingBox(south: 0, west: 0, north: 0, east: 0)
+    /// The country whose general rules were taken where tags do not say; empty for none.
+    public var country = ""
     /// The map's version: a hash over its tiles.
     public var mapVersion = ""
 

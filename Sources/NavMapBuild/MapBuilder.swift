@@ -12,9 +12,13 @@ public struct MapBuilder: Sendable {
         public var jobs: Int
         /// Whether traffic keeps to the left everywhere in the input; `driving_side` tags set it for single roads.
         public var leftHandTraffic: Bool
+        /// The country of the input, ISO 3166-1, two upper-case letters: its general limits and its side of the road
+        /// hold where tags do not say. Nil to take the one that the input's zone tags name, where they agree.
+        public var country: String?
 
         /// Options; without `jobs` as many as the machine has processors.
-        public init(jobs: Int? = nil, leftHandTraffic: Bool = false) {
+        public init(jobs: Int? = nil, leftHandTraffic: Bool = false, country: String? = nil) {
+            self.country = country
             self.jobs = max(1, jobs ?? ProcessInfo.processInfo.activeProcessorCount)
             self.leftHandTraffic = leftHandTraffic
         }
@@ -26,6 +30,15 @@ public struct MapBuilder: Sendable {
         public let id: RoadTileID
         /// Its file's bytes.
         public let bytes: [UInt8]
+        /// The bytes of the file of its edges' ranks.
+        public let ranks: [UInt8]
+
+        /// A view of the tile in memory.
+        public var roadTile: RoadTile {
+            get throws(TileError) {
+                try RoadTile(TileStorage(copying: bytes), expected: id, ranks: TileStorage(copying: ranks))
+            }
+        }
     }
 
     /// Whom to name wherever the map is shown: OpenStreetMap's licence, ODbL 4.3.
@@ -37,10 +50,10 @@ public struct MapBuilder: Sendable {
     /// A builder.
     public init(_ options: Options = Options()) { self.options = options }
 
-    /// Builds the tiles of an .osm.pbf file into a directory, with its `tileset.json`.
+    /// Builds the tiles of an .osm.pbf or .osm file into a directory, with its `tileset.json`.
     ///
     /// - Parameters:
-    ///   - input: The .osm.pbf file.
+    ///   - input: The .osm.pbf or .osm file.
     ///   - output: The directory to make. An empty directory or another tileset there is replaced, all at once and
     ///     only after the new one is complete; anything else is left alone and refused.
     ///   - progress: Hears of all phases, from the working threads.
@@ -50,15 +63,15 @@ public struct MapBuilder: Sendable {
     ) throws(MapBuildError) -> BuildReport {
         let directory = try OutputDirectory(output)
         return try directory.replace { staging throws(MapBuildError) in
-            let data = try OSMPBFReader.read(path: input, jobs: options.jobs, progress: progress)
+            let data = try OSMReader.read(path: input, jobs: options.jobs, progress: progress)
             var report = BuildReport()
             let entries = try assemble(data, source: input, progress: progress, &report) {
-                id, bytes throws(MapBuildError) in
-                try staging.write(bytes, to: id.path)
-                return Tileset.Entry(
-                    id: id.rawValue, file: id.path, bytes: bytes.count, sha256: bytes.withUnsafeBytes(Digest.sha256))
+                tile throws(MapBuildError) in
+                try staging.write(tile.bytes, to: tile.id.path)
+                try staging.write(tile.ranks, to: tile.id.ranksPath)
+                return MapBuilder.entry(tile)
             }
-            report.bytes = entries.reduce(0) { $0 + $1.bytes }
+            report.bytes = entries.reduce(0) { $0 + $1.bytes + $1.ranks.bytes }
             report.mapVersion = MapBuilder.version(entries)
             let tileset = Tileset(
                 mapVersion: report.mapVersion, source: URL(fileURLWithPath: input).lastPathComponent,
@@ -73,27 +86,32 @@ public struct MapBuilder: Sendable {
     public func build(_ data: OSMData) throws(MapBuildError) -> (tiles: [BuiltTile], report: BuildReport) {
         var report = BuildReport()
         let tiles = try assemble(data, source: "data", progress: { _, _ in }, &report) {
-            id, bytes throws(MapBuildError) in
-            BuiltTile(id: id, bytes: bytes)
+            tile throws(MapBuildError) in tile
         }
-        report.bytes = tiles.reduce(0) { $0 + $1.bytes.count }
-        report.mapVersion = MapBuilder.version(
-            tiles.map {
-                Tileset.Entry(
-                    id: $0.id.rawValue, file: $0.id.path, bytes: $0.bytes.count,
-                    sha256: $0.bytes.withUnsafeBytes(Digest.sha256))
-            })
+        report.bytes = tiles.reduce(0) { $0 + $1.bytes.count + $1.ranks.count }
+        report.mapVersion = MapBuilder.version(tiles.map(MapBuilder.entry))
         return (tiles, report)
+    }
+
+    private static func entry(_ tile: BuiltTile) -> Tileset.Entry {
+        Tileset.Entry(
+            id: tile.id.rawValue, file: tile.id.path, bytes: tile.bytes.count,
+            sha256: tile.bytes.withUnsafeBytes(Digest.sha256),
+            ranks: Tileset.RanksEntry(
+                file: tile.id.ranksPath, bytes: tile.ranks.count, sha256: tile.ranks.withUnsafeBytes(Digest.sha256)))
     }
 
     /// Makes all tiles and hands each to `consume`, several at once; the results are in the order of the tiles.
     private func assemble<T: Sendable>(
         _ data: OSMData, source: String, progress: @escaping BuildProgress, _ report: inout BuildReport,
-        _ consume: @Sendable (RoadTileID, [UInt8]) throws(MapBuildError) -> T
+        _ consume: @Sendable (BuiltTile) throws(MapBuildError) -> T
     ) throws(MapBuildError) -> [T] {
         let counter = ProgressCounter(progress)
+        let country = options.country ?? Countries.infer(data)
         let roads = RoadTable(
-            data, jobs: options.jobs, leftHandTraffic: options.leftHandTraffic, counter: counter)
+            data, jobs: options.jobs, country: country,
+            leftHandTraffic: options.leftHandTraffic || Countries.keepsLeft(country), counter: counter)
+        report.country = country
         var network = RoadNetwork(data, roads: roads)
         network.shareCrossingTimes(data)
         guard !network.nodes.isEmpty else {
@@ -103,18 +121,21 @@ public struct MapBuilder: Sendable {
         }
         let restrictions = Restrictions(data, network)
         let assembly = TileAssembly(data, network, restrictions)
+        let ranks = network.ranks(data, jobs: options.jobs, counter)
         fill(&report, data, network, restrictions, tiles: assembly.tiles.count)
         return try Parallel.map(assembly.tiles.count, jobs: options.jobs) { number throws(MapBuildError) in
             let id = assembly.tiles[number]
+            let (content, edges) = assembly.content(number)
             let bytes: [UInt8]
             do throws(TileEncodingError) {
-                bytes = try TileEncoder.encode(assembly.content(number))
+                bytes = try TileEncoder.encode(content)
             } catch {
                 throw MapBuildError(
                     .tooLarge, path: source, reason: "the tile \(id) cannot be encoded (\(error))",
                     advice: "Build a smaller extract and report the area")
             }
-            let result = try consume(id, bytes)
+            let order = EdgeRanks(tile: id, values: ContiguousArray(edges.map { ranks[$0.segment] }))
+            let result = try consume(BuiltTile(id: id, bytes: bytes, ranks: order.encoded()))
             counter.advance(.writingTiles, of: assembly.tiles.count)
             return result
         }
@@ -136,6 +157,7 @@ public struct MapBuilder: Sendable {
             .missingNodes: network.oddities.missingNodes, .shortWays: network.oddities.shortWays,
             .repeatedNodes: network.oddities.repeatedNodes, .duplicateIDs: data.statistics.duplicateIDs,
             .invalidCoordinates: data.statistics.invalidCoordinates,
+            .unknownConditions: network.roads.unknownConditions,
         ].filter { $0.value > 0 }
         for segment in network.segmentRoads.indices {
             let length = network.length(segment, data)
@@ -158,7 +180,7 @@ public struct MapBuilder: Sendable {
     }
 
     /// The hash over the hashes of all tiles, 32 hexadecimal digits.
-    private static func version(_ entries: [Tileset.Entry]) -> String {
+    static func version(_ entries: [Tileset.Entry]) -> String {
         let text = entries.map { "\($0.id) \($0.sha256)\n" }.joined()
         return String(Array(text.utf8).withUnsafeBytes(Digest.sha256).prefix(32))
     }

@@ -13,11 +13,23 @@ public struct MapSnapshot: Sendable {
     /// The vehicle's costs.
     public let metric: Metric
 
-    /// A snapshot for a vehicle; expands and prices the graph.
+    /// Finds routes with these costs: over a contraction hierarchy when the tiles came with ranks.
+    public let router: Router
+
+    /// A snapshot for a vehicle; expands, prices and contracts the graph.
     public init(graph: RoadGraph, model: CostModel = CostModel()) {
         self.graph = graph
         turns = TurnGraph(graph)
         metric = Metric(turns, model: model)
+        router = Router.fastest(metric)
+    }
+
+    /// The same roads with another router, such as one of ``Router/live(_:at:forEach:)``: new traffic.
+    public init(_ base: MapSnapshot, router: Router) {
+        graph = base.graph
+        turns = base.turns
+        metric = router.metric
+        self.router = router
     }
 }
 

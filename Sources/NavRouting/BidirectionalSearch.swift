@@ -7,21 +7,35 @@ struct EdgePosition: Hashable {
     var offset: Double
     /// What choosing this place costs, ms.
     var penalty: UInt32 = 0
+    /// The one state in which the edge is left, or reached; nil for the edge itself when left, for any when reached.
+    var state: TurnState?
+
+    /// Whether a vehicle at `origin` comes here without leaving the edge.
+    func mayFollow(_ origin: EdgePosition) -> Bool {
+        edge == origin.edge && offset >= origin.offset
+            && (state == nil || state == origin.state ?? origin.edge.rawValue)
+    }
+}
+
+/// Finds the cheapest way between any of some origins and any of some destinations.
+protocol LegSearch {
+    func run(from origins: [EdgePosition], to destinations: [EdgePosition]) -> LegResult
+}
+
+/// What a search between two waypoints comes to.
+enum LegResult {
+    /// The edges in travel order, the origin's and the destination's included, with the cost in ms; `origin` and
+    /// `destination` say which of the given places were used.
+    case path([EdgeIndex], cost: UInt64, origin: EdgePosition, destination: EdgePosition)
+    case unreachable
+    case tilesNeeded([RoadTileID])
 }
 
 /// Dijkstra's search from both ends over the turn graph: exact for every metric.
 ///
 /// A forward label is the cost from the origin to the end of a state's edge, a backward label the cost from there to
 /// the destination.
-struct BidirectionalSearch {
-    enum Result {
-        /// The edges in travel order, the origin's and the destination's included, with the cost in ms; `origin` and
-        /// `destination` say which of the given places were used.
-        case path([EdgeIndex], cost: UInt64, origin: EdgePosition, destination: EdgePosition)
-        case unreachable
-        case tilesNeeded([RoadTileID])
-    }
-
+struct BidirectionalSearch: LegSearch {
     private let metric: Metric
     private let turns: TurnGraph
     private let workspace: SearchWorkspace
@@ -32,20 +46,20 @@ struct BidirectionalSearch {
         self.workspace = workspace
     }
 
-    func run(from origins: [EdgePosition], to destinations: [EdgePosition]) -> Result {
+    func run(from origins: [EdgePosition], to destinations: [EdgePosition]) -> LegResult {
         workspace.forward.begin(turns.stateCount)
         workspace.backward.begin(turns.stateCount)
         var best = Meeting()
         var open = OpenEnds()
         for (index, origin) in origins.enumerated() where metric.allows(origin.edge) {
             for (target, destination) in destinations.enumerated()
-            where destination.edge == origin.edge && destination.offset >= origin.offset {
+            where destination.mayFollow(origin) {
                 let cost = metric.cost(of: origin.edge, from: origin.offset, to: destination.offset)
                 best.improve(direct: (index, target), cost: saturating(cost, origin.penalty, destination.penalty))
             }
             let length = Double(turns.graph.edgeLengths[origin.edge.index])
             workspace.forward.improve(
-                origin.edge.rawValue,
+                origin.state ?? origin.edge.rawValue,
                 cost: saturating(metric.cost(of: origin.edge, from: origin.offset, to: length), origin.penalty),
                 parent: terminal(index))
         }
@@ -53,7 +67,7 @@ struct BidirectionalSearch {
             let tail = saturating(
                 metric.cost(of: destination.edge, from: 0, to: destination.offset), destination.penalty)
             open.noteBackward(turns.graph.edgeTails[destination.edge.index], turns.graph, cost: tail)
-            for state in states(on: destination.edge) {
+            for state in destination.state.map({ [$0] }) ?? turns.states(on: destination.edge) {
                 relaxBackward(into: state, tail: tail, parent: terminal(index), &best)
             }
         }
@@ -76,15 +90,6 @@ struct BidirectionalSearch {
 
     /// A parent that stands for the place `index` itself, where a chain of parents ends.
     private func terminal(_ index: Int) -> TurnState { TurnState(turns.stateCount + index) }
-
-    /// All states that stand on an edge.
-    private func states(on edge: EdgeIndex) -> [TurnState] {
-        var result = [edge.rawValue]
-        for (index, split) in turns.splitEdges.enumerated() where split == edge {
-            result.append(TurnState(turns.graph.edgeCount + index))
-        }
-        return result
-    }
 
     private func relaxBackward(into state: TurnState, tail: UInt32, parent: TurnState, _ best: inout Meeting) {
         for slot in turns.reverseOffsets[Int(state)]..<turns.reverseOffsets[Int(state) + 1] {
@@ -154,7 +159,7 @@ struct BidirectionalSearch {
         UInt32(min(costs.reduce(0) { $0 + UInt64($1) }, UInt64(Metric.forbidden - 1)))
     }
 
-    private func path(_ meeting: Meeting, _ origins: [EdgePosition], _ destinations: [EdgePosition]) -> Result {
+    private func path(_ meeting: Meeting, _ origins: [EdgePosition], _ destinations: [EdgePosition]) -> LegResult {
         if let (origin, destination) = meeting.direct {
             return .path(
                 [origins[origin].edge], cost: UInt64(meeting.cost), origin: origins[origin],

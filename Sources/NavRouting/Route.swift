@@ -13,17 +13,44 @@ public struct Waypoint: Sendable, Hashable {
     public var name: String
     /// Whether the vehicle stops there, so that a leg ends; a pass-through point only shapes the route.
     public var isStop: Bool
+    /// On which side of the road it is passed.
+    public var approach: Approach
 
     /// A place on or beside a road.
     public init(
         _ coordinate: Coordinate, bearing: Double? = nil, bearingTolerance: Double = .pi / 4, name: String = "",
-        isStop: Bool = true
+        isStop: Bool = true, approach: Approach = .unrestricted
     ) {
         self.coordinate = coordinate
         self.bearing = bearing
         self.bearingTolerance = bearingTolerance
         self.name = name
         self.isStop = isStop
+        self.approach = approach
+    }
+}
+
+/// How dense the traffic is, by the ratio of its speed to that of free traffic.
+public enum Congestion: String, Sendable, CaseIterable {
+    /// No speed is known.
+    case unknown
+    /// At least 0.8.
+    case low
+    /// 0.6 to 0.8.
+    case moderate
+    /// 0.4 to 0.6.
+    case heavy
+    /// Below 0.4.
+    case severe
+
+    /// The level of a time that traffic takes where free traffic takes another.
+    public init(duration: Double, freeFlow: Double) {
+        switch freeFlow / max(duration, 1e-9) {
+        case 0.8...: self = .low
+        case 0.6..<0.8: self = .moderate
+        case 0.4..<0.6: self = .heavy
+        default: self = .severe
+        }
     }
 }
 
@@ -39,17 +66,31 @@ public struct RouteEdge: Sendable, Equatable {
     public var endOffset: Double
     /// Metres from the route's start.
     public var routeOffset: Double
-    /// Seconds that driving the piece takes.
+    /// Seconds that driving the piece takes, with traffic where it is known.
     public var duration: Double
+    /// Seconds that driving the piece takes in free traffic.
+    public var freeFlowDuration: Double
+    /// How dense the traffic is.
+    public var congestion: Congestion
     /// Seconds that the turn onto it takes; 0 at the start of a leg.
     public var turnDuration: Double
     /// The piece's points in ``Route/coordinates``; both ends included, so neighbours share one.
     public var coordinates: ClosedRange<Int>
+    /// Toll booths after the edge's start, its end included.
+    public var tollBooths: Int
     /// Class, names and limits.
     public var attributes: RoadAttributes
 
+    /// Mean speed, m/s, stops included; that of free traffic for a piece without length.
+    public var speed: Double { duration > 0 ? length / duration : Double(attributes.freeFlowSpeed) }
+    /// Limit, m/s; nil when unknown or unlimited.
+    public var speedLimit: Float? { attributes.speedLimit }
+    /// Whether traffic keeps to the left.
+    public var drivesOnLeft: Bool { attributes.flags.contains(.leftHandTraffic) }
     /// Metres driven on the edge.
     public var length: Double { endOffset - startOffset }
+    /// The road's name, or its number when it has none; empty when it has neither.
+    public var roadName: String { attributes.name.isEmpty ? attributes.reference : attributes.name }
 }
 
 /// The way from one stop to the next.
@@ -62,6 +103,8 @@ public struct RouteLeg: Sendable, Equatable {
     public var length: Double
     /// Seconds, turns included.
     public var duration: Double
+    /// Seconds in free traffic, turns included.
+    public var freeFlowDuration: Double
     /// The index of the stop at its end in ``Route/waypoints``.
     public var destination: Int
 }
@@ -110,8 +153,14 @@ public struct Route: Sendable, Equatable {
     public var coordinates: [Coordinate] { line.coordinates }
     /// Metres.
     public var length: Double { line.length }
-    /// Seconds in free traffic, turns included.
+    /// Seconds, turns included; with traffic where it is known.
     public var duration: Double { legs.reduce(0) { $0 + $1.duration } }
+    /// Seconds in free traffic, turns included.
+    public var freeFlowDuration: Double { legs.reduce(0) { $0 + $1.freeFlowDuration } }
+    /// Seconds that traffic adds, at least 0; nil when the traffic is known nowhere on the route.
+    public var trafficDelay: Double? {
+        edges.contains { $0.congestion != .unknown } ? max(duration - freeFlowDuration, 0) : nil
+    }
 }
 
 /// What a route is asked to be.
@@ -120,13 +169,16 @@ public struct RouteRequest: Sendable, Hashable {
     public var waypoints: [Waypoint]
     /// How far from a road a waypoint may lie, metres, 0 ... ``greatestSnapRadius``.
     public var snapRadius: Double
+    /// What else is wished for.
+    public var options: RouteOptions
 
     /// The greatest ``snapRadius`` that is answered, metres.
     public static let greatestSnapRadius = 100_000.0
 
     /// A request for a shortest-time route.
-    public init(waypoints: [Waypoint], snapRadius: Double = 1_000) {
+    public init(waypoints: [Waypoint], snapRadius: Double = 1_000, options: RouteOptions = RouteOptions()) {
         self.waypoints = waypoints
+        self.options = options
         self.snapRadius = snapRadius
     }
 }

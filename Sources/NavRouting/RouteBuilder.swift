@@ -1,12 +1,15 @@
 import NavGeo
 import NavMap
 
-/// Turns found edges into a ``Route``.
+/// Turns found edges into routes. Routes that one builder makes share what it read of the roads.
 struct RouteBuilder {
     private let metric: Metric
     private let graph: RoadGraph
+    private var attributes: [UInt64: RoadAttributes] = [:]
+    private var last: (id: UInt64, attributes: RoadAttributes)?
 
     private var coordinates: [Coordinate] = []
+    private var lengths: [Double] = []
     private var segments: [RouteSegment] = []
     private var edges: [RouteEdge] = []
     private var length = 0.0
@@ -17,12 +20,8 @@ struct RouteBuilder {
     }
 
     /// A route along `legs`, one per pair of consecutive waypoints; legs that meet at a pass-through point are joined.
-    func route(_ waypoints: [Waypoint], legs paths: [LegPath]) -> Route {
-        var builder = self
-        return builder.build(waypoints, paths)
-    }
-
-    private mutating func build(_ waypoints: [Waypoint], _ paths: [LegPath]) -> Route {
+    mutating func route(_ waypoints: [Waypoint], legs paths: [LegPath]) -> Route {
+        clear(paths.reduce(0) { $0 + $1.edges.count })
         var legs: [RouteLeg] = []
         var routeWaypoints: [RouteWaypoint] = []
         var cost: UInt64 = 0
@@ -34,17 +33,34 @@ struct RouteBuilder {
             cost += path.cost + (path.turnsRound ? UInt64(CostModel.uTurnDuration * 1_000) : 0)
             routeWaypoints.append(snapped(waypoints[index + 1], path.end))
             guard waypoints[index + 1].isStop || index == paths.count - 1 else { continue }
-            let duration = edges[firstEdge...].reduce(0) { $0 + $1.duration + $1.turnDuration }
+            var (duration, freeFlow) = (0.0, 0.0)
+            for edge in firstEdge..<edges.count {
+                duration += edges[edge].duration + edges[edge].turnDuration
+                freeFlow += edges[edge].freeFlowDuration + edges[edge].turnDuration
+            }
             legs.append(
                 RouteLeg(
                     edges: firstEdge..<edges.count, routeOffset: legOffset, length: length - legOffset,
-                    duration: duration, destination: index + 1))
+                    duration: duration, freeFlowDuration: freeFlow, destination: index + 1))
             firstEdge = edges.count
             legOffset = length
         }
         return Route(
             mapVersion: graph.mapVersion, waypoints: routeWaypoints, legs: legs, edges: edges, segments: segments,
-            line: Polyline(coordinates), cost: cost)
+            line: Polyline(coordinates, cumulativeLengths: lengths), cost: cost)
+    }
+
+    private mutating func clear(_ edgeCount: Int) {
+        length = 0
+        coordinates = []
+        lengths = []
+        segments = []
+        edges = []
+        edges.reserveCapacity(edgeCount)
+        // Three points to an edge: the usual density of roads in towns.
+        coordinates.reserveCapacity(edgeCount * 3)
+        lengths.reserveCapacity(edgeCount * 3)
+        segments.reserveCapacity(edgeCount * 3)
     }
 
     private func snapped(_ waypoint: Waypoint, _ place: EdgePosition) -> RouteWaypoint {
@@ -58,9 +74,8 @@ struct RouteBuilder {
         for (index, edge) in path.edges.enumerated() {
             let isFirst = index == 0
             let isLast = index == path.edges.count - 1
-            let edgeLength = Double(graph.edgeLengths[edge.index])
             let start = isFirst ? path.start.offset : 0
-            let end = isLast ? path.end.offset : edgeLength
+            let end = isLast ? path.end.offset : Double(graph.edgeLengths[edge.index])
             var turn = 0.0
             if !isFirst { turn = metric.turnDuration(from: path.edges[index - 1], to: edge) }
             if isFirst, path.turnsRound { turn = CostModel.uTurnDuration }
@@ -69,26 +84,69 @@ struct RouteBuilder {
     }
 
     private mutating func append(_ edge: EdgeIndex, from start: Double, to end: Double, turn: Double) {
-        let shape = graph.shape(of: edge)
-        let first = graph.position(at: start, of: edge)
-        let last = graph.position(at: end, of: edge)
+        let reading = graph.reading(of: edge)
+        let shape = reading.shape
+        let isWhole = end >= Double(graph.edgeLengths[edge.index])
+        // Whole edges begin and end at points of their line; only parts have places to look for.
+        var first = (coordinate: shape[0].coordinate, segment: 0)
+        if start > 0 {
+            let place = graph.position(at: start, of: edge)
+            first = (place.coordinate, place.segment)
+        }
+        var last = (coordinate: shape[shape.count - 1].coordinate, segment: shape.count - 2)
+        if !isWhole {
+            let place = graph.position(at: end, of: edge)
+            last = (place.coordinate, place.segment)
+        }
         // Pieces meet: they share a node, or the point where a leg ends and the next begins.
-        if coordinates.isEmpty { coordinates.append(first.coordinate) }
+        if coordinates.isEmpty {
+            coordinates.append(first.coordinate)
+            lengths.append(0)
+        }
         let firstIndex = coordinates.count - 1
         let routeOffset = length
+        var previous = coordinates[firstIndex]
+        var fromNode = shape.nodeID(first.segment)
         for segment in first.segment...max(first.segment, last.segment) {
             let point = segment == last.segment ? last.coordinate : shape[segment + 1].coordinate
-            guard let previous = coordinates.last, point != previous || segment == last.segment else { continue }
-            length += Geodesy.distance(previous, point)
-            coordinates.append(point)
-            segments.append(
-                RouteSegment(
-                    fromNodeID: shape.nodeID(segment), toNodeID: shape.nodeID(segment + 1), edge: edges.count))
+            let toNode = shape.nodeID(segment + 1)
+            if point != previous || segment == last.segment {
+                length += Geodesy.distance(previous, point)
+                coordinates.append(point)
+                lengths.append(length)
+                segments.append(RouteSegment(fromNodeID: fromNode, toNodeID: toNode, edge: edges.count))
+                previous = point
+            }
+            fromNode = toNode
         }
+        let times = metric.times(of: edge, from: start, to: end)
         edges.append(
             RouteEdge(
-                key: graph.key(of: edge), wayID: graph.wayID(of: edge), startOffset: start, endOffset: end,
-                routeOffset: routeOffset, duration: metric.duration(of: edge, from: start, to: end), turnDuration: turn,
-                coordinates: firstIndex...(coordinates.count - 1), attributes: graph.attributes(of: edge)))
+                key: reading.key, wayID: reading.wayID, startOffset: start, endOffset: end, routeOffset: routeOffset,
+                duration: times.duration, freeFlowDuration: times.freeFlow, congestion: times.congestion,
+                turnDuration: turn, coordinates: firstIndex...(coordinates.count - 1),
+                tollBooths: tollBooths(edge, from: first.segment, to: last.segment, passesEnd: isWhole),
+                attributes: attributes(reading)))
+    }
+
+    /// Booths at points after `first` up to `last` of an edge's line, and at its end.
+    private func tollBooths(_ edge: EdgeIndex, from first: Int, to last: Int, passesEnd: Bool) -> Int {
+        let isBooth = graph.nodeFlags[graph.edgeHeads[edge.index].index].contains(.tollBooth)
+        var count = passesEnd && isBooth ? 1 : 0
+        for feature in graph.features(of: edge)
+        where feature.kind == .tollBooth && Int(feature.shapeIndex) > first && Int(feature.shapeIndex) <= last {
+            count += 1
+        }
+        return count
+    }
+
+    /// Class and names of an edge; neighbouring edges often share them.
+    private mutating func attributes(_ reading: EdgeReading) -> RoadAttributes {
+        let id = reading.attributesID
+        if let last, last.id == id { return last.attributes }
+        let found = attributes[id] ?? reading.attributes
+        attributes[id] = found
+        last = (id, found)
+        return found
     }
 }

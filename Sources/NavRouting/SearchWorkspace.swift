@@ -50,6 +50,8 @@ public final class SearchWorkspace {
 
     var forward = Labels()
     var backward = Labels()
+    let hierarchy = HierarchyWorkspace()
+    let spaces = SearchSpacesWorkspace()
 
     /// Empty scratch memory; it grows with the first query.
     public init() {}

@@ -38,6 +38,17 @@ struct Snapper {
             penalty: detour ? UInt32(min(candidate.distance * Snapper.approachCost, 1e9)) : 0)
     }
 
+    /// Within this distance of the line a waypoint lies on no side of it, metres.
+    static let onTheLine = 1.0
+
+    private func isAtKerb(_ hit: EdgeProjection) -> Bool {
+        let graph = metric.turns.graph
+        guard abs(hit.sideOffset) > Snapper.onTheLine, let opposite = graph.opposite(hit.edge), metric.allows(opposite)
+        else { return true }
+        let keepsLeft = graph.traits(of: hit.edge).flags.contains(.leftHandTraffic)
+        return keepsLeft ? hit.sideOffset < 0 : hit.sideOffset > 0
+    }
+
     private func candidates(_ waypoint: Waypoint, radius: Double, atLeast count: Int) -> [EdgeProjection] {
         // Most waypoints lie on a road: look close first, so that the wide search is the exception.
         var reach = 40.0
@@ -45,6 +56,7 @@ struct Snapper {
             let hits = metric.turns.graph.edges(near: waypoint.coordinate, radius: min(reach, radius)).filter { hit in
                 metric.allows(hit.edge)
                     && (waypoint.bearing.map { Angle.separation($0, hit.bearing) <= waypoint.bearingTolerance } ?? true)
+                    && (waypoint.approach == .unrestricted || isAtKerb(hit))
             }
             if hits.count >= count || reach >= radius { return hits }
             reach *= 4

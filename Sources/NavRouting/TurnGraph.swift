@@ -25,6 +25,8 @@ public final class TurnGraph: Sendable {
     let reverseSources: ContiguousArray<TurnState>
     let reverseArcs: ContiguousArray<UInt32>
     let splitEdges: ContiguousArray<EdgeIndex>
+    /// The further states of the edges that have some.
+    private let splitStates: [EdgeIndex: [TurnState]]
 
     /// Expands a graph. Takes time in proportion to the turns.
     public init(_ graph: RoadGraph) {
@@ -42,6 +44,11 @@ public final class TurnGraph: Sendable {
         }
         self.graph = graph
         splitEdges = automaton.splitEdges
+        var splitStates: [EdgeIndex: [TurnState]] = [:]
+        for (index, edge) in automaton.splitEdges.enumerated() {
+            splitStates[edge, default: []].append(TurnState(graph.edgeCount + index))
+        }
+        self.splitStates = splitStates
         stateCount = graph.edgeCount + automaton.splitEdges.count
         arcOffsets = offsets
         arcTargets = targets
@@ -70,6 +77,11 @@ public final class TurnGraph: Sendable {
     public func edge(of state: TurnState) -> EdgeIndex {
         let index = Int(state) - graph.edgeCount
         return index < 0 ? EdgeIndex(rawValue: state) : splitEdges[index]
+    }
+
+    /// All states that stand on an edge.
+    func states(on edge: EdgeIndex) -> [TurnState] {
+        [edge.rawValue] + (splitStates.isEmpty ? [] : splitStates[edge] ?? [])
     }
 
     /// The arcs that leave a state, as numbers for ``target(of:)``.

@@ -8,8 +8,8 @@ import NavNodes
 /// `navbus map`.
 struct MapCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "map", abstract: "Build and inspect road tiles.",
-        subcommands: [MapBuild.self, MapInfo.self])
+        commandName: "map", abstract: "Build, inspect and verify road tiles.",
+        subcommands: [MapBuild.self, MapInfo.self, MapCheck.self])
 }
 
 /// `navbus map build`.
@@ -17,23 +17,30 @@ struct MapBuild: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "build", abstract: "Build road tiles from an OpenStreetMap extract.")
 
-    @Argument(help: "The extract (.osm.pbf).") var input: String
+    @Argument(help: "The extract (.osm.pbf, or .osm XML).") var input: String
     @Option(help: ArgumentHelp("The directory to write; a tileset that is there is replaced.", valueName: "DIR"))
     var out: String
     @Option(
         help: ArgumentHelp("How many threads to use; as many as there are processors unless given.", valueName: "COUNT")
     ) var jobs: Int?
     @Flag(help: "Traffic keeps to the left where tags do not say.") var leftHandTraffic = false
+    @Option(
+        help: ArgumentHelp(
+            "The country, such as PT (ISO 3166-1): its general speed limits and side of the road hold where tags do not say. Unless given, the zone tags of the extract decide where they agree.",
+            valueName: "CODE")) var country: String?
     @Flag(help: "Print the report as JSON.") var json = false
 
     func validate() throws {
         if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1") }
+        if let country, country.utf8.count != 2 || !country.utf8.allSatisfy({ $0 >= 65 && $0 <= 90 }) {
+            throw ValidationError("--country must be two upper-case letters, such as PT")
+        }
     }
 
     func run() throws {
         let bar = ProgressBar()
         let start = Date()
-        let builder = MapBuilder(MapBuilder.Options(jobs: jobs, leftHandTraffic: leftHandTraffic))
+        let builder = MapBuilder(MapBuilder.Options(jobs: jobs, leftHandTraffic: leftHandTraffic, country: country))
         let report: BuildReport
         do throws(MapBuildError) {
             report = try builder.build(input: input, output: out) { phase, fraction in
@@ -55,6 +62,56 @@ struct MapBuild: ParsableCommand {
         print("map version \(report.mapVersion)")
         for (warning, count) in report.warnings.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where count > 0 {
             print("note: \(count) \(warning)")
+        }
+    }
+}
+
+/// `navbus map check`.
+struct MapCheck: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Verify a directory of road tiles: hashes, the content of every tile, and how the tiles join.",
+        discussion: "Exits with 1 where something is wrong, and says what and in which file.")
+
+    @Argument(help: "The directory.") var tiles: String
+    @Option(
+        help: ArgumentHelp("How many threads to use; as many as there are processors unless given.", valueName: "COUNT")
+    ) var jobs: Int?
+    @Flag(help: "Print the report as JSON.") var json = false
+
+    func validate() throws {
+        if let jobs, jobs < 1 { throw ValidationError("--jobs must be at least 1") }
+    }
+
+    func run() throws {
+        let bar = ProgressBar()
+        let report: TilesetChecker.Report
+        do throws(MapBuildError) {
+            report = try TilesetChecker.check(tiles, jobs: jobs ?? ProcessInfo.processInfo.activeProcessorCount) {
+                bar.show($0, "checking tiles")
+            }
+        } catch {
+            bar.finish()
+            throw NodeError(.invalid, error.description)
+        }
+        bar.finish()
+        if json {
+            print(try navbus.json(report))
+        } else {
+            print(
+                "\(tiles): \(report.tiles) tiles, \(report.edges) directed edges, \(report.prohibitedPaths) prohibited paths, \(report.bytes) bytes, map version \(report.mapVersion)"
+            )
+            for problem in report.problems {
+                FileHandle.standardError.write(Data("\(tiles)/\(problem.file): \(problem.reason)\n".utf8))
+            }
+            if report.problems.isEmpty { print("sound") }
+        }
+        guard report.problems.isEmpty else {
+            if !json {
+                let advice = "rebuild with 'navbus map build', or download the files again"
+                FileHandle.standardError.write(Data("\(report.problems.count) problems: \(advice)\n".utf8))
+            }
+            throw ExitCode.failure
         }
     }
 }

@@ -29,20 +29,30 @@ struct RouteCommand: ParsableCommand {
         help: ArgumentHelp("Direction of travel at the start, degrees clockwise from north.", valueName: "DEGREES"))
     var heading: Double?
     @OptionGroup var vehicle: VehicleOptions
+    @Option(
+        help: ArgumentHelp(
+            "Speeds of road segments: lines of from_node,to_node,speed_kmh, 0 for closed.", valueName: "FILE.csv"))
+    var traffic: String?
     @Option(help: ArgumentHelp("How the route is written.", valueName: "FORMAT")) var format = Format.json
+    @Option(help: ArgumentHelp("How many other routes to show, 0 to 2; some places have none.", valueName: "N"))
+    var alternatives = 0
     @Option(help: ArgumentHelp("A CSV file of pairs to route, one a line.", valueName: "FILE.csv")) var batch: String?
 
     func validate() throws {
         if batch == nil, from == nil || to == nil { throw ValidationError("give --from and --to, or --batch FILE") }
-        if batch != nil, from != nil || to != nil || !via.isEmpty || heading != nil {
-            throw ValidationError("--batch takes its places from the file; leave --from, --to, --via and --heading out")
+        if batch != nil, from != nil || to != nil || !via.isEmpty || heading != nil || alternatives != 0 {
+            throw ValidationError(
+                "--batch takes its places from the file; leave --from, --to, --via, --heading and --alternatives out")
         }
+        guard (0...2).contains(alternatives) else { throw ValidationError("--alternatives must be 0, 1 or 2") }
         if let heading, !heading.isFinite { throw ValidationError("--heading must be a number of degrees") }
     }
 
     func run() throws {
-        let graph = try TilesetDirectory(path: tiles).loadGraph()
-        let router = Router(graph: graph, model: CostModel(profile: try vehicle.vehicle))
+        let profile = try vehicle.vehicle
+        let graph = try TilesetDirectory(path: tiles).loadGraph(for: profile.access)
+        var router = Router(graph: graph, model: CostModel(profile: profile))
+        if let traffic { router = router.live(try TrafficFile(path: traffic).overlay) }
         if let batch {
             try RouteBatch(router: router).run(batch)
             return
@@ -50,10 +60,27 @@ struct RouteCommand: ParsableCommand {
         guard let from, let to else { return }
         var waypoints = ([from] + via + [to]).map { Waypoint($0) }
         waypoints[0].bearing = heading.map { Angle.normalised(Angle.radians($0)) }
-        let outcome = router.route(RouteRequest(waypoints: waypoints), workspace: SearchWorkspace())
-        guard case .found(let route) = outcome else { throw RouteCommand.failure(outcome, waypoints) }
-        let guidance = RouteGuidance(route: route, graph: graph)
-        print(try RouteDocument.text(route, guidance, format: format))
+        let routes = try routes(router, RouteRequest(waypoints: waypoints))
+        print(try RouteDocument(routes, graph, profile, listsAlternatives: alternatives > 0).text(format))
+    }
+
+    private func routes(_ router: Router, _ request: RouteRequest) throws -> AlternativeRoutes {
+        let workspace = SearchWorkspace()
+        if alternatives == 0 {
+            let outcome = router.route(request, workspace: workspace)
+            guard case .found(let route) = outcome else { throw RouteCommand.failure(outcome, request.waypoints) }
+            return AlternativeRoutes(main: route)
+        }
+        guard let hierarchy = ContractionHierarchy(router.metric.turns) else {
+            throw NodeError(
+                .invalid, "'\(tiles)' was built without an order of its roads, which alternatives need: build it again")
+        }
+        let outcome = Router(HierarchyMetric(hierarchy, router.metric)).alternatives(
+            request, limit: alternatives, workspace: workspace)
+        switch outcome {
+        case .found(let routes): return routes
+        case .notFound(let reason): throw RouteCommand.failure(reason, request.waypoints)
+        }
     }
 
     /// The error of an outcome without a route.

@@ -4,18 +4,69 @@ import NavGuidance
 import NavMap
 import NavRouting
 
-/// A route as text for other programs.
-enum RouteDocument {
-    /// The route in a format.
-    static func text(_ route: Route, _ guidance: RouteGuidance, format: RouteCommand.Format) throws -> String {
+/// Routes as text for other programs.
+struct RouteDocument {
+    /// A route with what is said of it.
+    private struct Entry {
+        var route: Route
+        var guidance: RouteGuidance
+        var summary: RouteSummary
+        /// The roads that tell it from the others.
+        var via: [String]
+        /// Nil for the best route.
+        var alternative: AlternativeRoute?
+    }
+
+    private let entries: [Entry]
+    private let listsAlternatives: Bool
+
+    /// A document of a route and its alternatives; `listsAlternatives` says that there is a list, if an empty one.
+    init(_ routes: AlternativeRoutes, _ graph: RoadGraph, _ vehicle: VehicleProfile, listsAlternatives: Bool) {
+        func entry(_ route: Route, _ via: [String], _ alternative: AlternativeRoute?) -> Entry {
+            Entry(
+                route: route, guidance: RouteGuidance(route: route, graph: graph),
+                summary: RouteSummary(route, for: vehicle), via: via, alternative: alternative)
+        }
+        entries =
+            [entry(routes.main, routes.via, nil)] + routes.alternatives.map { entry($0.route, $0.via, $0) }
+        self.listsAlternatives = listsAlternatives
+    }
+
+    /// The routes in a format.
+    func text(_ format: RouteCommand.Format) throws -> String {
         let object: Any =
             switch format {
-            case .json: native(route, guidance)
-            case .geojson: geojson(route, guidance)
-            case .osrm: osrm(route, guidance)
+            case .json: native()
+            case .geojson: geojson()
+            case .osrm: osrm()
             }
         let data = try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
         return String(decoding: data, as: UTF8.self)
+    }
+
+    /// The best route, its alternatives in a list of their own.
+    private func native() -> [String: Any] {
+        var object = Self.native(entries[0])
+        if listsAlternatives { object["alternatives"] = entries.dropFirst().map(Self.native) }
+        return object
+    }
+
+    /// All routes' lines, each followed by its maneuvers.
+    private func geojson() -> [String: Any] {
+        ["type": "FeatureCollection", "features": entries.indices.flatMap { Self.features(entries[$0], $0) }]
+    }
+
+    /// The shape of OSRM's `route` service, geometries as GeoJSON.
+    private func osrm() -> [String: Any] {
+        [
+            "code": "Ok", "routes": entries.map(Self.osrm),
+            "waypoints": entries[0].route.waypoints.map { waypoint in
+                [
+                    "location": Self.position(waypoint.snapped), "distance": Self.number(waypoint.snapDistance),
+                    "name": waypoint.waypoint.name,
+                ] as [String: Any]
+            },
+        ]
     }
 
     private static func number(_ value: Double, _ digits: Int = 1) -> NSDecimalNumber {
@@ -26,8 +77,9 @@ enum RouteDocument {
         [number(coordinate.longitude, 7), number(coordinate.latitude, 7)]
     }
 
-    private static func native(_ route: Route, _ guidance: RouteGuidance) -> [String: Any] {
-        [
+    private static func native(_ entry: Entry) -> [String: Any] {
+        let (route, guidance, summary) = (entry.route, entry.guidance, entry.summary)
+        var object: [String: Any] = [
             "distance_m": number(route.length), "duration_s": number(route.duration), "map_version": route.mapVersion,
             "geometry": route.coordinates.map(position),
             "waypoints": route.waypoints.map { waypoint in
@@ -41,6 +93,9 @@ enum RouteDocument {
                     "edge_id": String(edge.key.rawValue), "way_id": edge.wayID, "length_m": number(edge.length),
                     "duration_s": number(edge.duration + edge.turnDuration, 2), "name": edge.attributes.name,
                     "ref": edge.attributes.reference, "class": "\(edge.attributes.roadClass)",
+                    "speed_mps": number(edge.speed, 2),
+                    "speed_limit_mps": edge.speedLimit.map { number(Double($0), 2) } ?? NSNull() as Any,
+                    "congestion": edge.congestion.rawValue,
                 ] as [String: Any]
             },
             "nodes": nodes(route),
@@ -58,7 +113,43 @@ enum RouteDocument {
                     },
                 ] as [String: Any]
             },
+            "summary": entry.via.joined(separator: ", "),
+            "duration_free_flow_s": number(route.freeFlowDuration),
+            "traffic_delay_s": route.trafficDelay.map { number($0) } ?? NSNull() as Any,
+            "toll": [
+                "total_length_m": number(summary.tollLength), "truck_length_m": number(summary.truckTollLength),
+                "booths": summary.tollBooths,
+            ] as [String: Any],
+            "driving_side": summary.startsOnLeft ? "left" : "right",
+            "ferries": summary.ferries.map { ferry in
+                [
+                    "name": ferry.name, "route_offset_m": number(ferry.routeOffset),
+                    "length_m": number(ferry.length), "duration_s": number(ferry.duration),
+                ] as [String: Any]
+            },
+            "restrictions": summary.restrictions.map { restriction in
+                [
+                    "kind": restriction.kind.rawValue, "limit": number(Double(restriction.limit), 2),
+                    "own": number(Double(restriction.own), 2), "route_offset_m": number(restriction.routeOffset),
+                    "length_m": number(restriction.distance),
+                ] as [String: Any]
+            },
         ]
+        if let alternative = entry.alternative {
+            object["id"] = String(alternative.id, radix: 16)
+            object["distance_delta_m"] = number(alternative.lengthDelta)
+            object["duration_delta_s"] = number(alternative.durationDelta)
+            object["sharing"] = number(alternative.sharing, 3)
+            object["stretch"] = number(alternative.stretch, 3)
+            object["fork"] = [
+                "edge_id": String(alternative.fork.edge.rawValue), "edge_offset_m": number(alternative.fork.offset),
+                "location": position(alternative.fork.coordinate),
+                "route_offset_m": number(alternative.fork.routeOffset),
+                "distance_from_m": number(alternative.lengthFromFork),
+                "duration_from_s": number(alternative.durationFromFork),
+            ]
+        }
+        return object
     }
 
     /// OSM node ids along the route.
@@ -71,12 +162,18 @@ enum RouteDocument {
         return nodes
     }
 
-    private static func geojson(_ route: Route, _ guidance: RouteGuidance) -> [String: Any] {
+    private static func features(_ entry: Entry, _ number: Int) -> [[String: Any]] {
+        let (route, guidance) = (entry.route, entry.guidance)
+        var properties: [String: Any] = [
+            "distance_m": Self.number(route.length), "duration_s": Self.number(route.duration), "route": number,
+            "summary": entry.via.joined(separator: ", "),
+        ]
+        if let alternative = entry.alternative { properties["id"] = String(alternative.id, radix: 16) }
         var features: [[String: Any]] = [
             [
                 "type": "Feature",
                 "geometry": ["type": "LineString", "coordinates": route.coordinates.map(position)] as [String: Any],
-                "properties": ["distance_m": number(route.length), "duration_s": number(route.duration)],
+                "properties": properties,
             ]
         ]
         features += guidance.steps.map { step in
@@ -85,22 +182,22 @@ enum RouteDocument {
                 "geometry": ["type": "Point", "coordinates": position(step.maneuver.coordinate)] as [String: Any],
                 "properties": [
                     "instruction": guidance.options.text.instruction(step.maneuver),
-                    "type": step.maneuver.type.rawValue,
-                ],
+                    "type": step.maneuver.type.rawValue, "route": number,
+                ] as [String: Any],
             ]
         }
-        return ["type": "FeatureCollection", "features": features]
+        return features
     }
 
-    /// The shape of OSRM's `route` service, geometries as GeoJSON.
-    private static func osrm(_ route: Route, _ guidance: RouteGuidance) -> [String: Any] {
+    private static func osrm(_ entry: Entry) -> [String: Any] {
+        let (route, guidance) = (entry.route, entry.guidance)
         func line(_ coordinates: [Coordinate]) -> [String: Any] {
             ["type": "LineString", "coordinates": coordinates.map(position)]
         }
         let legs = route.legs.indices.map { leg in
             [
                 "distance": number(route.legs[leg].length), "duration": number(route.legs[leg].duration),
-                "weight": number(route.legs[leg].duration), "summary": "",
+                "weight": number(route.legs[leg].duration), "summary": summary(route, leg, entry.via),
                 "steps": steps(guidance, leg).map { step in
                     var maneuver: [String: Any] = [
                         "type": step.maneuver.type.rawValue, "location": position(step.maneuver.coordinate),
@@ -121,20 +218,16 @@ enum RouteDocument {
             ] as [String: Any]
         }
         return [
-            "code": "Ok",
-            "routes": [
-                [
-                    "distance": number(route.length), "duration": number(route.duration), "weight_name": "duration",
-                    "weight": number(route.duration), "geometry": line(route.coordinates), "legs": legs,
-                ] as [String: Any]
-            ],
-            "waypoints": route.waypoints.map { waypoint in
-                [
-                    "location": position(waypoint.snapped), "distance": number(waypoint.snapDistance),
-                    "name": waypoint.waypoint.name,
-                ] as [String: Any]
-            },
+            "distance": number(route.length), "duration": number(route.duration), "weight_name": "duration",
+            "weight": number(route.duration), "geometry": line(route.coordinates), "legs": legs,
         ]
+    }
+
+    /// What tells a leg from that of another route: the route's names, as far as the leg leads over them.
+    private static func summary(_ route: Route, _ leg: Int, _ via: [String]) -> String {
+        if route.legs.count == 1 { return via.joined(separator: ", ") }
+        let names = Set(route.edges[route.legs[leg].edges].map(\.roadName))
+        return via.filter(names.contains).joined(separator: ", ")
     }
 
     private static func steps(_ guidance: RouteGuidance, _ leg: Int) -> ArraySlice<RouteStep> {

@@ -32,8 +32,15 @@ struct HostileTileTests {
         Damage(section: .attributes, field: 12, value: Float.infinity.bitPattern),
         Damage(section: .attributes, field: 32, value: Float.nan.bitPattern),
         Damage(section: .features, field: 0, value: 3), Damage(section: .features, field: 4, value: 3),
+        Damage(section: .attributes, field: 0, value: 0x0000_0006 | 3 << 24),
+        Damage(section: .attributes, field: 56, value: Float.nan.bitPattern),
+        Damage(section: .attributes, field: 60, value: (-1 as Float).bitPattern),
+        Damage(section: .attributes, field: 72, value: 1), Damage(section: .attributes, field: 72, value: .max),
         Damage(section: .restrictions, field: 0, value: 1), Damage(section: .restrictions, field: 4, value: 1),
-        Damage(section: .restrictions, field: 4, value: .max),
+        Damage(section: .restrictions, field: 4, value: .max), Damage(section: .restrictions, field: 8, value: 9),
+        Damage(section: .conditions, field: 0, value: 2), Damage(section: .conditions, field: 0, value: 4 << 8),
+        Damage(section: .conditions, field: 8, value: 0), Damage(section: .conditions, field: 8, value: .max),
+        Damage(section: .conditions, field: 16, value: Float.nan.bitPattern),
         Damage(section: .indexItems, field: 0, value: 3), Damage(section: .indexItems, field: 4, value: 0xffff),
         Damage(section: .arrivals, field: 0, value: 2), Damage(section: .arrivals, field: 4, value: 2),
     ]
@@ -96,6 +103,48 @@ struct HostileTileTests {
             TestTiles.put(UInt64(bytes.count), at: TileLayout.HeaderOffset.fileLength, in: &bytes)
             TestTiles.seal(&bytes)
             if let tile = try? TestTiles.tile(bytes) { TestTiles.exercise(tile) }
+        }
+    }
+
+    /// A rank file and its tile: the ranks are read only where they fit the tile.
+    @Test("a rank file with any byte changed, cut short or of another tile is refused")
+    func ranks() throws {
+        let good = EdgeRanks(tile: TestTiles.id, values: [3, 3, 1]).encoded()
+        func read(_ bytes: [UInt8], edges: Int = 3) throws -> EdgeRanks {
+            try bytes.withUnsafeBytes { try EdgeRanks(decoding: $0, tile: TestTiles.id, edgeCount: edges) }
+        }
+        #expect(try read(good).values == [3, 3, 1])
+        for index in good.indices {
+            for change: UInt8 in [0x01, 0x80, 0xff] {
+                var bytes = good
+                bytes[index] ^= change
+                #expect(throws: TileError.self, "byte \(index)") { try read(bytes) }
+            }
+            #expect(throws: TileError.self, "\(index) bytes") { try read(Array(good.prefix(index))) }
+        }
+        #expect(throws: TileError.self) { try read(good + [0, 0, 0, 0]) }
+        #expect(throws: TileError.self) { try read(good, edges: 2) }
+        #expect(throws: TileError.self) { try read(good, edges: 0) }
+        #expect(throws: TileError.self) { try read(EdgeRanks(tile: TestTiles.neighbour, values: [3, 3, 1]).encoded()) }
+        #expect(throws: TileError.self) { try read(try TestTiles.bytes()) }
+        let tile = try TestTiles.bytes()
+        #expect(throws: TileError.self) {
+            try RoadTile(TileStorage(copying: tile), ranks: TileStorage(copying: Array(good.dropLast(4))))
+        }
+    }
+
+    @Test("ranks of any value are harmless", arguments: [0, 1, 2, UInt32.max - 1, .max])
+    func wildRanks(value: UInt32) throws {
+        let ranks = EdgeRanks(tile: TestTiles.id, values: [value, value, value ^ 1]).encoded()
+        let tile = try RoadTile(TileStorage(copying: try TestTiles.bytes()), ranks: TileStorage(copying: ranks))
+        TestTiles.exercise(tile)
+    }
+
+    @Test("a tile in the place of another is refused")
+    func swapped() throws {
+        let bytes = try TestTiles.bytes()
+        #expect(throws: TileError.self) {
+            try RoadTile(TileStorage(copying: bytes), expected: TestTiles.neighbour)
         }
     }
 

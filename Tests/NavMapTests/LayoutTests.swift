@@ -10,14 +10,15 @@ struct LayoutTests {
         #expect(MemoryLayout<EdgeRecord>.stride == 32)
         #expect(MemoryLayout<ExternalNodeRecord>.stride == 16)
         #expect(MemoryLayout<CoordinateRecord>.stride == 8)
-        #expect(MemoryLayout<AttributeRecord>.stride == 56)
+        #expect(MemoryLayout<AttributeRecord>.stride == 80)
         #expect(MemoryLayout<FeatureRecord>.stride == 8)
-        #expect(MemoryLayout<RestrictionRecord>.stride == 8)
+        #expect(MemoryLayout<RestrictionRecord>.stride == 12)
+        #expect(MemoryLayout<ConditionRecord>.stride == 12)
         #expect(MemoryLayout<RestrictionMemberRecord>.stride == 24)
         #expect(MemoryLayout<IndexItemRecord>.stride == 8)
         #expect(MemoryLayout<BoxRecord>.stride == 16)
         #expect(MemoryLayout<ArrivalRecord>.stride == 8)
-        #expect(TileLayout.Section.allCases.count == 13 && TileLayout.firstSectionOffset == 64 + 13 * 8)
+        #expect(TileLayout.Section.allCases.count == 14 && TileLayout.firstSectionOffset == 64 + 14 * 8)
     }
 
     @Test("fields lie where the format says")
@@ -42,7 +43,13 @@ struct LayoutTests {
             MemoryLayout<AttributeRecord>.offset(of: \.freeFlowSpeed),
             MemoryLayout<AttributeRecord>.offset(of: \.crossingTime), MemoryLayout<AttributeRecord>.offset(of: \.name),
             MemoryLayout<AttributeRecord>.offset(of: \.turnLanes),
+            MemoryLayout<AttributeRecord>.offset(of: \.truckSpeedLimit),
+            MemoryLayout<AttributeRecord>.offset(of: \.firstCondition),
+            MemoryLayout<AttributeRecord>.offset(of: \.country),
         ]
-        #expect(attributes == [0, 1, 2, 4, 8, 32, 36, 52])
+        #expect(attributes == [0, 1, 2, 4, 8, 32, 36, 52, 56, 72, 76])
+        #expect(MemoryLayout<RestrictionRecord>.offset(of: \.vehicles) == 6)
+        #expect(MemoryLayout<RestrictionRecord>.offset(of: \.time) == 8)
+        #expect(MemoryLayout<ConditionRecord>.offset(of: \.time) == 8)
     }
 }

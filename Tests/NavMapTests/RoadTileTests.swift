@@ -9,7 +9,7 @@ struct RoadTileTests {
     func roundTrip() throws {
         let content = TestTiles.content()
         let tile = try TestTiles.tile(TestTiles.bytes())
-        #expect(tile.id == TestTiles.id && tile.nodeCount == 2 && tile.edgeCount == 3 && tile.prohibitedPathCount == 1)
+        #expect(tile.id == TestTiles.id && tile.nodeCount == 2 && tile.edgeCount == 3 && tile.prohibitedPathCount == 2)
         let graph = RoadGraph(tiles: [tile], mapVersion: "7")
         #expect(graph.mapVersion == "7" && graph.nodeCount == 3 && graph.edgeCount == 3)
         #expect(Array(graph.nodeOSMIDs) == [1, 2, 3])
@@ -122,10 +122,35 @@ struct RoadTileTests {
     @Test("a path longer than any real restriction is left out")
     func longPath() throws {
         var content = TestTiles.content()
-        content.prohibitedPaths.append(
-            Array(repeating: EdgeReference(tailNodeID: 1, headNodeID: 2, wayID: 100), count: TileLayout.longestPath + 1)
-        )
-        #expect(try TestTiles.tile(TileEncoder.encode(content)).prohibitedPathCount == 1)
+        let path = Array(
+            repeating: EdgeReference(tailNodeID: 1, headNodeID: 2, wayID: 100), count: TileLayout.longestPath + 1)
+        content.restrictions.append(TileContent.Restriction(path: path))
+        #expect(try TestTiles.tile(TileEncoder.encode(content)).prohibitedPathCount == 2)
+    }
+
+    @Test("a time that readers would not understand is left out")
+    func unknownTimes() throws {
+        var content = TestTiles.content()
+        content.restrictions.append(
+            TileContent.Restriction(path: content.restrictions[0].path, time: "sunset-sunrise"))
+        content.attributes[0].conditions.append(RoadCondition(.access(.open), time: "when it rains"))
+        let tile = try TestTiles.tile(TileEncoder.encode(content))
+        #expect(tile.prohibitedPathCount == 2)
+        let graph = RoadGraph(tiles: [tile], mapVersion: "")
+        #expect(graph.attributes(of: EdgeIndex(0)).conditions == TestTiles.content().attributes[0].conditions)
+    }
+
+    @Test("restrictions hold for their vehicles at their times")
+    func restrictions() throws {
+        let graph = RoadGraph(tiles: [try TestTiles.tile(TestTiles.bytes())], mapVersion: "")
+        let path = [EdgeIndex(0), EdgeIndex(2)]
+        #expect(graph.restrictions.map(\.path) == [path, path])
+        #expect(graph.restrictions.map(\.vehicles) == [.all, .truck])
+        #expect(graph.restrictions[1].time == TimeCondition("Mo-Fr 07:00-09:00"))
+        let monday = try #require(LocalTime(year: 2026, month: 1, day: 5, hour: 8))
+        #expect(graph.prohibitedPaths(for: .truck, at: monday) == [path, path])
+        #expect(graph.prohibitedPaths(for: .truck, at: nil) == [path])
+        #expect(graph.prohibitedPaths(for: .car, at: monday) == [path])
     }
 
     @Test("strings longer than the format's limit end at a character")

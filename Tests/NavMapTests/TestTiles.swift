@@ -37,7 +37,13 @@ enum TestTiles {
             RoadAttributes(
                 roadClass: .residential, flags: [.taggedSpeedLimit], freeFlowSpeed: 11, speedLimit: 13.9, lanes: 2,
                 maximumHeight: 3.5, maximumWidth: 2.5, maximumLength: 12, maximumWeight: 7.5, name: "Köydenpunojankatu",
-                reference: "A 1;E 35", destination: "Töölö", destinationReference: "45", turnLanes: "left|through"),
+                reference: "A 1;E 35", destination: "Töölö", destinationReference: "45", turnLanes: "left|through",
+                truckSpeedLimit: 16.7, maximumAxleLoad: 10, destinationReferenceTo: "E 18", destinationLanes: "A|B",
+                country: "FI",
+                conditions: [
+                    RoadCondition(.access(.none), vehicles: .truck, time: "22:00-06:00"),
+                    RoadCondition(.speedLimit(8.3), time: "Mo-Fr 07:00-17:00"),
+                ]),
             RoadAttributes(roadClass: .service, freeFlowSpeed: 4),
         ]
         content.edges = [
@@ -48,11 +54,13 @@ enum TestTiles {
             .init(tail: 1, head: .external(0), wayID: 101, shape: 3..<5, reversed: false, opposite: nil, attributes: 1),
         ]
         content.arrivals = [TileContent.Arrival(node: 1, externalNode: 1)]
-        content.prohibitedPaths = [
-            [
-                EdgeReference(tailNodeID: 1, headNodeID: 2, wayID: 100),
-                EdgeReference(tailNodeID: 2, headNodeID: 3, wayID: 101),
-            ]
+        let path = [
+            EdgeReference(tailNodeID: 1, headNodeID: 2, wayID: 100),
+            EdgeReference(tailNodeID: 2, headNodeID: 3, wayID: 101),
+        ]
+        content.restrictions = [
+            TileContent.Restriction(path: path),
+            TileContent.Restriction(path: path, vehicles: .truck, time: "Mo-Fr 07:00-09:00"),
         ]
         return content
     }
@@ -111,6 +119,9 @@ enum TestTiles {
                 _ = graph.shape(of: hit.edge)[hit.segment + 1]
             }
         }
-        for path in graph.prohibitedPaths { for edge in path { _ = graph.edgeLengths[edge.index] } }
+        let moment = LocalTime(localSeconds: 1_767_600_000)
+        for path in graph.prohibitedPaths(for: .all, at: moment) {
+            for edge in path { _ = graph.edgeLengths[edge.index] }
+        }
     }
 }

@@ -85,14 +85,16 @@ struct DrawnMap {
             edges[index].edge.opposite = edges.indices.first { $0 != index && edges[$0].pair == edges[index].pair }
         }
         tile.edges = edges.map(\.edge)
-        tile.prohibitedPaths = prohibited.map { path in
+        tile.restrictions = prohibited.map { path in
             let letters = Array(path)
-            return zip(letters, letters.dropFirst()).map { from, to in
-                EdgeReference(
-                    tailNodeID: DrawnMap.id(from), headNodeID: DrawnMap.id(to),
-                    wayID: ways.first { $0.letters.contains("\(from)\(to)") || $0.letters.contains("\(to)\(from)") }?.id
-                        ?? 0)
-            }
+            return TileContent.Restriction(
+                path: zip(letters, letters.dropFirst()).map { from, to in
+                    EdgeReference(
+                        tailNodeID: DrawnMap.id(from), headNodeID: DrawnMap.id(to),
+                        wayID: ways.first {
+                            $0.letters.contains("\(from)\(to)") || $0.letters.contains("\(to)\(from)")
+                        }?.id ?? 0)
+                })
         }
         let bytes = try TileEncoder.encode(tile)
         graph = RoadGraph(tiles: [try RoadTile(TileStorage(copying: bytes))], mapVersion: mapVersion)

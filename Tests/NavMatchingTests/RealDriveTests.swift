@@ -52,7 +52,7 @@ private struct ScoredMap {
     init(_ path: String) throws {
         let data = try OSMPBFReader.read(path: DriveData.root.appending(path: path).path, jobs: 1)
         let built = try MapBuilder(MapBuilder.Options(jobs: 1)).build(data)
-        let tiles = try built.tiles.map { try RoadTile(TileStorage(copying: $0.bytes), expected: $0.id) }
+        let tiles = try built.tiles.map { try $0.roadTile }
         let graph = RoadGraph(tiles: tiles, mapVersion: built.report.mapVersion)
         for edge in 0..<graph.edgeCount {
             let shape = graph.shape(of: EdgeIndex(edge))

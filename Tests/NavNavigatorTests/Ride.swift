@@ -12,7 +12,7 @@ final class Planner {
     private let workspace = SearchWorkspace()
 
     func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
-        switch Router(map.metric).route(query.request, workspace: workspace) {
+        switch map.router.route(query.request, workspace: workspace) {
         case .found(let route): .found(RoutePlan(route, on: map))
         case .tilesNeeded(let tiles):
             .failed(RouteFailure(code: .tilesNeeded, message: "tiles are missing", missingTiles: tiles))

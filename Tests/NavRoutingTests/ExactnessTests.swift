@@ -97,7 +97,18 @@ struct ExactnessTests {
         _ graph: RoadGraph, profile: VehicleProfile = VehicleProfile(), pairs: Int, seed: UInt64, comment: Comment,
         place: (inout SeededRandom) -> Coordinate
     ) throws {
-        let router = Router(graph: graph, model: CostModel(profile: profile))
+        let metric = Metric(TurnGraph(graph), model: CostModel(profile: profile))
+        let hierarchy = try #require(ContractionHierarchy(metric.turns), comment)
+        try compare(Router(metric), pairs: pairs, seed: seed, comment: comment, place: place)
+        try compare(
+            Router(HierarchyMetric(hierarchy, metric)), pairs: pairs, seed: seed, comment: "\(comment), hierarchy",
+            place: place)
+    }
+
+    private static func compare(
+        _ router: Router, pairs: Int, seed: UInt64, comment: Comment, place: (inout SeededRandom) -> Coordinate
+    ) throws {
+        let graph = router.metric.turns.graph
         let plain = PlainDijkstra(router.metric)
         let workspace = SearchWorkspace()
         var random = SeededRandom(seed: seed &+ 1_000)

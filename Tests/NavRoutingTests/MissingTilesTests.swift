@@ -124,8 +124,14 @@ struct MissingTilesTests {
                     graph.edges(near: waypoint.coordinate, radius: 250).compactMap { graph.key(of: $0.edge).tile }
                 })
             let loaded = tiles.filter { kept.contains($0.id) || random.uniform() < 0.6 }
-            let partial = Router(graph: RoadGraph(tiles: loaded, mapVersion: graph.mapVersion))
-            switch partial.route(request, workspace: SearchWorkspace()) {
+            let metric = Metric(TurnGraph(RoadGraph(tiles: loaded, mapVersion: graph.mapVersion)), model: CostModel())
+            let hierarchy = try #require(ContractionHierarchy(metric.turns), comment)
+            let outcome = Router(metric).route(request, workspace: SearchWorkspace())
+            switch (outcome, Router(HierarchyMetric(hierarchy, metric)).route(request, workspace: SearchWorkspace())) {
+            case (.found(let first), .found(let second)): #expect(first.cost == second.cost, comment)
+            case (let first, let second): #expect(first == second, comment)
+            }
+            switch outcome {
             case .found(let route):
                 #expect(route.cost == best.cost, comment)
                 #expect(route.duration == best.duration || route.edges.map(\.key) != best.edges.map(\.key), comment)

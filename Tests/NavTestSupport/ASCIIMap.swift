@@ -35,7 +35,8 @@ public struct ASCIIMap: Sendable {
         var to: String
         var tags: [String: String]
 
-        /// A restriction between ways given by their strings; `via` is a node, or ways separated by spaces.
+        /// A restriction between ways given by their strings, several separated by spaces; `via` is a node, or ways
+        /// separated by spaces. `?` is a member that the map lacks.
         public init(_ kind: String, from: String, via: String, to: String, tags: [String: String] = [:]) {
             self.kind = kind
             self.from = from
@@ -81,6 +82,17 @@ public struct ASCIIMap: Sendable {
         ways: KeyValuePairs<String, [String: String]>, nodes: [Character: [String: String]] = [:],
         restrictions: [Restriction] = [], leftHandTraffic: Bool = false
     ) throws {
+        try self.init(
+            drawing, gridMetres: gridMetres, placement: placement, roads: ways.map { ($0.key, $0.value) }, nodes: nodes,
+            restrictions: restrictions, leftHandTraffic: leftHandTraffic)
+    }
+
+    /// Draws a map of roads that are known at run time only.
+    public init(
+        _ drawing: String, gridMetres: Double = 100, placement: Placement = .insideTiles,
+        roads: [(way: String, tags: [String: String])], nodes: [Character: [String: String]],
+        restrictions: [Restriction], leftHandTraffic: Bool = false
+    ) throws {
         let coordinates = try ASCIIMap.place(drawing, gridMetres, placement)
         var data = OSMDataBuilder()
         for (node, coordinate) in coordinates.sorted(by: { $0.key < $1.key }) {
@@ -88,7 +100,7 @@ public struct ASCIIMap: Sendable {
         }
         var wayIDs: [String: Int64] = [:]
         var wayNames: [Int64: String] = [:]
-        for (number, (way, tags)) in ways.enumerated() {
+        for (number, (way, tags)) in roads.enumerated() {
             if let stranger = way.first(where: { coordinates[$0] == nil }) {
                 throw Mistake("way \(way) names \(stranger), which is not in the drawing")
             }
@@ -106,10 +118,13 @@ public struct ASCIIMap: Sendable {
         self.wayIDs = wayIDs
         self.wayNames = wayNames
         restrictionCount = built.report.restrictions
-        tiles = try built.tiles.map { try RoadTile(TileStorage(copying: $0.bytes), expected: $0.id) }
+        tiles = try built.tiles.map { try $0.roadTile }
         graph = RoadGraph(tiles: tiles, mapVersion: built.report.mapVersion)
         turns = TurnGraph(graph)
     }
+
+    /// The id of what a restriction calls `?`: a way or node that the map lacks.
+    private static let missingID: Int64 = 999_999
 
     /// The OSM id of a node: its Unicode number.
     public static func nodeID(_ node: Character) -> Int64 { Int64(node.unicodeScalars.first?.value ?? 0) }
@@ -149,6 +164,7 @@ public struct ASCIIMap: Sendable {
         _ coordinates: [Character: Coordinate]
     ) throws {
         func way(_ name: some StringProtocol) throws -> Int64 {
+            if name == "?" { return ASCIIMap.missingID }
             guard let id = wayIDs[String(name)] else {
                 throw Mistake("a restriction names the way \(name), which is none")
             }
@@ -156,7 +172,9 @@ public struct ASCIIMap: Sendable {
         }
         var members: [(kind: OSMData.Member.Kind, id: Int64, role: String)] = []
         for from in restriction.from.split(separator: " ") { members.append((.way, try way(from), "from")) }
-        if restriction.via.count == 1, let node = restriction.via.first {
+        if restriction.via == "?" {
+            members.append((.node, ASCIIMap.missingID, "via"))
+        } else if restriction.via.count == 1, let node = restriction.via.first {
             guard coordinates[node] != nil else { throw Mistake("a restriction names \(node), which is not drawn") }
             members.append((.node, nodeID(node), "via"))
         } else {

@@ -38,7 +38,7 @@ public struct RandomMap: Sendable {
         let streets = RandomMap.addStreets(to: &data, size, &random)
         RandomMap.addRestrictions(to: &data, streets, size, &random)
         let built = try MapBuilder(MapBuilder.Options(jobs: 1)).build(data.build())
-        tiles = try built.tiles.map { try RoadTile(TileStorage(copying: $0.bytes), expected: $0.id) }
+        tiles = try built.tiles.map { try $0.roadTile }
         graph = RoadGraph(tiles: tiles, mapVersion: built.report.mapVersion)
         bounds = built.report.bounds
     }

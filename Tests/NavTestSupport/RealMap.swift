@@ -23,7 +23,7 @@ public struct RealMap: Sendable {
     public init(path: String) throws {
         let data = try OSMPBFReader.read(path: path, jobs: 2)
         let built = try MapBuilder(MapBuilder.Options(jobs: 2)).build(data)
-        tiles = try built.tiles.map { try RoadTile(TileStorage(copying: $0.bytes), expected: $0.id) }
+        tiles = try built.tiles.map { try $0.roadTile }
         graph = RoadGraph(tiles: tiles, mapVersion: built.report.mapVersion)
         turns = TurnGraph(graph)
     }

@@ -12,24 +12,26 @@ public enum RestrictionProblem: String, Sendable, CaseIterable, Codable, CodingK
     case ambiguous
     /// The kind is none of the `no_` and `only_` kinds.
     case unknownKind
-    /// It holds at certain times only.
+    /// It holds under conditions only, and these are not understood.
     case conditional
-    /// It exempts cars, or is meant for other vehicles only.
+    /// It is meant for vehicles only that have no place in a map of roads, such as bicycles.
     case otherVehicles
 }
 
 /// Turn restrictions in terms of edges: paths that must not be driven.
 struct Restrictions: Sendable {
-    /// Forbidden sequences of edges, two or more each.
-    private(set) var paths: [[DirectedEdge]] = []
+    /// A forbidden sequence of two or more edges, and for whom and when.
+    struct Forbidden: Sendable {
+        var path: [DirectedEdge]
+        var rule: RestrictionTags.Rule
+    }
+
+    /// The forbidden sequences, in the order of the relations.
+    private(set) var forbidden: [Forbidden] = []
     /// How many relations have an effect.
     private(set) var applied = 0
     /// How many have none, by reason.
     private(set) var problems: [RestrictionProblem: Int] = [:]
-
-    private enum Kind {
-        case no, only
-    }
 
     fileprivate struct Members {
         var from: [Int64] = []
@@ -46,28 +48,16 @@ struct Restrictions: Sendable {
         let resolver = Resolver(data: data, network: network, roadOfWay: roadOfWay)
         for relation in data.relations.ids.indices {
             do throws(RestrictionProblem) {
-                let kind = try Restrictions.kind(data, relation)
-                paths += try resolver.paths(Restrictions.members(data, relation), isOnly: kind == .only)
+                let members = Restrictions.members(data, relation)
+                for rule in try RestrictionTags.rules(data.relations.tags, relation, data.strings) {
+                    let paths = try resolver.paths(members, isOnly: rule.isOnly)
+                    forbidden += paths.map { Forbidden(path: $0, rule: rule) }
+                }
                 applied += 1
             } catch {
                 problems[error, default: 0] += 1
             }
         }
-    }
-
-    private static func kind(_ data: OSMData, _ relation: Int) throws(RestrictionProblem) -> Kind {
-        let tags = data.relations.tags
-        for vehicle in data.strings[tags.value(.except, of: relation)].split(separator: ";") {
-            let vehicle = vehicle.drop { $0 == " " }
-            if vehicle == "motorcar" || vehicle == "motor_vehicle" || vehicle == "vehicle" { throw .otherVehicles }
-        }
-        for key in [TagKey.restriction__motorcar, .restriction__motor_vehicle, .restriction] {
-            let value = data.strings[tags.value(key, of: relation)]
-            if value.hasPrefix("no_") { return .no }
-            if value.hasPrefix("only_") { return .only }
-            if !value.isEmpty { throw .unknownKind }
-        }
-        throw tags.value(.restriction__conditional, of: relation) != 0 ? .conditional : .otherVehicles
     }
 
     private static func members(_ data: OSMData, _ relation: Int) -> Members {

@@ -123,7 +123,8 @@ struct RoadNetwork: Sendable {
                 uses[node] = min(uses[node] + (isEnd ? 2 : 1), 2)
             }
         }
-        for (number, node) in data.taggedNodes.enumerated() where meanings[number].flags.contains(.impassable) {
+        for (number, node) in data.taggedNodes.enumerated()
+        where !meanings[number].flags.isDisjoint(with: [.impassable, .truckImpassable]) {
             uses[Int(node)] = 2
         }
         segmentRoads.reserveCapacity(lines.count * 2)

@@ -12,11 +12,14 @@ struct RoadTable: Sendable {
     /// Distinct attributes.
     var attributes: ContiguousArray<RoadDirection> = []
 
+    /// Conditions in tags that are not understood.
+    private(set) var unknownConditions = 0
+
     /// No road in this direction.
     static let none = UInt32.max
 
     /// Interprets all ways of `data`, in pieces that several threads share; the numbering does not depend on them.
-    init(_ data: OSMData, jobs: Int, leftHandTraffic: Bool, counter: ProgressCounter) {
+    init(_ data: OSMData, jobs: Int, country: String, leftHandTraffic: Bool, counter: ProgressCounter) {
         let piece = 4096
         let count = data.ways.ids.count
         let pieces = Parallel.map((count + piece - 1) / piece, jobs: jobs) { number in
@@ -25,8 +28,9 @@ struct RoadTable: Sendable {
             var tags = TagSet()
             for way in number * piece..<min(count, (number + 1) * piece) {
                 tags.load(data.ways.tags, way)
-                guard var road = RoadTags.interpret(tags, data.strings) else { continue }
-                if leftHandTraffic {
+                guard var road = RoadTags.interpret(tags, data.strings, country: country) else { continue }
+                table.unknownConditions += road.unknownConditions
+                if leftHandTraffic && tags.word(.driving_side) != .right {
                     road.forward?.flags.insert(.leftHandTraffic)
                     road.backward?.flags.insert(.leftHandTraffic)
                 }
@@ -42,6 +46,7 @@ struct RoadTable: Sendable {
         var known: [RoadDirection: UInt32] = [:]
         for piece in pieces {
             let numbers = piece.attributes.map { number($0, &known) }
+            unknownConditions += piece.unknownConditions
             ways.append(contentsOf: piece.ways)
             exitReferences.append(contentsOf: piece.exitReferences)
             for road in piece.ways.indices {

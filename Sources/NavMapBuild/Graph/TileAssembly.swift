@@ -37,8 +37,8 @@ struct TileAssembly: Sendable {
         markLayers()
         placeNodes()
         markShared()
-        for (number, path) in restrictions.paths.enumerated() {
-            if let first = path.first { pathsOfTile[tile(of: first), default: []].append(number) }
+        for (number, forbidden) in restrictions.forbidden.enumerated() {
+            if let first = forbidden.path.first { pathsOfTile[tile(of: first), default: []].append(number) }
         }
     }
 
@@ -104,8 +104,8 @@ struct TileAssembly: Sendable {
         arrivals = crossing.sorted { $0 < $1 }
     }
 
-    /// The content of the tile with an index in ``tiles``.
-    func content(_ number: Int) -> TileContent {
+    /// The content of the tile with an index in ``tiles``, and its edges in their order there.
+    func content(_ number: Int) -> (TileContent, edges: [DirectedEdge]) {
         let tile = tiles[number]
         let layer = tile.layer
         let nodes = members[firstMembers[number]..<firstMembers[number + 1]]
@@ -119,10 +119,13 @@ struct TileAssembly: Sendable {
         for edge in edges { parts.numbers[edge] = parts.numbers.count }
         for edge in edges { append(edge, to: &parts, tile, layer) }
         appendArrivals(to: &parts, tile)
-        for path in pathsOfTile[tile.rawValue] ?? [] {
-            parts.content.prohibitedPaths.append(restrictions.paths[path].map(reference))
+        for number in pathsOfTile[tile.rawValue] ?? [] {
+            let forbidden = restrictions.forbidden[number]
+            parts.content.restrictions.append(
+                TileContent.Restriction(
+                    path: forbidden.path.map(reference), vehicles: forbidden.rule.vehicles, time: forbidden.rule.time))
         }
-        return parts.content
+        return (parts.content, edges)
     }
 
     /// A tile's content while it grows.

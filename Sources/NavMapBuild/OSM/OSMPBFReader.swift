@@ -8,6 +8,8 @@ public enum BuildPhase: String, Sendable, CaseIterable {
     case readingNodes = "reading nodes"
     /// Interpreting tags and splitting ways at intersections.
     case splittingWays = "splitting ways"
+    /// Ordering the roads for fast searches.
+    case orderingRoads = "ordering roads"
     /// Encoding tiles and writing them.
     case writingTiles = "writing tiles"
 }
@@ -88,11 +90,11 @@ final class ProgressCounter: Sendable {
 
     init(_ progress: @escaping BuildProgress) { self.progress = progress }
 
-    /// One more piece of `total` in `phase` is done.
-    func advance(_ phase: BuildPhase, of total: Int) {
+    /// More pieces of `total` in `phase` are done.
+    func advance(_ phase: BuildPhase, by count: Int = 1, of total: Int) {
         state.withLock { state in
             if state.phase != phase { state = (phase, 0) }
-            state.done += 1
+            state.done += count
             progress(phase, Double(state.done) / Double(max(total, 1)))
         }
     }

@@ -194,6 +194,17 @@ package final class PBFFile: Sendable {
         }
     }
 
+    /// The first bytes of the file, as many as there are up to `count`.
+    func start(_ count: Int) throws(MapBuildError) -> ContiguousArray<UInt8> { try part(at: 0, count) }
+
+    /// The bytes from `offset`, as many as there are up to `count`.
+    func part(at offset: Int, _ count: Int) throws(MapBuildError) -> ContiguousArray<UInt8> {
+        try read(at: offset, count: min(count, max(size - offset, 0)), of: offset)
+    }
+
+    /// The file's length in bytes.
+    var byteCount: Int { size }
+
     private func read(at offset: Int, count: Int, of start: Int) throws(MapBuildError) -> ContiguousArray<UInt8> {
         guard count <= size - offset else { throw truncated(start) }
         var failure: Int32 = 0

@@ -19,31 +19,34 @@ package enum AccessTags {
     private static let vehicle: Keys = (.vehicle, .vehicle__forward, .vehicle__backward)
     private static let motorVehicle: Keys = (.motor_vehicle, .motor_vehicle__forward, .motor_vehicle__backward)
     private static let motorcar: Keys = (.motorcar, .motorcar__forward, .motorcar__backward)
+    private static let hgv: Keys = (.hgv, .hgv__forward, .hgv__backward)
 
     /// What a value permits; the most that one of a list separated by semicolons permits; nil for a value without
     /// meaning for access, which is then taken as not tagged.
     package static func level(_ value: UInt32, _ strings: StringTable) -> Level? {
         if value == 0 { return nil }
         if let word = Word(rawValue: value) { return level(word) }
-        return strings.withBytes(value) { bytes in
-            var best: Level?
-            for part in bytes.split(separator: UInt8(ascii: ";")) {
-                var part = part
-                while part.first == 32 { part.removeFirst() }
-                guard let word = Vocabulary.shared.word(UnsafeRawBufferPointer(rebasing: part)),
-                    let level = level(word)
-                else { continue }
-                best = max(best ?? level, level)
-            }
-            return best
+        return strings.withBytes(value) { level($0) }
+    }
+
+    /// What the bytes of a value permit.
+    package static func level(_ bytes: UnsafeRawBufferPointer) -> Level? {
+        var best: Level?
+        for part in bytes.split(separator: UInt8(ascii: ";")) {
+            var part = part
+            while part.first == 32 { part.removeFirst() }
+            guard let word = Vocabulary.shared.word(UnsafeRawBufferPointer(rebasing: part)), let level = level(word)
+            else { continue }
+            best = max(best ?? level, level)
         }
+        return best
     }
 
     private static func level(_ word: Word) -> Level? {
         switch word {
-        case .yes, .permissive, .designated, .official, .public, .designated_hov: .yes
-        case .destination, .customers, .delivery: .destination
-        case .private, .permit, .residents, .employees: .private
+        case .yes, .permissive, .designated, .official, .public, .designated_hov, .discouraged: .yes
+        case .destination, .customers, .delivery, .local: .destination
+        case .private, .permit, .residents, .resident, .employees, .staff, .license, .restricted: .private
         case .no, .agricultural, .forestry, .emergency, .psv, .bus, .military, .use_sidepath: .no
         default: nil
         }
@@ -58,6 +61,11 @@ package enum AccessTags {
             if let level = level(keys, tags, strings, direction) { return level }
         }
         return nil
+    }
+
+    /// What the tags for goods vehicles alone say in a direction; nil without such a tag.
+    package static func truck(_ tags: TagSet, _ strings: StringTable, _ direction: Direction) -> Level? {
+        level(hgv, tags, strings, direction)
     }
 
     /// Like ``car(_:_:_:general:)`` for another kind of vehicle, by the keys that are special to it.
@@ -87,10 +95,13 @@ package enum AccessTags {
     ///
     /// `yes`, `true`, `1` along its nodes; `-1`, `reverse` against; `no`, `false`, `0` and `alternating` both;
     /// `reversible` neither, as nothing says when which holds. Motorways and roundabouts are one-way without a tag.
-    package static func directions(_ tags: TagSet, roadClass: RoadClass, isLink: Bool) -> (
+    ///
+    /// - Parameter own: The key for the kind of vehicle, `oneway:motorcar` or `oneway:hgv`, which counts before those
+    ///   for all.
+    package static func directions(_ tags: TagSet, _ own: TagKey, roadClass: RoadClass, isLink: Bool) -> (
         forward: Bool, backward: Bool
     ) {
-        let oneway = tags.word(.oneway__motorcar) ?? tags.word(.oneway__motor_vehicle) ?? tags.word(.oneway)
+        let oneway = tags.word(own) ?? tags.word(.oneway__motor_vehicle) ?? tags.word(.oneway)
         switch oneway {
         case .yes, .isTrue, .one: return (true, false)
         case .minusOne, .reverse: return (false, true)

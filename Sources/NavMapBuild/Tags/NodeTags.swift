@@ -74,16 +74,32 @@ public enum NodeTags {
         case .toll_booth?:
             result.flags.insert(.tollBooth)
             result.feature = .tollBooth
-        case .gate?, .lift_gate?, .swing_gate?, .sliding_gate?:
+        case .gate?, .lift_gate?, .swing_gate?, .sliding_gate?, .hampshire_gate?:
             result.flags.insert(.gate)
             result.feature = .gate
         default:
             if tagged == nil { result.flags.insert(.impassable) }
         }
         if tagged == .no { result.flags.insert(.impassable) }
+        if tagged == nil && tags.word(.locked) == .yes { result.flags.insert(.impassable) }
         if tagged == .private {
             result.flags.insert(.gate)
             result.feature = .gate
         }
+        if !result.flags.contains(.impassable) && barsTrucks(tags, strings) { result.flags.insert(.truckImpassable) }
+    }
+
+    /// Whether a barrier that cars pass stops goods vehicles: their access tag says so, or it leaves less room than
+    /// the largest lorry of directive 96/53/EC needs (4 m high, 2.55 m wide), or no weight of one (3.5 t and more).
+    /// A height restrictor without a height is there to keep them out.
+    private static func barsTrucks(_ tags: TagSet, _ strings: StringTable) -> Bool {
+        if let own = AccessTags.truck(tags, strings, .forward) { return own == .no }
+        func isBelow(_ least: Float, _ key: TagKey, _ read: (UnsafeRawBufferPointer) -> Float?) -> Bool {
+            guard tags.has(key), let value = strings.withBytes(tags[key], read) else { return false }
+            return value < least
+        }
+        if tags.word(.barrier) == .height_restrictor && !tags.has(.maxheight) { return true }
+        return isBelow(4, .maxheight, Quantity.metres) || isBelow(2.55, .maxwidth, Quantity.metres)
+            || isBelow(3.5, .maxweight, Quantity.tonnes)
     }
 }

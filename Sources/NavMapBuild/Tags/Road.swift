@@ -8,6 +8,8 @@ package struct Road: Sendable, Equatable {
     package var backward: RoadDirection?
     /// Exit number of a ramp (`junction:ref`), a text number.
     package var exitReference: UInt32 = 0
+    /// Conditions among its tags that are not understood.
+    package var unknownConditions = 0
 }
 
 /// One direction of a road: ``NavMap/RoadAttributes`` with texts still as numbers, quick to compare.
@@ -27,7 +29,15 @@ package struct RoadDirection: Sendable, Hashable {
     package var crossingTime: Float = 0
     /// Text numbers.
     package var name: UInt32 = 0, reference: UInt32 = 0, destination: UInt32 = 0, destinationReference: UInt32 = 0
-    package var turnLanes: UInt32 = 0
+    package var turnLanes: UInt32 = 0, destinationReferenceTo: UInt32 = 0, destinationLanes: UInt32 = 0
+    /// m/s, 0 where none is posted for goods vehicles.
+    package var truckSpeedLimit: Float = 0
+    /// Tonnes, 0 without a limit.
+    package var maximumAxleLoad: Float = 0
+    /// Two letters, 0 unknown.
+    package var country: UInt16 = 0
+    /// What holds at certain times only.
+    package var conditions: [RoadCondition] = []
 
     /// By the fields that tell most roads apart; the rest is left to comparison.
     package func hash(into hasher: inout Hasher) {
@@ -45,6 +55,10 @@ package struct RoadDirection: Sendable, Hashable {
             maximumLength: maximumLength > 0 ? maximumLength : nil,
             maximumWeight: maximumWeight > 0 ? maximumWeight : nil, crossingTime: crossingTime > 0 ? crossingTime : nil,
             name: strings[name], reference: strings[reference], destination: strings[destination],
-            destinationReference: strings[destinationReference], turnLanes: strings[turnLanes])
+            destinationReference: strings[destinationReference], turnLanes: strings[turnLanes],
+            truckSpeedLimit: truckSpeedLimit > 0 ? truckSpeedLimit : nil,
+            maximumAxleLoad: maximumAxleLoad > 0 ? maximumAxleLoad : nil,
+            destinationReferenceTo: strings[destinationReferenceTo], destinationLanes: strings[destinationLanes],
+            country: CountryCode.text(country), conditions: conditions)
     }
 }

@@ -4,15 +4,17 @@ public import NavMap
 public enum RoadTags {
     /// The attributes of a way with these tags, along its nodes and against them; nil in a direction that neither
     /// cars nor trucks may drive.
+    ///
+    /// - Parameter country: The country whose general limits hold, two letters; empty when unknown.
     public static func attributes(
-        of tags: [String: String]
+        of tags: [String: String], country: String = ""
     ) -> (forward: RoadAttributes?, backward: RoadAttributes?) {
         var builder = OSMDataBuilder()
         builder.addWay(id: 1, nodes: [], tags: tags)
         let data = builder.build()
         var set = TagSet()
         set.load(data.ways.tags, 0)
-        let road = interpret(set, data.strings)
+        let road = interpret(set, data.strings, country: country)
         return (road?.forward?.attributes(data.strings), road?.backward?.attributes(data.strings))
     }
 
@@ -48,12 +50,15 @@ public enum RoadTags {
 
     /// The road that a way is; nil when it is none.
     ///
-    /// No roads are: areas, `impassable=yes`, `service=emergency_access|slipway`, and ways whose `highway` is not for
-    /// vehicles (`construction`, `footway`, …). Pedestrian streets, busways and other paths count where a tag for
+    /// No roads are: areas, `impassable=yes`, `smoothness=impassable`, `service=emergency_access|slipway`, what is not
+    /// built or no longer there (`construction`, `proposed`, …) whatever else is tagged, and ways whose `highway` is
+    /// not for vehicles (`footway`, …). Pedestrian streets, busways and other paths count where a tag for
     /// motor vehicles permits them; tracks where one does, or where their `tracktype` is grade 1 or 2, since most
     /// others are barred to the public without a tag.
-    package static func interpret(_ tags: TagSet, _ strings: StringTable) -> Road? {
-        guard tags.word(.area) != .yes, tags.word(.impassable) != .yes else { return nil }
+    package static func interpret(_ tags: TagSet, _ strings: StringTable, country: String = "") -> Road? {
+        guard tags.word(.area) != .yes, tags.word(.impassable) != .yes, tags.word(.smoothness) != .impassable else {
+            return nil
+        }
         switch tags.word(.service) {
         case .emergency_access?, .slipway?: return nil
         default: break
@@ -64,29 +69,51 @@ public enum RoadTags {
             kind = known
             let track = tags.word(.tracktype)
             needsPermission = known.roadClass == .track && track != .grade1 && track != .grade2
+        } else if isNeverRoad(tags.word(.highway)) {
+            return nil
         } else if tags.word(.route) == .ferry || tags.word(.route) == .shuttle_train {
             kind = (.ferry, false)
+            needsPermission = isPassengerFerry(tags)
         } else if tags.has(.highway), tags.word(.highway) != .no {
             kind = (.service, false)
             needsPermission = true
         } else {
             return nil
         }
-        let directions = AccessTags.directions(tags, roadClass: kind.roadClass, isLink: kind.isLink)
-        let base = common(tags, strings, kind)
+        let car = AccessTags.directions(tags, .oneway__motorcar, roadClass: kind.roadClass, isLink: kind.isLink)
+        let truck = AccessTags.directions(tags, .oneway__hgv, roadClass: kind.roadClass, isLink: kind.isLink)
+        let named = Countries.named(by: tags, strings)
+        var base = common(tags, strings, kind)
+        base.country = named != 0 ? named : CountryCode.packed(country)
+        let reader = DirectionReader(
+            tags: tags, strings: strings, roadClass: kind.roadClass, isLink: kind.isLink,
+            needsPermission: needsPermission, country: named != 0 ? CountryCode.text(named) : country)
         var road = Road(exitReference: tags[.junction__ref])
-        if directions.forward {
-            road.forward = direction(.forward, base, tags, strings, kind, needsPermission: needsPermission)
-        }
-        if directions.backward {
-            road.backward = direction(.backward, base, tags, strings, kind, needsPermission: needsPermission)
-        }
+        road.forward = reader.read(.forward, base, car: car.forward, truck: truck.forward, &road.unknownConditions)
+        road.backward = reader.read(.backward, base, car: car.backward, truck: truck.backward, &road.unknownConditions)
         if road.forward == nil && road.backward == nil { return nil }
         if road.forward == nil || road.backward == nil {
             road.forward?.flags.insert(.oneway)
             road.backward?.flags.insert(.oneway)
         }
         return road
+    }
+
+    /// What no permission makes a road: not built, given up, or not for driving on.
+    private static func isNeverRoad(_ highway: Word?) -> Bool {
+        switch highway {
+        case .construction?, .proposed?, .planned?, .abandoned?, .disused?, .razed?, .raceway?, .escape?, .steps?,
+            .corridor?, .platform?, .elevator?, .bus_guideway?, .via_ferrata?:
+            true
+        default: false
+        }
+    }
+
+    /// Whether a ferry says whom it takes on foot or by bicycle and nothing about vehicles: such a one takes no cars.
+    private static func isPassengerFerry(_ tags: TagSet) -> Bool {
+        guard tags.word(.route) == .ferry, tags.has(.foot) || tags.has(.bicycle) else { return false }
+        return !tags.has(.motor_vehicle) && !tags.has(.motorcar) && !tags.has(.vehicle) && !tags.has(.hgv)
+            && tags.word(.access) != .yes
     }
 
     /// What both directions share.
@@ -101,6 +128,8 @@ public enum RoadTags {
         if tags.word(.toll) == .yes { flags.formUnion([.toll, .truckToll]) }
         if tags.word(.toll__hgv) == .yes { flags.insert(.truckToll) }
         if tags.word(.toll__hgv) == .no { flags.remove(.truckToll) }
+        if tags.word(.toll__motorcar) == .yes { flags.insert(.toll) }
+        if tags.word(.toll__motorcar) == .no { flags.remove(.toll) }
         if SpeedTags.isUnpaved(tags, roadClass: kind.roadClass) { flags.insert(.unpaved) }
         switch tags.word(.service) {
         case .parking_aisle?: flags.insert(.parkingAisle)
@@ -109,12 +138,21 @@ public enum RoadTags {
         default: break
         }
         if tags.word(.hov) == .designated { flags.insert(.highOccupancy) }
+        if tags.word(.motorroad) == .yes { flags.insert(.motorroad) }
+        if tags.word(.hazmat) == .no { flags.insert(.noDangerousGoods) }
+        if tags.word(.bicycle_road) == .yes || tags.word(.cyclestreet) == .yes { flags.insert(.bicycleRoad) }
+        if tags.word(.oneway) == .alternating { flags.insert(.alternatingTraffic) }
         if tags.word(.driving_side) == .left { flags.insert(.leftHandTraffic) }
         var road = RoadDirection(roadClass: kind.roadClass, flags: flags, access: [], freeFlowSpeed: 1)
-        road.maximumHeight = strings.withBytes(tags[.maxheight]) { Quantity.metres($0) } ?? 0
-        road.maximumWidth = strings.withBytes(tags[.maxwidth]) { Quantity.metres($0) } ?? 0
-        road.maximumLength = strings.withBytes(tags[.maxlength]) { Quantity.metres($0) } ?? 0
-        road.maximumWeight = strings.withBytes(tags[.maxweight]) { Quantity.tonnes($0) } ?? 0
+        func least(_ keys: [TagKey], _ read: (UnsafeRawBufferPointer) -> Float?) -> Float {
+            keys.compactMap { tags.has($0) ? strings.withBytes(tags[$0], read) : nil }.min() ?? 0
+        }
+        road.maximumHeight = least([.maxheight, .maxheight__physical, .maxheight__signed], Quantity.metres)
+        road.maximumWidth = least([.maxwidth, .maxwidth__physical], Quantity.metres)
+        road.maximumLength = least([.maxlength, .maxlength__hgv], Quantity.metres)
+        road.maximumWeight = least(
+            [.maxweight, .maxweight__hgv, .maxweightrating, .maxweightrating__hgv], Quantity.tonnes)
+        road.maximumAxleLoad = least([.maxaxleload], Quantity.tonnes)
         if kind.roadClass == .ferry {
             road.crossingTime = strings.withBytes(tags[.duration]) { Quantity.seconds($0) } ?? 0
         }
@@ -125,60 +163,6 @@ public enum RoadTags {
 
     /// Any value but `no` counts, such as `tunnel=building_passage` or `bridge=viaduct`.
     private static func isPresent(_ word: Word?, _ has: Bool) -> Bool { has && word != .no && word != .isFalse }
-
-    /// What trucks may do: what `hgv` says, else what the tags for all vehicles say, and no more than cars may, as
-    /// `motorcar=no` alone stands for the sign that bars everything with two tracks.
-    private static func truck(
-        _ car: AccessTags.Level?, _ tags: TagSet, _ strings: StringTable, _ direction: AccessTags.Direction
-    ) -> AccessTags.Level? {
-        if let own = AccessTags.level(tags[.hgv], strings) { return own }
-        let general = AccessTags.vehicle([], tags, strings, direction)
-        guard let car else { return general }
-        return min(car, general ?? .yes)
-    }
-
-    private static func direction(
-        _ direction: AccessTags.Direction, _ common: RoadDirection, _ tags: TagSet, _ strings: StringTable,
-        _ kind: (roadClass: RoadClass, isLink: Bool), needsPermission: Bool
-    ) -> RoadDirection? {
-        let isForward = direction == .forward
-        let car = AccessTags.car(tags, strings, direction, general: !needsPermission)
-        let unsaid: AccessTags.Level = needsPermission ? .no : .yes
-        let truck = needsPermission ? car : truck(car, tags, strings, direction)
-        var road = common
-        if (car ?? unsaid) != .no { road.access.insert(.car) }
-        if (truck ?? unsaid) != .no { road.access.insert(.truck) }
-        guard !road.access.isEmpty else { return nil }
-        if (AccessTags.vehicle([.bus, .psv], tags, strings, direction) ?? unsaid) != .no { road.access.insert(.bus) }
-        if (AccessTags.vehicle([.taxi, .psv], tags, strings, direction) ?? unsaid) != .no { road.access.insert(.taxi) }
-        if tags.word(.emergency) != .no { road.access.insert(.emergency) }
-        // The flags are those of cars where cars may go at all.
-        switch road.access.contains(.car) ? car ?? unsaid : truck ?? unsaid {
-        case .destination: road.flags.insert(.destinationOnly)
-        case .private: road.flags.insert(.privateAccess)
-        case .yes, .no: break
-        }
-
-        let limit = SpeedTags.limit(tags, strings, direction)
-        switch limit {
-        case .speed(let speed)?:
-            road.speedLimit = speed / 3.6
-            road.flags.insert(.taggedSpeedLimit)
-        case .unlimited?: road.flags.formUnion([.taggedSpeedLimit, .unlimitedSpeed])
-        case nil: break
-        }
-        road.freeFlowSpeed =
-            SpeedTags.freeFlow(tags, roadClass: kind.roadClass, isLink: kind.isLink, limit: limit) / 3.6
-        road.lanes = LaneTags.count(tags, strings, direction)
-        road.turnLanes = LaneTags.turns(tags, direction)
-        let destination: TagKey = isForward ? .destination__forward : .destination__backward
-        let reference: TagKey = isForward ? .destination__ref__forward : .destination__ref__backward
-        // A sign without a direction can only be meant for the one direction of a one-way road.
-        let isOneWay = LaneTags.isOneWay(tags)
-        road.destination = tags.has(destination) ? tags[destination] : isOneWay ? tags[.destination] : 0
-        road.destinationReference = tags.has(reference) ? tags[reference] : isOneWay ? tags[.destination__ref] : 0
-        return road
-    }
 }
 
 /// Lanes and their arrows: the wiki's "Key:lanes" and "Key:turn".

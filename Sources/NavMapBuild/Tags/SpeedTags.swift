@@ -57,37 +57,33 @@ package enum SpeedTags {
             return .speed(country == "GB" || country == "US" ? speed * 1.609_344 : speed)
         }
         // National rules may name a region: "BE-VLG", "GB-WLS".
-        let rule = nationalLimits[country] ?? nationalLimits[String(country.prefix(2))] ?? fallback
+        let rule = Countries.limits(country)
         switch kind {
         case "urban", "built_up": return .speed(rule.urban)
         case "rural", "nsl_single", "nsl_restricted": return .speed(rule.rural)
         case "trunk", "nsl_dual", "motorroad": return rule.trunk == 0 ? .unlimited : .speed(rule.trunk)
         case "motorway": return rule.motorway == 0 ? .unlimited : .speed(rule.motorway)
-        case "living_street": return .speed(country == "DE" || country == "AT" ? 7 : 20)
+        case "living_street": return .speed(Countries.livingStreetLimit(country))
         case "pedestrian_zone", "walk": return .speed(7)
         case "bicycle_road": return .speed(30)
         default: return nil
         }
     }
 
-    /// Where no country is known: the values that OSRM's car profile falls back to.
-    private static let fallback: Rule = (50, 90, 110, 130)
-
-    private typealias Rule = (urban: Float, rural: Float, trunk: Float, motorway: Float)
-
-    /// General limits of passenger cars, km/h, 0 for none: OSM wiki, "Default speed limits".
-    private static let nationalLimits: [String: Rule] = [
-        "AD": (50, 90, 90, 90), "AT": (50, 100, 100, 130), "BE": (50, 90, 120, 120), "BE-VLG": (50, 70, 120, 120),
-        "BE-BRU": (30, 70, 120, 120), "BG": (50, 90, 120, 140), "CH": (50, 80, 100, 120), "CZ": (50, 90, 110, 130),
-        "DE": (50, 100, 0, 0), "DK": (50, 80, 80, 130), "EE": (50, 90, 110, 110), "ES": (50, 90, 90, 120),
-        "FI": (50, 80, 100, 120), "FR": (50, 80, 110, 130), "GB": (48.28, 96.56, 112.65, 112.65),
-        "GB-WLS": (32.19, 96.56, 112.65, 112.65), "GR": (50, 90, 110, 130), "HR": (50, 90, 110, 130),
-        "HU": (50, 90, 110, 130), "IE": (50, 80, 100, 120), "IT": (50, 90, 110, 130), "LI": (50, 80, 80, 120),
-        "LT": (50, 90, 120, 130), "LU": (50, 90, 90, 130), "LV": (50, 90, 100, 110), "NL": (50, 80, 100, 100),
-        "NO": (50, 80, 90, 110), "PL": (50, 90, 120, 140), "PT": (50, 90, 100, 120), "RO": (50, 90, 100, 130),
-        "RS": (50, 80, 100, 130), "RU": (60, 90, 110, 110), "SE": (50, 70, 110, 110), "SI": (50, 90, 110, 130),
-        "SK": (50, 90, 130, 130), "TR": (50, 90, 110, 120), "UA": (50, 90, 110, 130), "US": (40, 88, 105, 105),
-    ]
+    /// The general limit of a country where its rules leave no doubt: on motorways, on roads like them (`motorroad`),
+    /// in residential and living streets. Elsewhere it depends on town signs, which roads do not tell of unless they
+    /// are tagged with their zone; nil there, and where the country is unknown.
+    package static func implied(_ roadClass: RoadClass, isLink: Bool, _ flags: RoadFlags, country: String) -> Limit? {
+        guard Countries.isKnown(country), !isLink else { return nil }
+        let rule = Countries.limits(country)
+        func limit(_ speed: Float) -> Limit { speed == 0 ? .unlimited : .speed(speed) }
+        switch roadClass {
+        case .motorway: return limit(rule.motorway)
+        case .residential: return .speed(rule.urban)
+        case .livingStreet: return .speed(Countries.livingStreetLimit(country))
+        default: return flags.contains(.motorroad) ? limit(rule.trunk) : nil
+        }
+    }
 
     /// The speed of free traffic, km/h, above 0.
     ///
@@ -104,6 +100,7 @@ package enum SpeedTags {
         if limit == .unlimited { speed = max(habit.speed, roadClass == .motorway ? 120 : 90) }
         if let cap = surfaceCap(tags.word(.surface)) { speed = min(speed, cap) }
         if let cap = trackCap(tags.word(.tracktype)) { speed = min(speed, cap) }
+        if let cap = smoothnessCap(tags.word(.smoothness)) { speed = min(speed, cap) }
         switch tags.word(.service) {
         case .parking_aisle?, .driveThrough?: speed = min(speed, 8)
         case .driveway?, .alley?: speed = min(speed, 12)
@@ -141,6 +138,17 @@ package enum SpeedTags {
         }
     }
 
+    private static func smoothnessCap(_ smoothness: Word?) -> Float? {
+        switch smoothness {
+        case .intermediate: 80
+        case .bad: 40
+        case .very_bad: 20
+        case .horrible: 10
+        case .very_horrible: 5
+        default: nil
+        }
+    }
+
     private static func trackCap(_ type: Word?) -> Float? {
         switch type {
         case .grade1: 60
@@ -152,7 +160,8 @@ package enum SpeedTags {
         }
     }
 
-    /// Whether a road is not paved, by its surface, else by its track type (grade 2 and worse).
+    /// Whether a road is not paved, by its surface, else by its track type (grade 2 and worse) or a smoothness that no
+    /// paved road has.
     package static func isUnpaved(_ tags: TagSet, roadClass: RoadClass) -> Bool {
         switch tags.word(.surface) {
         case .asphalt, .concrete, .concrete__plates, .concrete__lanes, .paved, .paving_stones, .bricks, .metal,
@@ -167,6 +176,10 @@ package enum SpeedTags {
         switch tags.word(.tracktype) {
         case .grade1: return false
         case .grade2, .grade3, .grade4, .grade5: return true
+        default: break
+        }
+        switch tags.word(.smoothness) {
+        case .very_bad, .horrible, .very_horrible: return true
         default: return roadClass == .track
         }
     }

@@ -14,6 +14,21 @@ public enum TagKey: UInt8, CaseIterable, Sendable {
     case maxheight, maxweight, maxwidth, maxlength
     case driving_side, barrier, traffic_calming, direction, traffic_signals__direction
     case type, restriction, restriction__motorcar, restriction__motor_vehicle, restriction__conditional, except
+    case restriction__hgv, restriction__bus, restriction__psv, restriction__taxi
+    case restriction__motorcar__conditional, restriction__motor_vehicle__conditional
+    case restriction__hgv__conditional, restriction__bus__conditional, restriction__psv__conditional
+    case day_on, day_off, hour_on, hour_off
+    case oneway__hgv, oneway__conditional, hgv__forward, hgv__backward, goods
+    case access__conditional, vehicle__conditional, motor_vehicle__conditional, motorcar__conditional, hgv__conditional
+    case motor_vehicle__forward__conditional, motor_vehicle__backward__conditional
+    case maxspeed__hgv, maxspeed__hgv__forward, maxspeed__hgv__backward
+    case maxspeed__conditional, maxspeed__forward__conditional, maxspeed__backward__conditional
+    case maxspeed__hgv__conditional
+    case smoothness, hazmat, motorroad, bicycle_road, cyclestreet, foot, bicycle, locked, toll__motorcar
+    case maxaxleload, maxweightrating, maxweightrating__hgv, maxweight__hgv, maxlength__hgv
+    case maxheight__physical, maxwidth__physical, maxheight__signed
+    case destination__ref__to, destination__street, destination__lanes
+    case destination__lanes__forward, destination__lanes__backward
 
     /// The key as OSM writes it.
     public var text: String { Spelling.withColons("\(self)") }
@@ -35,14 +50,20 @@ public enum Word: UInt32, CaseIterable, Sendable {
     case asphalt, concrete, concrete__plates, concrete__lanes, paved, paving_stones, bricks, metal, chipseal
     case sett, cobblestone, unhewn_cobblestone, compacted, fine_gravel, gravel, pebblestone, grass_paver
     case unpaved, ground, dirt, earth, grass, mud, sand, clay, rock, stone, wood, shells
+    case discouraged, license, local, resident, staff, restricted
+    case construction, proposed, planned, abandoned, disused, razed, raceway, escape, steps, corridor, platform
+    case elevator, bus_guideway, via_ferrata
+    case intermediate, bad, very_bad, horrible, very_horrible, impassable
     case grade1, grade2, grade3, grade4, grade5
     case traffic_signals, stop, give_way, crossing, motorway_junction, mini_roundabout, turning_circle, turning_loop
     case gate, lift_gate, swing_gate, sliding_gate, toll_booth, border_control, cattle_grid, entrance
     case height_restrictor, arch, sally_port, kerb, bollard, block, chain, cycle_barrier, bump_gate
-    case forward, backward, both, left
+    case hampshire_gate
+    case forward, backward, both, left, right
     case restriction, from, via, to
     case no_left_turn, no_right_turn, no_straight_on, no_u_turn, no_entry, no_exit
     case only_left_turn, only_right_turn, only_straight_on, only_u_turn
+    case only_entry, no_right_turn_on_red, no_left_turn_on_red
     case building_passage, avalanche_protector, designated_hov
 
     /// The value as OSM writes it.

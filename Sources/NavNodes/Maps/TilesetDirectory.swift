@@ -42,20 +42,22 @@ public struct TilesetDirectory: Sendable {
         return tiles
     }
 
-    /// Joins all tiles to a graph.
-    public func loadGraph() throws(NodeError) -> RoadGraph {
-        RoadGraph(tiles: try loadTiles(), mapVersion: tileset.mapVersion)
+    /// Joins all tiles to a graph with the restrictions of a kind of vehicle.
+    public func loadGraph(for vehicle: VehicleAccess = .car) throws(NodeError) -> RoadGraph {
+        RoadGraph(tiles: try loadTiles(), mapVersion: tileset.mapVersion, vehicle: vehicle)
     }
 
     /// Maps and checks one tile.
     public func loadTile(_ entry: Tileset.Entry) throws(NodeError) -> RoadTile {
-        guard let id = RoadTileID(rawValue: entry.id), entry.file == id.path else {
+        guard let id = RoadTileID(rawValue: entry.id), entry.file == id.path, entry.ranks.file == id.ranksPath else {
             throw NodeError(
                 .invalid, "tileset '\(path)' names a tile \(entry.id) at '\(entry.file)' that cannot be: rebuild it")
         }
-        let file = path + "/" + entry.file
+        var file = path + "/" + entry.ranks.file
         do throws(TileError) {
-            return try RoadTile(try mapFile(file), expected: id)
+            let ranks = try mapFile(file)
+            file = path + "/" + entry.file
+            return try RoadTile(try mapFile(file), expected: id, ranks: ranks)
         } catch {
             throw NodeError(.invalid, "'\(file)': \(error); rebuild the tiles with 'navbus map build'")
         }

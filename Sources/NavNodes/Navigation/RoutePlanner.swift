@@ -11,7 +11,7 @@ package final class RoutePlanner {
 
     /// The answer to a query on a map.
     package func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
-        switch Router(map.metric).route(query.request, workspace: workspace) {
+        switch map.router.route(query.request, workspace: workspace) {
         case .found(let route):
             return .found(
                 RoutePlan(route: route, guidance: RouteGuidance(route: route, graph: map.graph, options: options)))

@@ -37,14 +37,16 @@ struct BuildOutputTests {
         #expect(tileset.source == "liechtenstein.osm.pbf")
         #expect(tileset.attribution == "© OpenStreetMap contributors")
         #expect(tileset.tiles.map(\.id) == tileset.tiles.map(\.id).sorted())
-        #expect(tileset.tiles.count == files.count - 1)
+        #expect(tileset.tiles.count * 2 == files.count - 1)
         for entry in tileset.tiles {
+            let ranks = try #require(files[entry.ranks.file])
+            #expect(ranks.count == entry.ranks.bytes && entry.ranks.sha256.count == 64)
             let bytes = try #require(files[entry.file])
             #expect(bytes.count == entry.bytes && entry.sha256.count == 64)
             let tile = try RoadTile(TileStorage(copying: [UInt8](bytes)))
             #expect(tile.id.rawValue == entry.id)
         }
-        #expect(tileset.tiles.reduce(0) { $0 + $1.bytes } == report.bytes)
+        #expect(tileset.tiles.reduce(0) { $0 + $1.bytes + $1.ranks.bytes } == report.bytes)
     }
 
     @Test("tiles in memory are those of the files")

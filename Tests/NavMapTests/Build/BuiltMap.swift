@@ -25,7 +25,7 @@ struct BuiltMap {
     init(_ data: OSMData, jobs: Int = 1) throws {
         let (tiles, report) = try MapBuilder(.init(jobs: jobs)).build(data)
         graph = RoadGraph(
-            tiles: try tiles.map { try RoadTile(TileStorage(copying: $0.bytes), expected: $0.id) },
+            tiles: try tiles.map { try $0.roadTile },
             mapVersion: report.mapVersion)
         self.report = report
     }

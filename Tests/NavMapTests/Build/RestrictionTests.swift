@@ -1,3 +1,4 @@
+import NavMap
 import NavMapBuild
 import Testing
 
@@ -100,7 +101,7 @@ struct RestrictionTests {
         #expect(try BuiltMap(map).forbidden == [[11, 12, 22, 32], [11, 12, 22, 12]])
     }
 
-    @Test("restriction:motorcar counts, and what exempts cars does not")
+    @Test("restrictions name their vehicles, and what exempts cars does not bind them")
     func vehicles() throws {
         var map = crossroads()
         map.restriction(1, "", from: [1], viaNodes: [12], to: [3], tags: ["restriction:motorcar": "no_left_turn"])
@@ -109,7 +110,9 @@ struct RestrictionTests {
         map.restriction(4, "", from: [1], viaNodes: [12], to: [2], tags: ["restriction:hgv": "no_left_turn"])
         let built = try BuiltMap(map)
         #expect(built.forbidden == [[11, 12, 2], [13, 12, 22]])
-        #expect(built.report.restrictionProblems == [.otherVehicles: 2])
+        #expect(built.report.restrictions == 4 && built.report.restrictionProblems == [:])
+        #expect(built.graph.restrictions.map(\.vehicles).filter { $0 == .truck }.count == 1)
+        #expect(built.graph.prohibitedPaths(for: .truck, at: nil).count == 3)
     }
 
     @Test("what cannot be applied is counted by reason")
@@ -127,7 +130,10 @@ struct RestrictionTests {
         map.restriction(6, "no_left_turn", from: [4], viaNodes: [22], to: [8])
         map.restriction(7, "give_way", from: [1], viaNodes: [12], to: [3])
         map.restriction(
-            8, "", from: [1], viaNodes: [12], to: [3], tags: ["restriction:conditional": "no_left_turn @ (Mo-Fr)"])
+            11, "", from: [1], viaNodes: [12], to: [3], tags: ["restriction:bicycle": "no_left_turn"])
+        map.restriction(
+            8, "", from: [1], viaNodes: [12], to: [3],
+            tags: ["restriction:conditional": "no_left_turn @ (sunset-sunrise)"])
         map.restriction(9, "no_left_turn", from: [9], viaNodes: [11], to: [1])
         map.restriction(10, "no_u_turn", from: [1], viaWays: [7], to: [2])
         let built = try BuiltMap(map)
@@ -136,7 +142,7 @@ struct RestrictionTests {
         #expect(
             built.report.restrictionProblems == [
                 .incompleteMembers: 2, .memberIsNoRoad: 1, .notConnected: 4, .ambiguous: 1, .unknownKind: 1,
-                .conditional: 1,
+                .conditional: 1, .otherVehicles: 1,
             ])
     }
 }

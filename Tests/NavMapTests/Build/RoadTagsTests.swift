@@ -52,6 +52,9 @@ struct RoadTagsTests {
             ["highway": "unclassified", "motor_vehicle": "agricultural;forestry"], ["building": "yes"],
             ["highway": "primary", "impassable": "yes"], ["highway": "primary", "oneway": "reversible"],
             ["route": "ferry", "motor_vehicle": "no"], ["railway": "rail"],
+            ["highway": "construction", "motor_vehicle": "yes"], ["highway": "proposed", "access": "yes"],
+            ["highway": "steps", "motor_vehicle": "yes"], ["highway": "primary", "smoothness": "impassable"],
+            ["route": "ferry", "foot": "yes"],
         ])
     func noRoads(tags: [String: String]) {
         let attributes = road(tags)

@@ -1,0 +1,73 @@
+internal import NavGeo
+
+/// The place of each edge of a tile in the order in which the whole set's roads are contracted: a small file of its own
+/// beside the tile, since an edit far away changes the order but not the tile.
+///
+/// Any order gives right routes; a good one makes them fast. See <doc:RoadTileFormat>.
+public struct EdgeRanks: Sendable, Equatable {
+    /// The tile.
+    public let tile: RoadTileID
+    /// For each edge of the tile its place, the same for both directions of a road.
+    public let values: ContiguousArray<UInt32>
+
+    /// Ranks of a tile's edges.
+    public init(tile: RoadTileID, values: ContiguousArray<UInt32>) {
+        self.tile = tile
+        self.values = values
+    }
+
+    private static let magic = Array("NAVRANK\0".utf8)
+    private static let version: UInt32 = 1
+    private static let headerBytes = 24
+    private static let checksumOffset = 20
+
+    /// The file's content.
+    public func encoded() -> [UInt8] {
+        var bytes = EdgeRanks.magic
+        func append(_ value: UInt32) { withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) } }
+        append(EdgeRanks.version)
+        append(tile.rawValue)
+        append(0)
+        append(0)
+        for value in values { append(value) }
+        let length = UInt32(bytes.count)
+        bytes.withUnsafeMutableBytes { raw in
+            raw.storeBytes(of: length.littleEndian, toByteOffset: 16, as: UInt32.self)
+            let checksum = TileLayout.checksum(UnsafeRawBufferPointer(raw), fieldAt: EdgeRanks.checksumOffset)
+            raw.storeBytes(of: checksum.littleEndian, toByteOffset: EdgeRanks.checksumOffset, as: UInt32.self)
+        }
+        return bytes
+    }
+
+    /// Reads a file's content, written by anybody.
+    ///
+    /// - Parameters:
+    ///   - tile: The tile that it lies beside.
+    ///   - edgeCount: The number of edges of that tile.
+    public init(decoding bytes: UnsafeRawBufferPointer, tile: RoadTileID, edgeCount: Int) throws(TileError) {
+        guard bytes.count >= EdgeRanks.magic.count,
+            bytes.prefix(EdgeRanks.magic.count).elementsEqual(EdgeRanks.magic)
+        else { throw .notATile }
+        let expected = EdgeRanks.headerBytes + edgeCount * 4
+        guard bytes.count >= EdgeRanks.headerBytes else {
+            throw .truncated(expected: UInt64(expected), found: bytes.count)
+        }
+        func field(_ offset: Int) -> UInt32 {
+            UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        }
+        guard field(8) == EdgeRanks.version else {
+            throw .corrupt("the ranks have format version \(field(8)), this program reads \(EdgeRanks.version)")
+        }
+        guard field(16) == UInt32(truncatingIfNeeded: bytes.count), bytes.count == expected else {
+            throw .truncated(expected: UInt64(expected), found: bytes.count)
+        }
+        guard field(EdgeRanks.checksumOffset) == TileLayout.checksum(bytes, fieldAt: EdgeRanks.checksumOffset) else {
+            throw .checksum
+        }
+        guard field(12) == tile.rawValue else { throw .corrupt("the ranks are of another tile than \(tile)") }
+        var values: ContiguousArray<UInt32> = []
+        values.reserveCapacity(edgeCount)
+        for edge in 0..<edgeCount { values.append(field(EdgeRanks.headerBytes + edge * 4)) }
+        self.init(tile: tile, values: values)
+    }
+}

@@ -1,0 +1,36 @@
+/// A fixed number of plain values at one address: what the searches' inner loops run over, without checks, copies or
+/// reference counts.
+///
+/// Whoever holds the array sees to it that indices are in range and that nobody writes what others read.
+@usableFromInline
+package final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
+    /// The number of values.
+    @usableFromInline package let count: Int
+    /// The first value.
+    @usableFromInline package let base: UnsafeMutablePointer<Element>
+
+    /// As many values.
+    package init(repeating value: Element, count: Int) {
+        self.count = count
+        base = .allocate(capacity: max(count, 1))
+        base.initialize(repeating: value, count: count)
+    }
+
+    /// A copy.
+    package init(_ elements: ContiguousArray<Element>) {
+        count = elements.count
+        base = .allocate(capacity: max(count, 1))
+        elements.withUnsafeBufferPointer { source in
+            if let start = source.baseAddress { base.initialize(from: start, count: count) }
+        }
+    }
+
+    deinit { base.deallocate() }
+
+    /// The value at an index, which is not checked.
+    @inlinable @inline(__always)
+    package subscript(index: Int) -> Element {
+        get { base[index] }
+        set { base[index] = newValue }
+    }
+}

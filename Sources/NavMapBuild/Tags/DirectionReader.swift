@@ -1,0 +1,109 @@
+internal import NavMap
+
+/// Interprets what the tags of a way say about one of its directions.
+struct DirectionReader {
+    let tags: TagSet
+    let strings: StringTable
+    let roadClass: RoadClass
+    let isLink: Bool
+    /// Whether only a tag for vehicles makes it a road at all.
+    let needsPermission: Bool
+    /// The country whose general limits hold; empty when unknown.
+    let country: String
+
+    /// A direction of the road; nil where neither cars nor trucks may ever go.
+    ///
+    /// - Parameters:
+    ///   - common: What both directions share.
+    ///   - car: Whether one-way tags let cars drive in it.
+    ///   - truck: Whether one-way tags let trucks drive in it.
+    ///   - unknownConditions: Counts conditions that are not understood.
+    func read(
+        _ direction: AccessTags.Direction, _ common: RoadDirection, car carMayEnter: Bool, truck truckMayEnter: Bool,
+        _ unknownConditions: inout Int
+    ) -> RoadDirection? {
+        guard carMayEnter || truckMayEnter else { return nil }
+        var road = common
+        let unsaid: AccessTags.Level = needsPermission ? .no : common.flags.contains(.bicycleRoad) ? .destination : .yes
+        let tagged = AccessTags.car(tags, strings, direction, general: !needsPermission)
+        let car = carMayEnter ? tagged ?? unsaid : .no
+        let truck = truckMayEnter ? (needsPermission ? tagged : self.truck(tagged, direction)) ?? unsaid : .no
+        if car != .no { road.access.insert(.car) }
+        if truck != .no { road.access.insert(.truck) }
+        if !needsPermission || !road.access.isEmpty {
+            var conditional = ConditionalRoad(tags, strings)
+            conditional.apply(to: &road, direction)
+            unknownConditions += conditional.unknown
+        }
+        guard !road.access.isEmpty || opensAtTimes(road) else { return nil }
+        if (AccessTags.vehicle([.bus, .psv], tags, strings, direction) ?? unsaid) != .no { road.access.insert(.bus) }
+        if (AccessTags.vehicle([.taxi, .psv], tags, strings, direction) ?? unsaid) != .no { road.access.insert(.taxi) }
+        if tags.word(.emergency) != .no { road.access.insert(.emergency) }
+        // The flags are those of cars where cars may go at all.
+        switch road.access.contains(.car) ? car : truck {
+        case .destination: road.flags.insert(.destinationOnly)
+        case .private: road.flags.insert(.privateAccess)
+        case .yes, .no: break
+        }
+        if truck == .destination || truck == .private { road.flags.insert(.truckDestinationOnly) }
+        readSpeeds(&road, direction)
+        readSigns(&road, direction)
+        return road
+    }
+
+    /// What trucks may do: what `hgv` says, else what the tags for all vehicles say, and no more than cars may, as
+    /// `motorcar=no` alone stands for the sign that bars everything with two tracks.
+    private func truck(_ car: AccessTags.Level?, _ direction: AccessTags.Direction) -> AccessTags.Level? {
+        if let own = AccessTags.truck(tags, strings, direction) { return own }
+        let general = AccessTags.vehicle([], tags, strings, direction)
+        guard let car else { return general }
+        return min(car, general ?? .yes)
+    }
+
+    /// Whether a road that is closed by default opens to cars or trucks at times.
+    private func opensAtTimes(_ road: RoadDirection) -> Bool {
+        road.conditions.contains { condition in
+            guard case .access(let level) = condition.effect else { return false }
+            return level != .none && !condition.vehicles.isDisjoint(with: [.car, .truck])
+        }
+    }
+
+    private func readSpeeds(_ road: inout RoadDirection, _ direction: AccessTags.Direction) {
+        let limit = SpeedTags.limit(tags, strings, direction)
+        let implied = limit == nil ? SpeedTags.implied(roadClass, isLink: isLink, road.flags, country: country) : nil
+        switch limit ?? implied {
+        case .speed(let speed)?: road.speedLimit = speed / 3.6
+        case .unlimited?: road.flags.insert(.unlimitedSpeed)
+        case nil: break
+        }
+        if limit != nil { road.flags.insert(.taggedSpeedLimit) }
+        let own: TagKey = direction == .forward ? .maxspeed__hgv__forward : .maxspeed__hgv__backward
+        for key in [own, .maxspeed__hgv] where tags.has(key) {
+            if case .speed(let speed)? = strings.withBytes(tags[key], SpeedTags.parse) {
+                road.truckSpeedLimit = speed / 3.6
+                break
+            }
+        }
+        var speed = SpeedTags.freeFlow(tags, roadClass: roadClass, isLink: isLink, limit: limit)
+        if case .speed(let implied)? = implied { speed = max(min(speed, implied), 3) }
+        road.freeFlowSpeed = speed / 3.6
+    }
+
+    private func readSigns(_ road: inout RoadDirection, _ direction: AccessTags.Direction) {
+        let isForward = direction == .forward
+        road.lanes = LaneTags.count(tags, strings, direction)
+        road.turnLanes = LaneTags.turns(tags, direction)
+        // A sign without a direction can only be meant for the one direction of a one-way road.
+        let isOneWay = LaneTags.isOneWay(tags)
+        func sign(_ own: TagKey, _ undirected: TagKey) -> UInt32 {
+            tags.has(own) ? tags[own] : isOneWay ? tags[undirected] : 0
+        }
+        road.destination = sign(isForward ? .destination__forward : .destination__backward, .destination)
+        if road.destination == 0 && isOneWay { road.destination = tags[.destination__street] }
+        road.destinationReference = sign(
+            isForward ? .destination__ref__forward : .destination__ref__backward, .destination__ref)
+        road.destinationLanes = sign(
+            isForward ? .destination__lanes__forward : .destination__lanes__backward, .destination__lanes)
+        if isOneWay { road.destinationReferenceTo = tags[.destination__ref__to] }
+    }
+}

@@ -1,0 +1,111 @@
+internal import NavMap
+
+/// Who is forbidden a turn and when, from the tags of a restriction relation: the wiki's "Relation:restriction" and
+/// "Conditional restrictions".
+enum RestrictionTags {
+    /// One thing that a relation demands.
+    struct Rule: Sendable, Equatable {
+        /// Whether it demands the path and forbids the others, instead of forbidding it.
+        var isOnly: Bool
+        var vehicles: VehicleAccess
+        /// As ``NavMap/TimeCondition`` reads it; empty for always.
+        var time = ""
+    }
+
+    private typealias Keys = (plain: TagKey, conditional: TagKey?, vehicles: VehicleAccess)
+    private static let keys: [Keys] = [
+        (.restriction, .restriction__conditional, .all),
+        (.restriction__motor_vehicle, .restriction__motor_vehicle__conditional, .all),
+        (.restriction__motorcar, .restriction__motorcar__conditional, .car),
+        (.restriction__hgv, .restriction__hgv__conditional, .truck),
+        (.restriction__psv, .restriction__psv__conditional, [.bus, .taxi]),
+        (.restriction__bus, .restriction__bus__conditional, .bus), (.restriction__taxi, nil, .taxi),
+    ]
+
+    /// What a relation demands, at least one rule.
+    ///
+    /// `except` takes vehicles out of all of it. `day_on`, `hour_on` and so on, the way to write times before
+    /// conditional tags, are read as them.
+    static func rules(
+        _ tags: TagLists, _ relation: Int, _ strings: StringTable
+    ) throws(RestrictionProblem) -> [Rule] {
+        let exempt = exempt(strings[tags.value(.except, of: relation)])
+        var rules: [Rule] = []
+        var problem: RestrictionProblem?
+        let time = try oldTime(tags, relation, strings)
+        for key in keys {
+            let plain = strings[tags.value(key.plain, of: relation)]
+            if !plain.isEmpty {
+                if let isOnly = isOnly(plain) {
+                    rules.append(Rule(isOnly: isOnly, vehicles: key.vehicles.subtracting(exempt), time: time))
+                } else {
+                    problem = problem ?? .unknownKind
+                }
+            }
+            guard let conditional = key.conditional else { continue }
+            for clause in ConditionalTags.clauses(strings[tags.value(conditional, of: relation)]) {
+                guard clause.isUnderstood else {
+                    problem = problem ?? .conditional
+                    continue
+                }
+                guard let isOnly = isOnly(clause.value) else {
+                    problem = problem ?? .unknownKind
+                    continue
+                }
+                let concerned = clause.hasSizes ? key.vehicles.intersection(.truck) : key.vehicles
+                rules.append(Rule(isOnly: isOnly, vehicles: concerned.subtracting(exempt), time: clause.time))
+            }
+        }
+        rules.removeAll { $0.vehicles.isEmpty }
+        if rules.isEmpty { throw problem ?? .otherVehicles }
+        return rules
+    }
+
+    /// Whether a kind demands (`only_…`) or forbids (`no_…`); nil for what is neither, such as `no_right_turn_on_red`.
+    private static func isOnly(_ value: String) -> Bool? {
+        var result: Bool?
+        for part in value.split(separator: ";") {
+            let isOnly: Bool
+            switch part.drop(while: { $0 == " " }) {
+            case "no_left_turn", "no_right_turn", "no_straight_on", "no_u_turn", "no_entry", "no_exit": isOnly = false
+            case "only_left_turn", "only_right_turn", "only_straight_on", "only_u_turn": isOnly = true
+            default: return nil
+            }
+            if let result, result != isOnly { return nil }
+            result = isOnly
+        }
+        return result
+    }
+
+    private static func exempt(_ text: String) -> VehicleAccess {
+        var result: VehicleAccess = []
+        for part in text.split(separator: ";") {
+            switch part.drop(while: { $0 == " " }) {
+            case "motorcar": result.insert(.car)
+            case "motor_vehicle", "vehicle": result = .all
+            case "hgv", "goods": result.insert(.truck)
+            case "psv": result.formUnion([.bus, .taxi])
+            case "bus", "tourist_bus", "coach": result.insert(.bus)
+            case "taxi": result.insert(.taxi)
+            case "emergency": result.insert(.emergency)
+            default: break
+            }
+        }
+        return result
+    }
+
+    /// The time of `day_on`, `day_off`, `hour_on` and `hour_off`; empty without them.
+    private static func oldTime(
+        _ tags: TagLists, _ relation: Int, _ strings: StringTable
+    ) throws(RestrictionProblem) -> String {
+        func text(_ key: TagKey) -> String { strings[tags.value(key, of: relation)] }
+        let days = (text(.day_on), text(.day_off))
+        let hours = (text(.hour_on), text(.hour_off))
+        var parts: [String] = []
+        if !days.0.isEmpty || !days.1.isEmpty { parts.append("\(days.0.prefix(2))-\(days.1.prefix(2))") }
+        if !hours.0.isEmpty || !hours.1.isEmpty { parts.append("\(hours.0)-\(hours.1)") }
+        let time = parts.joined(separator: " ")
+        if !time.isEmpty && TimeCondition(time) == nil { throw .conditional }
+        return time
+    }
+}

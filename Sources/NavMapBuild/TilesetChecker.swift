@@ -1,0 +1,150 @@
+internal import Foundation
+internal import NavMap
+
+/// Verifies a whole tileset on disk: every file that its `tileset.json` names, every tile's invariants, and, when
+/// all tiles are sound, what they say of each other.
+public enum TilesetChecker {
+    /// Something that is wrong.
+    public struct Problem: Sendable, Codable, Equatable {
+        /// The file, relative to the directory.
+        public let file: String
+        /// What is wrong with it.
+        public let reason: String
+    }
+
+    /// What a check found.
+    public struct Report: Sendable, Codable, Equatable {
+        /// The map's version, as the tileset names it.
+        public var mapVersion = ""
+        /// Tiles that the tileset names.
+        public var tiles = 0
+        /// Directed edges, nodes and prohibited paths of the sound tiles.
+        public var edges = 0, nodes = 0, prohibitedPaths = 0
+        /// Bytes of the tiles and their ranks, as far as they could be read.
+        public var bytes = 0
+        /// What is wrong, by file; empty for a sound set.
+        public var problems: [Problem] = []
+
+        /// A report of nothing.
+        public init() {}
+    }
+
+    private static let largestIndex = 256 << 20
+
+    /// Checks the tileset of a directory.
+    ///
+    /// - Parameters:
+    ///   - directory: Where its `tileset.json` lies.
+    ///   - jobs: How many threads check tiles at once; the report does not depend on it.
+    ///   - progress: Hears the part that is done, 0 … 1, from the working threads.
+    /// - Throws: When there is no tileset to check.
+    public static func check(
+        _ directory: String, jobs: Int = 1, progress: @escaping @Sendable (Double) -> Void = { _ in }
+    ) throws(MapBuildError) -> Report {
+        let tileset = try index(directory)
+        var report = Report()
+        report.mapVersion = tileset.mapVersion
+        report.tiles = tileset.tiles.count
+        guard tileset.formatVersion == Tileset.formatVersion else {
+            let reason = "format version \(tileset.formatVersion), this program reads \(Tileset.formatVersion)"
+            report.problems = [Problem(file: "tileset.json", reason: reason)]
+            return report
+        }
+        checkIndex(tileset, &report)
+        let counter = ProgressCounter { _, fraction in progress(fraction) }
+        let checked = Parallel.map(tileset.tiles.count, jobs: jobs) { number in
+            let result = checkTile(tileset.tiles[number], directory)
+            counter.advance(.writingTiles, of: tileset.tiles.count)
+            return result
+        }
+        var tiles: [RoadTile] = []
+        for result in checked {
+            report.problems += result.problems
+            report.bytes += result.bytes
+            guard let tile = result.tile else { continue }
+            report.edges += tile.edgeCount
+            report.nodes += tile.nodeCount
+            report.prohibitedPaths += tile.prohibitedPathCount
+            tiles.append(tile)
+        }
+        // While a tile is missing all its neighbours would complain of it.
+        if tiles.count == tileset.tiles.count {
+            report.problems += TileJoins.problems(tiles).map { Problem(file: $0.tile.path, reason: $0.reason) }
+        }
+        report.problems += strangers(tileset, directory)
+        return report
+    }
+
+    private static func index(_ directory: String) throws(MapBuildError) -> Tileset {
+        let path = directory + "/tileset.json"
+        let advice = "Name a directory that 'navbus map build' has written"
+        guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int, size <= largestIndex,
+            let data = FileManager.default.contents(atPath: path)
+        else { throw MapBuildError(.unreadable, path: path, reason: "cannot be read", advice: advice) }
+        do {
+            return try JSONDecoder().decode(Tileset.self, from: data)
+        } catch {
+            throw MapBuildError(.malformed, path: path, reason: "is not a tileset", advice: advice)
+        }
+    }
+
+    private static func checkIndex(_ tileset: Tileset, _ report: inout Report) {
+        func wrong(_ reason: String) { report.problems.append(Problem(file: "tileset.json", reason: reason)) }
+        if zip(tileset.tiles, tileset.tiles.dropFirst()).contains(where: { $0.id >= $1.id }) {
+            wrong("its tiles are not in ascending order, each once")
+        }
+        if MapBuilder.version(tileset.tiles) != tileset.mapVersion {
+            wrong("its map version is not that of its tiles")
+        }
+    }
+
+    private static func checkTile(
+        _ entry: Tileset.Entry, _ directory: String
+    ) -> (tile: RoadTile?, bytes: Int, problems: [Problem]) {
+        guard let id = RoadTileID(rawValue: entry.id), entry.file == id.path, entry.ranks.file == id.ranksPath else {
+            let reason = "names a tile \(entry.id) at '\(entry.file)' that cannot be"
+            return (nil, 0, [Problem(file: "tileset.json", reason: reason)])
+        }
+        var problems: [Problem] = []
+        func read(_ file: String, _ bytes: Int, _ sha256: String) -> [UInt8]? {
+            guard let content = FileManager.default.contents(atPath: directory + "/" + file).map([UInt8].init) else {
+                problems.append(Problem(file: file, reason: "is missing or cannot be read"))
+                return nil
+            }
+            if content.count != bytes {
+                problems.append(Problem(file: file, reason: "has \(content.count) bytes, its tileset says \(bytes)"))
+            } else if content.withUnsafeBytes(Digest.sha256) != sha256 {
+                problems.append(Problem(file: file, reason: "is not the one that its tileset names: its hash differs"))
+            }
+            return content
+        }
+        let content = read(entry.file, entry.bytes, entry.sha256)
+        let ranks = read(entry.ranks.file, entry.ranks.bytes, entry.ranks.sha256)
+        let size = (content?.count ?? 0) + (ranks?.count ?? 0)
+        guard let content else { return (nil, size, problems) }
+        let tile: RoadTile
+        do throws(TileError) {
+            tile = try RoadTile(TileStorage(copying: content), expected: id)
+        } catch {
+            problems.append(Problem(file: entry.file, reason: error.description))
+            return (nil, size, problems)
+        }
+        if let ranks {
+            do throws(TileError) {
+                _ = try RoadTile(TileStorage(copying: content), expected: id, ranks: TileStorage(copying: ranks))
+            } catch {
+                problems.append(Problem(file: entry.ranks.file, reason: error.description))
+            }
+        }
+        return (tile, size, problems)
+    }
+
+    /// Tiles and ranks in the directory that the tileset does not name.
+    private static func strangers(_ tileset: Tileset, _ directory: String) -> [Problem] {
+        var known: Set<String> = []
+        for entry in tileset.tiles { known.formUnion([entry.file, entry.ranks.file]) }
+        let found = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
+        return found.filter { ($0.hasSuffix(".road") || $0.hasSuffix(".rank")) && !known.contains($0) }.sorted()
+            .map { Problem(file: $0, reason: "is not named by the tileset") }
+    }
+}

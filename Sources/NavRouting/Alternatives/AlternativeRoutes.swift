@@ -1,0 +1,134 @@
+public import NavGeo
+public import NavMap
+
+/// Where a route leaves another.
+public struct RouteFork: Sendable, Equatable {
+    /// The last edge in common; the first edge of the route when the two part at once.
+    public var edge: EdgeKey
+    /// Metres from that edge's start: its length where the routes part at its end.
+    public var offset: Double
+    /// The place.
+    public var coordinate: Coordinate
+    /// Metres from the start of both routes.
+    public var routeOffset: Double
+    /// Seconds from the start of both routes.
+    public var routeTime: Double
+}
+
+/// Another way to the same destination that is worth showing.
+public struct AlternativeRoute: Sendable, Equatable {
+    /// Names the way by the OSM ways and nodes that it does not share with the main route: the same detour has the same
+    /// number after every recomputation, also when the vehicle has come nearer.
+    public var id: UInt64
+    /// The whole way, from where the main route starts.
+    public var route: Route
+    /// Where it leaves the main route for the first time.
+    public var fork: RouteFork
+    /// Metres from the fork to the destination.
+    public var lengthFromFork: Double
+    /// Seconds from the fork to the destination.
+    public var durationFromFork: Double
+    /// Metres that it is longer than the main route; negative when it is shorter.
+    public var lengthDelta: Double
+    /// Seconds that it takes longer than the main route; negative when it is faster.
+    public var durationDelta: Double
+    /// The share of the best route's cost that lies on edges of the main route, 0 ... 1; of a single leg where the
+    /// routes differ in one leg only.
+    public var sharing: Double
+    /// The greatest factor by which a detour costs more than the best route between the same two points.
+    public var stretch: Double
+    /// Up to two roads that most of what it does not share leads over, in travel order; chosen so that routes shown
+    /// together have different names where their roads allow it.
+    public var via: [String]
+}
+
+/// A route with alternatives to it.
+public struct AlternativeRoutes: Sendable, Equatable {
+    /// The best route, or what is left of the route that is being driven.
+    public var main: Route
+    /// Whether ``main`` is what is left of the route that was given.
+    public var mainIsCurrent: Bool
+    /// What ``AlternativeRoute/via`` is for alternatives, for ``main``.
+    public var via: [String]
+    /// The most useful first.
+    public var alternatives: [AlternativeRoute]
+
+    /// A route without alternatives.
+    public init(main: Route) { self.init(main: main, mainIsCurrent: false, alternatives: []) }
+
+    /// Routes, named so that they can be told apart.
+    init(main: Route, mainIsCurrent: Bool, alternatives: [AlternativeRoute]) {
+        self.main = main
+        self.mainIsCurrent = mainIsCurrent
+        self.alternatives = alternatives
+        let names = RoadNames.distinct([main] + alternatives.map(\.route))
+        via = names[0]
+        for index in alternatives.indices { self.alternatives[index].via = names[index + 1] }
+    }
+}
+
+/// The answer to a request for alternatives.
+public enum AlternativesOutcome: Sendable, Equatable {
+    /// A route, with none or some alternatives.
+    case found(AlternativeRoutes)
+    /// There is no route; the outcome says why.
+    case notFound(RouteOutcome)
+}
+
+extension AlternativeRoute {
+    init(_ route: Route, to main: Route, sharing: Double, stretch: Double) {
+        let fork = RouteFork(of: route, from: main)
+        self.route = route
+        self.fork = fork
+        lengthFromFork = route.length - fork.routeOffset
+        durationFromFork = route.duration - fork.routeTime
+        lengthDelta = route.length - main.length
+        durationDelta = route.duration - main.duration
+        self.sharing = sharing
+        self.stretch = stretch
+        via = []
+        let keys = Set(main.edges.map(\.key))
+        var hash = Hash64()
+        for edge in route.edges where !keys.contains(edge.key) {
+            hash.add(UInt64(bitPattern: edge.wayID))
+            hash.add(UInt64(bitPattern: route.segments[edge.coordinates.lowerBound].fromNodeID))
+            hash.add(UInt64(bitPattern: route.segments[edge.coordinates.upperBound - 1].toNodeID))
+        }
+        id = hash.value
+    }
+}
+
+extension RouteFork {
+    /// Where `route` leaves `other` for the first time; its start when they part at once.
+    init(of route: Route, from other: Route) {
+        var common = 0
+        while common < min(route.edges.count, other.edges.count),
+            route.edges[common].key == other.edges[common].key,
+            route.edges[common].startOffset == other.edges[common].startOffset,
+            route.edges[common].endOffset == other.edges[common].endOffset
+        { common += 1 }
+        guard common > 0 else {
+            let first = route.edges[0]
+            self.init(
+                edge: first.key, offset: first.startOffset, coordinate: route.coordinates[0], routeOffset: 0,
+                routeTime: 0)
+            return
+        }
+        let edge = route.edges[common - 1]
+        self.init(
+            edge: edge.key, offset: edge.endOffset, coordinate: route.coordinates[edge.coordinates.upperBound],
+            routeOffset: route.line.cumulativeLengths[edge.coordinates.upperBound],
+            routeTime: route.edges[..<common].reduce(0) { $0 + $1.duration + $1.turnDuration })
+    }
+}
+
+/// The FNV-1a hash over 64-bit words: the same on every machine and in every process.
+struct Hash64 {
+    private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func add(_ word: UInt64) {
+        for shift in stride(from: UInt64(0), to: 64, by: 8) {
+            value = (value ^ (word >> shift & 0xFF)) &* 0x100_0000_01B3
+        }
+    }
+}

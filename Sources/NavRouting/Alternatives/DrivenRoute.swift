@@ -1,0 +1,84 @@
+import NavGeo
+import NavMap
+
+/// What is left of a route that is being driven, as legs of the graph in use.
+struct DrivenRoute {
+    /// One for each waypoint of the request after its first.
+    private(set) var legs: [LegPath] = []
+    /// Direction of travel at the vehicle's position, radians clockwise from north.
+    private(set) var bearing = 0.0
+
+    /// How far from the place where the route passes the vehicle may be, metres along the edge.
+    private static let tolerance = 1.0
+
+    /// Nil when the vehicle is not on the route, when the route has other waypoints ahead than the request, or when it
+    /// leads over edges that the graph lacks.
+    init?(_ route: Route, _ metric: Metric, _ request: RouteRequest, _ snapper: Snapper) {
+        guard let first = request.waypoints.first, request.waypoints.count >= 2, first.coordinate.isValid,
+            (0...RouteRequest.greatestSnapRadius).contains(request.snapRadius)
+        else { return nil }
+        let graph = metric.turns.graph
+        var paths: [LegPath] = []
+        for (index, piece) in route.edges.enumerated() {
+            guard let edge = graph.edge(piece.key), metric.allows(edge) else { return nil }
+            let isLegStart = index == 0 || Self.startsLeg(piece, after: route.edges[index - 1], edge, graph)
+            if isLegStart {
+                paths.append(
+                    LegPath(
+                        edges: [], start: EdgePosition(edge: edge, offset: piece.startOffset),
+                        end: EdgePosition(edge: edge, offset: piece.endOffset), cost: 0,
+                        turnsRound: index > 0 && piece.turnDuration > 0))
+            }
+            paths[paths.count - 1].edges.append(edge)
+            paths[paths.count - 1].end = EdgePosition(edge: edge, offset: piece.endOffset)
+        }
+        let ahead = request.waypoints.count - 1
+        guard paths.count >= ahead else { return nil }
+        paths.removeFirst(paths.count - ahead)
+        for hit in snapper.nearest(first, radius: request.snapRadius) {
+            guard let place = paths[0].edges.firstIndex(of: hit.edge) else { continue }
+            if place == 0, hit.offset < paths[0].start.offset - Self.tolerance { continue }
+            if place == paths[0].edges.count - 1, hit.offset > paths[0].end.offset + Self.tolerance { continue }
+            paths[0].edges.removeFirst(place)
+            paths[0].start = EdgePosition(edge: hit.edge, offset: hit.offset)
+            paths[0].turnsRound = false
+            bearing = hit.bearing
+            legs = paths.map { path in
+                var path = path
+                path.cost = Self.cost(path, metric)
+                return path
+            }
+            return
+        }
+        return nil
+    }
+
+    /// Whether a piece begins at a waypoint: it goes on where the one before it ended, inside an edge or at its end.
+    private static func startsLeg(_ piece: RouteEdge, after previous: RouteEdge, _ edge: EdgeIndex, _ graph: RoadGraph)
+        -> Bool
+    {
+        if piece.key == previous.key { return piece.startOffset == previous.endOffset }
+        let opposite = graph.opposite(edge).map { graph.key(of: $0) }
+        return opposite == previous.key && piece.startOffset > 0
+    }
+
+    private static func cost(_ path: LegPath, _ metric: Metric) -> UInt64 {
+        let turns = metric.turns
+        guard path.edges.count > 1 else {
+            return UInt64(metric.cost(of: path.start.edge, from: path.start.offset, to: path.end.offset))
+        }
+        let length = Double(turns.graph.edgeLengths[path.start.edge.index])
+        var cost = UInt64(metric.cost(of: path.start.edge, from: path.start.offset, to: length))
+        for index in 1..<path.edges.count {
+            let edge = path.edges[index]
+            if let arc = turns.arcs(from: path.edges[index - 1].rawValue).first(where: {
+                turns.edge(of: turns.arcTargets[$0]) == edge
+            }), metric.arcCosts[arc] != Metric.forbidden {
+                cost += UInt64(metric.arcCosts[arc])
+            }
+            let isLast = index == path.edges.count - 1
+            cost += UInt64(isLast ? metric.cost(of: edge, from: 0, to: path.end.offset) : metric.cost(of: edge))
+        }
+        return cost
+    }
+}

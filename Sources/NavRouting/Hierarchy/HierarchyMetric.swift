@@ -1,0 +1,134 @@
+import NavMap
+
+/// The costs of one ``Metric`` on the arcs of a ``ContractionHierarchy``.
+///
+/// An arc costs what the cheapest way between its ends over lower vertices costs, which is found triangle by triangle
+/// from the lowest vertex up.
+public final class HierarchyMetric: @unchecked Sendable {
+    /// The topology.
+    public let hierarchy: ContractionHierarchy
+    /// The costs of edges and turns.
+    public let metric: Metric
+
+    /// The cost of what cannot be driven: two of them still fit 32 bits. Costs up to 24 days are told apart.
+    static let unreachable = UInt32(Int32.max)
+
+    /// Up (x) and down (y) each arc, ms.
+    let costs: FlatArray<SIMD2<UInt32>>
+    /// How far it is to where the loaded tiles end; nil when they end nowhere.
+    private(set) var openEnds: OpenEndCosts?
+
+    /// Runs a body for each of the numbers 0 ..< n, in any order and on any threads, and returns when all are done:
+    /// `DispatchQueue.concurrentPerform(iterations:execute:)` is one.
+    public typealias ForEach = (_ n: Int, _ body: @Sendable (Int) -> Void) -> Void
+
+    /// Customises a hierarchy. Equal metrics give equal costs, whatever the threads.
+    ///
+    /// Subtrees of the elimination tree are done side by side. Above them, first all ways over their vertices are
+    /// taken side by side, then those over the top's own vertices on the calling thread.
+    ///
+    /// - Parameters:
+    ///   - hierarchy: The topology of the metric's turn graph.
+    ///   - metric: The costs.
+    ///   - forEach: Who does the parts; the calling thread unless given.
+    public convenience init(
+        _ hierarchy: ContractionHierarchy, _ metric: Metric,
+        forEach: ForEach = { count, body in for part in 0..<count { body(part) } }
+    ) {
+        precondition(hierarchy.turns === metric.turns, "a metric of another turn graph than the hierarchy's")
+        self.init(respecting: metric, hierarchy)
+        let parts = hierarchy.parts
+        forEach(parts.subtrees.count) { part in
+            self.withPlaces { places in
+                for vertex in parts.subtrees[part] { self.customise(vertex, places, over: .all) }
+            }
+        }
+        let slices = min(parts.top.count, Self.topSlices)
+        forEach(slices) { slice in
+            self.withPlaces { places in
+                // Interleaved: vertices higher up have more to do.
+                for index in stride(from: slice, to: parts.top.count, by: slices) {
+                    self.customise(Int(parts.top[index]), places, over: .subtrees)
+                }
+            }
+        }
+        withPlaces { places in for vertex in parts.top { customise(Int(vertex), places, over: .top) } }
+        openEnds = OpenEndCosts(hierarchy, metric, costs)
+    }
+
+    /// Into how many parts the work above the subtrees is shared out.
+    private static let topSlices = 16
+
+    /// The lower vertices over which ways are looked for.
+    private enum Lower { case all, subtrees, top }
+
+    private func withPlaces(_ body: (UnsafeMutablePointer<UInt32>) -> Void) {
+        // Never read where it was not written before.
+        let places = UnsafeMutablePointer<UInt32>.allocate(capacity: max(hierarchy.vertexCount, 1))
+        defer { places.deallocate() }
+        body(places)
+    }
+
+    /// The costs of the turns alone, still without ways over lower vertices.
+    private init(respecting metric: Metric, _ hierarchy: ContractionHierarchy) {
+        self.hierarchy = hierarchy
+        self.metric = metric
+        costs = FlatArray(
+            repeating: SIMD2(repeating: Self.unreachable), count: hierarchy.arcCount)
+        let turns = hierarchy.turns
+        for arc in 0..<turns.arcCount where metric.arcCosts[arc] != Metric.forbidden {
+            let slot = hierarchy.slots[arc]
+            guard slot != ContractionHierarchy.noArc else { continue }
+            let edge = metric.edgeCosts[turns.edge(of: turns.arcTargets[arc]).index]
+            let (sum, overflow) = metric.arcCosts[arc].addingReportingOverflow(edge)
+            let cost = overflow ? Self.unreachable : min(sum, Self.unreachable)
+            let index = Int(slot >> 1)
+            if slot & 1 == 0 {
+                costs.base[index].x = min(costs.base[index].x, cost)
+            } else {
+                costs.base[index].y = min(costs.base[index].y, cost)
+            }
+        }
+    }
+
+    /// Whether one of the turns from a state into another has exactly this cost, the second edge's included.
+    @inline(__always)
+    func isTurn(from state: TurnState, to next: TurnState, costing cost: UInt32) -> Bool {
+        let turns = hierarchy.turns
+        let edge = metric.edgeCosts[turns.edge(of: next).index]
+        for arc in turns.arcs(from: state)
+        where turns.arcTargets[arc] == next && metric.arcCosts[arc] != Metric.forbidden
+            && metric.arcCosts[arc] &+ edge == cost
+        { return true }
+        return false
+    }
+
+    /// Brings the arcs of a vertex to the cost of ways over lower vertices whose own arcs are final. It writes to no
+    /// other vertex' arcs.
+    ///
+    /// - Parameter places: scratch of the calling thread, one number for each vertex.
+    @inline(__always)
+    private func customise(_ vertex: Int, _ places: UnsafeMutablePointer<UInt32>, over lower: Lower) {
+        let costs = costs.base
+        let (upOffsets, upHeads) = (hierarchy.upOffsets.base, hierarchy.upHeads.base)
+        let (downOffsets, downTails, downArcs) =
+            (hierarchy.downOffsets.base, hierarchy.downTails.base, hierarchy.downArcs.base)
+        let isTop = hierarchy.parts.isTop.base
+        for arc in upOffsets[vertex]..<upOffsets[vertex + 1] { places[Int(upHeads[Int(arc)])] = arc }
+        for slot in Int(downOffsets[vertex])..<Int(downOffsets[vertex + 1]) {
+            let tail = Int(downTails[slot])
+            if lower != .all, isTop[tail] != (lower == .top) { continue }
+            let arc = Int(downArcs[slot])
+            let first = costs[arc]
+            let toLower = SIMD2(first.y, first.x)
+            let end = Int(upOffsets[tail + 1])
+            var other = arc + 1
+            while other < end {
+                let place = Int(places[Int(upHeads[other])])
+                let cost = toLower &+ costs[other]
+                costs[place] = pointwiseMin(costs[place], cost)
+                other += 1
+            }
+        }
+    }
+}

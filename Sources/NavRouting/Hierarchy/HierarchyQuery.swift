@@ -1,0 +1,227 @@
+import NavMap
+
+/// Scratch memory of one search at a time over a ``ContractionHierarchy``.
+public final class HierarchyWorkspace {
+    /// Costs from the origins (x) and to the destinations (y), ``HierarchyMetric/unreachable`` between two searches.
+    fileprivate var costs = FlatArray<SIMD2<UInt32>>(repeating: SIMD2(), count: 0)
+    /// The vertex that a cost came from, or ``terminal`` and the number of a seed.
+    fileprivate var forwardParents = FlatArray<UInt32>(repeating: 0, count: 0)
+    fileprivate var backwardParents = FlatArray<UInt32>(repeating: 0, count: 0)
+    /// Ways up the tree that have not met yet, as their next vertices.
+    fileprivate var frontier = QuaternaryHeap()
+    fileprivate var stack: ContiguousArray<(tail: UInt32, head: UInt32)> = []
+
+    /// Set in the parent of a vertex that is a seed.
+    fileprivate static let terminal: UInt32 = 1 << 31
+
+    /// Empty scratch memory; it grows with the first search.
+    public init() {}
+
+    fileprivate func prepare(_ vertexCount: Int) {
+        guard costs.count < vertexCount else { return }
+        costs = FlatArray(repeating: SIMD2(repeating: HierarchyMetric.unreachable), count: vertexCount)
+        forwardParents = FlatArray(repeating: 0, count: vertexCount)
+        backwardParents = FlatArray(repeating: 0, count: vertexCount)
+    }
+}
+
+/// A state where a search starts or ends, with what it costs to be there.
+package struct HierarchySeed {
+    package var state: TurnState
+    /// ms.
+    package var cost: UInt32
+
+    package init(state: TurnState, cost: UInt32) {
+        self.state = state
+        self.cost = cost
+    }
+}
+
+/// The cheapest way between two sets of states: what both sides reach up the elimination tree, without a queue.
+package struct HierarchyQuery {
+    /// A way that was found.
+    package struct Path {
+        package var cost: UInt32
+        /// The seeds it starts and ends at, by number.
+        var origin: Int
+        var destination: Int
+        /// The highest vertex on the way.
+        var top: UInt32
+    }
+
+    let costs: HierarchyMetric
+    let workspace: HierarchyWorkspace
+
+    package init(_ costs: HierarchyMetric, _ workspace: HierarchyWorkspace) {
+        self.costs = costs
+        self.workspace = workspace
+        workspace.prepare(costs.hierarchy.vertexCount)
+    }
+
+    /// The cheapest way from an origin to a destination that costs less than `bound`; nil without one.
+    package func run(from origins: [HierarchySeed], to destinations: [HierarchySeed], bound: UInt32 = .init(Int32.max))
+        -> Path?
+    {
+        let hierarchy = costs.hierarchy
+        workspace.frontier.removeAll()
+        for (number, seed) in origins.enumerated() where seed.cost < bound {
+            let vertex = Int(hierarchy.ranks[Int(seed.state)])
+            workspace.frontier.push(UInt32(vertex), 0)
+            guard seed.cost < workspace.costs[vertex].x else { continue }
+            workspace.costs.base[vertex].x = seed.cost
+            workspace.forwardParents[vertex] = HierarchyWorkspace.terminal | UInt32(number)
+        }
+        for (number, seed) in destinations.enumerated() where seed.cost < bound {
+            let vertex = Int(hierarchy.ranks[Int(seed.state)])
+            workspace.frontier.push(UInt32(vertex), 0)
+            guard seed.cost < workspace.costs[vertex].y else { continue }
+            workspace.costs.base[vertex].y = seed.cost
+            workspace.backwardParents[vertex] = HierarchyWorkspace.terminal | UInt32(number)
+        }
+        let (cost, top) = climb(bound)
+        guard cost < bound else { return nil }
+        return Path(
+            cost: cost, origin: seedNumber(workspace.forwardParents, top),
+            destination: seedNumber(workspace.backwardParents, top), top: top)
+    }
+
+    private func seedNumber(_ parents: FlatArray<UInt32>, _ top: UInt32) -> Int {
+        var vertex = top
+        while true {
+            let parent = parents[Int(vertex)]
+            if parent & HierarchyWorkspace.terminal != 0 { return Int(parent & ~HierarchyWorkspace.terminal) }
+            vertex = parent
+        }
+    }
+
+    /// Visits all vertices above the seeds from the lowest up, and leaves no cost behind.
+    private func climb(_ bound: UInt32) -> (cost: UInt32, top: UInt32) {
+        let hierarchy = costs.hierarchy
+        let parents = hierarchy.parents.base
+        let (offsets, heads, arcs) = (hierarchy.upOffsets.base, hierarchy.upHeads.base, costs.costs.base)
+        let labels = workspace.costs.base
+        let (forward, backward) = (workspace.forwardParents.base, workspace.backwardParents.base)
+        let clean = SIMD2(repeating: HierarchyMetric.unreachable)
+        var best = bound
+        var top = EliminationTree.none
+        var vertex = nextVertex(parents, after: nil)
+        while vertex != EliminationTree.none {
+            let label = labels[Int(vertex)]
+            labels[Int(vertex)] = clean
+            if label.x &+ label.y < best {
+                best = label.x &+ label.y
+                top = vertex
+            }
+            let start = Int(offsets[Int(vertex)])
+            let end = Int(offsets[Int(vertex) + 1])
+            if label.x < best {
+                for arc in start..<end {
+                    let cost = label.x &+ arcs[arc].x
+                    let head = Int(heads[arc])
+                    if cost < labels[head].x {
+                        labels[head].x = cost
+                        forward[head] = vertex
+                    }
+                }
+            }
+            if label.y < best {
+                for arc in start..<end {
+                    let cost = label.y &+ arcs[arc].y
+                    let head = Int(heads[arc])
+                    if cost < labels[head].y {
+                        labels[head].y = cost
+                        backward[head] = vertex
+                    }
+                }
+            }
+            vertex = nextVertex(parents, after: vertex)
+        }
+        return (best, top)
+    }
+
+    /// The lowest vertex of the frontier, once the ways that stood at `visited` have moved on.
+    @inline(__always)
+    private func nextVertex(_ parents: UnsafeMutablePointer<UInt32>, after visited: UInt32?) -> UInt32 {
+        if let visited {
+            let parent = parents[Int(visited)]
+            if workspace.frontier.isEmpty { return parent }
+            return advance(to: parent)
+        }
+        return advance(to: EliminationTree.none)
+    }
+
+    private func advance(to vertex: UInt32) -> UInt32 {
+        if vertex != EliminationTree.none {
+            // Most steps lead to a vertex below all the other ways.
+            guard let least = workspace.frontier.first else { return vertex }
+            if vertex < least.cost { return vertex }
+            workspace.frontier.push(vertex, 0)
+        }
+        guard let least = workspace.frontier.popFirst()?.cost else { return EliminationTree.none }
+        while workspace.frontier.first?.cost == least { _ = workspace.frontier.popFirst() }
+        return least
+    }
+
+    /// The states of a way in travel order, both seeds' included. Call it before the next search.
+    package func states(of path: Path) -> ContiguousArray<TurnState> {
+        let states = costs.hierarchy.states
+        var ups: ContiguousArray<UInt32> = [path.top]
+        while true {
+            let parent = workspace.forwardParents[Int(ups[ups.count - 1])]
+            if parent & HierarchyWorkspace.terminal != 0 { break }
+            ups.append(parent)
+        }
+        var result: ContiguousArray<TurnState> = [states[Int(ups[ups.count - 1])]]
+        for index in stride(from: ups.count - 1, to: 0, by: -1) {
+            unpack(from: ups[index], to: ups[index - 1], into: &result)
+        }
+        var vertex = path.top
+        while true {
+            let parent = workspace.backwardParents[Int(vertex)]
+            if parent & HierarchyWorkspace.terminal != 0 { break }
+            unpack(from: vertex, to: parent, into: &result)
+            vertex = parent
+        }
+        return result
+    }
+
+    /// Appends the states after `tail` up to and including `head` on the cheapest way over lower vertices.
+    func unpack(from tail: UInt32, to head: UInt32, into result: inout ContiguousArray<TurnState>) {
+        let hierarchy = costs.hierarchy
+        workspace.stack.removeAll(keepingCapacity: true)
+        workspace.stack.append((tail, head))
+        while let (tail, head) = workspace.stack.popLast() {
+            if let middle = middle(tail, head) {
+                workspace.stack.append((middle, head))
+                workspace.stack.append((tail, middle))
+            } else {
+                result.append(hierarchy.states[Int(head)])
+            }
+        }
+    }
+
+    /// A vertex below both ends of an arc over which the arc's cost comes about; nil for an arc that is a turn.
+    private func middle(_ tail: UInt32, _ head: UInt32) -> UInt32? {
+        let hierarchy = costs.hierarchy
+        let (offsets, tails, downArcs) =
+            (hierarchy.downOffsets.base, hierarchy.downTails.base, hierarchy.downArcs.base)
+        let arcs = costs.costs.base
+        let (lower, upper, isUp) = (min(tail, head), max(tail, head), tail < head)
+        let whole = arcs[Int(hierarchy.arc(from: lower, to: upper))]
+        let cost = isUp ? whole.x : whole.y
+        if costs.isTurn(from: hierarchy.states[Int(tail)], to: hierarchy.states[Int(head)], costing: cost) {
+            return nil
+        }
+        for slot in Int(offsets[Int(lower)])..<Int(offsets[Int(lower) + 1]) {
+            let toLower = arcs[Int(downArcs[slot])]
+            // From the lower end down to the middle when the arc leads up, else from the middle up to the lower end.
+            let first = isUp ? toLower.y : toLower.x
+            guard first <= cost else { continue }
+            let other = hierarchy.arc(from: tails[slot], to: upper)
+            guard other != ContractionHierarchy.noArc else { continue }
+            let second = isUp ? arcs[Int(other)].x : arcs[Int(other)].y
+            if first &+ second == cost { return tails[slot] }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,148 @@
+import NavMap
+import NavMapBuild
+import Testing
+
+@Suite("Conditional tags, countries and goods vehicles")
+struct ConditionalTagsTests {
+    private func road(_ tags: [String: String], country: String = "") -> RoadAttributes? {
+        RoadTags.attributes(of: ["highway": "primary"].merging(tags) { $1 }, country: country).forward
+    }
+
+    @Test("values and conditions are told apart, in brackets and without")
+    func clauses() {
+        typealias Clause = ConditionalTags.Clause
+        #expect(
+            ConditionalTags.clauses("no @ (Mo-Fr 07:00-09:00; Sa 08:00-10:00); destination @ (22:00-06:00)") == [
+                Clause(value: "no", time: "Mo-Fr 07:00-09:00; Sa 08:00-10:00"),
+                Clause(value: "destination", time: "22:00-06:00"),
+            ])
+        #expect(ConditionalTags.clauses("no @ Mo-Fr 07:00-09:00") == [Clause(value: "no", time: "Mo-Fr 07:00-09:00")])
+        #expect(ConditionalTags.clauses("no @ (weight>7.5)") == [Clause(value: "no", weight: 7.5)])
+        #expect(
+            ConditionalTags.clauses("60 @ (22:00-06:00 AND weight > 3.5 t)") == [
+                Clause(value: "60", time: "22:00-06:00", weight: 3.5)
+            ])
+        #expect(ConditionalTags.clauses("no @ wet") == [Clause(value: "no", isUnderstood: false)])
+        #expect(ConditionalTags.clauses("no") == [] && ConditionalTags.clauses("") == [])
+        #expect(ConditionalTags.clauses(String(repeating: "no @ x;", count: 1_000)).allSatisfy { !$0.isUnderstood })
+        #expect(ConditionalTags.clauses(String(repeating: "no @ (24/7);", count: 80)).count == 16)
+    }
+
+    @Test("times of access and speed are kept with the road")
+    func kept() {
+        let attributes = road([
+            "motor_vehicle:conditional": "no @ (Mo-Fr 07:00-19:00)", "bus": "yes",
+            "maxspeed:conditional": "30 @ (22:00-06:00); 80 @ wet", "hgv:conditional": "no @ (22:00-06:00)",
+        ])
+        #expect(
+            attributes?.conditions == [
+                RoadCondition(.access(.none), vehicles: [.car, .truck, .taxi], time: "Mo-Fr 07:00-19:00"),
+                RoadCondition(.access(.none), vehicles: .truck, time: "22:00-06:00"),
+                RoadCondition(.speedLimit(30 / 3.6), time: "22:00-06:00"),
+            ])
+        #expect(attributes?.flags.contains(.conditional) == true)
+        #expect(attributes?.access.contains(.car) == true)
+    }
+
+    @Test("a road that opens at times is in the map, closed by default")
+    func opening() {
+        let attributes = road(["motor_vehicle": "no", "motor_vehicle:conditional": "destination @ (18:00-09:00)"])
+        #expect(attributes?.access.isDisjoint(with: [.car, .truck]) == true)
+        #expect(attributes?.conditions.first?.effect == .access(.destination))
+        #expect(road(["motor_vehicle": "no", "motor_vehicle:conditional": "no @ (18:00-09:00)"]) == nil)
+        #expect(road(["motor_vehicle": "no", "motor_vehicle:conditional": "yes @ snow"]) == nil)
+    }
+
+    @Test("conditions of size are limits")
+    func sizes() {
+        #expect(road(["hgv:conditional": "no @ (weight>7.5)"])?.maximumWeight == 7.5)
+        #expect(road(["maxweight": "5", "hgv:conditional": "no @ (weight>7.5)"])?.maximumWeight == 5)
+        #expect(road(["motor_vehicle:conditional": "no @ (length>12)"])?.maximumLength == 12)
+        #expect(road(["maxspeed:conditional": "60 @ (weight>7.5)"])?.truckSpeedLimit == 60 / 3.6)
+    }
+
+    @Test("a one-way condition closes the other direction at its times")
+    func oneway() {
+        let both = RoadTags.attributes(of: ["highway": "primary", "oneway:conditional": "yes @ (07:00-09:00)"])
+        #expect(both.forward?.conditions == [])
+        #expect(both.backward?.conditions.map(\.effect) == [.access(.none)])
+    }
+
+    @Test("goods vehicles have limits of their own")
+    func trucks() {
+        let attributes = road(["maxspeed": "100", "maxspeed:hgv": "60", "maxaxleload": "11.5 t", "hazmat": "no"])
+        #expect(attributes?.truckSpeedLimit == 60 / 3.6 && attributes?.speedLimit == 100 / 3.6)
+        #expect(attributes?.maximumAxleLoad == 11.5)
+        #expect(attributes?.flags.contains(.noDangerousGoods) == true)
+        #expect(road(["hgv": "destination"])?.flags.contains(.truckDestinationOnly) == true)
+        #expect(road(["hgv": "destination"])?.flags.contains(.destinationOnly) == false)
+        #expect(road(["toll": "yes", "toll:motorcar": "no"])?.flags == .truckToll)
+    }
+
+    @Test(
+        "general limits follow the country where its rules leave no doubt",
+        arguments: [
+            ("motorway", "PT", 120), ("motorway", "AD", 90), ("residential", "FR", 50), ("living_street", "DE", 7),
+            ("living_street", "NL", 15), ("residential", "GB-WLS", 32.19), ("primary", "DE", nil),
+            ("motorway_link", "PT", nil), ("motorway", "", nil), ("residential", "XX", nil),
+        ] as [(String, String, Float?)])
+    func implied(highway: String, country: String, expected: Float?) {
+        let attributes = road(["highway": highway], country: country)
+        #expect(attributes?.flags.contains(.taggedSpeedLimit) == false)
+        #expect(((attributes?.speedLimit ?? 0) * 3.6 - (expected ?? 0)).magnitude < 0.02)
+    }
+
+    @Test("a German motorway has no limit, a motor road in Portugal the one of its kind")
+    func impliedOthers() {
+        #expect(road(["highway": "motorway"], country: "DE")?.flags.contains(.unlimitedSpeed) == true)
+        let motorroad = road(["motorroad": "yes"], country: "PT")
+        #expect(motorroad?.speedLimit == 100 / 3.6 && motorroad?.flags.contains(.motorroad) == true)
+    }
+
+    @Test("a zone's tag names the country of its road")
+    func country() {
+        #expect(road([:], country: "PT")?.country == "PT")
+        #expect(road(["source:maxspeed": "ES:rural"], country: "PT")?.country == "ES")
+        #expect(road(["maxspeed": "50"])?.country == "")
+        #expect(Countries.keepsLeft("GB") && !Countries.keepsLeft("PT") && !Countries.keepsLeft(""))
+    }
+
+    @Test("an extract's zone tags say its country where they agree")
+    func inferred() {
+        func data(_ german: Int, _ french: Int) -> OSMData {
+            var builder = OSMDataBuilder()
+            for id in 0..<german { builder.addWay(id: Int64(id), nodes: [], tags: ["source:maxspeed": "DE:urban"]) }
+            for id in 0..<french { builder.addWay(id: Int64(1_000 + id), nodes: [], tags: ["maxspeed": "FR:rural"]) }
+            return builder.build()
+        }
+        #expect(Countries.infer(data(20, 0)) == "DE" && Countries.infer(data(19, 0)) == "")
+        #expect(Countries.infer(data(40, 2)) == "DE" && Countries.infer(data(30, 10)) == "")
+    }
+
+    @Test("signs over lanes, towards, and by street")
+    func signs() {
+        let attributes = road([
+            "oneway": "yes", "destination:lanes": "A|B;C", "destination:ref:to": "I 5",
+            "destination:street": "Main Street",
+        ])
+        #expect(attributes?.destinationLanes == "A|B;C" && attributes?.destinationReferenceTo == "I 5")
+        #expect(attributes?.destination == "Main Street")
+        let forward = road(["destination:lanes:forward": "A|B", "destination:lanes": "ignored"])
+        #expect(forward?.destinationLanes == "A|B")
+    }
+
+    @Test(
+        "barriers stop goods vehicles by their room and access",
+        arguments: [
+            (["barrier": "height_restrictor", "maxheight": "2.1"], NodeFlags.truckImpassable),
+            (["barrier": "height_restrictor"], .truckImpassable),
+            (["barrier": "height_restrictor", "maxheight": "4.2"], []),
+            (["barrier": "gate", "hgv": "no"], [.gate, .truckImpassable]),
+            (["barrier": "bollard", "motor_vehicle": "yes", "maxwidth": "2"], .truckImpassable),
+            (["barrier": "height_restrictor", "maxheight": "2.1", "hgv": "yes"], []),
+            (["barrier": "gate", "locked": "yes"], [.gate, .impassable]),
+        ] as [([String: String], NodeFlags)])
+    func barriers(tags: [String: String], expected: NodeFlags) {
+        #expect(NodeTags.flags(of: tags) == expected)
+    }
+}

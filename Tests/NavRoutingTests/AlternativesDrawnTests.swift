@@ -1,0 +1,243 @@
+import NavGeo
+import NavMap
+import NavRouting
+import NavTestSupport
+import Testing
+
+private let road = ["highway": "secondary"]
+
+@Suite("Alternatives on drawn maps")
+struct AlternativesDrawnTests {
+    /// Two bridges over a river, the northern one on the shorter way.
+    static func bridges(tail: Int = 4, south: Int = 3) throws -> ASCIIMap {
+        let indent = String(repeating: " ", count: tail)
+        let way = String(repeating: "-", count: tail - 1)
+        var lines = ["\(indent)B-----------C", "Z\(way)A           D\(way)Y"]
+        for _ in 1..<south { lines.append("\(indent)|           |") }
+        lines.append("\(indent)E-----------F")
+        return try ASCIIMap(
+            lines.joined(separator: "\n"), gridMetres: 200,
+            ways: ["ZA": road, "AB": road, "BC": road, "CD": road, "AE": road, "EF": road, "FD": road, "DY": road])
+    }
+
+    @Test("two bridges give two routes")
+    func twoBridges() throws {
+        let map = try Self.bridges()
+        let routes = try map.alternatives("ZY")
+        #expect(map.letters(of: routes.main) == "ZABCDY")
+        #expect(routes.alternatives.map { map.letters(of: $0.route) } == ["ZAEFDY"])
+        let alternative = try #require(routes.alternatives.first)
+        #expect(alternative.durationDelta > 0 && alternative.lengthDelta > 700 && alternative.lengthDelta < 900)
+        #expect(alternative.sharing > 0.3 && alternative.sharing < 0.45)
+        #expect(alternative.stretch > 1.1 && alternative.stretch <= 1.4)
+        #expect(Geodesy.distance(alternative.fork.coordinate, try map.coordinate("A")) < 0.1)
+        #expect(abs(alternative.fork.routeOffset - 800) < 2)
+        #expect(abs(alternative.lengthFromFork + alternative.fork.routeOffset - alternative.route.length) < 1e-6)
+        #expect(abs(alternative.durationFromFork + alternative.fork.routeTime - alternative.route.duration) < 1e-6)
+        #expect(map.graph.key(of: try map.edge("Z", "A")) == alternative.fork.edge)
+    }
+
+    @Test("the motorway and the national road are told apart by their names")
+    func motorway() throws {
+        let map = try ASCIIMap(
+            """
+                B---------------C
+
+
+            Z---A               D---Y
+                E---------------F
+            """, gridMetres: 400,
+            ways: [
+                "ZA": road, "ABCD": ["highway": "motorway_link", "name": "Ramp"], "AE": road, "FD": road, "DY": road,
+                "EF": ["highway": "primary", "name": "National Road"],
+                "BC": ["highway": "motorway", "name": "Motorway", "maxspeed": "90"],
+            ])
+        let routes = try map.alternatives("ZY")
+        let names = [routes.via] + routes.alternatives.map(\.via)
+        #expect(names.contains { $0.contains("National Road") })
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test("a detour round a block is no alternative")
+    func block() throws {
+        let map = try ASCIIMap(
+            """
+            A---------B-C---------D
+                      | |
+                      E-F
+            """, ways: ["AB": road, "BC": road, "CD": road, "BE": road, "EF": road, "FC": road])
+        #expect(try map.alternatives("AD").alternatives.isEmpty)
+        let generous = AlternativeCriteria(stretch: 2, detourStretch: 3, sharing: 0.99, detour: 700)
+        #expect(try map.alternatives("AD", criteria: generous).alternatives.isEmpty)
+    }
+
+    @Test("what shares too much of the way is no alternative")
+    func sharing() throws {
+        #expect(try Self.bridges(tail: 12).alternatives("ZY").alternatives.count == 1)
+        #expect(try Self.bridges(tail: 40).alternatives("ZY").alternatives.isEmpty)
+    }
+
+    @Test("what takes too long is no alternative")
+    func stretch() throws {
+        #expect(try Self.bridges(south: 9).alternatives("ZY").alternatives.isEmpty)
+    }
+
+    @Test("a way with a needless corner in it is no alternative")
+    func localOptimality() throws {
+        // Over K it is longer than straight on from M to N, but by less than what stretch allows.
+        let map = try ASCIIMap(
+            """
+                B---------------C
+            Z---A               D---Y
+                G------M-N------H
+                        K
+            """, gridMetres: 200,
+            ways: [
+                "ZA": road, "AB": road, "BC": road, "CD": road, "AG": road, "GM": road, "MN": road, "NH": road,
+                "HD": road, "MK": road, "KN": road, "DY": road,
+            ])
+        let routes = try map.alternatives("ZY")
+        let shown = ([routes.main] + routes.alternatives.map(\.route)).map { map.letters(of: $0) }
+        #expect(Set(shown) == ["ZABCDY", "ZAGMNHDY"])
+    }
+
+    @Test("where the two ends lie on one edge there is nothing to choose")
+    func oneEdge() throws {
+        let map = try Self.bridges()
+        let ends = [try map.position(between: "Z", "A", at: 0.2), try map.position(between: "Z", "A", at: 0.8)]
+        #expect(try map.alternatives(ends.map { Waypoint($0) }).alternatives.isEmpty)
+    }
+
+    @Test("of several legs one is replaced at a time")
+    func legs() throws {
+        let map = try ASCIIMap(
+            """
+              B------C     G------H
+            Z-A      D--S--P      Q-Y
+              |      |     |      |
+              E------F     I------J
+            """, gridMetres: 300,
+            ways: [
+                "ZA": road, "AB": road, "BC": road, "CD": road, "AE": road, "EF": road, "FD": road, "DS": road,
+                "SP": road, "PG": road, "GH": road, "HQ": road, "PI": road, "IJ": road, "JQ": road, "QY": road,
+            ])
+        let routes = try map.alternatives("ZSY")
+        #expect(map.letters(of: routes.main) == "ZABCDSPGHQY")
+        #expect(
+            Set(routes.alternatives.map { map.letters(of: $0.route) }) == ["ZAEFDSPGHQY", "ZABCDSPIJQY"])
+        for alternative in routes.alternatives {
+            #expect(alternative.route.legs.count == 2 && alternative.sharing < 0.8)
+            RouteInvariants.check(alternative.route, map.graph, "a leg replaced")
+        }
+    }
+
+    @Test("to a route that is being driven the best one is an alternative, from where the vehicle is")
+    func driven() throws {
+        let map = try Self.bridges()
+        let current = try #require(try map.alternatives("ZY").alternatives.first?.route)
+        let here = try map.position(between: "Z", "A", at: 0.5)
+        let routes = try map.alternatives([Waypoint(here), Waypoint(try map.coordinate("Y"))], to: current)
+        #expect(routes.mainIsCurrent)
+        #expect(map.letters(of: routes.main) == "ZAEFDY")
+        #expect(abs(routes.main.length - (current.length - 400)) < 2)
+        let faster = try #require(routes.alternatives.first)
+        #expect(map.letters(of: faster.route) == "ZABCDY" && routes.alternatives.count == 1)
+        #expect(faster.durationDelta < 0 && faster.lengthDelta < 0)
+        #expect(abs(faster.fork.routeOffset - 400) < 2)
+        #expect(Geodesy.distance(faster.fork.coordinate, try map.coordinate("A")) < 0.1)
+    }
+
+    @Test("past the fork the alternative is gone, off the route the best route counts")
+    func pastTheFork() throws {
+        let map = try Self.bridges()
+        let current = try map.alternatives("ZY").main
+        let goal = Waypoint(try map.coordinate("Y"))
+        let past = Waypoint(try map.position(between: "B", "C", at: 0.5), bearing: try map.bearing("B", "C"))
+        let routes = try map.alternatives([past, goal], to: current)
+        #expect(routes.mainIsCurrent && routes.alternatives.isEmpty)
+        let off = Waypoint(try map.position(between: "E", "F", at: 0.5))
+        #expect(try !map.alternatives([off, goal], to: current).mainIsCurrent)
+    }
+
+    @Test("with a stop ahead what is left of the route keeps it")
+    func drivenWithStops() throws {
+        let map = try Self.bridges()
+        let stops = [try map.coordinate("Z"), try map.position(between: "B", "C"), try map.coordinate("Y")]
+        let current = try map.route(stops.map { Waypoint($0) })
+        let here = try map.position(between: "Z", "A", at: 0.25)
+        let rest = [Waypoint(here)] + stops.dropFirst().map { Waypoint($0) }
+        let routes = try map.alternatives(rest, to: current)
+        #expect(routes.mainIsCurrent && routes.main.legs.count == 2)
+        #expect(abs(routes.main.length - (current.length - 200)) < 2)
+        RouteInvariants.check(routes.main, map.graph, "what is left of a route")
+    }
+
+    @Test("the same detour keeps its number while the vehicle comes nearer")
+    func identity() throws {
+        let map = try Self.bridges()
+        let goal = Waypoint(try map.coordinate("Y"))
+        let first = try map.alternatives("ZY")
+        let alternative = try #require(first.alternatives.first)
+        for share in [0.1, 0.5, 0.9] {
+            let here = Waypoint(try map.position(between: "Z", "A", at: share))
+            let later = try map.alternatives([here, goal], to: first.main)
+            #expect(later.alternatives.map(\.id) == [alternative.id])
+        }
+        let back = try map.alternatives([Waypoint(try map.coordinate("Z")), goal], to: alternative.route)
+        #expect(back.alternatives.map(\.id) != [alternative.id])
+    }
+
+    @Test("no route, no hierarchy and no wish for alternatives are answered")
+    func refusals() throws {
+        let map = try Self.bridges()
+        let request = RouteRequest(waypoints: [Waypoint(try map.coordinate("Z")), Waypoint(try map.coordinate("Y"))])
+        guard case .notFound(.invalid) = map.router().alternatives(request, workspace: SearchWorkspace()) else {
+            Issue.record("alternatives without a hierarchy")
+            return
+        }
+        let router = try map.fastRouter()
+        for limit in [Int.min, 0] {
+            guard case .found(let routes) = router.alternatives(request, limit: limit, workspace: SearchWorkspace())
+            else {
+                Issue.record("no route with a limit of \(limit)")
+                return
+            }
+            #expect(routes.alternatives.isEmpty)
+        }
+        var odd = request
+        odd.waypoints.removeLast()
+        guard case .notFound(.invalid) = router.alternatives(odd, workspace: SearchWorkspace()) else {
+            Issue.record("alternatives to nowhere")
+            return
+        }
+    }
+}
+
+extension ASCIIMap {
+    /// A router over a hierarchy.
+    func fastRouter() throws -> Router {
+        let hierarchy = try #require(ContractionHierarchy(turns))
+        return Router(HierarchyMetric(hierarchy, Metric(turns, model: CostModel())))
+    }
+
+    /// The routes between places.
+    func alternatives(
+        _ waypoints: [Waypoint], to current: Route? = nil, criteria: AlternativeCriteria = AlternativeCriteria()
+    ) throws -> AlternativeRoutes {
+        let outcome = try fastRouter().alternatives(
+            RouteRequest(waypoints: waypoints), to: current, criteria: criteria, workspace: SearchWorkspace())
+        switch outcome {
+        case .found(let routes): return routes
+        case .notFound(let reason):
+            Issue.record("no route but \(reason)")
+            return AlternativeRoutes(main: try route(waypoints))
+        }
+    }
+
+    /// The routes that stop at nodes.
+    func alternatives(_ stops: String, criteria: AlternativeCriteria = AlternativeCriteria()) throws
+        -> AlternativeRoutes
+    {
+        try alternatives(try stops.map { Waypoint(try coordinate($0)) }, criteria: criteria)
+    }
+}

@@ -1,0 +1,89 @@
+import NavGeo
+import NavMap
+import NavRouting
+import NavTestSupport
+import Testing
+
+private let road = ["highway": "residential"]
+
+@Suite("What a route says of its roads")
+struct RouteResultTests {
+    @Test("tolls are told for cars and lorries, with the booths passed")
+    func tolls() throws {
+        let map = try ASCIIMap(
+            "A---B---C---D---E",
+            ways: [
+                "AB": road, "BC": ["highway": "motorway", "toll": "yes"],
+                "CD": ["highway": "motorway", "toll:hgv": "yes"],
+                "DE": road,
+            ], nodes: ["C": ["barrier": "toll_booth"]])
+        let route = try map.route("AE".map { Waypoint(try map.coordinate($0)) })
+        let summary = RouteSummary(route, for: VehicleProfile())
+        #expect(abs(summary.tollLength - 400) < 1)
+        #expect(abs(summary.truckTollLength - 400) < 1 || abs(summary.truckTollLength - 800) < 1)
+        #expect(summary.tollBooths == 1)
+        #expect(abs(summary.motorwayLength - 800) < 1)
+        let before = try map.route([
+            Waypoint(try map.coordinate("A")), Waypoint(try map.position(between: "B", "C")),
+        ])
+        #expect(RouteSummary(before, for: VehicleProfile()).tollBooths == 0)
+    }
+
+    @Test("limits near the vehicle's own measures are told, others are not")
+    func restrictions() throws {
+        let map = try ASCIIMap(
+            "A---B---C---D---E",
+            ways: [
+                "AB": road, "BC": ["highway": "residential", "maxheight": "4.2"],
+                "CD": ["highway": "residential", "maxheight": "5"],
+                "DE": ["highway": "residential", "maxweight": "40"],
+            ])
+        let lorry = VehicleProfile(kind: .truck)
+        let route = try map.route("AE".map { Waypoint(try map.coordinate($0)) }, lorry)
+        let told = RouteSummary(route, for: lorry).restrictions
+        #expect(told.map(\.kind) == [.height, .weight])
+        #expect(told.map(\.limit) == [4.2, 40] && told.map(\.own) == [4, 40])
+        #expect(abs(told[0].routeOffset - 400) < 1 && abs(told[0].distance - 400) < 1)
+        #expect(RouteSummary(route, for: VehicleProfile()).restrictions.isEmpty)
+    }
+
+    @Test("a ferry is one passage, however many pieces it has")
+    func ferries() throws {
+        let map = try ASCIIMap(
+            "A---B------C------D---E",
+            ways: [
+                "AB": road, "BCD": ["route": "ferry", "name": "River Ferry", "duration": "00:10"], "DE": road,
+            ])
+        let route = try map.route("AE".map { Waypoint(try map.coordinate($0)) })
+        let ferries = RouteSummary(route, for: VehicleProfile()).ferries
+        #expect(ferries.map(\.name) == ["River Ferry"])
+        #expect(abs((ferries.first?.length ?? 0) - 1_400) < 2 && (ferries.first?.duration ?? 0) >= 600)
+    }
+
+    @Test("without traffic the delay is unknown and the times are those of free traffic")
+    func noTraffic() throws {
+        let map = try ASCIIMap("A---B---C", ways: ["AB": road, "BC": road])
+        let route = try map.route("AC".map { Waypoint(try map.coordinate($0)) })
+        #expect(route.trafficDelay == nil && route.freeFlowDuration == route.duration)
+        #expect(route.edges.allSatisfy { $0.congestion == .unknown && $0.speed > 0 })
+    }
+
+    @Test(
+        "congestion follows the ratio of the speeds",
+        arguments: [(100.0, Congestion.low), (124, .low), (126, .moderate), (170, .heavy), (260, .severe)])
+    func congestion(duration: Double, level: Congestion) {
+        #expect(Congestion(duration: duration, freeFlow: 100) == level)
+        #expect(Congestion(duration: 0, freeFlow: 0) != .unknown)
+    }
+
+    @Test("the side of the road is the country's")
+    func drivingSide() throws {
+        let ways: KeyValuePairs<String, [String: String]> = ["AB": road]
+        for left in [false, true] {
+            let map = try ASCIIMap("A---B", ways: ways, leftHandTraffic: left)
+            let route = try map.route("AB".map { Waypoint(try map.coordinate($0)) })
+            let summary = RouteSummary(route, for: VehicleProfile())
+            #expect(summary.startsOnLeft == left && summary.endsOnLeft == left)
+        }
+    }
+}

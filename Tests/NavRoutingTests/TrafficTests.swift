@@ -1,0 +1,202 @@
+import Dispatch
+import NavGeo
+import NavMap
+import NavRouting
+import NavTestSupport
+import Synchronization
+import Testing
+
+private let road = ["highway": "residential"]
+
+@Suite("Traffic on the roads")
+struct TrafficTests {
+    static func ring() throws -> ASCIIMap {
+        try ASCIIMap(
+            """
+            A---B---C
+            |       |
+            D-------E
+            """, ways: ["ABC": ["highway": "primary"], "AD": road, "CE": road, "DE": road])
+    }
+
+    static func speed(_ way: String, _ from: Character, _ to: Character, _ speed: Double, until: Timestamp? = nil)
+        -> TrafficSpeed
+    {
+        TrafficSpeed(
+            fromNodeID: ASCIIMap.nodeID(from), toNodeID: ASCIIMap.nodeID(to), speed: speed, validUntil: until)
+    }
+
+    static func overlay(_ speeds: TrafficSpeed...) -> TrafficOverlay {
+        var overlay = TrafficOverlay()
+        _ = overlay.apply(speeds)
+        return overlay
+    }
+
+    static func route(_ map: ASCIIMap, _ router: Router, _ places: String) throws -> Route? {
+        let waypoints = try places.map { Waypoint(try map.coordinate($0)) }
+        guard case .found(let route) = router.route(RouteRequest(waypoints: waypoints), workspace: SearchWorkspace())
+        else { return nil }
+        return route
+    }
+
+    @Test("a jam on part of a road is driven round, in its direction only")
+    func jam() throws {
+        let map = try Self.ring()
+        let free = Router(graph: map.graph)
+        #expect(free.isHierarchical)
+        let live = free.live(Self.overlay(Self.speed("ABC", "B", "C", 0.5)))
+        #expect(map.letters(of: try #require(try Self.route(map, free, "AC"))) == "ABC")
+        #expect(map.letters(of: try #require(try Self.route(map, live, "AC"))) == "ADEC")
+        #expect(map.letters(of: try #require(try Self.route(map, live, "CA"))) == "CBA")
+    }
+
+    @Test("an edge takes the sum of its segments, and the route says so")
+    func sum() throws {
+        let map = try ASCIIMap("A---B---C", ways: ["ABC": road])
+        let free = Router(graph: map.graph)
+        let live = free.live(Self.overlay(Self.speed("ABC", "B", "C", 2)))
+        let before = try #require(try Self.route(map, free, "AC"))
+        let after = try #require(try Self.route(map, live, "AC"))
+        #expect(abs(after.duration - (before.duration / 2 + 400 / 2)) < 0.5)
+        #expect(after.length == before.length)
+        let edge = try #require(map.graph.edge(after.edges[0].key))
+        let delay =
+            live.metric.duration(of: edge, from: 0, to: 800) - live.metric.freeFlowDuration(of: edge, from: 0, to: 800)
+        #expect(abs(delay - (after.duration - before.duration)) < 0.1)
+    }
+
+    @Test("a closed road is not used; before it one may turn round")
+    func closed() throws {
+        let map = try Self.ring()
+        let live = Router(graph: map.graph).live(Self.overlay(Self.speed("ABC", "A", "B", 0)))
+        #expect(map.letters(of: try #require(try Self.route(map, live, "AC"))) == "ADEC")
+        let line = try ASCIIMap("A---B---C", ways: ["AB": road, "BC": road])
+        let shut = Router(graph: line.graph).live(
+            Self.overlay(Self.speed("BC", "B", "C", 0), Self.speed("BC", "C", "B", 0)))
+        // The nearest open road to C is the end of AB.
+        #expect(line.letters(of: try #require(try Self.route(line, shut, "AC"))) == "AB")
+        let start = Waypoint(try line.position(between: "A", "B", at: 0.8), bearing: .pi / 2)
+        let goal = Waypoint(try line.position(between: "A", "B", at: 0.2), bearing: 3 * .pi / 2)
+        guard
+            case .found(let route) = shut.route(RouteRequest(waypoints: [start, goal]), workspace: SearchWorkspace())
+        else {
+            Issue.record("nobody turns round before the closed road")
+            return
+        }
+        #expect(line.letters(of: route) == "ABA")
+    }
+
+    @Test("speeds between nodes that are not neighbours hold for all between them, the closer ones first")
+    func wide() throws {
+        let map = try ASCIIMap("A---B---C---D\n    |\n    E", ways: ["ABCD": road, "BE": road])
+        let edges = try #require(try Self.route(map, Router(graph: map.graph), "AD")).edges
+        let live = Router(graph: map.graph).live(
+            Self.overlay(Self.speed("", "A", "D", 4), Self.speed("", "C", "D", 2)))
+        let route = try #require(try Self.route(map, live, "AD"))
+        let driving = route.edges.reduce(0) { $0 + $1.duration }
+        #expect(edges.count == 2 && abs(driving - (800 / 4 + 400 / 2)) < 0.5)
+        let back = try #require(try Self.route(map, live, "DA"))
+        #expect(back.duration < 200)
+    }
+
+    @Test("a way's speed counts on that way, and before one without a way")
+    func ways() throws {
+        let map = try ASCIIMap("A---B---C", ways: ["AB": road, "BC": road])
+        let (a, b) = (ASCIIMap.nodeID("A"), ASCIIMap.nodeID("B"))
+        let router = Router(graph: map.graph)
+        let free = try #require(try Self.route(map, router, "AB")).duration
+        let other = router.live(Self.overlay(TrafficSpeed(wayID: 77, fromNodeID: a, toNodeID: b, speed: 1)))
+        #expect(try Self.route(map, other, "AB")?.duration == free)
+        let both = router.live(
+            Self.overlay(
+                TrafficSpeed(wayID: 1_000, fromNodeID: a, toNodeID: b, speed: 2),
+                TrafficSpeed(fromNodeID: a, toNodeID: b, speed: 4)))
+        #expect(abs(try #require(try Self.route(map, both, "AB")).duration - 200) < 0.5)
+    }
+
+    @Test("speeds cease to hold, are replaced, and nonsense is refused")
+    func upkeep() throws {
+        let map = try Self.ring()
+        let noon = Timestamp(nanoseconds: 1_000_000)
+        let later = Timestamp(nanoseconds: 2_000_000)
+        var overlay = Self.overlay(Self.speed("", "B", "C", 0, until: later))
+        let router = Router(graph: map.graph)
+        #expect(map.letters(of: try #require(try Self.route(map, router.live(overlay, at: noon), "AC"))) == "ADEC")
+        #expect(map.letters(of: try #require(try Self.route(map, router.live(overlay, at: later), "AC"))) == "ABC")
+        #expect(overlay.nextExpiry == later)
+        #expect(!overlay.dropExpired(at: noon) && overlay.dropExpired(at: later) && overlay.speeds.isEmpty)
+        let odd = [.nan, -.infinity, -1, 101].map { Self.speed("", "B", "C", $0) } + [Self.speed("", "B", "B", 1)]
+        #expect(overlay.apply(odd) == 5 && overlay.speeds.isEmpty)
+        #expect(overlay.apply([Self.speed("", "B", "C", 3), Self.speed("", "A", "B", 3)]) == 0)
+        #expect(overlay.apply([Self.speed("", "B", "C", 5), Self.speed("", "B", "C", 7)]) == 0)
+        #expect(overlay.speeds.map(\.speed) == [3, 7])
+        #expect(overlay.apply([Self.speed("", "C", "B", 5)], replacingAll: true) == 0)
+        #expect(overlay.speeds.count == 1)
+    }
+
+    @Test("live traffic in the place of live traffic is that of the new alone")
+    func successive() throws {
+        let map = try Self.ring()
+        let router = Router(graph: map.graph)
+        let jam = router.live(Self.overlay(Self.speed("", "B", "C", 0)))
+        #expect(map.letters(of: try #require(try Self.route(map, jam.live(TrafficOverlay()), "AC"))) == "ABC")
+        #expect(map.letters(of: try #require(try Self.route(map, jam.serving(CostModel()), "AC"))) == "ABC")
+    }
+
+    @Test("threads customise to the same costs, and searches go on with the old ones meanwhile")
+    func threads() throws {
+        let map = try RealMap.helsinki.get()
+        let first = Router(graph: map.graph)
+        let requests = (0..<40).map { index in
+            let nodes = map.graph.nodePositions
+            return RouteRequest(waypoints: [
+                Waypoint(nodes[index * 37 % nodes.count].coordinate),
+                Waypoint(nodes[index * 91 % nodes.count].coordinate),
+            ])
+        }
+        @Sendable func answers(_ router: Router) -> [RouteOutcome] {
+            let workspace = SearchWorkspace()
+            return requests.map { router.route($0, workspace: workspace) }
+        }
+        let expected = answers(first)
+        let overlays = (1...4).map { number in
+            var overlay = TrafficOverlay()
+            _ = overlay.apply(
+                (0..<map.graph.edgeCount).filter { $0 % (number + 2) == 0 }.map { index in
+                    let shape = map.graph.shape(of: EdgeIndex(index))
+                    return TrafficSpeed(
+                        fromNodeID: shape.nodeID(0), toNodeID: shape.nodeID(1), speed: Double(index % 7) + 1)
+                })
+            return overlay
+        }
+        let current = Mutex(first)
+        let mistakes = Mutex(0)
+        // One thread brings traffic into force, the other searches on what is there and on what was there.
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+            if thread == 0 {
+                for overlay in overlays {
+                    let next = first.live(overlay) { count, body in
+                        DispatchQueue.concurrentPerform(iterations: count, execute: body)
+                    }
+                    current.withLock { $0 = next }
+                }
+            } else {
+                for _ in 0..<4 {
+                    _ = answers(current.withLock { $0 })
+                    if answers(first) != expected { mistakes.withLock { $0 += 1 } }
+                }
+            }
+        }
+        #expect(mistakes.withLock { $0 } == 0)
+        #expect(answers(current.withLock { $0 }) == answers(first.live(overlays[3])))
+        #expect(
+            answers(first.live(overlays[3])).map(\.cost) == answers(Router(first.live(overlays[3]).metric)).map(\.cost))
+    }
+}
+
+extension RouteOutcome {
+    /// The cost of a route that was found.
+    var cost: UInt64? {
+        if case .found(let route) = self { route.cost } else { nil }
+    }
+}
