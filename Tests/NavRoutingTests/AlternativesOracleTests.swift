@@ -41,7 +41,7 @@ struct AlternativesOracleTests {
         let router = Router(HierarchyMetric(try #require(ContractionHierarchy(metric.turns), comment), metric))
         let plain = Router(metric)
         let workspace = SearchWorkspace()
-        var oracle = StateDijkstra(metric)
+        var oracle = PathOracle(metric)
         var random = SeededRandom(seed: seed &+ 2_000)
         var found = (routes: 0, alternatives: 0)
         var rounds = 0
@@ -72,7 +72,7 @@ struct AlternativesOracleTests {
     }
 
     private static func checkCriteria(
-        _ alternative: AlternativeRoute, _ shown: [Route], _ metric: Metric, _ oracle: inout StateDijkstra,
+        _ alternative: AlternativeRoute, _ shown: [Route], _ metric: Metric, _ oracle: inout PathOracle,
         _ comment: Comment
     ) throws {
         let criteria = AlternativeCriteria()
@@ -129,7 +129,7 @@ struct AlternativesOracleTests {
 }
 
 /// Dijkstra's search over the states of the turn graph, as it stands in books.
-struct StateDijkstra {
+struct PathOracle {
     private let metric: Metric
     private let turns: TurnGraph
     private var costs: [UInt32]

@@ -55,7 +55,7 @@ final class RegistryFollower {
             return update(try? reader.update(names))
         case .everything:
             // While the directory cannot be read nothing is known to have changed.
-            watcher.watch((try? reader.names()) ?? [])
+            watcher.watchAll { (try? reader.names()) ?? [] }
             let isChanged = update(try? reader.read())
             if !watcher.isHealthy { schedule.lookAgain(at: now + rescanNanoseconds) }
             return isChanged

@@ -29,12 +29,14 @@ final class RegistryWatcher {
     /// True when every change is heard of: the domain and all nodes are watched.
     private(set) var isHealthy = false
 
-    /// Sets the watches of the domain and `names`; call it before reading the registry, so that nothing falls between.
-    func watch(_ names: [String]) {
+    /// Sets the watches of the domain and of the nodes that `names` then lists; call it before reading the registry.
+    ///
+    /// The domain comes first: a node whose directory is made after the listing is heard of by it.
+    func watchAll(_ names: () -> [String]) {
         guard let file else { return }
         domain = inotify_add_watch(file.rawValue, directory.domainPath, Self.domainMask)
         isHealthy = domain >= 0
-        for name in names { watch(name) }
+        for name in names() { watch(name) }
     }
 
     /// Watches one node. A directory that is made anew under the same name has another watch than the old one.

@@ -59,8 +59,10 @@ public final class BagRecorder {
         do throws(BusError) {
             subscription = try bus.subscribe(
                 matching: BagRecorder.filter(options), qos: .keepLast(4_096), maximumPayloadSize: 64 << 20)
-            // Only topics that were found can be recorded: all of the statistics, for a recorder publishes nothing.
+            // The topics found so far are all of the statistics, for a recorder publishes nothing; others it wants too.
             participant.subscribed = { [unowned bus] in Set(bus.statistics.topics.map(\.topic)) }
+            let filter = BagRecorder.filter(options)
+            participant.wants = { filter.matches($0) }
             if let directory {
                 participant.nodes = { directory.liveNodes }
                 clock.players = { directory.players }

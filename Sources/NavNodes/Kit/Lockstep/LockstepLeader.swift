@@ -127,13 +127,17 @@ package final class LockstepLeader {
             told.map { ("\($0.bootId ?? 0) \($0.topic ?? "")", $0.sequence ?? 0) }, uniquingKeysWith: max)
         for point in own + heard.values.flatMap(\.published) {
             let topic = point.topic ?? ""
+            // Who would hear it is known only once everybody was told of it.
+            guard let sequence = before["\(point.bootId ?? 0) \(topic)"] else {
+                return "not everybody knows of \(topic) of '\(point.publisher ?? "")'"
+            }
             let listeners = names.filter { heard[$0]?.subscribed.contains(topic) == true }
             guard !listeners.isEmpty else { continue }
             if Int(point.subscriberCount ?? 0) < listeners.count {
                 return
                     "\(topic) of '\(point.publisher ?? "")' is not heard by all of \(listeners.joined(separator: ", "))"
             }
-            if before["\(point.bootId ?? 0) \(topic)"] != point.sequence ?? 0 {
+            if sequence != point.sequence ?? 0 {
                 return "'\(point.publisher ?? "")' goes on publishing \(topic) by itself"
             }
         }

@@ -18,6 +18,8 @@ package final class LockstepParticipant {
 
     /// The topics whose messages the node waits for.
     package var subscribed: () -> Set<String> = { [] }
+    /// Whether the node will hear a topic as soon as it finds its publisher: what a playback must not begin without.
+    package var wants: (String) -> Bool = { _ in false }
     /// What the node publishes.
     package var publications: () -> [Publication] = { [] }
     /// The live nodes of the bus, name by boot id; nil when that cannot be known.
@@ -59,7 +61,7 @@ package final class LockstepParticipant {
         }
         self.call = call
         self.phase = phase
-        if phase == .begin { expected = subscribed() }
+        if phase == .begin { expected = subscribed().union(request.points.compactMap(\.topic).filter(wants)) }
         call.onCancel = { [weak self] in
             self?.tracker.cancel()
             self?.call = nil
