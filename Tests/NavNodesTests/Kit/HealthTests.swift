@@ -122,6 +122,35 @@ struct HealthTests {
         }
     }
 
+    @Test func otherHostsAndStrangersAreCounted() throws {
+        try withFolder { folder in
+            let directory = try BusDirectory(path: folder)
+            var configuration = BusConfiguration(directory: directory)
+            let absent = HostConfiguration.Peer(endpoint: try TCPEndpoint("tcp://127.0.0.1:9"), key: nil)
+            configuration.hosts = HostConfiguration(peers: [absent], security: .insecure)
+            let bus = try BusNode(name: "echo", configuration: configuration)
+            let ear = try BusNode(name: "ear", configuration: BusConfiguration(directory: directory))
+            defer {
+                ear.close()
+                bus.close()
+            }
+            _ = try ear.subscribe(to: "/health/echo", qos: .latched)
+            let runner = try NodeRunner<EchoNode>(
+                bus, configuration: RunConfiguration(EchoConfiguration()), directory: directory,
+                log: NodeLog(node: "echo", isWrittenToStandardError: false))
+            var heard: NodeHealth?
+            while heard == nil {
+                try runner.step(waiting: .milliseconds(1))
+                heard = try ear.poll(timeout: .milliseconds(1)).map { try NodeHealth(decoding: $0.payload.bytes) }
+            }
+            let counters = Dictionary(
+                (heard?.counters ?? []).map { ($0.name ?? "", $0.value) }, uniquingKeysWith: { first, _ in first })
+            #expect(counters["hosts_peers"] == 1 && counters["hosts_peers_present"] == 0)
+            #expect(counters["hosts_denied"] == 0 && counters["call_connections_refused"] == 0)
+            runner.finish()
+        }
+    }
+
     @Test func lossesAreNamedAndForgotten() {
         var memory = HealthMemory()
         #expect(memory.recentLoss("a", total: 0, at: 0) == 0)

@@ -159,9 +159,19 @@ package struct HealthMonitor {
             ("calls_served", calls.callsServed), ("calls_refused", calls.callsRefused),
             ("calls_malformed", calls.malformed), ("call_clients_lost", calls.clientsLost),
             ("calls_made", calls.callsMade), ("calls_retried", calls.retries),
+            ("calls_against_the_rules", calls.violations), ("call_frames_stray", calls.strayFrames),
+            ("call_connections_refused", calls.refusedConnections),
             ("messages_unattributed", statistics.unattributedRejections), ("log_lines_collapsed", log.collapsed),
             ("log_lines_left_out", log.leftOut),
         ]
+        if let hosts = (context.link.bus as? BusNode)?.hostStatistics, hosts != HostStatistics() {
+            counters += [
+                ("hosts_connections", hosts.connections), ("hosts_denied", hosts.denied),
+                ("hosts_refused", hosts.refused), ("hosts_malformed", hosts.malformed),
+                ("hosts_watchers", UInt64(hosts.watchers)), ("hosts_peers", UInt64(hosts.peers)),
+                ("hosts_peers_present", UInt64(hosts.peersPresent)),
+            ]
+        }
         counters += context.counters.map { ($0.name, $0.value) }
         return counters.map { Counter(name: $0.0, value: $0.1) }
     }
