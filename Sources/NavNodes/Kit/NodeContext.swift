@@ -152,6 +152,7 @@ public final class NodeContext {
     /// Hears and publishes nothing any more.
     func close() {
         activeSince = nil
+        link.forgetLatched()
         for input in inputs {
             if let subscription = input.subscription { try? link.bus.unsubscribe(subscription) }
             input.subscription = nil

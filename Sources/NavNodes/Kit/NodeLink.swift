@@ -87,6 +87,14 @@ public final class NodeLink {
         return (try? bus.subscriberCount(of: outlet.publication)) ?? 0
     }
 
+    /// Takes back from late joiners what was latched, but for the health: the node does not stand by it any more.
+    func forgetLatched() {
+        let health = TopicCatalogue.health(of: bus.name)
+        for outlet in published where outlet.entry.qos == .latched && outlet.catalogueName != health {
+            try? bus.clearLatched(outlet.publication)
+        }
+    }
+
     /// What is published, in the order of the names.
     var published: [Outlet] { outlets.values.sorted { $0.name < $1.name } }
 

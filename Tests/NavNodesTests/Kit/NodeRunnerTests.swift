@@ -38,6 +38,27 @@ struct NodeRunnerTests {
         #expect(stage.events.last == "deactivate" && stage.count("/nav/position") == 1)
     }
 
+    @Test func whatANodeLatchedIsTakenBackWhenItCeases() throws {
+        let stage = try EchoStage()
+        func lateJoiner(_ name: String) throws -> [String] {
+            let late = try InProcessBus(name: name, network: stage.network)
+            for topic in ["/nav/state", "/health/echo"] { _ = try late.subscribe(to: topic, qos: .latched) }
+            var heard: [String] = []
+            for _ in 0..<3 {
+                try stage.turn()
+                while let delivery = try late.poll(timeout: .zero) { heard.append(delivery.topic) }
+            }
+            return heard.sorted()
+        }
+        try stage.turn()
+        stage.runner.context.publish(
+            NavigationState(stampNs: 5), on: "/nav/state", stamp: NavGeo.Timestamp(nanoseconds: 5))
+        #expect(try lateJoiner("first").contains("/nav/state"))
+        _ = try stage.call(NodeService.changeState, ChangeStateRequest(transition: .deactivate))
+        let heard = try lateJoiner("second")
+        #expect(heard.contains("/health/echo") && !heard.contains("/nav/state"), "\(heard)")
+    }
+
     @Test func aStepThatIsNotThereIsRefused() throws {
         let stage = try EchoStage()
         for (transition, word) in [
