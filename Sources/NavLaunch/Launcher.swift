@@ -1,5 +1,6 @@
 internal import CSpawn
 internal import Glibc
+internal import NavBus
 
 /// Runs the processes of a launch file until they end, until a required one ends, or until it is told to stop.
 ///
@@ -283,8 +284,4 @@ private struct SupervisorLoop {
     }
 }
 
-private func now() -> MonotonicTime {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-}
+private func now() -> MonotonicTime { MonotonicTime(nanoseconds: Clocks.monotonic()) }

@@ -89,14 +89,6 @@ struct BusWorker: ParsableCommand {
     }
 }
 
-/// `CLOCK_MONOTONIC`, nanoseconds.
-@inline(__always)
-func monotonicNow() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-}
-
 /// Sleeps until `deadline`, nanoseconds of `CLOCK_MONOTONIC`.
 func sleep(until deadline: Int64) {
     var time = timespec(tv_sec: Int(deadline / 1_000_000_000), tv_nsec: Int(deadline % 1_000_000_000))

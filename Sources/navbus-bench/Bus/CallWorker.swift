@@ -56,15 +56,15 @@ extension BusWorker {
         for _ in 0..<warmup { try callOnce(node, "Unary", request, options) }
         var trips: [Int64] = []
         trips.reserveCapacity(count)
-        var next = monotonicNow()
+        var next = Clocks.monotonic()
         for _ in 0..<count {
             if let interval {
                 next += interval
                 sleep(until: next)
             }
-            let start = monotonicNow()
+            let start = Clocks.monotonic()
             try callOnce(node, "Unary", request, options)
-            trips.append(monotonicNow() - start)
+            trips.append(Clocks.monotonic() - start)
         }
         try write(trips, "trip")
         print("count \(trips.count)")
@@ -82,9 +82,9 @@ extension BusWorker {
     func takeStreams() throws {
         let node = try makeNode("client")
         if warmup > 0 { try takeStream(node, warmup) }
-        let start = monotonicNow()
+        let start = Clocks.monotonic()
         try takeStream(node, count)
-        let end = monotonicNow()
+        let end = Clocks.monotonic()
         print("count \(count)\nstart \(start)\nend \(end)")
         try callOnce(node, "Stop", payload, callOptions)
         node.close()

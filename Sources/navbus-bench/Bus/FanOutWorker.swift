@@ -10,7 +10,7 @@ extension BusWorker {
         let data = try node.advertise(topic(Self.dataTopic))
         while try node.subscriberCount(of: data) < subscribers { _ = try node.poll(timeout: .milliseconds(20)) }
         let payload = payload
-        let start = monotonicNow()
+        let start = Clocks.monotonic()
         var next = start
         try payload.withUnsafeBytes { bytes in
             for _ in 0..<count {
@@ -18,10 +18,10 @@ extension BusWorker {
                     next += interval
                     sleep(until: next)
                 }
-                try node.publish(bytes, on: data, stampNanoseconds: interval == nil ? start : monotonicNow())
+                try node.publish(bytes, on: data, stampNanoseconds: interval == nil ? start : Clocks.monotonic())
             }
         }
-        let end = monotonicNow()
+        let end = Clocks.monotonic()
         print("count \(count)\nstart \(start)\nend \(end)")
         // Subscribers leave when they have everything.
         while try node.subscriberCount(of: data) > 0 { _ = try node.poll(timeout: .milliseconds(20)) }
@@ -36,10 +36,10 @@ extension BusWorker {
         var received = 0
         while received < count {
             guard let message = try node.poll(timeout: .seconds(1)) else { continue }
-            if rate > 0 { ways.append(monotonicNow() - message.header.stampNanoseconds) }
+            if rate > 0 { ways.append(Clocks.monotonic() - message.header.stampNanoseconds) }
             received += 1
         }
-        print("count \(received)\nend \(monotonicNow())")
+        print("count \(received)\nend \(Clocks.monotonic())")
         if rate > 0 { try write(ways, "way") }
         node.close()
     }

@@ -16,7 +16,7 @@ extension BusWorker {
         var echoed = 0
         while true {
             guard let ping = try node.poll(timeout: .seconds(1)) else { continue }
-            let arrival = monotonicNow()
+            let arrival = Clocks.monotonic()
             if Self.index(of: ping.payload) == Self.lastIndex { break }
             try ping.payload.withUnsafeBytes { try node.publish($0, on: pong, stampNanoseconds: arrival) }
             echoed += 1
@@ -38,7 +38,7 @@ extension BusWorker {
             }
         }
         Self.write(Self.lastIndex, to: &payload)
-        try node.publish(payload, on: ping, stampNanoseconds: monotonicNow())
+        try node.publish(payload, on: ping, stampNanoseconds: Clocks.monotonic())
         node.close()
     }
 
@@ -66,7 +66,7 @@ extension BusWorker {
         try measure(&payload) { payload, start in
             try near.publish(payload, on: ping, stampNanoseconds: start)
             guard let arrived = try far.poll(timeout: .zero) else { throw NodeError(.system, "a ping was lost") }
-            let arrival = monotonicNow()
+            let arrival = Clocks.monotonic()
             try arrived.payload.withUnsafeBytes { try far.publish($0, on: pong, stampNanoseconds: arrival) }
             guard let answer = try near.poll(timeout: .zero) else { throw NodeError(.system, "a pong was lost") }
             return answer
@@ -82,7 +82,7 @@ extension BusWorker {
         var ways: [Int64] = []
         trips.reserveCapacity(count)
         ways.reserveCapacity(count)
-        var next = monotonicNow()
+        var next = Clocks.monotonic()
         for index in 0..<(warmup + count) {
             let isMeasured = index >= warmup
             if let interval, isMeasured {
@@ -90,9 +90,9 @@ extension BusWorker {
                 sleep(until: next)
             }
             Self.write(UInt64(index), to: &payload)
-            let start = monotonicNow()
+            let start = Clocks.monotonic()
             let answer = try payload.withUnsafeBytes { try trip($0, start) }
-            let end = monotonicNow()
+            let end = Clocks.monotonic()
             guard answer.payload.count == size, Self.index(of: answer.payload) == UInt64(index) else {
                 throw NodeError(.system, "the answer to \(index) is another one")
             }
