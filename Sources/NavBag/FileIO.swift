@@ -11,7 +11,8 @@ public final class MappedFile: ByteSource, Sendable {
 
     /// Maps the regular file at `path`. Throws ``BagError/Code/io`` with the path and the system's reason.
     public init(path: String) throws(BagError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // Without O_NONBLOCK a named pipe would wait for a writer before it could be refused.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw BagError.system("cannot open \(path)") }
         defer { close(descriptor) }
         var status = stat()

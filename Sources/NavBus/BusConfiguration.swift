@@ -12,7 +12,8 @@ public struct BusConfiguration: Sendable {
     /// How many messages may wait for this node, per publisher (`ZMQ_RCVHWM`).
     public var receiveHighWaterMark: Int32 = 1000
 
-    /// The largest frame accepted from a publisher, in bytes; the connection is cut at a larger one (`ZMQ_MAXMSGSIZE`).
+    /// The largest frame accepted from a publisher, in bytes; the connection is cut at a larger one and made
+    /// anew after a second (`ZMQ_MAXMSGSIZE`).
     public var maximumMessageSize: Int = 64 << 20
 
     /// How long ``BusNode/close()`` lets sent messages reach their subscribers, in milliseconds (`ZMQ_LINGER`).

@@ -36,6 +36,9 @@ public struct BusStatistics: Sendable, Hashable {
     public var topics: [TopicStatistics]
     /// Messages refused because their topic frame is not one that was subscribed to.
     public var unattributedRejections: UInt64
+    /// Connections to publishers that ended because a frame was over ``BusConfiguration/maximumMessageSize`` or the
+    /// protocol was broken; each is made anew after a second.
+    public var cutConnections: UInt64 = 0
 
     /// The figures of one topic.
     public subscript(topic topic: String) -> TopicStatistics? { topics.first { $0.topic == topic } }

@@ -149,7 +149,7 @@ extension BusError {
 
 extension BusStatistics {
     /// Brings both sides' figures of each topic together, by name.
-    init(inbox: Inbox, outbox: Outbox) {
+    init(inbox: Inbox, outbox: Outbox, cutConnections: UInt64 = 0) {
         var merged: [String: TopicStatistics] = [:]
         for topic in inbox.statistics { merged[topic.topic] = topic }
         for topic in outbox.statistics {
@@ -163,6 +163,6 @@ extension BusStatistics {
         }
         self.init(
             topics: merged.values.sorted { $0.topic < $1.topic },
-            unattributedRejections: inbox.unattributedRejections)
+            unattributedRejections: inbox.unattributedRejections, cutConnections: cutConnections)
     }
 }

@@ -50,7 +50,8 @@ public final class BusNode: Bus {
             let sides = try Self.openSockets(name, bootID, registry, configuration, hosts)
             waitList = WaitList(
                 waker: waker.fileDescriptor, subscriber: sides.1.fileDescriptor, publisher: sides.0.fileDescriptor,
-                services: sides.2.fileDescriptor, remotePublisher: hosts?.listener?.publisherFileDescriptor)
+                services: sides.2.fileDescriptor, remotePublisher: hosts?.listener?.publisherFileDescriptor,
+                connections: sides.1.connectionsFileDescriptor)
             (publisher, subscriber, services) = sides
             try announce()
         } catch {
@@ -94,7 +95,8 @@ public final class BusNode: Bus {
     /// What the node has seen since it started; empty once closed.
     public var statistics: BusStatistics {
         guard let publisher, let subscriber else { return BusStatistics(topics: [], unattributedRejections: 0) }
-        return BusStatistics(inbox: subscriber.inbox, outbox: publisher.outbox)
+        return BusStatistics(
+            inbox: subscriber.inbox, outbox: publisher.outbox, cutConnections: subscriber.cutConnections)
     }
 
     /// What the node has seen of other hosts, all zero without ``BusConfiguration/hosts``.
@@ -242,12 +244,12 @@ public final class BusNode: Bus {
         _ publisher: PublisherSide, _ subscriber: SubscriberSide, _ services: ServiceTransport, _ now: Int64
     ) throws(BusError) -> Int64 {
         if services.isDirty || now >= services.nextTick { try run(services, now, isSignalled: false) }
-        if now >= registry.value?.next ?? .max || now >= subscriber.nextRetirement || subscriber.peersHaveChanged {
+        if now >= registry.value?.next ?? .max || now >= subscriber.nextUpkeep || subscriber.peersHaveChanged {
             try followRegistry(subscriber, now)
         }
         let publisherIsDue = try publisher.beforeWaiting(now)
         if services.isDirty || subscriber.isDirty { return now }
-        return min(publisherIsDue, registry.value?.next ?? .max, subscriber.nextRetirement, services.nextTick)
+        return min(publisherIsDue, registry.value?.next ?? .max, subscriber.nextUpkeep, services.nextTick)
     }
 
     /// Sleeps until a socket, the registry or the waker has something, a signal comes, or `until`.
@@ -265,7 +267,7 @@ public final class BusNode: Bus {
         _ services: ServiceTransport, _ now: Int64
     ) throws(BusError) {
         if !ready.isDisjoint(with: [.publisher, .remotePublisher]) { try publisher.service(now) }
-        if ready.contains(.registry) { try followRegistry(subscriber, now) }
+        if !ready.isDisjoint(with: [.registry, .connections]) { try followRegistry(subscriber, now) }
         if ready.contains(.services) { try run(services, now, isSignalled: true) }
     }
 

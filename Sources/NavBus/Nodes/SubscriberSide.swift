@@ -27,8 +27,17 @@ final class SubscriberSide {
     /// Readable when a message came, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
 
-    /// When a connection is let go, monotonic nanoseconds; `.max` when none is.
-    private(set) var nextRetirement: Int64 = .max
+    /// Readable when a connection was made or ended.
+    var connectionsFileDescriptor: Int32 { cut.fileDescriptor }
+
+    /// How many connections ended because a publisher broke the rules, and were made anew.
+    private(set) var cutConnections: UInt64 = 0
+
+    private var nextRetirement: Int64 = .max
+    private var cut: CutConnections
+
+    /// When a connection is let go or made anew, monotonic nanoseconds; `.max` when none is.
+    var nextUpkeep: Int64 { min(nextRetirement, cut.next) }
 
     /// How many messages are taken from the socket at once: enough to amortise, and an end under a flood. They are
     /// there already, so they share one receive time.
@@ -58,7 +67,10 @@ final class SubscriberSide {
         try socket.set(ZMQ_RECONNECT_IVL_MAX, Self.reconnectMilliseconds.greatest)
         try socket.set(ZMQ_MAXMSGSIZE, wide: Int64(configuration.maximumMessageSize))
         fileDescriptor = try socket.fileDescriptor()
+        cut = try CutConnections(socket, name: "subscriber", in: context)
     }
+
+    deinit { socket.endMonitor() }
 
     // MARK: Subscriptions
 
@@ -158,6 +170,7 @@ final class SubscriberSide {
 
     /// Brings the connections to what the registry says; call it when the node has followed the registry.
     func followRegistry(_ now: Int64) throws(BusError) {
+        try mend(now)
         if registry.value.map({ $0.generation != generation }) ?? false || peersHaveChanged {
             try arrange(now)
         } else if now >= nextRetirement {
@@ -224,6 +237,20 @@ final class SubscriberSide {
             throw error.asBusError
         }
         connections.append(Connection(node: node, endpoint: endpoint, retireAt: nil))
+    }
+
+    /// Connects anew to live publishers that ZeroMQ gave up.
+    private func mend(_ now: Int64) throws(BusError) {
+        do throws(ZeroMQError) {
+            for endpoint in try cut.take(now) where connections.contains(where: { $0.endpoint == endpoint }) {
+                isDirty = true
+                cutConnections += 1
+                try? socket.disconnect(endpoint)
+                try socket.connect(endpoint)
+            }
+        } catch {
+            throw error.asBusError
+        }
     }
 
     /// Disconnects the publishers whose time is over; one that is already gone is no error.

@@ -4,7 +4,7 @@ internal import Glibc
 final class WaitList {
     /// What ended a wait; empty when its time was over.
     struct Ready: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt16
 
         static let waker = Ready(rawValue: 1)
         static let registry = Ready(rawValue: 2)
@@ -14,16 +14,21 @@ final class WaitList {
         /// Of other hosts: messages, and subscribers.
         static let remoteSubscriber = Ready(rawValue: 32)
         static let remotePublisher = Ready(rawValue: 64)
+        /// Connections to publishers were made or ended.
+        static let connections = Ready(rawValue: 128)
         /// A signal arrived: as good as a wake.
-        static let interrupted = Ready(rawValue: 128)
+        static let interrupted = Ready(rawValue: 256)
     }
 
     private let entries: UnsafeMutableBufferPointer<pollfd>
 
-    init(waker: Int32, subscriber: Int32, publisher: Int32, services: Int32, remotePublisher: Int32?) {
-        entries = .allocate(capacity: 7)
+    init(
+        waker: Int32, subscriber: Int32, publisher: Int32, services: Int32, remotePublisher: Int32?,
+        connections: Int32
+    ) {
+        entries = .allocate(capacity: 8)
         // In the order of the bits of `Ready`. poll(2) passes over negative descriptors.
-        let descriptors = [waker, -1, subscriber, publisher, services, -1, remotePublisher ?? -1]
+        let descriptors = [waker, -1, subscriber, publisher, services, -1, remotePublisher ?? -1, connections]
         for (index, descriptor) in descriptors.enumerated() {
             entries.initializeElement(at: index, to: pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
         }
@@ -41,8 +46,8 @@ final class WaitList {
         let found = Glibc.poll(entries.baseAddress, nfds_t(entries.count), milliseconds)
         if found < 0 { return [.waker, .interrupted] }
         if found == 0 { return [] }
-        var bits: UInt8 = 0
-        for index in entries.indices where entries[index].revents != 0 { bits |= 1 << UInt8(index) }
+        var bits: UInt16 = 0
+        for index in entries.indices where entries[index].revents != 0 { bits |= 1 << UInt16(index) }
         return Ready(rawValue: bits)
     }
 }

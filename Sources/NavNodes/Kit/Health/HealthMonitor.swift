@@ -161,7 +161,8 @@ package struct HealthMonitor {
             ("calls_made", calls.callsMade), ("calls_retried", calls.retries),
             ("calls_against_the_rules", calls.violations), ("call_frames_stray", calls.strayFrames),
             ("call_connections_refused", calls.refusedConnections),
-            ("messages_unattributed", statistics.unattributedRejections), ("log_lines_collapsed", log.collapsed),
+            ("messages_unattributed", statistics.unattributedRejections),
+            ("connections_cut", statistics.cutConnections), ("log_lines_collapsed", log.collapsed),
             ("log_lines_left_out", log.leftOut),
         ]
         if let hosts = (context.link.bus as? BusNode)?.hostStatistics, hosts != HostStatistics() {
