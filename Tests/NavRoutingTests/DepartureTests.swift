@@ -24,7 +24,8 @@ struct DepartureTests {
             ],
             restrictions: [
                 ASCIIMap.Restriction(
-                    "", from: "AB", via: "B", to: "BD", tags: ["restriction:conditional": "no_left_turn @ (07:00-09:00)"]),
+                    "", from: "AB", via: "B", to: "BD",
+                    tags: ["restriction:conditional": "no_left_turn @ (07:00-09:00)"]),
                 ASCIIMap.Restriction("", from: "AB", via: "B", to: "BD", tags: ["restriction:hgv": "no_left_turn"]),
             ])
     }
@@ -75,7 +76,9 @@ struct DepartureTests {
     @Test("times at which the same conditions hold are one: the signature says so")
     func signatures() throws {
         let turns = try Self.town().turns
-        func set(_ vehicle: VehicleProfile, _ hour: Int) -> ConditionSet { turns.conditions(for: vehicle, at: Self.monday(hour)) }
+        func set(_ vehicle: VehicleProfile, _ hour: Int) -> ConditionSet {
+            turns.conditions(for: vehicle, at: Self.monday(hour))
+        }
         let car = VehicleProfile()
         #expect(set(car, 7) == set(car, 8) && set(car, 7) != set(car, 9) && set(car, 12) == .none)
         #expect(set(car, 23) == set(car, 5) && set(car, 23).count == 1)
@@ -112,7 +115,8 @@ struct DepartureTests {
         let live = Router(graph: map.graph).live(overlay)
         #expect(try Self.letters(map, live, "AG", at: Self.monday(23)) == "ABDFCG")
         #expect(try Self.letters(map, live.serving(CostModel(), at: Self.monday(23)), "AG") == "ABDFCG")
-        #expect(try Self.letters(map, live.serving(CostModel(), at: Self.monday(23)).live(TrafficOverlay()), "AE") == "ABE")
+        #expect(
+            try Self.letters(map, live.serving(CostModel(), at: Self.monday(23)).live(TrafficOverlay()), "AE") == "ABE")
     }
 
     @Test("a path that is forbidden to some is the beginning of one that is forbidden to others")
@@ -127,7 +131,8 @@ struct DepartureTests {
             ways: ["AB": road, "BC": road, "CD": road, "BE": road, "EF": road, "FC": road, "FG": road, "GD": road],
             restrictions: [
                 ASCIIMap.Restriction("", from: "AB", via: "B", to: "BC", tags: ["restriction:hgv": "no_straight_on"]),
-                ASCIIMap.Restriction("", from: "AB", via: "BC", to: "CD", tags: ["restriction:motorcar": "no_straight_on"]),
+                ASCIIMap.Restriction(
+                    "", from: "AB", via: "BC", to: "CD", tags: ["restriction:motorcar": "no_straight_on"]),
             ])
         let router = Router(graph: map.graph)
         let car = try Self.letters(map, router, "AD")

@@ -61,7 +61,8 @@ struct DrivenRoute {
             guard !paths[number + 1].turnsRound else { continue }
             var state = paths[number].start.state ?? paths[number].start.edge.rawValue
             for edge in paths[number].edges.dropFirst() {
-                state = turns.arcs(from: state).lazy.map { turns.arcTargets[$0] }.first { turns.edge(of: $0) == edge }
+                state =
+                    turns.arcs(from: state).lazy.map { turns.arcTargets[$0] }.first { turns.edge(of: $0) == edge }
                     ?? edge.rawValue
             }
             paths[number].end.state = state

@@ -15,7 +15,9 @@ public struct ConditionSet: Sendable, Hashable {
         words[number / 64] |= 1 << UInt64(number % 64)
     }
 
-    func contains(_ number: Int) -> Bool { number / 64 < words.count && words[number / 64] >> UInt64(number % 64) & 1 == 1 }
+    func contains(_ number: Int) -> Bool {
+        number / 64 < words.count && words[number / 64] >> UInt64(number % 64) & 1 == 1
+    }
 }
 
 /// What holds in a graph at times only: turn restrictions and conditions of roads, with each distinct time once.
@@ -83,7 +85,9 @@ struct TimedRules: Sendable {
     }
 
     /// Whether a restriction binds a vehicle under some conditions.
-    func holds(_ restriction: Int, _ restrictions: [TurnRestriction], _ vehicle: VehicleAccess, _ conditions: ConditionSet)
+    func holds(
+        _ restriction: Int, _ restrictions: [TurnRestriction], _ vehicle: VehicleAccess, _ conditions: ConditionSet
+    )
         -> Bool
     {
         guard !restrictions[restriction].vehicles.isDisjoint(with: vehicle) else { return false }
