@@ -7,7 +7,7 @@ public import NavMap
 public struct RouterCache: Sendable {
     /// The router whose roads, traffic and first metric are shared.
     public let base: Router
-    /// The most routers that are kept besides ``base``; a city's costs are some 20 MB for each.
+    /// The most routers that are kept besides ``base``; a city's costs are some 15 MB for each.
     public let capacity: Int
     /// The most recently used last.
     private var kept: [Router] = []
