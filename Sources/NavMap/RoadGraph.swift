@@ -69,9 +69,9 @@ public final class RoadGraph: Sendable {
     public let edgeRanks: ContiguousArray<UInt32>?
     /// Paths that may not be driven, by anybody at any time or by some vehicles at times.
     public let restrictions: [TurnRestriction]
-    /// Paths of two or more edges that may not be driven by the kind of vehicle, at the time, that the graph was made
-    /// for.
-    public let prohibitedPaths: [[EdgeIndex]]
+    /// The distinct properties of edges, and which of them each edge has.
+    package let traitTable: ContiguousArray<EdgeTraits>
+    package let traitNumbers: ContiguousArray<UInt32>
 
     let outgoingOffsets: ContiguousArray<UInt32>
     let outgoingEdges: ContiguousArray<EdgeIndex>
@@ -89,12 +89,9 @@ public final class RoadGraph: Sendable {
 
     /// Joins tiles to a graph. A tile given twice counts once.
     ///
-    /// Takes time in proportion to the tiles' edges: some 30 ms for 100,000.
-    ///
-    /// - Parameters:
-    ///   - vehicle: Whose restrictions ``prohibitedPaths`` lists.
-    ///   - time: When they hold; nil leaves out what holds at times only.
-    public init(tiles: [RoadTile], mapVersion: String, vehicle: VehicleAccess = .car, time: LocalTime? = nil) {
+    /// Takes time in proportion to the tiles' edges: some 30 ms for 100,000. The graph is that of every vehicle at every
+    /// time.
+    public init(tiles: [RoadTile], mapVersion: String) {
         let assembly = GraphAssembly(tiles)
         edgeRanks = assembly.ranks()
         self.tiles = assembly.tiles
@@ -110,7 +107,7 @@ public final class RoadGraph: Sendable {
         edgeEndBearings = assembly.edgeEndBearings
         edgeOpposites = assembly.edgeOpposites
         restrictions = assembly.restrictions
-        prohibitedPaths = RoadGraph.paths(assembly.restrictions, vehicle, time)
+        (traitTable, traitNumbers) = RoadGraph.traits(assembly.tiles)
         (outgoingOffsets, outgoingEdges) = assembly.adjacency(by: assembly.edgeTails)
         (incomingOffsets, incomingEdges) = assembly.adjacency(by: assembly.edgeHeads)
         firstEdgeOfTile = assembly.firstEdgeOfTile
@@ -166,10 +163,32 @@ public final class RoadGraph: Sendable {
         return tiles[tile].attributes(Int(tiles[tile].edges[local].attributes))
     }
 
-    /// Class, flags, access and speed of an edge, without the cost of its strings.
-    public func traits(of edge: EdgeIndex) -> EdgeTraits {
-        let (tile, local) = locate(edge)
-        return EdgeTraits(tiles[tile].attributeRecords[Int(tiles[tile].edges[local].attributes)])
+    /// Class, flags, access, speed and limits of an edge, without the cost of its strings.
+    public func traits(of edge: EdgeIndex) -> EdgeTraits { traitTable[Int(traitNumbers[edge.index])] }
+
+    private static func traits(_ tiles: [RoadTile]) -> (ContiguousArray<EdgeTraits>, ContiguousArray<UInt32>) {
+        var table: ContiguousArray<EdgeTraits> = []
+        var numbers: ContiguousArray<UInt32> = []
+        numbers.reserveCapacity(tiles.reduce(0) { $0 + $1.edgeCount })
+        for tile in tiles {
+            let first = UInt32(table.count)
+            for record in tile.attributeRecords { table.append(EdgeTraits(record)) }
+            for edge in tile.edges { numbers.append(first + edge.attributes) }
+        }
+        return (table, numbers)
+    }
+
+    /// The edges on which something holds at times only, ascending, with what.
+    package func conditionalEdges() -> [(edge: EdgeIndex, conditions: [RoadCondition])] {
+        var result: [(edge: EdgeIndex, conditions: [RoadCondition])] = []
+        for (number, tile) in tiles.enumerated() {
+            let conditions = tile.attributeRecords.map { tile.conditions(of: $0) }
+            guard conditions.contains(where: { !$0.isEmpty }) else { continue }
+            for (local, edge) in tile.edges.enumerated() where !conditions[Int(edge.attributes)].isEmpty {
+                result.append((EdgeIndex(Int(firstEdgeOfTile[number]) + local), conditions[Int(edge.attributes)]))
+            }
+        }
+        return result
     }
 
     /// The line of an edge in travel order.
@@ -197,12 +216,6 @@ public final class RoadGraph: Sendable {
     ///
     /// - Parameter time: When; nil leaves out what holds at times only.
     public func prohibitedPaths(for vehicle: VehicleAccess, at time: LocalTime?) -> [[EdgeIndex]] {
-        RoadGraph.paths(restrictions, vehicle, time)
-    }
-
-    private static func paths(
-        _ restrictions: [TurnRestriction], _ vehicle: VehicleAccess, _ time: LocalTime?
-    ) -> [[EdgeIndex]] {
         restrictions.compactMap { $0.holds(for: vehicle, at: time) ? $0.path : nil }
     }
 
@@ -265,28 +278,44 @@ public struct TurnRestriction: Sendable, Hashable {
 /// The properties of an edge that searches look at.
 public struct EdgeTraits: Sendable {
     /// Rank in the network.
-    public let roadClass: RoadClass
+    public var roadClass: RoadClass
     /// Other properties.
-    public let flags: RoadFlags
+    public var flags: RoadFlags
     /// Who may drive it.
-    public let access: VehicleAccess
+    public var access: VehicleAccess
     /// Expected speed of free traffic, m/s, above 0.
-    public let freeFlowSpeed: Float
+    public var freeFlowSpeed: Float
     /// Limit, m/s; nil when unknown or unlimited.
-    public let speedLimit: Float?
+    public var speedLimit: Float?
     /// A ferry's crossing time, seconds.
-    public let crossingTime: Float?
+    public var crossingTime: Float?
     /// Limit for goods vehicles, m/s; nil when none is posted for them.
-    public let truckSpeedLimit: Float?
+    public var truckSpeedLimit: Float?
+    /// Greatest height, metres; nil without a limit.
+    public var maximumHeight: Float?
+    /// Greatest width, metres; nil without a limit.
+    public var maximumWidth: Float?
+    /// Greatest length, metres; nil without a limit.
+    public var maximumLength: Float?
+    /// Greatest weight, tonnes; nil without a limit.
+    public var maximumWeight: Float?
+    /// Greatest weight on an axle, tonnes; nil without a limit.
+    public var maximumAxleLoad: Float?
 
     init(_ record: AttributeRecord) {
+        func limit(_ value: Float) -> Float? { value > 0 ? value : nil }
         roadClass = RoadClass(rawValue: record.roadClass) ?? .service
         flags = RoadFlags(rawValue: record.flags)
         access = VehicleAccess(rawValue: record.access)
         freeFlowSpeed = record.freeFlowSpeed
-        speedLimit = record.speedLimit > 0 ? record.speedLimit : nil
-        crossingTime = record.crossingTime > 0 ? record.crossingTime : nil
-        truckSpeedLimit = record.truckSpeedLimit > 0 ? record.truckSpeedLimit : nil
+        speedLimit = limit(record.speedLimit)
+        crossingTime = limit(record.crossingTime)
+        truckSpeedLimit = limit(record.truckSpeedLimit)
+        maximumHeight = limit(record.maximumHeight)
+        maximumWidth = limit(record.maximumWidth)
+        maximumLength = limit(record.maximumLength)
+        maximumWeight = limit(record.maximumWeight)
+        maximumAxleLoad = limit(record.maximumAxleLoad)
     }
 }
 

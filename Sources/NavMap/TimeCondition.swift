@@ -1,4 +1,8 @@
+public import NavGeo
+
 /// A moment on a place's own clock and calendar.
+///
+/// Tiles know no time zones: who asks for a route knows how far the place's clock is ahead of UTC.
 public struct LocalTime: Sendable, Hashable {
     /// Minutes since 1970-01-01 00:00 of the place's clock.
     public let minutes: Int64
@@ -6,6 +10,14 @@ public struct LocalTime: Sendable, Hashable {
     /// A moment in seconds since 1970-01-01 00:00 of the place's own clock, which is UTC plus the place's offset.
     public init(localSeconds: Int64) {
         minutes = localSeconds.quotientAndRemainder(dividingBy: 60).quotient - (localSeconds % 60 < 0 ? 1 : 0)
+    }
+
+    /// A moment on the clock of a place that is some minutes ahead of UTC (60 in Berlin in winter, -300 in New York);
+    /// an offset beyond a day counts as a day.
+    public init(_ moment: Timestamp, minutesAheadOfUTC offset: Int) {
+        let second = Int64(1_000_000_000)
+        let whole = moment.nanoseconds / second - (moment.nanoseconds % second < 0 ? 1 : 0)
+        self.init(localSeconds: whole + Int64(min(max(offset, -1_440), 1_440)) * 60)
     }
 
     /// A moment of the Gregorian calendar; days and hours beyond their range carry over. Nil for a year outside of

@@ -142,7 +142,7 @@ struct RouteSearch {
         for arc in turns.arcs(from: state) {
             let target = turns.target(of: arc)
             let edge = turns.edge(of: target)
-            guard metric.allows(edge) else { continue }
+            guard metric.allows(edge), !metric.isRestricted(arc) else { continue }
             let turning = edge == opposite
             let total = turning ? cost + uTurnCost : cost
             guard total <= bound else { continue }

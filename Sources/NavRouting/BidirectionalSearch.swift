@@ -155,8 +155,8 @@ struct BidirectionalSearch: LegSearch {
     }
 
     /// A sum of costs; what no label can hold stays just below it.
-    private func saturating(_ costs: UInt32...) -> UInt32 {
-        UInt32(min(costs.reduce(0) { $0 + UInt64($1) }, UInt64(Metric.forbidden - 1)))
+    private func saturating(_ first: UInt32, _ second: UInt32, _ third: UInt32 = 0) -> UInt32 {
+        boundedSum(first, second, third, limit: Metric.forbidden - 1)
     }
 
     private func path(_ meeting: Meeting, _ origins: [EdgePosition], _ destinations: [EdgePosition]) -> LegResult {
@@ -182,6 +182,11 @@ struct BidirectionalSearch: LegSearch {
         edges.append(destination.edge)
         return .path(edges, cost: UInt64(meeting.cost), origin: origin, destination: destination)
     }
+}
+
+/// A sum of costs, ms, and at most `limit`.
+func boundedSum(_ first: UInt32, _ second: UInt32, _ third: UInt32 = 0, limit: UInt32) -> UInt32 {
+    UInt32(min(UInt64(first) + UInt64(second) + UInt64(third), UInt64(limit)))
 }
 
 /// The cheapest meeting of the two searches so far.

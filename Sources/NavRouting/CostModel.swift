@@ -30,7 +30,9 @@ public struct CostModel: Sendable, Hashable {
         if traits.roadClass == .ferry, let crossing = traits.crossingTime, edgeLength > 0 {
             return Double(crossing) * length / edgeLength
         }
-        return length / max(Double(min(traits.freeFlowSpeed, profile.maximumSpeed)), CostModel.slowestSpeed)
+        var speed = min(traits.freeFlowSpeed, profile.maximumSpeed)
+        if profile.kind == .truck, let limit = traits.truckSpeedLimit { speed = min(speed, limit) }
+        return length / max(Double(speed), CostModel.slowestSpeed)
     }
 
     /// Seconds that turning by an angle takes where roads meet.

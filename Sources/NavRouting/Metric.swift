@@ -2,9 +2,9 @@ import Glibc
 import NavGeo
 public import NavMap
 
-/// The costs of one ``CostModel`` over one ``TurnGraph``, in whole milliseconds.
+/// The costs of one ``CostModel`` at one time of departure over one ``TurnGraph``, in whole milliseconds.
 ///
-/// Immutable: new traffic or another vehicle is another metric over the same graph.
+/// Immutable: new traffic, another vehicle or another hour is another metric over the same graph.
 public final class Metric: Sendable {
     /// The cost of what cannot be driven.
     public static let forbidden = UInt32.max
@@ -13,24 +13,57 @@ public final class Metric: Sendable {
     public let turns: TurnGraph
     /// The model that made the costs.
     public let model: CostModel
+    /// When the vehicle departs, on the clocks of the place; nil when unknown.
+    public let departure: LocalTime?
+    /// The conditions that hold then: all that the costs take from the time.
+    public let conditions: ConditionSet
 
     let edgeCosts: ContiguousArray<UInt32>
     let arcCosts: ContiguousArray<UInt32>
+    /// Arcs that turn restrictions forbid, ascending.
+    private let restrictedArcs: ContiguousArray<UInt32>
+    /// Roads that are not as usual at the time of departure, by ascending edge.
+    private let timedRoads: ContiguousArray<(edge: EdgeIndex, traits: EdgeTraits)>
+    /// Ground that is entered only to reach a place there.
+    private let closedGround: ContiguousArray<Bool>
     /// Edges whose time is another than in free traffic, ascending, with what driving them takes, seconds.
     let liveEdges: ContiguousArray<EdgeIndex>
     let liveDurations: ContiguousArray<Double>
 
     /// Prices every edge and turn. Takes time in proportion to the turns.
-    public init(_ turns: TurnGraph, model: CostModel) {
-        let pricing = Pricing(turns, model: model)
+    ///
+    /// - Parameter departure: On the clocks of the place; nil leaves out what holds at times only. The whole route is
+    ///   judged by it: what opens or closes on the way is not foreseen.
+    public init(_ turns: TurnGraph, model: CostModel, at departure: LocalTime? = nil) {
+        let conditions = turns.conditions(for: model.profile, at: departure)
+        let timed = turns.timedRules.changes(turns.graph, model.profile.access, conditions)
+        let restricted = Self.restrictedArcs(turns, model.profile.access, conditions)
+        let pricing = TurnPricing(turns.graph, model: model, timed: timed)
         self.turns = turns
         self.model = model
+        self.departure = departure
+        self.conditions = conditions
+        timedRoads = timed
+        restrictedArcs = restricted
+        closedGround = pricing.closedGround
         edgeCosts = pricing.edgeCosts
         liveEdges = []
         liveDurations = []
         var arcCosts = ContiguousArray<UInt32>(repeating: Metric.forbidden, count: turns.arcCount)
         for state in 0..<turns.stateCount { pricing.price(TurnState(state), turns, &arcCosts) }
+        for arc in restricted { arcCosts[Int(arc)] = Metric.forbidden }
         self.arcCosts = arcCosts
+    }
+
+    private static func restrictedArcs(
+        _ turns: TurnGraph, _ vehicle: VehicleAccess, _ conditions: ConditionSet
+    ) -> ContiguousArray<UInt32> {
+        var result: ContiguousArray<UInt32> = []
+        for (arc, restriction) in turns.limitedArcs
+        where result.last != arc
+            && turns.timedRules.holds(Int(restriction), turns.graph.restrictions, vehicle, conditions)
+        { result.append(arc) }
+        return result
     }
 
     /// The costs of `base` with other times of some edges and with some edges closed.
@@ -45,12 +78,18 @@ public final class Metric: Sendable {
     init(_ base: Metric, live: [(edge: EdgeIndex, duration: Double)], closed: [EdgeIndex]) {
         turns = base.turns
         model = base.model
+        departure = base.departure
+        conditions = base.conditions
+        restrictedArcs = base.restrictedArcs
+        timedRoads = base.timedRoads
+        closedGround = base.closedGround
         let graph = base.turns.graph
         var edgeCosts = base.edgeCosts
         var (edges, durations) = (base.liveEdges, base.liveDurations)
         if !live.isEmpty { (edges, durations) = Self.merge(base, live) }
         for (edge, duration) in live where edgeCosts[edge.index] != Metric.forbidden {
-            edgeCosts[edge.index] = Pricing.edgeCost(graph, edge, driving: duration, model: base.model)
+            edgeCosts[edge.index] = TurnPricing.edgeCost(
+                graph, edge, driving: duration, traits: base.traits(of: edge), model: base.model)
         }
         var changed: [NodeIndex] = []
         for edge in closed where edgeCosts[edge.index] != Metric.forbidden {
@@ -65,7 +104,8 @@ public final class Metric: Sendable {
             arcCosts = base.arcCosts
             return
         }
-        let pricing = Pricing(base.turns, edgeCosts: edgeCosts)
+        let pricing = TurnPricing(
+            graph, edgeCosts: edgeCosts, closedGround: base.closedGround, barriers: base.model.profile.barriers)
         var arcCosts = base.arcCosts
         changed.sort()
         for (index, node) in changed.enumerated() where index == 0 || changed[index - 1] != node {
@@ -73,6 +113,7 @@ public final class Metric: Sendable {
                 for state in base.turns.states(on: edge) { pricing.price(state, base.turns, &arcCosts) }
             }
         }
+        for arc in base.restrictedArcs { arcCosts[Int(arc)] = Metric.forbidden }
         self.arcCosts = arcCosts
     }
 
@@ -112,6 +153,23 @@ public final class Metric: Sendable {
     @inline(__always)
     public func cost(ofArc arc: Int) -> UInt32 { arcCosts[arc] }
 
+    /// Whether a turn restriction forbids an arc to the vehicle at the time of departure.
+    @inline(__always)
+    public func isRestricted(_ arc: Int) -> Bool {
+        guard !restrictedArcs.isEmpty else { return false }
+        let place = restrictedArcs.lowerBound { Int($0) < arc }
+        return place < restrictedArcs.count && Int(restrictedArcs[place]) == arc
+    }
+
+    /// The properties of an edge at the time of departure.
+    public func traits(of edge: EdgeIndex) -> EdgeTraits {
+        if !timedRoads.isEmpty {
+            let place = timedRoads.lowerBound { $0.edge < edge }
+            if place < timedRoads.count, timedRoads[place].edge == edge { return timedRoads[place].traits }
+        }
+        return turns.graph.traits(of: edge)
+    }
+
     /// Cost of the part of an edge between two distances from its start, ms.
     func cost(of edge: EdgeIndex, from start: Double, to end: Double) -> UInt32 {
         let length = Double(turns.graph.edgeLengths[edge.index])
@@ -124,21 +182,21 @@ public final class Metric: Sendable {
     public func duration(of edge: EdgeIndex, from start: Double, to end: Double) -> Double {
         let free = freeFlowDuration(of: edge)
         guard let free else { return 0 }
-        return ((liveDuration(of: edge) ?? free) + Pricing.stopDuration(turns.graph, edge))
+        return ((liveDuration(of: edge) ?? free) + TurnPricing.stopDuration(turns.graph, edge))
             * share(of: edge, start, end)
     }
 
     /// Like ``duration(of:from:to:)``, without traffic: the difference is the delay.
     public func freeFlowDuration(of edge: EdgeIndex, from start: Double, to end: Double) -> Double {
         guard let free = freeFlowDuration(of: edge) else { return 0 }
-        return (free + Pricing.stopDuration(turns.graph, edge)) * share(of: edge, start, end)
+        return (free + TurnPricing.stopDuration(turns.graph, edge)) * share(of: edge, start, end)
     }
 
     /// Seconds for the whole edge in free traffic, without stops; nil for one without length.
     private func freeFlowDuration(of edge: EdgeIndex) -> Double? {
         let length = Double(turns.graph.edgeLengths[edge.index])
         guard length > 0 else { return nil }
-        return model.duration(length: length, traits: turns.graph.traits(of: edge), edgeLength: length)
+        return model.duration(length: length, traits: traits(of: edge), edgeLength: length)
     }
 
     private func share(of edge: EdgeIndex, _ start: Double, _ end: Double) -> Double {
@@ -148,11 +206,7 @@ public final class Metric: Sendable {
 
     /// Seconds for the whole edge at the speed that traffic has there; nil where traffic is not known to differ.
     public func liveDuration(of edge: EdgeIndex) -> Double? {
-        var (low, high) = (0, liveEdges.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if liveEdges[middle] < edge { low = middle + 1 } else { high = middle }
-        }
+        let low = liveEdges.lowerBound { $0 < edge }
         return low < liveEdges.count && liveEdges[low] == edge ? liveDurations[low] : nil
     }
 
@@ -160,141 +214,19 @@ public final class Metric: Sendable {
     public func turnDuration(from first: EdgeIndex, to second: EdgeIndex) -> Double {
         var usable = 0
         for edge in turns.graph.outgoing(turns.graph.edgeHeads[first.index]) where allows(edge) { usable += 1 }
-        return Pricing.turnDuration(turns.graph, first, second, isJunction: usable > 2)
+        return TurnPricing.turnDuration(turns.graph, first, second, isJunction: usable > 2)
     }
 }
 
-/// A cost in whole milliseconds, at least 0 and below ``Metric/forbidden``.
-func milliseconds(_ seconds: Double) -> UInt32 {
-    let value = (seconds * 1_000).rounded()
-    return value > 0 ? UInt32(min(value, 4_000_000_000)) : 0
-}
-
-/// Prices edges once, then turns between them.
-private struct Pricing {
-    let graph: RoadGraph
-    let edgeCosts: ContiguousArray<UInt32>
-    /// Private or destination-only edges; nil to look each up.
-    let restricted: ContiguousArray<Bool>?
-
-    /// For turns beside edges that have their costs.
-    init(_ turns: TurnGraph, edgeCosts: ContiguousArray<UInt32>) {
-        graph = turns.graph
-        self.edgeCosts = edgeCosts
-        restricted = nil
-    }
-
-    init(_ turns: TurnGraph, model: CostModel) {
-        let graph = turns.graph
-        var costs = ContiguousArray<UInt32>(repeating: Metric.forbidden, count: graph.edgeCount)
-        var restricted = ContiguousArray<Bool>(repeating: false, count: graph.edgeCount)
-        let limited =
-            model.profile.height != nil || model.profile.width != nil || model.profile.length != nil
-            || model.profile.weight != nil
-        for index in 0..<graph.edgeCount {
-            let edge = EdgeIndex(index)
-            let traits = graph.traits(of: edge)
-            guard traits.access.contains(model.profile.access) else { continue }
-            if limited, !model.profile.mayUse(graph.attributes(of: edge)) { continue }
-            let length = Double(graph.edgeLengths[index])
-            let duration = model.duration(length: length, traits: traits, edgeLength: length)
-            costs[index] = Pricing.edgeCost(graph, edge, driving: duration, traits: traits, model: model)
-            restricted[index] = !traits.flags.isDisjoint(with: Self.closedGround)
-        }
-        self.graph = graph
-        edgeCosts = costs
-        self.restricted = restricted
-    }
-
-    private static let closedGround: RoadFlags = [.destinationOnly, .privateAccess]
-
-    /// The cost of an edge that takes some seconds to drive, ms.
-    static func edgeCost(
-        _ graph: RoadGraph, _ edge: EdgeIndex, driving duration: Double, traits: EdgeTraits? = nil, model: CostModel
-    ) -> UInt32 {
-        let traits = traits ?? graph.traits(of: edge)
-        let factor = model.profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
-        return milliseconds((duration + stopDuration(graph, edge)) * factor)
-    }
-
-    /// Prices the arcs that leave a state.
+extension ContiguousArray {
+    /// The first index whose element does not precede a place; all that do come first.
     @inline(__always)
-    func price(_ state: TurnState, _ turns: TurnGraph, _ arcCosts: inout ContiguousArray<UInt32>) {
-        let first = turns.edge(of: state)
-        let arcs = turns.arcs(from: state)
-        guard edgeCosts[first.index] != Metric.forbidden else {
-            for arc in arcs { arcCosts[arc] = Metric.forbidden }
-            return
+    func lowerBound(_ precedes: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if precedes(self[middle]) { low = middle + 1 } else { high = middle }
         }
-        let node = node(after: first)
-        for arc in arcs {
-            let second = turns.edge(of: turns.target(of: arc))
-            arcCosts[arc] = Metric.forbidden
-            guard edgeCosts[second.index] != Metric.forbidden else { continue }
-            if let turn = turn(first, second, at: node) { arcCosts[arc] = milliseconds(turn.duration + turn.penalty) }
-        }
-    }
-
-    private func isRestricted(_ edge: EdgeIndex) -> Bool {
-        restricted?[edge.index] ?? !graph.traits(of: edge).flags.isDisjoint(with: Self.closedGround)
-    }
-
-    /// Seconds for signals and booths between the ends of an edge.
-    static func stopDuration(_ graph: RoadGraph, _ edge: EdgeIndex) -> Double {
-        graph.features(of: edge).reduce(0) { sum, feature in
-            switch feature.kind {
-            case .trafficSignals: sum + CostModel.signalDuration
-            case .tollBooth, .gate: sum + CostModel.boothDuration
-            case .stop, .giveWay, .crossing, .trafficCalming: sum
-            }
-        }
-    }
-
-    /// What a node means to those who arrive there.
-    struct Node {
-        /// More than two ways to go on, turning round included.
-        var isJunction: Bool
-        var allowsUTurn: Bool
-        /// A barrier stands there: the only way on is back.
-        var isBarred: Bool
-    }
-
-    /// The node that an edge leads to. Where edges are missing with their tiles a dead end cannot be told, so nobody
-    /// turns round there.
-    func node(after edge: EdgeIndex) -> Node {
-        let node = graph.edgeHeads[edge.index]
-        var usable = 0
-        for next in graph.outgoing(node) where edgeCosts[next.index] != Metric.forbidden { usable += 1 }
-        let isDeadEnd = usable == 1 && !graph.lacksDepartures(node)
-        let flags = graph.nodeFlags[node.index]
-        let isBarred = flags.contains(.impassable)
-        return Node(
-            isJunction: usable > 2, allowsUTurn: isDeadEnd || isBarred || flags.contains(.turningCircle),
-            isBarred: isBarred)
-    }
-
-    /// Seconds and penalty of a turn; nil when the vehicle may not make it.
-    func turn(_ first: EdgeIndex, _ second: EdgeIndex, at node: Node) -> (duration: Double, penalty: Double)? {
-        if second == graph.edgeOpposites[first.index] {
-            if !node.allowsUTurn { return nil }
-        } else if node.isBarred {
-            return nil
-        }
-        let penalty = isRestricted(second) && !isRestricted(first) ? CostModel.restrictedEntryPenalty : 0
-        return (Pricing.turnDuration(graph, first, second, isJunction: node.isJunction), penalty)
-    }
-
-    /// Seconds of a turn at a node.
-    static func turnDuration(_ graph: RoadGraph, _ first: EdgeIndex, _ second: EdgeIndex, isJunction: Bool) -> Double {
-        let flags = graph.nodeFlags[graph.edgeHeads[first.index].index]
-        var duration = 0.0
-        if flags.contains(.trafficSignals) { duration += CostModel.signalDuration }
-        if !flags.isDisjoint(with: [.tollBooth, .gate]) { duration += CostModel.boothDuration }
-        if second == graph.edgeOpposites[first.index] { return duration + CostModel.uTurnDuration }
-        guard isJunction else { return duration }
-        let angle = Angle.difference(
-            from: Double(graph.edgeEndBearings[first.index]), to: Double(graph.edgeStartBearings[second.index]))
-        let left = graph.traits(of: first).flags.contains(.leftHandTraffic)
-        return duration + CostModel.turnDuration(angle: angle, leftHandTraffic: left)
+        return low
     }
 }

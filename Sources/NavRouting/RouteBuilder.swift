@@ -126,7 +126,7 @@ struct RouteBuilder {
                 duration: times.duration, freeFlowDuration: times.freeFlow, congestion: times.congestion,
                 turnDuration: turn, coordinates: firstIndex...(coordinates.count - 1),
                 tollBooths: tollBooths(edge, from: first.segment, to: last.segment, passesEnd: isWhole),
-                attributes: attributes(reading)))
+                attributes: attributes(reading, edge)))
     }
 
     /// Booths at points after `first` up to `last` of an edge's line, and at its end.
@@ -141,10 +141,12 @@ struct RouteBuilder {
     }
 
     /// Class and names of an edge; neighbouring edges often share them.
-    private mutating func attributes(_ reading: EdgeReading) -> RoadAttributes {
+    private mutating func attributes(_ reading: EdgeReading, _ edge: EdgeIndex) -> RoadAttributes {
         let id = reading.attributesID
         if let last, last.id == id { return last.attributes }
-        let found = attributes[id] ?? reading.attributes
+        var found = attributes[id] ?? reading.attributes
+        // Edges that share their attributes share what holds at the time of departure.
+        if attributes[id] == nil { found.speedLimit = metric.traits(of: edge).speedLimit }
         attributes[id] = found
         last = (id, found)
         return found

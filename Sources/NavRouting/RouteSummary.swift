@@ -4,12 +4,12 @@ import NavMap
 public struct VehicleRestriction: Sendable, Equatable {
     /// What is limited.
     public enum Kind: String, Sendable, CaseIterable {
-        case height, width, length, weight
+        case height, width, length, weight, axleLoad
     }
 
     /// What is limited.
     public var kind: Kind
-    /// The limit: metres, for weights tonnes.
+    /// The limit: metres, for weights and axle loads tonnes.
     public var limit: Float
     /// The vehicle's own measure, at most the limit.
     public var own: Float
@@ -80,6 +80,7 @@ public struct RouteSummary: Sendable, Equatable {
             addRestriction(.width, edge.attributes.maximumWidth, vehicle.width, edge, index)
             addRestriction(.length, edge.attributes.maximumLength, vehicle.length, edge, index)
             addRestriction(.weight, edge.attributes.maximumWeight, vehicle.weight, edge, index)
+            addRestriction(.axleLoad, edge.attributes.maximumAxleLoad, vehicle.axleLoad, edge, index)
         }
         startsOnLeft = route.edges.first?.drivesOnLeft ?? false
         endsOnLeft = route.edges.last?.drivesOnLeft ?? false

@@ -38,14 +38,18 @@ public struct VehicleProfile: Sendable, Hashable {
     public var length: Float?
     /// Tonnes; nil when limits of weight do not matter.
     public var weight: Float?
+    /// Tonnes on the axle that bears most; nil when limits of axle loads do not matter.
+    public var axleLoad: Float?
+    /// Whether it carries dangerous goods, which some roads are closed to (`hazmat=no`).
+    public var carriesDangerousGoods: Bool
     /// Greatest speed of the vehicle, m/s.
     public var maximumSpeed: Float
 
-    /// A vehicle. A truck is a 40 t articulated lorry (4 m high, 2.55 m wide, 16.5 m long: the limits of directive
-    /// 96/53/EC) unless told otherwise.
+    /// A vehicle. A truck is a 40 t articulated lorry (4 m high, 2.55 m wide, 16.5 m long, 11.5 t on the driving axle:
+    /// the limits of directive 96/53/EC) unless told otherwise.
     public init(
         kind: Kind = .car, avoid: Avoidance = [], height: Float? = nil, width: Float? = nil, length: Float? = nil,
-        weight: Float? = nil, maximumSpeed: Float? = nil
+        weight: Float? = nil, axleLoad: Float? = nil, carriesDangerousGoods: Bool = false, maximumSpeed: Float? = nil
     ) {
         let isTruck = kind == .truck
         self.kind = kind
@@ -54,22 +58,31 @@ public struct VehicleProfile: Sendable, Hashable {
         self.width = width ?? (isTruck ? 2.55 : nil)
         self.length = length ?? (isTruck ? 16.5 : nil)
         self.weight = weight ?? (isTruck ? 40 : nil)
+        self.axleLoad = axleLoad ?? (isTruck ? 11.5 : nil)
+        self.carriesDangerousGoods = carriesDangerousGoods
         self.maximumSpeed = maximumSpeed ?? (isTruck ? 80 / 3.6 : 200 / 3.6)
     }
 
     /// What the vehicle counts as.
     public var access: VehicleAccess { kind == .car ? .car : .truck }
 
-    /// Whether an edge with such attributes may be driven at all.
-    public func mayUse(_ attributes: RoadAttributes) -> Bool {
+    /// Whether an edge with such properties may be driven at all.
+    public func mayUse(_ traits: EdgeTraits) -> Bool {
         func fits(_ own: Float?, _ limit: Float?) -> Bool {
             guard let own, let limit else { return true }
             return own <= limit
         }
-        return attributes.access.contains(access) && fits(height, attributes.maximumHeight)
-            && fits(width, attributes.maximumWidth) && fits(length, attributes.maximumLength)
-            && fits(weight, attributes.maximumWeight)
+        return traits.access.contains(access) && fits(height, traits.maximumHeight)
+            && fits(width, traits.maximumWidth) && fits(length, traits.maximumLength)
+            && fits(weight, traits.maximumWeight) && fits(axleLoad, traits.maximumAxleLoad)
+            && !(carriesDangerousGoods && traits.flags.contains(.noDangerousGoods))
     }
+
+    /// What marks ground that this vehicle enters only to reach a place there, or to leave one.
+    var closedGround: RoadFlags { kind == .truck ? .truckDestinationOnly : [.destinationOnly, .privateAccess] }
+
+    /// What marks a node that the vehicle cannot pass.
+    var barriers: NodeFlags { kind == .truck ? [.impassable, .truckImpassable] : .impassable }
 
     /// Whether an edge is one that the driver would rather not use.
     public func avoids(_ roadClass: RoadClass, _ flags: RoadFlags) -> Bool {

@@ -48,7 +48,7 @@ public struct Drive: Sendable {
             let from = index == 0 ? start : 0
             let to = index == edges.count - 1 ? end : length
             let duration = metric.model.duration(
-                length: length, traits: graph.traits(of: edge), edgeLength: length)
+                length: length, traits: metric.traits(of: edge), edgeLength: length)
             let speed = duration > 0 ? max(length / duration, 1) : 1
             // Stored lengths are rounded: a whole edge ends at its node, not a hair before.
             let piece = Polyline(graph.shape(of: edge).coordinates).slice(from: from, to: to < length ? to : .infinity)

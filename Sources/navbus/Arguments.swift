@@ -1,6 +1,7 @@
 public import ArgumentParser
 import Glibc
 public import NavGeo
+public import NavMap
 public import NavRouting
 public import NavSimulation
 import NavNodes
@@ -11,6 +12,27 @@ extension Coordinate: ExpressibleByArgument {
 }
 
 extension VehicleProfile.Kind: ExpressibleByArgument {}
+
+extension LocalTime: ExpressibleByArgument {
+    /// `2026-07-01T08:30`, a moment on the clocks of the place.
+    public init?(argument: String) {
+        let bytes = Array(argument.utf8)
+        let form = Array("dddd-dd-ddTdd:dd".utf8)
+        guard bytes.count == form.count else { return nil }
+        var numbers = [0]
+        for (byte, expected) in zip(bytes, form) {
+            if expected == UInt8(ascii: "d") {
+                guard (48...57).contains(byte) else { return nil }
+                numbers[numbers.count - 1] = numbers[numbers.count - 1] * 10 + Int(byte - 48)
+            } else {
+                guard byte == expected else { return nil }
+                numbers.append(0)
+            }
+        }
+        guard (1...31).contains(numbers[2]), numbers[3] < 24, numbers[4] < 60 else { return nil }
+        self.init(year: numbers[0], month: numbers[1], day: numbers[2], hour: numbers[3], minute: numbers[4])
+    }
+}
 
 extension ReceiverModel.Environment: ExpressibleByArgument {}
 
@@ -29,6 +51,23 @@ struct VehicleOptions: ParsableArguments {
             "Roads to use only when nothing else leads there, comma-separated: tolls,motorways,ferries,unpaved,tunnels.",
             valueName: "NAMES"))
     var avoid = ""
+    @Option(help: ArgumentHelp("Height, metres; a truck's is 4.", valueName: "METRES")) var height: Float?
+    @Option(help: ArgumentHelp("Width, metres; a truck's is 2.55.", valueName: "METRES")) var width: Float?
+    @Option(help: ArgumentHelp("Length, metres; a truck's is 16.5.", valueName: "METRES")) var length: Float?
+    @Option(help: ArgumentHelp("Weight, tonnes; a truck's is 40.", valueName: "TONNES")) var weight: Float?
+    @Option(help: ArgumentHelp("Greatest weight on an axle, tonnes; a truck's is 11.5.", valueName: "TONNES"))
+    var axleLoad: Float?
+    @Flag(help: "The vehicle carries dangerous goods.") var dangerousGoods = false
+
+    func validate() throws {
+        for (name, value) in [
+            ("height", height), ("width", width), ("length", length), ("weight", weight), ("axle-load", axleLoad),
+        ] {
+            if let value, !(value > 0 && value <= 1_000) {
+                throw ValidationError("--\(name) must be a number above 0 and at most 1000")
+            }
+        }
+    }
 
     var vehicle: VehicleProfile {
         get throws {
@@ -36,7 +75,9 @@ struct VehicleOptions: ParsableArguments {
                 let names = Avoidance.names.map(\.name).joined(separator: ",")
                 throw ValidationError("--avoid \(avoid): give names out of \(names), separated by commas")
             }
-            return VehicleProfile(kind: profile, avoid: avoidance)
+            return VehicleProfile(
+                kind: profile, avoid: avoidance, height: height, width: width, length: length, weight: weight,
+                axleLoad: axleLoad, carriesDangerousGoods: dangerousGoods)
         }
     }
 }

@@ -36,7 +36,7 @@ struct MatchCommand: ParsableCommand {
     }
 
     func run() throws {
-        let graph = try TilesetDirectory(path: tiles).loadGraph(for: try vehicle.vehicle.access)
+        let graph = try TilesetDirectory(path: tiles).loadGraph()
         let metric = Metric(TurnGraph(graph), model: CostModel(profile: try vehicle.vehicle))
         let bar = ProgressBar()
         for (index, trace) in traces.enumerated() {

@@ -35,7 +35,7 @@ struct ReplayCommand: ParsableCommand {
         guard !isSameFile(input, out) else {
             throw NodeError(.usage, "'\(out)' is the input, which would be lost: name another file with --out")
         }
-        let graph = try TilesetDirectory(path: tiles).loadGraph(for: configuration.profile.access)
+        let graph = try TilesetDirectory(path: tiles).loadGraph()
         let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
         let fixes = try TraceInput(path: input).fixes
         let bar = ProgressBar()

@@ -31,6 +31,11 @@ struct RouteCommand: ParsableCommand {
     @OptionGroup var vehicle: VehicleOptions
     @Option(
         help: ArgumentHelp(
+            "When the vehicle departs, on the clocks of the place: restrictions that hold at times are heeded.",
+            valueName: "YYYY-MM-DDTHH:MM"))
+    var depart: LocalTime?
+    @Option(
+        help: ArgumentHelp(
             "Speeds of road segments: lines of from_node,to_node,speed_kmh, 0 for closed.", valueName: "FILE.csv"))
     var traffic: String?
     @Option(help: ArgumentHelp("How the route is written.", valueName: "FORMAT")) var format = Format.json
@@ -50,8 +55,8 @@ struct RouteCommand: ParsableCommand {
 
     func run() throws {
         let profile = try vehicle.vehicle
-        let graph = try TilesetDirectory(path: tiles).loadGraph(for: profile.access)
-        var router = Router(graph: graph, model: CostModel(profile: profile))
+        let graph = try TilesetDirectory(path: tiles).loadGraph()
+        var router = Router(graph: graph, model: CostModel(profile: profile), at: depart)
         if let traffic { router = router.live(try TrafficFile(path: traffic).overlay) }
         if let batch {
             try RouteBatch(router: router).run(batch)
@@ -71,12 +76,11 @@ struct RouteCommand: ParsableCommand {
             guard case .found(let route) = outcome else { throw RouteCommand.failure(outcome, request.waypoints) }
             return AlternativeRoutes(main: route)
         }
-        guard let hierarchy = ContractionHierarchy(router.metric.turns) else {
+        guard router.isHierarchical else {
             throw NodeError(
                 .invalid, "'\(tiles)' was built without an order of its roads, which alternatives need: build it again")
         }
-        let outcome = Router(HierarchyMetric(hierarchy, router.metric)).alternatives(
-            request, limit: alternatives, workspace: workspace)
+        let outcome = router.alternatives(request, limit: alternatives, workspace: workspace)
         switch outcome {
         case .found(let routes): return routes
         case .notFound(let reason): throw RouteCommand.failure(reason, request.waypoints)

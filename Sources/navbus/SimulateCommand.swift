@@ -58,7 +58,7 @@ struct SimulateCommand: ParsableCommand {
     }
 
     func run() throws {
-        let graph = try TilesetDirectory(path: tiles).loadGraph(for: try vehicle.vehicle.access)
+        let graph = try TilesetDirectory(path: tiles).loadGraph()
         let router = Router(graph: graph, model: CostModel(profile: try vehicle.vehicle))
         let plan = DriveSimulator.Plan(
             waypoints: ([from] + via + [to]).map { Waypoint($0) }, deviateAt: deviateAt,

@@ -126,6 +126,15 @@ struct BadInputTests {
         Mistake(
             call: "route --tiles TILES --from 91,0 --to 60.17,24.94", status: 2, says: ["'91,0'", "--from", "LAT,LON"]),
         Mistake(call: "route --tiles TILES", status: 2, says: ["--from and --to", "--batch"]),
+        Mistake(
+            call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --depart noon", status: 2,
+            says: ["'noon'", "--depart", "YYYY-MM-DDTHH:MM"]),
+        Mistake(
+            call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --depart 2026-13-01T08:00", status: 2,
+            says: ["'2026-13-01T08:00'", "--depart"]),
+        Mistake(
+            call: "route --tiles TILES --from 60.17,24.94 --to 60.18,24.95 --profile truck --height 0", status: 2,
+            says: ["--height", "above 0"]),
         Mistake(call: "route --tiles TILES --batch missing.csv", status: 1, says: ["missing.csv"]),
         Mistake(call: "route --tiles TILES --batch pairs.csv", status: 1, says: ["pairs.csv", "line 2", "degrees"]),
         Mistake(call: "route --tiles TILES --batch text.csv", status: 1, says: ["text.csv", "from_lat,from_lon"]),

@@ -80,6 +80,8 @@ struct TopicTests {
                 ["route", "--tiles", tiles, "--from", Town.from, "--to", Town.to],
                 ["route", "--tiles", tiles, "--from", Town.from, "--to", Town.to, "--format", "geojson"],
                 ["route", "--tiles", tiles, "--from", Town.from, "--to", Town.to, "--format", "osrm"],
+                ["route", "--tiles", tiles, "--from", Town.from, "--to", Town.to, "--depart", "2026-01-05T08:00"]
+                    + ["--profile", "truck", "--weight", "7.5", "--axle-load", "5", "--dangerous-goods"],
                 ["match", "--tiles", tiles, drive, "--format", "geojson"],
                 Town.simulation(tiles: tiles, to: "d.mcap", ["--json"]),
                 ["replay", drive, "--tiles", tiles, "--out", "o.mcap", "--json"], ["bag", "info", drive, "--json"],

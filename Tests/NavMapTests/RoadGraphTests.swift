@@ -65,10 +65,10 @@ struct RoadGraphTests {
             D       C
             """, gridMetres: 50, placement: .localTileCorner, ways: ["AB": road, "BC": road, "CD": road],
             restrictions: [.init("no_u_turn", from: "AB", via: "BC", to: "CD")])
-        #expect(map.graph.prohibitedPaths.count == 1)
-        #expect(map.graph.prohibitedPaths.first?.map { map.letters(of: $0) } == ["AB", "BC", "CD"])
+        #expect(map.graph.restrictions.count == 1)
+        #expect(map.graph.restrictions.first?.path.map { map.letters(of: $0) } == ["AB", "BC", "CD"])
         for letter in "ABC" {
-            #expect(map.graph(without: [try map.tile(.local, at: letter)]).prohibitedPaths.isEmpty)
+            #expect(map.graph(without: [try map.tile(.local, at: letter)]).restrictions.isEmpty)
         }
     }
 

@@ -29,7 +29,7 @@ struct RoadTileTests {
         }
         #expect(graph.exitReference(of: NodeIndex(1)) == "7a" && graph.exitReference(of: NodeIndex(0)).isEmpty)
         #expect(graph.nodeFlags[1] == [.shared, .motorwayJunction])
-        #expect(graph.prohibitedPaths == [[EdgeIndex(0), EdgeIndex(2)]])
+        #expect(graph.prohibitedPaths(for: .car, at: nil) == [[EdgeIndex(0), EdgeIndex(2)]])
         let highway = RoadTileID(layer: .highway, containing: TestPlaces.insideTiles)
         #expect(graph.missingTiles(at: NodeIndex(1)) == [highway, TestTiles.neighbour].sorted())
         #expect(graph.missingTiles(at: NodeIndex(2)) == [TestTiles.neighbour])

@@ -41,7 +41,8 @@ struct AlternativesOracleTests {
         let router = Router(HierarchyMetric(try #require(ContractionHierarchy(metric.turns), comment), metric))
         let plain = Router(metric)
         let workspace = SearchWorkspace()
-        var oracle = PathOracle(metric)
+        let oracle = Oracle(OracleRoads(graph), metric.model)
+        let tree = Oracle.Tree()
         var random = SeededRandom(seed: seed &+ 2_000)
         var found = (routes: 0, alternatives: 0)
         var rounds = 0
@@ -63,7 +64,7 @@ struct AlternativesOracleTests {
             for alternative in routes.alternatives {
                 found.alternatives += 1
                 RouteInvariants.check(alternative.route, graph, comment)
-                try checkCriteria(alternative, shown, metric, &oracle, comment)
+                try checkCriteria(alternative, shown, oracle, tree, comment)
                 shown.append(alternative.route)
             }
             #expect(Set(routes.alternatives.map(\.id)).count == routes.alternatives.count, comment)
@@ -72,7 +73,7 @@ struct AlternativesOracleTests {
     }
 
     private static func checkCriteria(
-        _ alternative: AlternativeRoute, _ shown: [Route], _ metric: Metric, _ oracle: inout PathOracle,
+        _ alternative: AlternativeRoute, _ shown: [Route], _ oracle: Oracle, _ tree: Oracle.Tree,
         _ comment: Comment
     ) throws {
         let criteria = AlternativeCriteria()
@@ -80,10 +81,10 @@ struct AlternativesOracleTests {
         let route = alternative.route
         #expect(Double(route.cost) <= best * criteria.stretch + 1, comment)
         #expect(route.cost >= shown[0].cost && alternative.stretch <= criteria.detourStretch, comment)
-        let graph = metric.turns.graph
+        let graph = oracle.graph
         let path = try route.edges.map { try #require(graph.edge($0.key), comment) }
         let states = try #require(oracle.states(of: path), "\(comment): an alternative makes a forbidden turn")
-        let costs = oracle.costs(of: states, startingAt: route.edges[0].startOffset)
+        let costs = oracle.costs(of: path, startingAt: route.edges[0].startOffset)
         // Sharing, as what common edges with their turns cost.
         for other in shown {
             let keys = Set(other.edges.map(\.key))
@@ -102,14 +103,17 @@ struct AlternativesOracleTests {
             #expect(own >= criteria.detour * 0.99, comment)
         }
         // Local optimality: no part up to the limit can be driven faster. The last edge may be a part of one.
-        let reach = UInt32(best * criteria.localOptimality)
+        let reach = UInt64(best * criteria.localOptimality)
         var end = 0
         for start in 0..<(states.count - 1) {
             let before = end
             while end + 1 < states.count - 1, costs[end + 1] - costs[start] <= reach { end += 1 }
             // A part of a part that was found shortest is shortest.
             guard end > before, end > start else { continue }
-            let least = oracle.leastCost(from: states[start], to: states[end], limit: costs[end] - costs[start])
+            let edge = path[start]
+            let seed = Oracle.Seed(edge: edge, offset: length(edge, graph), state: states[start])
+            oracle.search(tree, from: [seed], until: states[end], limit: costs[end] - costs[start])
+            let least = oracle.cost(tree, states[end])
             #expect(least == costs[end] - costs[start], "\(comment): a detour from edge \(start) to \(end)")
         }
         // Crossings are passed once, but for what the best route does too.
@@ -125,97 +129,5 @@ struct AlternativesOracleTests {
 
     private static func length(_ edge: EdgeIndex, _ graph: RoadGraph) -> Double {
         Double(graph.edgeLengths[edge.index])
-    }
-}
-
-/// Dijkstra's search over the states of the turn graph, as it stands in books.
-struct PathOracle {
-    private let metric: Metric
-    private let turns: TurnGraph
-    private var costs: [UInt32]
-    private var touched: [TurnState] = []
-
-    init(_ metric: Metric) {
-        self.metric = metric
-        turns = metric.turns
-        costs = Array(repeating: .max, count: turns.stateCount)
-    }
-
-    /// The states that driving a path of edges leads through; nil when a turn is forbidden.
-    func states(of path: [EdgeIndex]) -> [TurnState]? {
-        guard let first = path.first else { return nil }
-        var states: [TurnState] = [first.rawValue]
-        for edge in path.dropFirst() {
-            let arc = turns.arcs(from: states[states.count - 1]).first {
-                turns.edge(of: turns.target(of: $0)) == edge && metric.cost(ofArc: $0) != Metric.forbidden
-            }
-            guard let arc else { return nil }
-            states.append(turns.target(of: arc))
-        }
-        return states
-    }
-
-    /// The cost at the end of each state's edge, ms, from an offset on the first.
-    func costs(of states: [TurnState], startingAt offset: Double) -> [UInt32] {
-        let first = turns.edge(of: states[0])
-        let length = Double(turns.graph.edgeLengths[first.index])
-        let share = length > 0 ? (length - offset) / length : 0
-        var result = [UInt32((Double(metric.cost(of: first)) * share).rounded())]
-        for (before, state) in zip(states, states.dropFirst()) {
-            result.append(result[result.count - 1] + stepCost(before, state))
-        }
-        return result
-    }
-
-    private func stepCost(_ before: TurnState, _ state: TurnState) -> UInt32 {
-        let turn = turns.arcs(from: before).filter { turns.target(of: $0) == state }.map { metric.cost(ofArc: $0) }
-        return (turn.min() ?? 0) + metric.cost(of: turns.edge(of: state))
-    }
-
-    /// The least cost from the end of one state's edge to the end of another's; nil beyond `limit`.
-    mutating func leastCost(from start: TurnState, to goal: TurnState, limit: UInt32) -> UInt32? {
-        for state in touched { costs[Int(state)] = .max }
-        touched = [start]
-        costs[Int(start)] = 0
-        var queue: [UInt64] = [UInt64(start)]
-        while let entry = pop(&queue) {
-            let (cost, state) = (UInt32(entry >> 32), TurnState(truncatingIfNeeded: entry))
-            guard cost == costs[Int(state)] else { continue }
-            if state == goal { return cost }
-            if cost > limit { return nil }
-            for arc in turns.arcs(from: state) where metric.cost(ofArc: arc) != Metric.forbidden {
-                let next = turns.target(of: arc)
-                let total = cost + metric.cost(ofArc: arc) + metric.cost(of: turns.edge(of: next))
-                guard total < costs[Int(next)] else { continue }
-                costs[Int(next)] = total
-                touched.append(next)
-                push(&queue, UInt64(total) << 32 | UInt64(next))
-            }
-        }
-        return nil
-    }
-
-    private func push(_ heap: inout [UInt64], _ entry: UInt64) {
-        heap.append(entry)
-        var child = heap.count - 1
-        while child > 0, heap[(child - 1) / 2] > heap[child] {
-            heap.swapAt(child, (child - 1) / 2)
-            child = (child - 1) / 2
-        }
-    }
-
-    private func pop(_ heap: inout [UInt64]) -> UInt64? {
-        guard let least = heap.first else { return nil }
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-        var parent = 0
-        while 2 * parent + 1 < heap.count {
-            var child = 2 * parent + 1
-            if child + 1 < heap.count, heap[child + 1] < heap[child] { child += 1 }
-            if heap[parent] <= heap[child] { break }
-            heap.swapAt(parent, child)
-            parent = child
-        }
-        return least
     }
 }

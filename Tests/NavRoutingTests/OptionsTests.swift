@@ -183,7 +183,8 @@ struct OptionsTests {
     func chosenOracle(seed: UInt64) throws {
         let map = try RandomMap(seed: seed &+ 70, size: 7)
         let router = Router(graph: map.graph)
-        let oracle = StateDijkstra(router.metric)
+        let oracle = Oracle(OracleRoads(map.graph), router.metric.model)
+        let tree = Oracle.Tree()
         var random = SeededRandom(seed: seed)
         var compared = 0
         for _ in 0..<20 {
@@ -212,18 +213,13 @@ struct OptionsTests {
                 usual.edges.last?.key == end.key, route.edges.last?.key == end.key,
                 route.edges[0].key == usual.edges[0].key, route.edges[0].key == map.graph.key(of: spot.edge)
             else { continue }
-            let origins = [(edge: spot.edge, offset: usual.edges[0].startOffset)]
-            let labels = oracle.labels(from: origins)
+            oracle.search(tree, from: [Oracle.Seed(edge: spot.edge, offset: usual.edges[0].startOffset)])
             var best = usual.cost
             for index in edges.indices.dropLast() {
-                guard let reached = labels.cost(edges[index].rawValue) else { continue }
+                guard let reached = oracle.cost(tree, edges[index].index) else { continue }
                 var rest: UInt64 = 0
                 for next in (index + 1)..<edges.count {
-                    let turns = router.metric.turns
-                    let arcs = turns.arcs(from: edges[next - 1].rawValue).filter {
-                        turns.edge(of: turns.target(of: $0)) == edges[next]
-                    }
-                    rest += UInt64(try #require(arcs.map { router.metric.cost(ofArc: $0) }.min()))
+                    rest += try #require(oracle.turnCost(edges[next - 1], edges[next]))
                     rest += oracle.part(
                         edges[next], 0,
                         next == edges.count - 1 ? usual.edges[usual.edges.count - 1].endOffset : .infinity)

@@ -140,7 +140,10 @@ struct TrafficTests {
         let router = Router(graph: map.graph)
         let jam = router.live(Self.overlay(Self.speed("", "B", "C", 0)))
         #expect(map.letters(of: try #require(try Self.route(map, jam.live(TrafficOverlay()), "AC"))) == "ABC")
-        #expect(map.letters(of: try #require(try Self.route(map, jam.serving(CostModel()), "AC"))) == "ABC")
+        // Another vehicle meets the same traffic.
+        let truck = CostModel(profile: VehicleProfile(kind: .truck))
+        #expect(map.letters(of: try #require(try Self.route(map, router.serving(truck), "AC"))) == "ABC")
+        #expect(map.letters(of: try #require(try Self.route(map, jam.serving(truck), "AC"))) == "ADEC")
     }
 
     @Test("threads customise to the same costs, and searches go on with the old ones meanwhile")

@@ -30,7 +30,8 @@ import NavRouting
 /// `?` is one that the map lacks.
 ///
 /// An expectation is a vehicle, places, and the nodes that the route passes. The vehicle is `car` or `truck`, maybe with
-/// `height`, `width`, `length` (metres) or `weight` (tonnes). A place is a node, or `A>B`: halfway from A to B, heading
+/// `height`, `width`, `length` (metres), `weight` or `axle` (load, tonnes), then maybe `hazmat` (carries dangerous
+/// goods). A place is a node, or `A>B`: halfway from A to B, heading
 /// for B. `on Mo 08:00` or `on Jul 4 08:00` says when (in 2026). `A or B` allows either, `no route` expects none.
 /// `relations with an effect: 1` counts those that the importer applied.
 public struct DrawnCase: Sendable {
@@ -146,15 +147,20 @@ public struct DrawnCase: Sendable {
         var words = question.split(separator: " ").map(String.init)[...]
         guard let kind = words.popFirst().flatMap(VehicleProfile.Kind.init) else { throw wrong }
         var profile = VehicleProfile(kind: kind)
-        while let word = words.first, ["height", "width", "length", "weight"].contains(word) {
+        while let word = words.first, ["height", "width", "length", "weight", "axle"].contains(word) {
             guard words.count >= 2, let value = Float(words[words.startIndex + 1]) else { throw wrong }
             switch word {
             case "height": profile.height = value
             case "width": profile.width = value
             case "length": profile.length = value
+            case "axle": profile.axleLoad = value
             default: profile.weight = value
             }
             words = words.dropFirst(2)
+        }
+        if words.first == "hazmat" {
+            profile.carriesDangerousGoods = true
+            words = words.dropFirst()
         }
         var time: LocalTime?
         if let on = words.firstIndex(of: "on") {
@@ -192,10 +198,8 @@ public struct DrawnCase: Sendable {
     }
 
     private func answer(_ expectation: Expectation) throws -> String {
-        let graph = RoadGraph(
-            tiles: map.tiles, mapVersion: map.graph.mapVersion, vehicle: expectation.profile.access,
-            time: expectation.time)
-        let router = Router(Metric(TurnGraph(graph), model: CostModel(profile: expectation.profile)))
+        let model = CostModel(profile: expectation.profile)
+        let router = Router(Metric(map.turns, model: model, at: expectation.time))
         let request = RouteRequest(waypoints: try expectation.places.map(waypoint), snapRadius: 20)
         switch router.route(request, workspace: SearchWorkspace()) {
         case .found(let route): return map.letters(of: route)

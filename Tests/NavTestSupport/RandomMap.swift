@@ -15,9 +15,12 @@ public struct RandomMap: Sendable {
     public let bounds: BoundingBox
 
     /// Draws a town of `size` × `size` crossings, around a corner of tiles in all layers unless told otherwise.
-    public init(seed: UInt64, size: Int = 6, gridMetres: Double = 120, centre: Coordinate = TestPlaces.everyTileCorner)
-        throws
-    {
+    ///
+    /// - Parameter hasRules: Whether there are rules that bind some vehicles or hold at times: on turns, and on roads.
+    public init(
+        seed: UInt64, size: Int = 6, gridMetres: Double = 120, centre: Coordinate = TestPlaces.everyTileCorner,
+        hasRules: Bool = false
+    ) throws {
         var random = SeededRandom(seed: seed)
         var data = OSMDataBuilder()
         let frame = LocalFrame(origin: centre)
@@ -35,8 +38,8 @@ public struct RandomMap: Sendable {
                     tags: tags)
             }
         }
-        let streets = RandomMap.addStreets(to: &data, size, &random)
-        RandomMap.addRestrictions(to: &data, streets, size, &random)
+        let streets = RandomMap.addStreets(to: &data, size, hasRules, &random)
+        RandomMap.addRestrictions(to: &data, streets, size, hasRules, &random)
         let built = try MapBuilder(MapBuilder.Options(jobs: 1)).build(data.build())
         tiles = try built.tiles.map { try $0.roadTile }
         graph = RoadGraph(tiles: tiles, mapVersion: built.report.mapVersion)
@@ -58,8 +61,25 @@ public struct RandomMap: Sendable {
 
     private static func node(_ row: Int, _ column: Int, _ size: Int) -> Int64 { Int64(1 + row * size + column) }
 
-    private static func addStreets(to data: inout OSMDataBuilder, _ size: Int, _ random: inout SeededRandom) -> [Street]
-    {
+    /// Rules of roads that bind some or hold at times.
+    private static let rules = [
+        ("hgv", "no"), ("hgv", "destination"), ("maxweight", "12"), ("maxaxleload", "9"), ("hazmat", "no"),
+        ("maxspeed:hgv", "20"), ("motor_vehicle:conditional", "no @ (22:00-06:00)"),
+        ("access:conditional", "destination @ (Mo-Fr 07:00-19:00)"), ("maxspeed:conditional", "20 @ (06:00-20:00)"),
+        ("hgv:conditional", "no @ (Sa-Su)"), ("oneway:conditional", "yes @ (07:00-12:00)"),
+        ("maxspeed:hgv:conditional", "15 @ (20:00-08:00)"),
+    ]
+
+    /// Keys of turn restrictions, with what stands before and after their value.
+    private static let bindings = [
+        ("restriction:hgv", ""), ("restriction:motorcar", ""),
+        ("restriction:conditional", " @ (Mo-Fr 06:00-14:00)"), ("restriction:conditional", " @ (12:00-24:00)"),
+        ("restriction:hgv:conditional", " @ (18:00-08:00)"),
+    ]
+
+    private static func addStreets(
+        to data: inout OSMDataBuilder, _ size: Int, _ hasRules: Bool, _ random: inout SeededRandom
+    ) -> [Street] {
         let ranks = ["primary", "secondary", "residential", "residential", "living_street", "trunk"]
         var streets: [Street] = []
         for row in 0..<size {
@@ -70,6 +90,10 @@ public struct RandomMap: Sendable {
                     let kind = random.uniform()
                     if kind < 0.15 { tags["oneway"] = "yes" } else if kind < 0.3 { tags["oneway"] = "-1" }
                     if random.uniform() < 0.06 { tags["access"] = random.uniform() < 0.5 ? "private" : "destination" }
+                    if hasRules, random.uniform() < 0.25 {
+                        let rule = rules[Int(random.next() % UInt64(rules.count))]
+                        tags[rule.0] = rule.1
+                    }
                     let street = Street(
                         id: Int64(1_000 + streets.count), first: (row, column), second: (toRow, toColumn))
                     data.addWay(
@@ -82,13 +106,14 @@ public struct RandomMap: Sendable {
     }
 
     private static func addRestrictions(
-        to data: inout OSMDataBuilder, _ streets: [Street], _ size: Int, _ random: inout SeededRandom
+        to data: inout OSMDataBuilder, _ streets: [Street], _ size: Int, _ hasRules: Bool,
+        _ random: inout SeededRandom
     ) {
         func touching(_ place: (row: Int, column: Int), but other: Int64) -> [Street] {
             streets.filter { ($0.first == place || $0.second == place) && $0.id != other }
         }
         func pick(_ list: [Street]) -> Street? { list.isEmpty ? nil : list[Int(random.next() % UInt64(list.count))] }
-        for number in 0..<(size * size) {
+        for number in 0..<(hasRules ? 4 : 1) * size * size {
             guard let from = pick(streets) else { return }
             let corner = random.uniform() < 0.5 ? from.first : from.second
             guard let second = pick(touching(corner, but: from.id)) else { continue }
@@ -103,8 +128,11 @@ public struct RandomMap: Sendable {
                 members.append((.way, second.id, "via"))
                 members.append((.way, third.id, "to"))
             }
+            var binding = ("restriction", "")
+            if hasRules, random.uniform() < 0.6 { binding = bindings[Int(random.next() % UInt64(bindings.count))] }
             data.addRelation(
-                id: Int64(number + 1), members: members, tags: ["type": "restriction", "restriction": kind])
+                id: Int64(number + 1), members: members,
+                tags: ["type": "restriction", binding.0: kind + (binding.1.isEmpty ? "" : binding.1)])
         }
     }
 }

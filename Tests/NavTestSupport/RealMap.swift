@@ -19,6 +19,13 @@ public struct RealMap: Sendable {
     /// Porto, of the shared data.
     public static let porto = Result { try RealMap(path: TestData.osm("porto")) }
 
+    /// Where an extract lies; nil when it is not there.
+    public static func path(_ name: String) -> String? {
+        [TestData.osm(name), "\(TestData.project)/Tests/Fixtures/\(name).osm.pbf"].first {
+            FileManager.default.fileExists(atPath: $0)
+        }
+    }
+
     /// Builds an extract in memory.
     public init(path: String) throws {
         let data = try OSMPBFReader.read(path: path, jobs: 2)

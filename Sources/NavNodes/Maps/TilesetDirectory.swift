@@ -42,9 +42,9 @@ public struct TilesetDirectory: Sendable {
         return tiles
     }
 
-    /// Joins all tiles to a graph with the restrictions of a kind of vehicle.
-    public func loadGraph(for vehicle: VehicleAccess = .car) throws(NodeError) -> RoadGraph {
-        RoadGraph(tiles: try loadTiles(), mapVersion: tileset.mapVersion, vehicle: vehicle)
+    /// Joins all tiles to a graph.
+    public func loadGraph() throws(NodeError) -> RoadGraph {
+        RoadGraph(tiles: try loadTiles(), mapVersion: tileset.mapVersion)
     }
 
     /// Maps and checks one tile.

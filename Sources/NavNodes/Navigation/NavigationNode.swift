@@ -30,7 +30,7 @@ public final class NavigationNode: Node {
             throw NodeError(.usage, "no map: give a directory of road tiles with --set tiles=DIRECTORY")
         }
         let directory = try TilesetDirectory(path: configuration.tiles)
-        let graph = try directory.loadGraph(for: configuration.profile.access)
+        let graph = try directory.loadGraph()
         let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
         context.log.info(
             "map \(graph.mapVersion.prefix(12)): \(graph.tiles.count) tiles, \(graph.nodeCount) nodes, \(graph.edgeCount) edges"

@@ -67,14 +67,18 @@ struct AlternativeSearch {
     ///
     /// Where the way that is being driven is not the best one, the best one is the first alternative if it differs
     /// enough.
-    func run(limit: Int, best: StatePath, current: StatePath?) -> [Found] {
+    ///
+    /// - Parameter accepting: What else a way must satisfy.
+    func run(
+        limit: Int, best: StatePath, current: StatePath?, accepting: (StatePath) -> Bool = { _ in true }
+    ) -> [Found] {
         let best = Known(best, turns, to: end(of: best))
         var known = [best]
         var found: [Found] = []
         guard limit > 0 else { return [] }
         if let current {
             known.insert(Known(current, turns, to: end(of: current)), at: 0)
-            if let (comparison, stretch) = compare(best.path, with: known[0...0], best) {
+            if accepting(best.path), let (comparison, stretch) = compare(best.path, with: known[0...0], best) {
                 found.append(Found(path: best.path, comparison: comparison, stretch: stretch))
             }
         }
@@ -85,7 +89,7 @@ struct AlternativeSearch {
             attempts += 1
             guard let path = layOut(over: candidate, along: best),
                 let (comparison, stretch) = compare(path, with: known[...], best), !turnsBack(path, best),
-                isLocallyOptimal(path)
+                accepting(path), isLocallyOptimal(path)
             else { continue }
             known.append(Known(path, turns, to: end(of: path)))
             found.append(Found(path: path, comparison: comparison, stretch: stretch))

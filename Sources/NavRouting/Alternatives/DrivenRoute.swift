@@ -43,6 +43,7 @@ struct DrivenRoute {
             paths[0].start = EdgePosition(edge: hit.edge, offset: hit.offset)
             paths[0].turnsRound = false
             bearing = hit.bearing
+            Self.carryStates(&paths, request, metric)
             legs = paths.map { path in
                 var path = path
                 path.cost = Self.cost(path, metric)
@@ -51,6 +52,22 @@ struct DrivenRoute {
             return
         }
         return nil
+    }
+
+    /// Says in which state each leg ends and the next begins where a waypoint is only passed.
+    private static func carryStates(_ paths: inout [LegPath], _ request: RouteRequest, _ metric: Metric) {
+        let turns = metric.turns
+        for number in paths.indices.dropLast() where !request.waypoints[number + 1].isStop {
+            guard !paths[number + 1].turnsRound else { continue }
+            var state = paths[number].start.state ?? paths[number].start.edge.rawValue
+            for edge in paths[number].edges.dropFirst() {
+                state =
+                    turns.arcs(from: state).lazy.map { turns.arcTargets[$0] }.first { turns.edge(of: $0) == edge }
+                    ?? edge.rawValue
+            }
+            paths[number].end.state = state
+            paths[number + 1].start.state = state
+        }
     }
 
     /// Whether a piece begins at a waypoint: it goes on where the one before it ended, inside an edge or at its end.

@@ -8,6 +8,10 @@ extension Router {
     /// depends on nothing but map, metric and request. With several waypoints an alternative replaces one leg and the
     /// criteria hold within that leg.
     ///
+    /// All ``RouteOptions`` are heeded. With a chosen route or an initial stretch the main route is the one that they
+    /// lead to, and alternatives are alternatives to it; none makes more maneuvers in the initial stretch than it does.
+    /// Excluded roads and another time of departure customise the hierarchy for this one request.
+    ///
     /// - Parameters:
     ///   - request: where from and where to; with a route that is being driven, from the vehicle's position through the
     ///     waypoints that are still ahead.
@@ -21,6 +25,15 @@ extension Router {
         guard let hierarchy else {
             return .notFound(.invalid("alternatives need a router over a contraction hierarchy"))
         }
+        // A fault is found by the search, which comes first; areas without sense make no metric.
+        if request.options.fault == nil, let own = ownMetric(for: request.options) {
+            var rest = request
+            rest.options.excludedEdges = []
+            rest.options.excludedAreas = []
+            rest.options.departure = nil
+            return Router(HierarchyMetric(hierarchy.hierarchy, own)).alternatives(
+                rest, limit: limit, to: current, criteria: criteria, workspace: workspace)
+        }
         let remaining = current.flatMap { DrivenRoute($0, metric, request, Snapper(metric: metric)) }
         var fixed = request
         if let remaining { fixed.waypoints[0].bearing = remaining.bearing }
@@ -29,12 +42,16 @@ extension Router {
         case .failed(let outcome): return .notFound(outcome)
         case .found(let found): solution = found
         }
+        let options = request.options
+        let isWishful = !options.chosenRoute.isEmpty || options.initialManeuverAvoidance > 0
+        // The legs that alternatives are asked for, where these are not the fastest ones.
+        let given = remaining?.legs ?? (isWishful ? solution.legs : nil)
         let limit = min(max(limit, 0), 2)
         var choices: [LegChoice] = []
         for (number, leg) in solution.legs.enumerated() where limit > 0 {
             let isFirst = number == 0
             let isLast = number == solution.legs.count - 1
-            let driven = remaining?.legs[number]
+            let driven = given?[number]
             // Where legs meet, an alternative must fit to the leg after it.
             let start = driven?.start ?? leg.start
             let end = driven?.end ?? leg.end
@@ -45,7 +62,8 @@ extension Router {
             guard let best = search.best(), best.cost <= ends.direct?.cost ?? .max else { continue }
             let path = driven.flatMap { search.path(of: $0) }
             if driven != nil, path == nil { continue }
-            for found in search.run(limit: limit, best: best, current: path) {
+            let isCalm = isFirst ? calmness(options, path ?? best, search, start) : nil
+            for found in search.run(limit: limit, best: best, current: path, accepting: isCalm ?? { _ in true }) {
                 choices.append(
                     LegChoice(
                         leg: number, path: search.leg(of: found.path, turnsRound: leg.turnsRound),
@@ -69,6 +87,20 @@ extension Router {
         }
         return .found(
             AlternativeRoutes(main: main, mainIsCurrent: remaining != nil, alternatives: alternatives))
+    }
+
+    /// Whether a way makes no more maneuvers than `main` before it has left the initial stretch; nil without one.
+    private func calmness(
+        _ options: RouteOptions, _ main: StatePath, _ search: AlternativeSearch, _ start: EdgePosition
+    ) -> ((StatePath) -> Bool)? {
+        guard options.initialManeuverAvoidance > 0 else { return nil }
+        let place = metric.turns.graph.position(at: start.offset, of: start.edge).coordinate
+        let stretch = InitialStretch(metric, start: place, radius: options.initialManeuverAvoidance)
+        func maneuvers(_ path: StatePath) -> Int {
+            stretch.maneuvers(search.leg(of: path, turnsRound: false).edges)
+        }
+        let most = maneuvers(main)
+        return { maneuvers($0) <= most }
     }
 
     private struct LegChoice {
@@ -101,7 +133,7 @@ extension AlternativeSearch {
         let turns = costs.hierarchy.turns
         guard leg.edges.count > 1, let seed = ends.origins.first else { return nil }
         var path = StatePath()
-        path.states = [leg.edges[0].rawValue]
+        path.states = [leg.start.state ?? leg.edges[0].rawValue]
         path.costs = [seed.cost]
         for edge in leg.edges[1...] {
             guard

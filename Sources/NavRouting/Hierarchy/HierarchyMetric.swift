@@ -22,6 +22,9 @@ public final class HierarchyMetric: @unchecked Sendable {
     /// `DispatchQueue.concurrentPerform(iterations:execute:)` is one.
     public typealias ForEach = (_ n: Int, _ body: @Sendable (Int) -> Void) -> Void
 
+    /// A ``ForEach`` on the calling thread, one number after the other.
+    public static func inTurn(_ n: Int, _ body: @Sendable (Int) -> Void) { for number in 0..<n { body(number) } }
+
     /// Customises a hierarchy. Equal metrics give equal costs, whatever the threads.
     ///
     /// Subtrees of the elimination tree are done side by side. Above them, first all ways over their vertices are
@@ -33,7 +36,7 @@ public final class HierarchyMetric: @unchecked Sendable {
     ///   - forEach: Who does the parts; the calling thread unless given.
     public convenience init(
         _ hierarchy: ContractionHierarchy, _ metric: Metric,
-        forEach: ForEach = { count, body in for part in 0..<count { body(part) } }
+        forEach: ForEach = HierarchyMetric.inTurn
     ) {
         precondition(hierarchy.turns === metric.turns, "a metric of another turn graph than the hierarchy's")
         self.init(respecting: metric, hierarchy)

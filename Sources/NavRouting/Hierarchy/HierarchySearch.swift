@@ -89,8 +89,8 @@ struct HierarchySearch: LegSearch {
         return ends
     }
 
-    private func saturating(_ costs: UInt32...) -> UInt32 {
-        UInt32(min(costs.reduce(0) { $0 + UInt64($1) }, UInt64(HierarchyMetric.unreachable)))
+    private func saturating(_ first: UInt32, _ second: UInt32, _ third: UInt32 = 0) -> UInt32 {
+        boundedSum(first, second, third, limit: HierarchyMetric.unreachable)
     }
 
     /// Whether a way out of the loaded tiles and back in may be as cheap as the best one inside.

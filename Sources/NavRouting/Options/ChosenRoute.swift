@@ -35,6 +35,10 @@ struct ChosenRoute {
             remaining += UInt64(turn.cost)
             let counted = UInt64((Double(remaining) * options.chosenRouteFactor).rounded())
             guard counted + UInt64(destination.penalty) < UInt64(HierarchyMetric.unreachable) else { break }
+            if let state = destination.state, Self.end(of: edges[index...], metric) != state {
+                remaining += UInt64(metric.cost(of: edges[index]))
+                continue
+            }
             let place = EdgePosition(
                 edge: edges[index], offset: Double(graph.edgeLengths[edges[index].index]),
                 penalty: UInt32(counted) + destination.penalty, state: edges[index].rawValue)
@@ -56,6 +60,17 @@ struct ChosenRoute {
             }
         }
         return min(start, edges.count)
+    }
+
+    /// The state in which the last of some edges is reached; nil when they may not all be driven.
+    private static func end(of edges: ArraySlice<EdgeIndex>, _ metric: Metric) -> TurnState? {
+        guard let first = edges.first else { return nil }
+        var state = first.rawValue
+        for edge in edges.dropFirst() {
+            guard let turn = turn(state, edge, metric) else { return nil }
+            state = turn.state
+        }
+        return state
     }
 
     private static func turn(

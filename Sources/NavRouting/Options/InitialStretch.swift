@@ -52,7 +52,7 @@ struct InitialStretch {
                         state: entry.state))
                 continue
             }
-            let isJunction = graph.outgoing(node).lazy.filter { metric.allows($0) }.count > 2
+            let isJunction = isJunction(node)
             for arc in turns.arcs(from: entry.state) {
                 let turn = metric.cost(ofArc: arc)
                 guard turn != Metric.forbidden else { continue }
@@ -84,6 +84,21 @@ struct InitialStretch {
                 (inside.state.map { way(to: $0) } ?? []) + [destination.edge], cost: inside.cost,
                 origin: origins[inside.origin], destination: destination)
         }
+    }
+
+    /// How many maneuvers a way makes before it has left the surroundings.
+    func maneuvers(_ edges: [EdgeIndex]) -> Int {
+        var count = 0
+        for (edge, next) in zip(edges, edges.dropFirst()) {
+            let node = metric.turns.graph.edgeHeads[edge.index]
+            guard isInside(node) else { break }
+            if isManeuver(edge, next, isJunction: isJunction(node)) { count += 1 }
+        }
+        return count
+    }
+
+    private func isJunction(_ node: NodeIndex) -> Bool {
+        metric.turns.graph.outgoing(node).lazy.filter { metric.allows($0) }.count > 2
     }
 
     private mutating func improve(_ state: TurnState, _ cost: UInt64, parent: TurnState?, origin: Int) {

@@ -56,6 +56,9 @@ public struct RouteOptions: Sendable, Hashable {
     public var chosenRoute: [EdgeKey] = []
     /// What the way along the chosen route counts from where it is joined, above 0 and at most 1.
     public var chosenRouteFactor = 0.85
+    /// When the vehicle departs, on the clocks of the place (see ``/NavMap/LocalTime``); nil for the time that the router
+    /// is for. Times of departure at which the same conditions hold for the vehicle are one to the router.
+    public var departure: LocalTime?
     /// Where the vehicle may turn round at a waypoint.
     public var waypointTurns = WaypointTurns.atStops
 

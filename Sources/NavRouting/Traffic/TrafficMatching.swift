@@ -144,7 +144,7 @@ struct TrafficMatching {
             var end = index
             while end < hits.count, hits[end].edge == edge { end += 1 }
             let length = Double(graph.edgeLengths[edge.index])
-            let traits = graph.traits(of: edge)
+            let traits = base.traits(of: edge)
             let free = base.model.duration(length: length, traits: traits, edgeLength: length)
             let fastest = Double(base.model.profile.maximumSpeed)
             let shape = graph.shape(of: edge)

@@ -57,7 +57,7 @@ struct BuiltMap {
     /// The forbidden paths as the OSM ids of the nodes that they pass.
     var forbidden: Set<[Int64]> {
         Set(
-            graph.prohibitedPaths.map { path in
+            graph.prohibitedPaths(for: .car, at: nil).map { path in
                 path.map { name($0).tail } + (path.last.map { [name($0).head] } ?? [])
             })
     }

@@ -6,11 +6,12 @@ public import NavMap
 /// several ways, where what may follow depends on where the vehicle came from.
 public typealias TurnState = UInt32
 
-/// The edge-expanded graph: states are driven edges, arcs are permitted turns. It holds for every vehicle and every
+/// The edge-expanded graph: states are driven edges, arcs are turns. It holds for every vehicle, every time and every
 /// traffic.
 ///
-/// Restrictions are exact: a forbidden turn has no arc, and a forbidden path over several edges is followed by an
-/// automaton over the paths' prefixes (Aho and Corasick, 1975), whose states split the edges on the way.
+/// Restrictions are exact: a turn that completes a forbidden path is found by an automaton over the paths' prefixes,
+/// whose states split the edges on the way. What nobody may ever drive has no arc; an arc that is forbidden to some, or
+/// at times, carries its restrictions, and a ``Metric`` says whether they hold.
 public final class TurnGraph: Sendable {
     /// The roads.
     public let graph: RoadGraph
@@ -25,23 +26,33 @@ public final class TurnGraph: Sendable {
     let reverseSources: ContiguousArray<TurnState>
     let reverseArcs: ContiguousArray<UInt32>
     let splitEdges: ContiguousArray<EdgeIndex>
+    /// Arcs that complete a restriction, by ascending arc, with the restriction's number in the graph.
+    let limitedArcs: ContiguousArray<(arc: UInt32, restriction: UInt32)>
+    /// What holds at times only.
+    let timedRules: TimedRules
     /// The further states of the edges that have some.
     private let splitStates: [EdgeIndex: [TurnState]]
 
     /// Expands a graph. Takes time in proportion to the turns.
     public init(_ graph: RoadGraph) {
-        let automaton = RestrictionAutomaton(graph.prohibitedPaths, edgeCount: graph.edgeCount)
+        let automaton = RestrictionAutomaton(graph.restrictions, edgeCount: graph.edgeCount)
         var offsets: ContiguousArray<UInt32> = [0]
         var targets: ContiguousArray<TurnState> = []
+        var limited: ContiguousArray<(arc: UInt32, restriction: UInt32)> = []
         offsets.reserveCapacity(graph.edgeCount + automaton.splitEdges.count + 1)
         targets.reserveCapacity(graph.edgeCount * 3)
+        var completed: [UInt32] = []
         for state in 0..<(graph.edgeCount + automaton.splitEdges.count) {
             let edge = automaton.edge(of: TurnState(state))
             for next in graph.outgoing(graph.edgeHeads[edge.index]) {
-                if let target = automaton.follow(TurnState(state), with: next) { targets.append(target) }
+                guard let target = automaton.follow(TurnState(state), with: next, &completed) else { continue }
+                for restriction in completed { limited.append((UInt32(targets.count), restriction)) }
+                targets.append(target)
             }
             offsets.append(UInt32(targets.count))
         }
+        limitedArcs = limited
+        timedRules = TimedRules(graph)
         self.graph = graph
         splitEdges = automaton.splitEdges
         var splitStates: [EdgeIndex: [TurnState]] = [:]
@@ -94,58 +105,17 @@ public final class TurnGraph: Sendable {
     @inline(__always)
     public func target(of arc: Int) -> TurnState { arcTargets[arc] }
 
-    /// Whether the vehicle may turn from one edge into the next, having come from anywhere.
+    /// Whether some vehicle may at some time turn from one edge into the next, having come from anywhere.
     public func allows(_ first: EdgeIndex, _ second: EdgeIndex) -> Bool {
         arcs(from: first.rawValue).contains { edge(of: arcTargets[$0]) == second }
     }
-}
 
-/// Follows forbidden paths edge by edge.
-struct RestrictionAutomaton {
-    /// The edges of the states beyond the edge count.
-    private(set) var splitEdges: ContiguousArray<EdgeIndex> = []
-    private let edgeCount: Int
-    private var prefixes: [[EdgeIndex]] = []
-    private var stateOfPrefix: [[EdgeIndex]: TurnState] = [:]
-    private var forbidden: Set<[EdgeIndex]> = []
-    private var forbiddenEnds: Set<EdgeIndex> = []
-    private var continuing: Set<EdgeIndex> = []
-
-    init(_ paths: [[EdgeIndex]], edgeCount: Int) {
-        self.edgeCount = edgeCount
-        for path in paths where path.count >= 2 {
-            forbidden.insert(path)
-            if let last = path.last { forbiddenEnds.insert(last) }
-            guard path.count > 2 else { continue }
-            for length in 2..<path.count {
-                let prefix = Array(path[..<length])
-                continuing.insert(prefix[length - 1])
-                guard stateOfPrefix[prefix] == nil else { continue }
-                stateOfPrefix[prefix] = TurnState(edgeCount + prefixes.count)
-                prefixes.append(prefix)
-                splitEdges.append(prefix[length - 1])
-            }
-        }
-    }
-
-    func edge(of state: TurnState) -> EdgeIndex {
-        Int(state) < edgeCount ? EdgeIndex(rawValue: state) : splitEdges[Int(state) - edgeCount]
-    }
-
-    /// The state after driving from `state` into `edge`; nil when that completes a forbidden path.
-    func follow(_ state: TurnState, with edge: EdgeIndex) -> TurnState? {
-        let mayEnd = forbiddenEnds.contains(edge)
-        let mayContinue = continuing.contains(edge)
-        guard mayEnd || mayContinue else { return edge.rawValue }
-        let driven = Int(state) < edgeCount ? [EdgeIndex(rawValue: state)] : prefixes[Int(state) - edgeCount]
-        let path = driven + [edge]
-        var target = edge.rawValue
-        // From the longest suffix to the shortest: the first that is a prefix of a forbidden path is the state.
-        for start in 0..<(path.count - 1) {
-            let suffix = Array(path[start...])
-            if forbidden.contains(suffix) { return nil }
-            if target == edge.rawValue, let known = stateOfPrefix[suffix] { target = known }
-        }
-        return target
+    /// Which of the conditions that concern a vehicle hold when it departs: vehicles and times with the same set have
+    /// the same costs.
+    ///
+    /// - Parameter departure: On the clocks of the place; nil when unknown, so that what holds at times only does not
+    ///   hold.
+    public func conditions(for vehicle: VehicleProfile, at departure: LocalTime?) -> ConditionSet {
+        timedRules.conditions(for: vehicle.access, at: departure)
     }
 }

@@ -1,0 +1,65 @@
+import NavGeo
+import NavMap
+
+/// A search that heeds the options of a request.
+struct WishfulSearch {
+    private let search: any LegSearch
+    private let metric: Metric
+    private let options: RouteOptions
+    private let start: Coordinate
+
+    init(_ search: any LegSearch, _ metric: Metric, _ options: RouteOptions, start: Coordinate) {
+        self.search = search
+        self.metric = metric
+        self.options = options
+        self.start = start
+    }
+
+    /// - Parameter isFirst: Whether the leg begins at the start of the route.
+    func run(from origins: [EdgePosition], to destinations: [EdgePosition], isFirst: Bool) -> LegResult {
+        var places = destinations
+        var joinings: [ChosenRoute.Joining] = []
+        if !options.chosenRoute.isEmpty {
+            for place in destinations { joinings += ChosenRoute(options, to: place, metric).joinings }
+            places += joinings.map(\.place)
+        }
+        let result: LegResult
+        if isFirst, options.initialManeuverAvoidance > 0 {
+            var stretch = InitialStretch(metric, start: start, radius: options.initialManeuverAvoidance)
+            result = stretch.run(from: origins, to: places, search)
+        } else {
+            result = search.run(from: origins, to: places)
+        }
+        guard case .path(let edges, let cost, let origin, let end) = result,
+            let joining = joinings.first(where: { $0.place == end })
+        else { return result }
+        return .path(edges + joining.onward, cost: cost, origin: origin, destination: joining.destination)
+    }
+}
+
+/// A route before it is drawn.
+struct Solution {
+    /// The costs that it was found with.
+    var metric: Metric
+    /// One for each waypoint after the first.
+    var legs: [LegPath]
+    /// The places that each waypoint may stand for.
+    var places: [[EdgePosition]]
+}
+
+/// What a search through waypoints comes to.
+enum SolveOutcome {
+    case found(Solution)
+    /// Never `found`.
+    case failed(RouteOutcome)
+}
+
+/// A found way between two waypoints.
+struct LegPath {
+    var edges: [EdgeIndex]
+    var start: EdgePosition
+    var end: EdgePosition
+    var cost: UInt64
+    /// Whether the vehicle turns round before it sets out.
+    var turnsRound = false
+}

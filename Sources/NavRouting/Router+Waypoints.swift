@@ -1,0 +1,143 @@
+import NavGeo
+import NavMap
+
+extension Router {
+    /// The legs of the fastest route, or why there is none.
+    func solve(_ request: RouteRequest, _ workspace: SearchWorkspace) -> SolveOutcome {
+        guard request.waypoints.count >= 2 else { return .failed(.invalid("a route needs a start and a destination")) }
+        for (index, waypoint) in request.waypoints.enumerated() where !waypoint.coordinate.isValid {
+            return .failed(.invalid("waypoint \(index) is not a position on Earth"))
+        }
+        for (index, waypoint) in request.waypoints.enumerated() {
+            guard waypoint.bearing?.isFinite ?? true, waypoint.bearingTolerance >= 0 else {
+                return .failed(.invalid("waypoint \(index) has a bearing or a tolerance that is no angle"))
+            }
+        }
+        guard (0...RouteRequest.greatestSnapRadius).contains(request.snapRadius) else {
+            return .failed(.invalid("the snap radius is not within 0 ... \(Int(RouteRequest.greatestSnapRadius)) m"))
+        }
+        if let fault = request.options.fault { return .failed(.invalid(fault)) }
+        if let own = ownMetric(for: request.options) {
+            var rest = request
+            rest.options.excludedEdges = []
+            rest.options.excludedAreas = []
+            rest.options.departure = nil
+            return Router(own).solve(rest, workspace)
+        }
+        let snapper = Snapper(metric: metric)
+        var nearest: [[EdgeProjection]] = []
+        for (index, waypoint) in request.waypoints.enumerated() {
+            let candidates = snapper.nearest(waypoint, radius: request.snapRadius)
+            if candidates.isEmpty { return .failed(.offRoad(waypoint: index)) }
+            nearest.append(candidates)
+        }
+        let outcome = route(request, candidates: nearest, detour: false, workspace)
+        guard case .failed(.unreachable) = outcome else { return outcome }
+        let wider = request.waypoints.map { snapper.around($0, radius: request.snapRadius) }
+        return route(request, candidates: wider, detour: true, workspace)
+    }
+
+    /// The ways to pass a place: one for each state of its edge, where what was driven before decides what may follow.
+    private func passages(_ place: EdgePosition) -> [EdgePosition] {
+        let states = metric.turns.states(on: place.edge)
+        guard states.count > 1 else { return [place] }
+        return states.map { state in
+            var passage = place
+            passage.state = state
+            return passage
+        }
+    }
+
+    private func search(_ workspace: SearchWorkspace) -> any LegSearch {
+        guard let hierarchy else { return BidirectionalSearch(metric, workspace) }
+        return HierarchySearch(hierarchy, workspace)
+    }
+
+    private func route(
+        _ request: RouteRequest, candidates: [[EdgeProjection]], detour: Bool, _ workspace: SearchWorkspace
+    ) -> SolveOutcome {
+        let snapper = Snapper(metric: metric)
+        let start = candidates[0].first?.coordinate ?? request.waypoints[0].coordinate
+        let search = WishfulSearch(search(workspace), metric, request.options, start: start)
+        let places = candidates.indices.map { index in
+            let places = candidates[index].map { snapper.place($0, detour: detour) }
+            let isPassed = index > 0 && index < candidates.count - 1 && !request.waypoints[index].isStop
+            return isPassed ? places.flatMap(passages) : places
+        }
+        if places.count == 2 {
+            switch search.run(from: places[0], to: places[1], isFirst: true) {
+            case .unreachable: return .failed(.unreachable(waypoint: 1))
+            case .tilesNeeded(let tiles): return .failed(.tilesNeeded(tiles))
+            case .path(let edges, let cost, let origin, let destination):
+                let leg = LegPath(edges: edges, start: origin, end: destination, cost: cost)
+                return .found(Solution(metric: metric, legs: [leg], places: places))
+            }
+        }
+        return throughWaypoints(request, places: places, search)
+    }
+
+    /// Dynamic programming over the candidates of each waypoint.
+    private func throughWaypoints(
+        _ request: RouteRequest, places: [[EdgePosition]], _ search: WishfulSearch
+    ) -> SolveOutcome {
+        struct Arrival {
+            var cost: UInt64
+            var legs: [LegPath]
+        }
+        var arrivals: [Arrival?] = places[0].map { _ in Arrival(cost: 0, legs: []) }
+        for index in 1..<places.count {
+            var next: [Arrival?] = Array(repeating: nil, count: places[index].count)
+            var missing: Set<RoadTileID> = []
+            for (from, place) in places[index - 1].enumerated() {
+                guard let (arrival, turned) = departure(from, at: index - 1) else { continue }
+                // The way to a waypoint beside the road is paid on arrival there, once.
+                var place = place
+                if index > 1 { place.penalty = 0 }
+                for (to, destination) in places[index].enumerated() {
+                    switch search.run(from: [place], to: [destination], isFirst: index == 1) {
+                    case .unreachable: continue
+                    case .tilesNeeded(let tiles): missing.formUnion(tiles)
+                    case .path(let edges, let cost, let origin, let end):
+                        let total = arrival.cost + cost + (turned ? UInt64(CostModel.uTurnDuration * 1_000) : 0)
+                        guard total < next[to]?.cost ?? .max else { continue }
+                        let leg = LegPath(edges: edges, start: origin, end: end, cost: cost, turnsRound: turned)
+                        next[to] = Arrival(cost: total, legs: arrival.legs + [leg])
+                    }
+                }
+            }
+            if !missing.isEmpty { return .failed(.tilesNeeded(missing.sorted())) }
+            guard next.contains(where: { $0 != nil }) else { return .failed(.unreachable(waypoint: index)) }
+            arrivals = next
+        }
+        guard let best = arrivals.compactMap({ $0 }).min(by: { $0.cost < $1.cost }) else {
+            return .failed(.unreachable(waypoint: places.count - 1))
+        }
+        return .found(Solution(metric: metric, legs: best.legs, places: places))
+
+        /// The best way to stand at a candidate ready to leave along it: having arrived on it, or having turned round.
+        func departure(_ candidate: Int, at waypoint: Int) -> (Arrival, turned: Bool)? {
+            let straight = arrivals[candidate].map { ($0, turned: false) }
+            let place = places[waypoint][candidate]
+            // Who turned round has come from nowhere but the road itself.
+            guard waypoint > 0, mayTurn(at: waypoint), place.state ?? place.edge.rawValue == place.edge.rawValue,
+                let opposite = metric.turns.graph.opposite(place.edge)
+            else { return straight }
+            var back: Arrival?
+            for (other, arrival) in zip(places[waypoint], arrivals) where other.edge == opposite {
+                if let arrival, arrival.cost < back?.cost ?? .max { back = arrival }
+            }
+            guard let back, back.cost + UInt64(CostModel.uTurnDuration * 1_000) < straight?.0.cost ?? .max else {
+                return straight
+            }
+            return (back, turned: true)
+        }
+
+        func mayTurn(at waypoint: Int) -> Bool {
+            switch request.options.waypointTurns {
+            case .atStops: request.waypoints[waypoint].isStop
+            case .everywhere: true
+            case .never: false
+            }
+        }
+    }
+}

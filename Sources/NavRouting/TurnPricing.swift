@@ -1,0 +1,139 @@
+import NavGeo
+import NavMap
+
+/// A cost in whole milliseconds, at least 0 and below ``Metric/forbidden``.
+func milliseconds(_ seconds: Double) -> UInt32 {
+    let value = (seconds * 1_000).rounded()
+    return value > 0 ? UInt32(min(value, 4_000_000_000)) : 0
+}
+
+/// Prices edges once, then turns between them.
+struct TurnPricing {
+    let graph: RoadGraph
+    let edgeCosts: ContiguousArray<UInt32>
+    let closedGround: ContiguousArray<Bool>
+    private let barriers: NodeFlags
+
+    /// For turns beside edges that have their costs.
+    init(
+        _ graph: RoadGraph, edgeCosts: ContiguousArray<UInt32>, closedGround: ContiguousArray<Bool>, barriers: NodeFlags
+    ) {
+        self.graph = graph
+        self.edgeCosts = edgeCosts
+        self.closedGround = closedGround
+        self.barriers = barriers
+    }
+
+    /// - Parameter timed: roads that are not as usual.
+    init(_ graph: RoadGraph, model: CostModel, timed: ContiguousArray<(edge: EdgeIndex, traits: EdgeTraits)>) {
+        let profile = model.profile
+        var costs = ContiguousArray<UInt32>(repeating: Metric.forbidden, count: graph.edgeCount)
+        var closed = ContiguousArray<Bool>(repeating: false, count: graph.edgeCount)
+        func price(_ edge: EdgeIndex, _ traits: EdgeTraits, isOpen: Bool) {
+            closed[edge.index] = !traits.flags.isDisjoint(with: profile.closedGround)
+            guard isOpen else {
+                costs[edge.index] = Metric.forbidden
+                return
+            }
+            let length = Double(graph.edgeLengths[edge.index])
+            let duration = model.duration(length: length, traits: traits, edgeLength: length)
+            costs[edge.index] = Self.edgeCost(graph, edge, driving: duration, traits: traits, model: model)
+        }
+        // Many edges share their properties.
+        let isOpen = graph.traitTable.map { profile.mayUse($0) }
+        for index in 0..<graph.edgeCount {
+            let number = Int(graph.traitNumbers[index])
+            price(EdgeIndex(index), graph.traitTable[number], isOpen: isOpen[number])
+        }
+        for (edge, traits) in timed { price(edge, traits, isOpen: profile.mayUse(traits)) }
+        self.graph = graph
+        edgeCosts = costs
+        closedGround = closed
+        barriers = profile.barriers
+    }
+
+    /// The cost of an edge that takes some seconds to drive, ms.
+    static func edgeCost(
+        _ graph: RoadGraph, _ edge: EdgeIndex, driving duration: Double, traits: EdgeTraits, model: CostModel
+    ) -> UInt32 {
+        let factor = model.profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
+        return milliseconds((duration + stopDuration(graph, edge)) * factor)
+    }
+
+    /// Prices the arcs that leave a state.
+    @inline(__always)
+    func price(_ state: TurnState, _ turns: TurnGraph, _ arcCosts: inout ContiguousArray<UInt32>) {
+        let first = turns.edge(of: state)
+        let arcs = turns.arcs(from: state)
+        guard edgeCosts[first.index] != Metric.forbidden else {
+            for arc in arcs { arcCosts[arc] = Metric.forbidden }
+            return
+        }
+        let node = node(after: first)
+        for arc in arcs {
+            let second = turns.edge(of: turns.target(of: arc))
+            arcCosts[arc] = Metric.forbidden
+            guard edgeCosts[second.index] != Metric.forbidden else { continue }
+            if let turn = turn(first, second, at: node) { arcCosts[arc] = milliseconds(turn.duration + turn.penalty) }
+        }
+    }
+
+    /// Seconds for signals and booths between the ends of an edge.
+    static func stopDuration(_ graph: RoadGraph, _ edge: EdgeIndex) -> Double {
+        graph.features(of: edge).reduce(0) { sum, feature in
+            switch feature.kind {
+            case .trafficSignals: sum + CostModel.signalDuration
+            case .tollBooth, .gate: sum + CostModel.boothDuration
+            case .stop, .giveWay, .crossing, .trafficCalming: sum
+            }
+        }
+    }
+
+    /// What a node means to those who arrive there.
+    struct Node {
+        /// More than two ways to go on, turning round included.
+        var isJunction: Bool
+        var allowsUTurn: Bool
+        /// A barrier stands there: the only way on is back.
+        var isBarred: Bool
+    }
+
+    /// The node that an edge leads to. Where edges are missing with their tiles a dead end cannot be told, so nobody
+    /// turns round there.
+    func node(after edge: EdgeIndex) -> Node {
+        let node = graph.edgeHeads[edge.index]
+        var usable = 0
+        for next in graph.outgoing(node) where edgeCosts[next.index] != Metric.forbidden { usable += 1 }
+        let isDeadEnd = usable == 1 && !graph.lacksDepartures(node)
+        let flags = graph.nodeFlags[node.index]
+        let isBarred = !flags.isDisjoint(with: barriers)
+        return Node(
+            isJunction: usable > 2, allowsUTurn: isDeadEnd || isBarred || flags.contains(.turningCircle),
+            isBarred: isBarred)
+    }
+
+    /// Seconds and penalty of a turn; nil when the vehicle may not make it.
+    func turn(_ first: EdgeIndex, _ second: EdgeIndex, at node: Node) -> (duration: Double, penalty: Double)? {
+        if second == graph.edgeOpposites[first.index] {
+            if !node.allowsUTurn { return nil }
+        } else if node.isBarred {
+            return nil
+        }
+        let penalty = closedGround[second.index] && !closedGround[first.index] ? CostModel.restrictedEntryPenalty : 0
+        return (TurnPricing.turnDuration(graph, first, second, isJunction: node.isJunction), penalty)
+    }
+
+    /// Seconds of a turn at a node.
+    static func turnDuration(_ graph: RoadGraph, _ first: EdgeIndex, _ second: EdgeIndex, isJunction: Bool) -> Double {
+        let flags = graph.nodeFlags[graph.edgeHeads[first.index].index]
+        var duration = 0.0
+        if flags.contains(.trafficSignals) { duration += CostModel.signalDuration }
+        if !flags.isDisjoint(with: [.tollBooth, .gate]) { duration += CostModel.boothDuration }
+        if second == graph.edgeOpposites[first.index] { return duration + CostModel.uTurnDuration }
+        guard isJunction else { return duration }
+        let angle = Angle.difference(
+            from: Double(graph.edgeEndBearings[first.index]), to: Double(graph.edgeStartBearings[second.index]))
+        let left = graph.traits(of: first).flags.contains(.leftHandTraffic)
+        return duration + CostModel.turnDuration(angle: angle, leftHandTraffic: left)
+    }
+}

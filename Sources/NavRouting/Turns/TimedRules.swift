@@ -1,0 +1,142 @@
+import NavMap
+
+/// Which conditions hold, by their numbers in one ``TurnGraph``: the signature of a time of departure.
+public struct ConditionSet: Sendable, Hashable {
+    private var words: [UInt64] = []
+
+    /// No condition holds.
+    public static let none = ConditionSet()
+
+    /// How many hold.
+    public var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+
+    mutating func insert(_ number: Int) {
+        while words.count <= number / 64 { words.append(0) }
+        words[number / 64] |= 1 << UInt64(number % 64)
+    }
+
+    func contains(_ number: Int) -> Bool {
+        number / 64 < words.count && words[number / 64] >> UInt64(number % 64) & 1 == 1
+    }
+}
+
+/// What holds in a graph at times only: turn restrictions and conditions of roads, with each distinct time once.
+struct TimedRules: Sendable {
+    /// A condition of a road.
+    private struct Rule {
+        var effect: RoadCondition.Effect
+        var vehicles: VehicleAccess
+        var time: Int
+    }
+
+    /// The distinct times, and whom each concerns.
+    private var times: [TimeCondition] = []
+    private var concerned: [VehicleAccess] = []
+    /// The time of each restriction; nil for one that always holds.
+    private var restrictionTimes: [Int?] = []
+    /// Roads with conditions, by ascending edge, and where their rules begin.
+    private var edges: ContiguousArray<EdgeIndex> = []
+    private var offsets: ContiguousArray<Int> = [0]
+    private var rules: ContiguousArray<Rule> = []
+
+    init(_ graph: RoadGraph) {
+        var numbers: [TimeCondition: Int] = [:]
+        restrictionTimes.reserveCapacity(graph.restrictions.count)
+        for restriction in graph.restrictions {
+            let number = restriction.time.map { self.number($0, restriction.vehicles, &numbers) }
+            restrictionTimes.append(number)
+        }
+        var texts: [String: TimeCondition?] = [:]
+        for (edge, conditions) in graph.conditionalEdges() {
+            for condition in conditions {
+                let known = texts[condition.time] ?? TimeCondition(condition.time)
+                texts[condition.time] = .some(known)
+                // A text that is not understood never holds.
+                guard let time = known else { continue }
+                let number = number(time, condition.vehicles, &numbers)
+                rules.append(Rule(effect: condition.effect, vehicles: condition.vehicles, time: number))
+            }
+            guard rules.count > offsets[offsets.count - 1] else { continue }
+            edges.append(edge)
+            offsets.append(rules.count)
+        }
+    }
+
+    private mutating func number(
+        _ time: TimeCondition, _ vehicles: VehicleAccess, _ numbers: inout [TimeCondition: Int]
+    ) -> Int {
+        let number = numbers[time] ?? times.count
+        if number == times.count {
+            numbers[time] = number
+            times.append(time)
+            concerned.append([])
+        }
+        concerned[number].formUnion(vehicles)
+        return number
+    }
+
+    /// The conditions that concern a vehicle and hold at a time.
+    func conditions(for vehicle: VehicleAccess, at departure: LocalTime?) -> ConditionSet {
+        guard let departure else { return .none }
+        var result = ConditionSet.none
+        for (number, time) in times.enumerated()
+        where !concerned[number].isDisjoint(with: vehicle) && time.holds(at: departure) { result.insert(number) }
+        return result
+    }
+
+    /// Whether a restriction binds a vehicle under some conditions.
+    func holds(
+        _ restriction: Int, _ restrictions: [TurnRestriction], _ vehicle: VehicleAccess, _ conditions: ConditionSet
+    )
+        -> Bool
+    {
+        guard !restrictions[restriction].vehicles.isDisjoint(with: vehicle) else { return false }
+        return restrictionTimes[restriction].map { conditions.contains($0) } ?? true
+    }
+
+    /// The roads whose properties are others under some conditions, by ascending edge.
+    func changes(
+        _ graph: RoadGraph, _ vehicle: VehicleAccess, _ conditions: ConditionSet
+    ) -> ContiguousArray<(edge: EdgeIndex, traits: EdgeTraits)> {
+        var result: ContiguousArray<(edge: EdgeIndex, traits: EdgeTraits)> = []
+        guard conditions != .none else { return result }
+        for (index, edge) in edges.enumerated() {
+            var traits: EdgeTraits?
+            for rule in rules[offsets[index]..<offsets[index + 1]]
+            where !rule.vehicles.isDisjoint(with: vehicle) && conditions.contains(rule.time) {
+                var changed = traits ?? graph.traits(of: edge)
+                changed.apply(rule.effect, to: rule.vehicles, for: vehicle, usually: graph.traits(of: edge))
+                traits = changed
+            }
+            if let traits { result.append((edge, traits)) }
+        }
+        return result
+    }
+}
+
+extension EdgeTraits {
+    /// What a condition that holds makes of a road for one vehicle. Of several the last counts, in what it speaks of.
+    ///
+    /// A limit is driven like the usual one: at the same share of it. A limit for goods vehicles alone takes the place of
+    /// theirs.
+    fileprivate mutating func apply(
+        _ effect: RoadCondition.Effect, to vehicles: VehicleAccess, for vehicle: VehicleAccess, usually: EdgeTraits
+    ) {
+        switch effect {
+        case .access(let level):
+            flags.subtract([.destinationOnly, .privateAccess, .truckDestinationOnly])
+            if level == .none { access.subtract(vehicle) } else { access.formUnion(vehicle) }
+            if level == .destination { flags.formUnion([.destinationOnly, .truckDestinationOnly]) }
+            if level == .privateGround { flags.formUnion([.privateAccess, .truckDestinationOnly]) }
+        case .speedLimit(let limit):
+            guard limit > 0 else { return }
+            guard vehicles.contains(.car) else {
+                truckSpeedLimit = limit
+                return
+            }
+            let share = min(usually.speedLimit.map { usually.freeFlowSpeed / $0 } ?? 1, 1)
+            freeFlowSpeed = usually.speedLimit == nil ? min(usually.freeFlowSpeed, limit) : limit * share
+            speedLimit = limit
+        }
+    }
+}

@@ -1,0 +1,310 @@
+import NavGeo
+import NavMap
+import NavRouting
+
+/// The slow, obvious router that the fast ones are checked against: Dijkstra's search over what has been driven.
+///
+/// It knows the roads, the list of restricted paths and the numbers of the cost model. Nothing of the router's turn
+/// graph, prices or searches has a part in it. A state is an edge, or the beginning of a restricted path that has been
+/// driven: the whole past as far as the list can still need it.
+final class Oracle {
+    /// A state: an edge's number, or beyond these the beginning of a restricted path.
+    typealias State = Int
+
+    let graph: RoadGraph
+    let model: CostModel
+    private let edgeCosts: [UInt64?]
+    private let isClosedGround: [Bool]
+    /// For each node how many edges lead on.
+    private let exits: [Int]
+    /// The restricted paths by their last edge, and what may be driven of them.
+    private let forbidden: [EdgeIndex: [[EdgeIndex]]]
+    private var beginnings: [[EdgeIndex]] = []
+    private var numbers: [[EdgeIndex]: State] = [:]
+    private var states: [EdgeIndex: [State]] = [:]
+    /// Edges that occur in restricted paths after their start.
+    private let inside: [Bool]
+    /// What turning costs from each edge into each that leaves its head; `.max` where one may not.
+    private var turnOffsets: [Int] = [0]
+    private var turnCosts: [UInt64] = []
+
+    init(
+        _ roads: OracleRoads, _ model: CostModel, at departure: LocalTime? = nil,
+        traffic: TrafficOverlay = TrafficOverlay(), excluding excluded: Set<EdgeIndex> = []
+    ) {
+        let graph = roads.graph
+        let prices = OraclePrices(model, departure, traffic)
+        let priced = (0..<graph.edgeCount).map { prices.price(EdgeIndex($0), roads) }
+        let edgeCosts = priced.indices.map { excluded.contains(EdgeIndex($0)) ? nil : priced[$0].cost }
+        let paths = graph.restrictions.filter { $0.holds(for: model.profile.access, at: departure) }.map(\.path)
+        var inside = [Bool](repeating: false, count: graph.edgeCount)
+        for path in paths { for edge in path.dropFirst() { inside[edge.index] = true } }
+        self.graph = graph
+        self.model = model
+        self.edgeCosts = edgeCosts
+        isClosedGround = priced.map(\.isClosedGround)
+        exits = (0..<graph.nodeCount).map { node in
+            graph.outgoing(NodeIndex(node)).filter { edgeCosts[$0.index] != nil }.count
+        }
+        forbidden = Dictionary(grouping: paths) { $0[$0.count - 1] }
+        self.inside = inside
+        for path in paths {
+            for length in 2..<max(path.count, 2) where numbers[Array(path[..<length])] == nil {
+                let state = graph.edgeCount + beginnings.count
+                numbers[Array(path[..<length])] = state
+                beginnings.append(Array(path[..<length]))
+                states[path[length - 1], default: []].append(state)
+            }
+        }
+        turnOffsets.reserveCapacity(graph.edgeCount + 1)
+        for edge in 0..<graph.edgeCount {
+            for next in graph.outgoing(graph.edgeHeads[edge]) {
+                turnCosts.append(price(EdgeIndex(edge), next) ?? .max)
+            }
+            turnOffsets.append(turnCosts.count)
+        }
+    }
+
+    var stateCount: Int { graph.edgeCount + beginnings.count }
+
+    func allows(_ edge: EdgeIndex) -> Bool { edgeCosts[edge.index] != nil }
+
+    func edge(of state: State) -> EdgeIndex {
+        state < graph.edgeCount ? EdgeIndex(state) : beginnings[state - graph.edgeCount].last ?? RoadGraph.noEdge
+    }
+
+    /// The states that stand on an edge.
+    func states(on edge: EdgeIndex) -> [State] { [edge.index] + (states[edge] ?? []) }
+
+    /// Milliseconds for a part of an edge that may be driven.
+    func part(_ edge: EdgeIndex, _ start: Double, _ end: Double) -> UInt64 {
+        let length = Double(graph.edgeLengths[edge.index])
+        guard length > 0, let whole = edgeCosts[edge.index] else { return 0 }
+        return UInt64((Double(whole) * min(max((min(end, length) - start) / length, 0), 1)).rounded())
+    }
+
+    /// The state after driving on into an edge; nil when that completes a restricted path.
+    func follow(_ state: State, _ next: EdgeIndex) -> State? {
+        guard inside[next.index] else { return next.index }
+        let driven = (state < graph.edgeCount ? [EdgeIndex(state)] : beginnings[state - graph.edgeCount]) + [next]
+        if completesRestriction(driven) { return nil }
+        for start in 0..<(driven.count - 1) {
+            if let number = numbers[Array(driven[start...])] { return number }
+        }
+        return next.index
+    }
+
+    func completesRestriction(_ driven: [EdgeIndex]) -> Bool {
+        guard let last = driven.last, let paths = forbidden[last] else { return false }
+        return paths.contains { driven.suffix($0.count).elementsEqual($0) }
+    }
+
+    /// What turning from one edge into the next costs, ms; nil where one may not: through a barrier, and back other than
+    /// at a dead end, barrier or turning circle.
+    func turnCost(_ first: EdgeIndex, _ second: EdgeIndex) -> UInt64? {
+        guard let place = graph.outgoing(graph.edgeHeads[first.index]).enumerated().first(where: { $1 == second })
+        else { return nil }
+        let cost = turnCosts[turnOffsets[first.index] + place.offset]
+        return cost == .max ? nil : cost
+    }
+
+    private func price(_ first: EdgeIndex, _ second: EdgeIndex) -> UInt64? {
+        guard allows(first), allows(second) else { return nil }
+        let node = graph.edgeHeads[first.index]
+        let flags = graph.nodeFlags[node.index]
+        let isBack = graph.opposite(first) == second
+        let isBarred =
+            flags.contains(.impassable) || model.profile.kind == .truck && flags.contains(.truckImpassable)
+        if isBarred, !isBack { return nil }
+        let isDeadEnd = exits[node.index] == 1 && !graph.lacksDepartures(node)
+        if isBack, !isDeadEnd, !isBarred, !flags.contains(.turningCircle) { return nil }
+        var seconds = flags.contains(.trafficSignals) ? 2.0 : 0
+        if flags.contains(.tollBooth) || flags.contains(.gate) { seconds += 15 }
+        if isBack {
+            seconds += 20
+        } else if exits[node.index] > 2 {
+            let angle = Angle.difference(
+                from: Double(graph.edgeEndBearings[first.index]), to: Double(graph.edgeStartBearings[second.index]))
+            let left = graph.traits(of: first).flags.contains(.leftHandTraffic)
+            seconds += CostModel.turnDuration(angle: angle, leftHandTraffic: left)
+        }
+        let penalty = isClosedGround[second.index] && !isClosedGround[first.index] ? 450.0 : 0
+        return UInt64(((seconds + penalty) * 1_000).rounded())
+    }
+}
+
+extension Oracle {
+    /// A place where a search starts.
+    struct Seed {
+        var edge: EdgeIndex
+        var offset: Double
+        /// What it has cost to be there, ms.
+        var cost: UInt64 = 0
+        /// What has been driven; nil for nothing but the edge.
+        var state: State?
+    }
+
+    /// The least costs from some places to the end of every state's edge. Its memory is used again.
+    final class Tree {
+        fileprivate(set) var seeds: [Seed] = []
+        /// Within the surroundings of the start, then beyond them; `.max` where nothing leads.
+        fileprivate var costs: [UInt64] = []
+        fileprivate var touched: [Int] = []
+        fileprivate var heap = KeyedHeap()
+
+        fileprivate func begin(_ count: Int) {
+            for key in touched where key < costs.count { costs[key] = .max }
+            touched.removeAll(keepingCapacity: true)
+            if costs.count != count { costs = [UInt64](repeating: .max, count: count) }
+            heap.removeAll()
+        }
+
+        fileprivate func improve(_ key: Int, _ cost: UInt64) {
+            guard cost < costs[key] else { return }
+            if costs[key] == .max { touched.append(key) }
+            costs[key] = cost
+            heap.push(cost, key)
+        }
+    }
+
+    /// Searches from some places to everywhere, or until a state is reached or a cost passed.
+    ///
+    /// - Parameter surroundings: where maneuvers cost two minutes more until they are left.
+    func search(
+        _ tree: Tree, from seeds: [Seed], surroundings: (centre: Coordinate, radius: Double)? = nil,
+        until goal: State? = nil, limit: UInt64 = .max
+    ) {
+        let count = stateCount
+        tree.begin(count * 2)
+        tree.seeds = seeds.filter { allows($0.edge) }
+        for seed in tree.seeds {
+            tree.improve(seed.state ?? seed.edge.index, seed.cost + part(seed.edge, seed.offset, .infinity))
+        }
+        while let (cost, key) = tree.heap.pop() {
+            guard tree.costs[key] == cost else { continue }
+            if cost > limit { return }
+            let state = key % count
+            if state == goal { return }
+            let edge = edge(of: state)
+            let node = graph.edgeHeads[edge.index]
+            let isNear = key < count && surroundings.map { self.isNear(node, $0) } ?? false
+            if key < count, !isNear {
+                tree.costs[key] = .max
+                tree.improve(count + state, cost)
+                continue
+            }
+            var slot = turnOffsets[edge.index]
+            for next in graph.outgoing(node) {
+                defer { slot += 1 }
+                guard turnCosts[slot] != .max, let whole = edgeCosts[next.index], let onward = follow(state, next)
+                else { continue }
+                let extra = isNear ? maneuverCost(edge, next) : 0
+                tree.improve((isNear ? 0 : count) + onward, cost + turnCosts[slot] + extra + whole)
+            }
+        }
+    }
+
+    private func isNear(_ node: NodeIndex, _ surroundings: (centre: Coordinate, radius: Double)) -> Bool {
+        LocalFrame(origin: surroundings.centre).point(graph.nodePositions[node.index].coordinate).length
+            <= surroundings.radius
+    }
+
+    private func maneuverCost(_ first: EdgeIndex, _ second: EdgeIndex) -> UInt64 {
+        let angle = Angle.separation(
+            Double(graph.edgeEndBearings[first.index]), Double(graph.edgeStartBearings[second.index]))
+        let isManeuver =
+            graph.opposite(first) == second || exits[graph.edgeHeads[first.index].index] > 2 && angle > .pi / 6
+        return isManeuver ? 120_000 : 0
+    }
+
+    /// The least cost to the end of a state's edge.
+    func cost(_ tree: Tree, _ state: State) -> UInt64? {
+        let cost = min(tree.costs[state], tree.costs[stateCount + state])
+        return cost == .max ? nil : cost
+    }
+
+    /// The least costs to a place, by the state in which it is reached.
+    func costs(_ tree: Tree, to edge: EdgeIndex, at offset: Double) -> [State: UInt64] {
+        guard allows(edge) else { return [:] }
+        var result: [State: UInt64] = [:]
+        for seed in tree.seeds where seed.edge == edge && seed.offset <= offset {
+            let state = seed.state ?? edge.index
+            result[state] = min(result[state] ?? .max, seed.cost + part(edge, seed.offset, offset))
+        }
+        let tail = part(edge, 0, offset)
+        for before in graph.incoming(graph.edgeTails[edge.index]) {
+            guard let turn = turnCost(before, edge) else { continue }
+            for state in states(on: before) {
+                guard let reached = follow(state, edge) else { continue }
+                for (layer, extra) in [(0, maneuverCost(before, edge)), (stateCount, 0)] {
+                    let cost = tree.costs[layer + state]
+                    guard cost != .max else { continue }
+                    result[reached] = min(result[reached] ?? .max, cost + turn + extra + tail)
+                }
+            }
+        }
+        return result
+    }
+
+    /// How a vehicle leaves a waypoint that it has reached: at a stop as it came or, for 20 s, turned round, and free of
+    /// what was driven before; where it only passes, as it came.
+    func departures(_ places: [EdgeProjection], _ tree: Tree, isStop: Bool) -> [Seed] {
+        var seeds: [Seed] = []
+        for place in places {
+            let arrivals = costs(tree, to: place.edge, at: place.offset)
+            if !isStop {
+                for (state, cost) in arrivals.sorted(by: { $0.key < $1.key }) {
+                    seeds.append(Seed(edge: place.edge, offset: place.offset, cost: cost, state: state))
+                }
+                continue
+            }
+            if let least = arrivals.values.min() {
+                seeds.append(Seed(edge: place.edge, offset: place.offset, cost: least))
+            }
+            for back in places where graph.opposite(place.edge) == back.edge {
+                guard let cost = cost(tree, to: back.edge, at: back.offset) else { continue }
+                seeds.append(Seed(edge: place.edge, offset: place.offset, cost: cost + 20_000))
+            }
+        }
+        return seeds
+    }
+
+    /// The least cost to a place.
+    func cost(_ tree: Tree, to edge: EdgeIndex, at offset: Double) -> UInt64? {
+        costs(tree, to: edge, at: offset).values.min()
+    }
+}
+
+/// A binary heap of keys by cost; keys below 2^24.
+private struct KeyedHeap {
+    private var entries: [UInt64] = []
+
+    mutating func removeAll() { entries.removeAll(keepingCapacity: true) }
+
+    mutating func push(_ cost: UInt64, _ key: Int) {
+        let entry = cost << 24 | UInt64(key)
+        entries.append(entry)
+        var child = entries.count - 1
+        while child > 0, entries[(child - 1) / 2] > entry {
+            entries[child] = entries[(child - 1) / 2]
+            child = (child - 1) / 2
+        }
+        entries[child] = entry
+    }
+
+    mutating func pop() -> (UInt64, Int)? {
+        guard let first = entries.first, let moved = entries.popLast() else { return nil }
+        if !entries.isEmpty {
+            var parent = 0
+            while 2 * parent + 1 < entries.count {
+                var child = 2 * parent + 1
+                if child + 1 < entries.count, entries[child + 1] < entries[child] { child += 1 }
+                guard entries[child] < moved else { break }
+                entries[parent] = entries[child]
+                parent = child
+            }
+            entries[parent] = moved
+        }
+        return (first >> 24, Int(first & 0xFF_FFFF))
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import NavMap
+import NavRouting
+import NavTestSupport
+import Testing
+
+@Suite("Queries of all kinds cost what Dijkstra's search says")
+struct OracleTests {
+    /// To repeat one: the same arguments with the number in the failure's message.
+    @Test(
+        "on random towns with vehicles, hours, traffic, headings, kerbs, first stretches, points on the way and missing tiles",
+        arguments: 1...24 as ClosedRange<UInt64>)
+    func towns(seed: UInt64) throws {
+        let map = try RandomMap(seed: seed &+ 400, size: 7, gridMetres: 150, hasRules: true)
+        var queries = RandomQueries(map.tiles, mapVersion: map.graph.mapVersion, seed: seed)
+        for setting in queries.settings() { queries.ask(12, goals: 6, setting) }
+        #expect(
+            queries.faults.isEmpty,
+            "RandomMap(seed: \(seed &+ 400), size: 7, gridMetres: 150, hasRules: true): \(queries.faults.prefix(3))")
+        #expect(queries.compared > 40)
+    }
+
+    /// Six extracts, the largest first, with the queries that each is asked in a usual run.
+    /// `NAVBUS_ORACLE_QUERIES=10000` asks as many of each.
+    static let extracts: [(name: String, queries: Int)] = [
+        ("porto", 45), ("heidelberg", 180), ("cathedral", 270), ("andorra", 270), ("liechtenstein", 270),
+        ("helsinki", 270),
+    ]
+
+    private static let wanted = ProcessInfo.processInfo.environment["NAVBUS_ORACLE_QUERIES"].flatMap { Int($0) }
+
+    @Test("on real extracts", arguments: extracts)
+    func real(name: String, queries usual: Int) throws {
+        guard let path = RealMap.path(name) else {
+            print("\(name) is not asked: the shared data is absent")
+            return
+        }
+        let map = try RealMap(path: path)
+        var queries = RandomQueries(map.tiles, mapVersion: map.graph.mapVersion, seed: 11)
+        let wanted = Self.wanted ?? usual
+        var rounds = 0
+        while queries.compared < wanted, rounds <= wanted {
+            rounds += 1
+            for setting in queries.settings() {
+                queries.ask(min(max(wanted / 9, 1), 120, wanted - queries.compared), setting)
+            }
+            guard queries.faults.count < 10 else { break }
+        }
+        #expect(queries.faults.isEmpty, "\(name): \(queries.faults.prefix(3))")
+        #expect(queries.compared == wanted, "\(name)")
+        if Self.wanted != nil {
+            print(
+                "\(name): \(queries.compared) queries, \(queries.withVias) with a point on the way, "
+                    + "\(queries.tilesNeeded) answers that name tiles, \(queries.faults.count) faults")
+        }
+    }
+}
