@@ -41,6 +41,12 @@ struct RouteCommand: ParsableCommand {
         help: ArgumentHelp("Pairs whose costs and alternatives are checked by plain searches.", valueName: "n"))
     var verify = 100
 
+    @Flag(
+        help:
+            "Count the thread's processor time instead of the wall's, for machines that do other work; updates and builds stay by the wall."
+    )
+    var processorTime = false
+
     @Option(
         help: ArgumentHelp(
             "Parts of the suite, of queries,full,alternatives,updates,dijkstra,build; all unless given.",
@@ -92,7 +98,7 @@ struct RouteCommand: ParsableCommand {
             let size = options.quick ? min(count, 20) : count
             let suite = try RouteSuite(
                 directory: directory, pairs: pairs, count: size, seed: seed,
-                verify: options.quick ? min(verify, 5) : verify)
+                verify: options.quick ? min(verify, 5) : verify, processorTime: processorTime)
             if let savePairs { try suite.pairs.write(to: savePairs) }
             if let export { try suite.export(to: export) }
             lines = suite.lines
