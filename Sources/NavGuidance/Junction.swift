@@ -38,7 +38,7 @@ struct RouteRoads {
             guard sameMap, let index = graph.edge(edge.key), graph.wayID(of: index) == edge.wayID else { return nil }
             return index
         }
-        kinds = route.edges.map { RoadKind(roadClass: $0.attributes.roadClass, flags: $0.attributes.flags) }
+        kinds = route.edges.map { RoadKind(roadClass: $0.roadClass, flags: $0.flags) }
         (labels, labelNumbers) = RouteRoads.labels(route.edges)
     }
 
@@ -55,14 +55,12 @@ struct RouteRoads {
 
     /// Whether a piece has the same label as the one before it.
     private static func isNamedAlike(_ edges: [RouteEdge], _ index: Int) -> Bool {
-        edges.withUnsafeBufferPointer { edges in
-            edges[index].attributes.name == edges[index - 1].attributes.name
-                && edges[index].attributes.reference == edges[index - 1].attributes.reference
-                && edges[index].attributes.destination == edges[index - 1].attributes.destination
-                && edges[index].attributes.destinationReference == edges[index - 1].attributes.destinationReference
-                && RoadLabel.goesByNumber(edges[index].attributes.roadClass, edges[index].attributes.flags)
-                    == RoadLabel.goesByNumber(edges[index - 1].attributes.roadClass, edges[index - 1].attributes.flags)
-        }
+        if edges[index].sharesAttributes(with: edges[index - 1]) { return true }
+        let (own, other) = (edges[index].attributes, edges[index - 1].attributes)
+        return own.name == other.name && own.reference == other.reference && own.destination == other.destination
+            && own.destinationReference == other.destinationReference
+            && RoadLabel.goesByNumber(own.roadClass, own.flags)
+                == RoadLabel.goesByNumber(other.roadClass, other.flags)
     }
 
     /// Names and signs of a piece.
