@@ -10,8 +10,12 @@ struct Branch {
     var angle: Double
     /// Class, flags and access.
     var traits: EdgeTraits
-    /// Name and numbers.
-    var label: RoadLabel
+}
+
+/// What a piece of a route is, without its names: what most questions at a junction are about.
+struct RoadKind {
+    var roadClass: RoadClass
+    var flags: RoadFlags
 }
 
 /// A route with its edges found in the graph, and the questions about it that need both.
@@ -20,6 +24,11 @@ struct RouteRoads {
     let graph: RoadGraph
     /// The edges in the graph; nil where it does not hold them (any more).
     let resolved: [EdgeIndex?]
+    /// Of each piece.
+    let kinds: [RoadKind]
+    /// Names and signs, one for each run of pieces that have the same, and which of them is that of each piece.
+    private let labels: [RoadLabel]
+    private let labelNumbers: [Int]
 
     init(_ route: Route, _ graph: RoadGraph) {
         self.route = route
@@ -29,6 +38,40 @@ struct RouteRoads {
             guard sameMap, let index = graph.edge(edge.key), graph.wayID(of: index) == edge.wayID else { return nil }
             return index
         }
+        kinds = route.edges.map { RoadKind(roadClass: $0.roadClass, flags: $0.flags) }
+        (labels, labelNumbers) = RouteRoads.labels(route.edges)
+    }
+
+    private static func labels(_ edges: [RouteEdge]) -> (labels: [RoadLabel], numbers: [Int]) {
+        var labels: [RoadLabel] = []
+        var numbers: [Int] = []
+        numbers.reserveCapacity(edges.count)
+        for index in edges.indices {
+            if index == 0 || !isNamedAlike(edges, index) { labels.append(RoadLabel(edges[index].attributes)) }
+            numbers.append(labels.count - 1)
+        }
+        return (labels, numbers)
+    }
+
+    /// Whether a piece has the same label as the one before it.
+    private static func isNamedAlike(_ edges: [RouteEdge], _ index: Int) -> Bool {
+        if edges[index].sharesAttributes(with: edges[index - 1]) { return true }
+        let (own, other) = (edges[index].attributes, edges[index - 1].attributes)
+        return own.name == other.name && own.reference == other.reference && own.destination == other.destination
+            && own.destinationReference == other.destinationReference
+            && RoadLabel.goesByNumber(own.roadClass, own.flags)
+                == RoadLabel.goesByNumber(other.roadClass, other.flags)
+    }
+
+    /// Names and signs of a piece.
+    func label(_ index: Int) -> RoadLabel { labels[labelNumbers[index]] }
+
+    /// Whether a road at a junction carries the same name as another, or a number in common.
+    func continues(_ branch: Branch, _ label: RoadLabel) -> Bool {
+        let reading = graph.reading(of: branch.edge)
+        if !label.name.isEmpty, reading.name == label.name { return true }
+        guard !label.references.isEmpty else { return false }
+        return RoadLabel.list(reading.reference).contains { label.references.contains($0) }
     }
 
     /// Whether the piece reaches the end of its edge.
@@ -98,9 +141,7 @@ struct RouteRoads {
             {
                 return nil
             }
-            return Branch(
-                edge: edge, angle: degrees(from: approach, to: bearing), traits: traits,
-                label: RoadLabel(graph.attributes(of: edge)))
+            return Branch(edge: edge, angle: degrees(from: approach, to: bearing), traits: traits)
         }
     }
 
@@ -118,11 +159,11 @@ struct RouteRoads {
 
     /// The label of the road after the start of a piece. A nameless connection of less than `reach` metres takes the name of what follows.
     func label(after index: Int, before end: Int, reach: Double = 40) -> RoadLabel {
-        var label = RoadLabel(route.edges[index].attributes)
+        var label = label(index)
         var ahead = route.edges[index].length
         var next = index + 1
         while label.isUnnamed, next < end, ahead < reach {
-            let other = RoadLabel(route.edges[next].attributes)
+            let other = self.label(next)
             label.name = other.name
             label.references = other.references
             label.prefersReference = other.prefersReference
@@ -140,11 +181,22 @@ extension RoadLabel {
             name: attributes.name, references: RoadLabel.list(attributes.reference),
             destinations: RoadLabel.list(attributes.destination),
             destinationReferences: RoadLabel.list(attributes.destinationReference),
-            prefersReference: attributes.roadClass == .motorway && !attributes.flags.contains(.link))
+            prefersReference: RoadLabel.goesByNumber(attributes.roadClass, attributes.flags))
     }
 
-    private static func list(_ text: String) -> [String] {
-        text.isEmpty ? [] : text.split(separator: ";").map { String(trimmed($0)) }.filter { !$0.isEmpty }
+    static func goesByNumber(_ roadClass: RoadClass, _ flags: RoadFlags) -> Bool {
+        roadClass == .motorway && !flags.contains(.link)
+    }
+
+    static func list(_ text: String) -> [String] {
+        // Most are one word without a space at its ends, and stay as they are.
+        let bytes = text.utf8
+        if let first = bytes.first, let last = bytes.last, first > 0x20, last > 0x20, last < 0x80,
+            !bytes.contains(UInt8(ascii: ";"))
+        {
+            return [text]
+        }
+        return text.isEmpty ? [] : text.split(separator: ";").map { String(trimmed($0)) }.filter { !$0.isEmpty }
     }
 
     /// Whether both carry the same name, or the same number where neither has a name or both go by their number.

@@ -82,7 +82,7 @@ public struct ManeuverBuilder {
     }
 
     private func isRoundabout(_ index: Int) -> Bool {
-        roads.route.edges[index].attributes.flags.contains(.roundabout)
+        roads.kinds[index].flags.contains(.roundabout)
     }
 
     // MARK: Start and end of a leg
@@ -131,15 +131,14 @@ public struct ManeuverBuilder {
     // MARK: Junctions
 
     private mutating func passJunction(before index: Int, end: Int) {
-        let previous = roads.route.edges[index - 1].attributes
-        let next = roads.route.edges[index].attributes
+        let next = roads.kinds[index]
         let alternatives = roads.alternatives(before: index)
-        let relevant = classifier.relevantAlternatives(alternatives, previous, next)
+        let relevant = classifier.relevantAlternatives(alternatives, before: index)
         if let merge = mergeModifier(before: index, relevant) {
             append(.merge, merge, edge: index, end: end)
         } else if leavesForRamp(before: index, relevant) {
             appendRamp(before: index, end: end, relevant)
-        } else if let decision = classifier.decide(before: index, alternatives: alternatives) {
+        } else if let decision = classifier.decide(before: index, relevant) {
             let atMini = roads.node(before: index).map {
                 roads.graph.nodeFlags[$0.index].contains(.miniRoundabout)
             }
@@ -162,8 +161,8 @@ public struct ManeuverBuilder {
     }
 
     private func changesName(before index: Int) -> Bool {
-        let previous = RoadLabel(roads.route.edges[index - 1].attributes)
-        let next = RoadLabel(roads.route.edges[index].attributes)
+        let previous = roads.label(index - 1)
+        let next = roads.label(index)
         return !previous.isUnnamed && !next.isUnnamed && previous.name != next.name
             && !previous.references.contains { next.references.contains($0) }
     }
@@ -172,8 +171,8 @@ public struct ManeuverBuilder {
 
     /// How a ramp joins the road `index`; nil when it is no such place.
     private func mergeModifier(before index: Int, _ relevant: [Branch]) -> ManeuverModifier? {
-        let previous = roads.route.edges[index - 1].attributes
-        let next = roads.route.edges[index].attributes
+        let previous = roads.kinds[index - 1]
+        let next = roads.kinds[index]
         guard previous.flags.contains(.link), !next.flags.contains(.link),
             next.roadClass == .motorway || next.roadClass == .trunk,
             relevant.isEmpty, abs(roads.turn(before: index)) < 45
@@ -188,8 +187,8 @@ public struct ManeuverBuilder {
     }
 
     private func leavesForRamp(before index: Int, _ relevant: [Branch]) -> Bool {
-        let previous = roads.route.edges[index - 1].attributes
-        let next = roads.route.edges[index].attributes
+        let previous = roads.kinds[index - 1]
+        let next = roads.kinds[index]
         // A link between lesser roads that one turns into is a street to a driver.
         let isFast = [previous.roadClass, next.roadClass].contains { $0 == .motorway || $0 == .trunk }
         return !relevant.isEmpty && next.flags.contains(.link) && !previous.flags.contains(.link)
@@ -198,7 +197,7 @@ public struct ManeuverBuilder {
     }
 
     private mutating func appendRamp(before index: Int, end: Int, _ relevant: [Branch]) {
-        let previous = roads.route.edges[index - 1].attributes
+        let previous = roads.kinds[index - 1]
         let turn = roads.turn(before: index)
         let main = relevant.min { abs($0.angle) < abs($1.angle) }?.angle ?? 0
         let type: ManeuverType =
@@ -216,8 +215,8 @@ public struct ManeuverBuilder {
     /// A ramp is known by its signs, which may only be tagged further on, and by the road that it leads to.
     private mutating func nameRamp(_ maneuver: Int, from index: Int, end: Int) {
         var next = index
-        while next < end, roads.route.edges[next].attributes.flags.contains(.link) {
-            let label = RoadLabel(roads.route.edges[next].attributes)
+        while next < end, roads.kinds[next].flags.contains(.link) {
+            let label = roads.label(next)
             if maneuvers[maneuver].road.destinations.isEmpty {
                 maneuvers[maneuver].road.destinations = label.destinations
             }
@@ -229,9 +228,9 @@ public struct ManeuverBuilder {
             if next < end, !roads.alternatives(before: next).isEmpty { break }
         }
         guard maneuvers[maneuver].road.isUnnamed, next < end,
-            !roads.route.edges[next].attributes.flags.contains(.link)
+            !roads.kinds[next].flags.contains(.link)
         else { return }
-        let label = RoadLabel(roads.route.edges[next].attributes)
+        let label = roads.label(next)
         maneuvers[maneuver].road.name = label.name
         maneuvers[maneuver].road.references = label.references
         maneuvers[maneuver].road.prefersReference = label.prefersReference
@@ -240,24 +239,24 @@ public struct ManeuverBuilder {
     /// Drives a slip lane of an ordinary junction as the turn that it is. Returns the piece after it, or nil when there is none here.
     private mutating func takeSlipLane(from index: Int, end: Int) -> Int? {
         let edges = roads.route.edges
-        guard edges[index].attributes.flags.contains(.link), !edges[index - 1].attributes.flags.contains(.link),
-            edges[index - 1].attributes.roadClass != .ferry
+        guard roads.kinds[index].flags.contains(.link), !roads.kinds[index - 1].flags.contains(.link),
+            roads.kinds[index - 1].roadClass != .ferry
         else { return nil }
         var next = index
         var length = 0.0
-        while next < end, edges[next].attributes.flags.contains(.link), length <= ManeuverBuilder.slipLaneLength {
+        while next < end, roads.kinds[next].flags.contains(.link), length <= ManeuverBuilder.slipLaneLength {
             length += edges[next].length
             next += 1
         }
         guard next < end, length <= ManeuverBuilder.slipLaneLength, !isRoundabout(next),
-            !edges[next].attributes.flags.contains(.link), edges[next].attributes.roadClass != .motorway,
-            edges[index - 1].attributes.roadClass != .motorway
+            !roads.kinds[next].flags.contains(.link), roads.kinds[next].roadClass != .motorway,
+            roads.kinds[index - 1].roadClass != .motorway
         else { return nil }
         let before = roads.endBearing(index - 1)
         let after = roads.startBearing(next)
         let turn = degrees(from: before, to: after)
-        let origin = RoadLabel(edges[index - 1].attributes)
-        let keepsName = RoadLabel(edges[next].attributes).sharesName(with: origin)
+        let origin = roads.label(index - 1)
+        let keepsName = roads.label(next).sharesName(with: origin)
         if abs(turn) < 20, keepsName { return next + 1 }
         var maneuver = blank(keepsName ? .continue : .turn, ManeuverModifier(turnDegrees: turn), edge: index, end: end)
         maneuver.endOffset = edges[next].routeOffset
@@ -342,10 +341,10 @@ public struct ManeuverBuilder {
             bearingBefore: isStart ? after : roads.endBearing(edge - 1), bearingAfter: after, type: type,
             modifier: modifier, road: roads.label(after: edge, before: end),
             keepsRoad: !isStart
-                && RoadLabel(route.edges[edge].attributes).sharesName(with: RoadLabel(route.edges[edge - 1].attributes)),
+                && roads.label(edge).sharesName(with: roads.label(edge - 1)),
             exitNumber: "", roundaboutExit: nil,
             roundaboutName: "",
-            drivingSide: route.edges[edge].attributes.flags.contains(.leftHandTraffic) ? .left : .right, lanes: [],
+            drivingSide: roads.kinds[edge].flags.contains(.leftHandTraffic) ? .left : .right, lanes: [],
             notes: isStart ? [] : notes(before: edge), unambiguousOffset: offset, waypointName: "", isFinal: false,
             distance: 0, duration: 0)
     }
@@ -366,8 +365,8 @@ public struct ManeuverBuilder {
 
     private func notes(before edge: Int) -> RoadNotes {
         guard edge > 0 else { return [] }
-        let previous = roads.route.edges[edge - 1].attributes
-        let next = roads.route.edges[edge].attributes
+        let previous = roads.kinds[edge - 1]
+        let next = roads.kinds[edge]
         var notes: RoadNotes = []
         func begins(_ flag: RoadFlags) -> Bool { next.flags.contains(flag) && !previous.flags.contains(flag) }
         if begins(.tunnel) { notes.insert(.tunnel) }

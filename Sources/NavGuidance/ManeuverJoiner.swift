@@ -26,8 +26,8 @@ enum ManeuverJoiner {
         let before = degrees(from: first.bearingBefore, to: first.bearingAfter)
         let after = degrees(from: second.bearingBefore, to: second.bearingAfter)
         let total = degrees(from: first.bearingBefore, to: second.bearingAfter)
-        let from = RoadLabel(roads.route.edges[max(first.edge - 1, 0)].attributes)
-        let between = roads.route.edges[first.edge].attributes
+        let from = roads.label(max(first.edge - 1, 0))
+        let between = roads.label(first.edge)
         var joined = first
         joined.endOffset = second.endOffset
         joined.bearingAfter = second.bearingAfter
@@ -43,8 +43,8 @@ enum ManeuverJoiner {
                 return joined
             }
             let connects =
-                RoadLabel(between).isUnnamed || between.flags.contains(.link)
-                || RoadLabel(between).sharesName(with: second.road)
+                between.isUnnamed || roads.kinds[first.edge].flags.contains(.link)
+                || between.sharesName(with: second.road)
             guard connects, abs(before + after) < 150 else { return nil }
             joined.modifier = ManeuverModifier(turnDegrees: total)
             return joined

@@ -14,7 +14,7 @@ struct RoundaboutPassage {
     /// The passage that starts with the piece `first`, in a leg that ends before the piece `end`.
     init(_ roads: RouteRoads, first: Int, end: Int) {
         var last = first
-        while last < end, roads.route.edges[last].attributes.flags.contains(.roundabout) { last += 1 }
+        while last < end, roads.kinds[last].flags.contains(.roundabout) { last += 1 }
         pieces = first..<last
         exit = last < end ? RoundaboutPassage.countExits(roads, pieces) : nil
         let entry = roads.route.edges[first].routeOffset

@@ -26,16 +26,15 @@ struct TurnClassifier {
         var modifier: ManeuverModifier
     }
 
-    /// What to say before the piece `index`; nil for nothing. Roundabouts and ramps are decided elsewhere.
-    func decide(before index: Int, alternatives: [Branch]) -> Decision? {
-        let previous = roads.route.edges[index - 1].attributes
-        let next = roads.route.edges[index].attributes
+    /// What to say before the piece `index`, where some of its alternatives are relevant; nil for nothing. Roundabouts and ramps are
+    /// decided elsewhere.
+    func decide(before index: Int, _ relevant: [Branch]) -> Decision? {
+        let previous = roads.kinds[index - 1]
+        let next = roads.kinds[index]
         let turn = roads.turn(before: index)
         if roads.isUTurn(before: index) { return Decision(type: .continue, modifier: .uTurn) }
         if let ferry = ferryDecision(previous, next, turn) { return ferry }
-        let keepsName = RoadLabel(next).sharesName(with: RoadLabel(previous))
-        let relevant = relevantAlternatives(alternatives, previous, next)
-        if let joining = joinDecision(before: index, turn, keepsName, relevant) { return joining }
+        if let joining = joinDecision(before: index, turn, relevant) { return joining }
         if relevant.isEmpty || isObvious(before: index, turn, relevant) { return nil }
 
         if let modifier = forkModifier(turn, relevant, previous, next) {
@@ -44,12 +43,17 @@ struct TurnClassifier {
         if isEndOfRoad(turn, relevant) {
             return Decision(type: .endOfRoad, modifier: ManeuverModifier(turnDegrees: turn))
         }
-        return Decision(type: keepsName ? .continue : .turn, modifier: ManeuverModifier(turnDegrees: turn))
+        return Decision(
+            type: keepsName(before: index) ? .continue : .turn, modifier: ManeuverModifier(turnDegrees: turn))
     }
 
+    private func keepsName(before index: Int) -> Bool { roads.label(index).sharesName(with: roads.label(index - 1)) }
+
     /// Roads that a driver could take for the right one: not the way back, and no driveways, aisles or private ways beside a real street.
-    func relevantAlternatives(_ alternatives: [Branch], _ previous: RoadAttributes, _ next: RoadAttributes) -> [Branch]
-    {
+    func relevantAlternatives(_ alternatives: [Branch], before index: Int) -> [Branch] {
+        guard !alternatives.isEmpty else { return [] }
+        let previous = roads.kinds[index - 1]
+        let next = roads.kinds[index]
         let takesMinor = TurnClassifier.isMinor(next.flags)
         let leavesTrack = previous.roadClass == .track || next.roadClass == .track
         return alternatives.filter { branch in
@@ -70,10 +74,9 @@ struct TurnClassifier {
 
     /// Whether a driver follows the road taken without being told.
     func isObvious(before index: Int, _ turn: Double, _ relevant: [Branch]) -> Bool {
-        let previous = roads.route.edges[index - 1].attributes
-        let next = roads.route.edges[index].attributes
-        let from = RoadLabel(previous)
-        let continuesRoad = RoadLabel(next).continues(from)
+        let next = roads.kinds[index]
+        let from = roads.label(index - 1)
+        let continuesRoad = roads.label(index).continues(from)
         let rank = TurnClassifier.rank(next.roadClass, next.flags)
         let deviation = abs(turn)
         let outranksAll = relevant.allSatisfy {
@@ -84,9 +87,9 @@ struct TurnClassifier {
         return relevant.allSatisfy { branch in
             let advantage = TurnClassifier.rank(branch.traits.roadClass, branch.traits.flags) - rank
             // Where the main road bends away, going straight is leaving it.
-            if advantage < 0, !continuesRoad, branch.label.continues(from) { return false }
+            if advantage < 0, !continuesRoad, roads.continues(branch, from) { return false }
             var required = TurnClassifier.margin - 10 * Double(max(-3, min(advantage, 3)))
-            if continuesRoad, !branch.label.continues(from) { required -= 15 }
+            if continuesRoad, !roads.continues(branch, from) { required -= 15 }
             // Staying on the carriageway is obvious beside an exit, whatever the angle.
             if branch.traits.flags.contains(.link), !next.flags.contains(.link) { required -= 20 }
             if next.flags.contains(.link), !branch.traits.flags.contains(.link) { required += 20 }
@@ -94,7 +97,7 @@ struct TurnClassifier {
         }
     }
 
-    private func ferryDecision(_ previous: RoadAttributes, _ next: RoadAttributes, _ turn: Double) -> Decision? {
+    private func ferryDecision(_ previous: RoadKind, _ next: RoadKind, _ turn: Double) -> Decision? {
         switch (previous.roadClass == .ferry, next.roadClass == .ferry) {
         case (false, true): Decision(type: .turn, modifier: ManeuverModifier(turnDegrees: turn))
         case (true, false): Decision(type: .notification, modifier: .straight)
@@ -103,16 +106,17 @@ struct TurnClassifier {
     }
 
     /// One-way roads that come together leave no choice, but a driver who turns into a road that others follow is told so.
-    private func joinDecision(before index: Int, _ turn: Double, _ keepsName: Bool, _ relevant: [Branch]) -> Decision? {
+    private func joinDecision(before index: Int, _ turn: Double, _ relevant: [Branch]) -> Decision? {
         guard relevant.isEmpty, abs(turn) >= TurnClassifier.endOfRoadTurn else { return nil }
         let straighter = roads.turnsOfOthers(into: index).contains { abs($0) < abs(turn) - 20 && abs($0) < 45 }
         guard straighter else { return nil }
-        return Decision(type: keepsName ? .continue : .turn, modifier: ManeuverModifier(turnDegrees: turn))
+        return Decision(
+            type: keepsName(before: index) ? .continue : .turn, modifier: ManeuverModifier(turnDegrees: turn))
     }
 
     /// The side of a fork that is taken; nil when the junction is none.
     private func forkModifier(
-        _ turn: Double, _ relevant: [Branch], _ previous: RoadAttributes, _ next: RoadAttributes
+        _ turn: Double, _ relevant: [Branch], _ previous: RoadKind, _ next: RoadKind
     ) -> ManeuverModifier? {
         guard abs(turn) <= TurnClassifier.forkReach else { return nil }
         let rank = TurnClassifier.rank(next.roadClass, next.flags)

@@ -28,7 +28,8 @@ extension RoadGraph {
         let frame = LocalFrame(origin: coordinate)
         let reaches = frame.boxes(radius: radius)
         var best: [EdgeIndex: EdgeProjection] = [:]
-        for (tileIndex, tile) in tiles.enumerated() {
+        for tileIndex in tileBounds.indices where reaches.contains(where: tileBounds[tileIndex].intersects) {
+            let tile = tiles[tileIndex]
             let firstEdge = Int(firstEdgeOfTile[tileIndex])
             func visit(_ item: IndexItemRecord) {
                 let edge = EdgeIndex(firstEdge + Int(item.edge))
@@ -41,7 +42,7 @@ extension RoadGraph {
                 else { return }
                 best[edge] = hit
             }
-            for reach in reaches where tile.bounds.intersects(reach) { tile.visitIndex(in: reach, visit) }
+            for reach in reaches where tileBounds[tileIndex].intersects(reach) { tile.visitIndex(in: reach, visit) }
         }
         var result: [EdgeProjection] = []
         result.reserveCapacity(best.count * 2)

@@ -78,6 +78,8 @@ public final class RoadGraph: Sendable {
     let incomingOffsets: ContiguousArray<UInt32>
     let incomingEdges: ContiguousArray<EdgeIndex>
     let firstEdgeOfTile: ContiguousArray<UInt32>
+    /// Of the lines of each tile's roads.
+    let tileBounds: ContiguousArray<BoxRecord>
     let nodeLayers: ContiguousArray<UInt8>
     let exitReferences: [NodeIndex: String]
     let loadedTiles: Set<RoadTileID>
@@ -95,6 +97,7 @@ public final class RoadGraph: Sendable {
         let assembly = GraphAssembly(tiles)
         edgeRanks = assembly.ranks()
         self.tiles = assembly.tiles
+        tileBounds = ContiguousArray(assembly.tiles.map(\.bounds))
         self.mapVersion = mapVersion
         nodePositions = assembly.nodePositions
         nodeOSMIDs = assembly.nodeOSMIDs

@@ -78,19 +78,58 @@ public struct RouteEdge: Sendable, Equatable {
     public var coordinates: ClosedRange<Int>
     /// Toll booths after the edge's start, its end included.
     public var tollBooths: Int
-    /// Class, names and limits.
-    public var attributes: RoadAttributes
+    /// Class, names and limits; pieces of one road share them.
+    public var attributes: RoadAttributes {
+        _read { yield sharedAttributes.value }
+        set { sharedAttributes = SharedAttributes(newValue) }
+    }
+    var sharedAttributes: SharedAttributes
+
+    /// Rank in the network, without the cost of copying all ``attributes``.
+    package var roadClass: RoadClass { sharedAttributes.roadClass }
+    /// Properties, without the cost of copying all ``attributes``.
+    package var flags: RoadFlags { sharedAttributes.flags }
+
+    /// Whether both are known to have the same attributes, by where these lie in memory: true for most neighbours that
+    /// have.
+    package func sharesAttributes(with other: RouteEdge) -> Bool { sharedAttributes.isSame(as: other.sharedAttributes) }
 
     /// Mean speed, m/s, stops included; that of free traffic for a piece without length.
     public var speed: Double { duration > 0 ? length / duration : Double(attributes.freeFlowSpeed) }
     /// Limit, m/s; nil when unknown or unlimited.
     public var speedLimit: Float? { attributes.speedLimit }
     /// Whether traffic keeps to the left.
-    public var drivesOnLeft: Bool { attributes.flags.contains(.leftHandTraffic) }
+    public var drivesOnLeft: Bool { flags.contains(.leftHandTraffic) }
     /// Metres driven on the edge.
     public var length: Double { endOffset - startOffset }
     /// The road's name, or its number when it has none; empty when it has neither.
-    public var roadName: String { attributes.name.isEmpty ? attributes.reference : attributes.name }
+    public var roadName: String { sharedAttributes.roadName }
+}
+
+/// Attributes that many pieces of routes share: a copy is a pointer, not a dozen strings.
+struct SharedAttributes: Sendable, Equatable {
+    private final class Box: Sendable {
+        let value: RoadAttributes
+
+        init(_ value: RoadAttributes) { self.value = value }
+    }
+
+    private let box: Box
+
+    init(_ value: RoadAttributes) { box = Box(value) }
+
+    /// What is shared.
+    var value: RoadAttributes { _read { yield box.value } }
+
+    var roadName: String { box.value.name.isEmpty ? box.value.reference : box.value.name }
+    var roadClass: RoadClass { box.value.roadClass }
+    var flags: RoadFlags { box.value.flags }
+
+    func isSame(as other: SharedAttributes) -> Bool { box === other.box }
+
+    static func == (left: SharedAttributes, right: SharedAttributes) -> Bool {
+        left.box === right.box || left.box.value == right.box.value
+    }
 }
 
 /// The way from one stop to the next.

@@ -5,8 +5,8 @@ import NavMap
 struct RouteBuilder {
     private let metric: Metric
     private let graph: RoadGraph
-    private var attributes: [UInt64: RoadAttributes] = [:]
-    private var last: (id: UInt64, attributes: RoadAttributes)?
+    private var attributes: [UInt64: SharedAttributes] = [:]
+    private var last: (id: UInt64, attributes: SharedAttributes)?
 
     private var coordinates: [Coordinate] = []
     private var lengths: [Double] = []
@@ -126,7 +126,7 @@ struct RouteBuilder {
                 duration: times.duration, freeFlowDuration: times.freeFlow, congestion: times.congestion,
                 turnDuration: turn, coordinates: firstIndex...(coordinates.count - 1),
                 tollBooths: tollBooths(edge, from: first.segment, to: last.segment, passesEnd: isWhole),
-                attributes: attributes(reading, edge)))
+                sharedAttributes: attributes(reading, edge)))
     }
 
     /// Booths at points after `first` up to `last` of an edge's line, and at its end.
@@ -141,14 +141,19 @@ struct RouteBuilder {
     }
 
     /// Class and names of an edge; neighbouring edges often share them.
-    private mutating func attributes(_ reading: EdgeReading, _ edge: EdgeIndex) -> RoadAttributes {
+    private mutating func attributes(_ reading: EdgeReading, _ edge: EdgeIndex) -> SharedAttributes {
         let id = reading.attributesID
         if let last, last.id == id { return last.attributes }
-        var found = attributes[id] ?? reading.attributes
-        // Edges that share their attributes share what holds at the time of departure.
-        if attributes[id] == nil { found.speedLimit = metric.traits(of: edge).speedLimit }
+        let found = attributes[id] ?? shared(reading, edge)
         attributes[id] = found
         last = (id, found)
         return found
+    }
+
+    /// Edges that share their attributes share what holds at the time of departure.
+    private func shared(_ reading: EdgeReading, _ edge: EdgeIndex) -> SharedAttributes {
+        var attributes = reading.attributes
+        attributes.speedLimit = metric.traits(of: edge).speedLimit
+        return SharedAttributes(attributes)
     }
 }

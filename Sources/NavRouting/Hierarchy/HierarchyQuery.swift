@@ -9,7 +9,7 @@ public final class HierarchyWorkspace {
     fileprivate var backwardParents = FlatArray<UInt32>(repeating: 0, count: 0)
     /// Ways up the tree that have not met yet, as their next vertices.
     fileprivate var frontier = QuaternaryHeap()
-    fileprivate var stack: ContiguousArray<(tail: UInt32, head: UInt32)> = []
+    fileprivate var stack: ContiguousArray<(tail: UInt32, head: UInt32, arc: UInt32)> = []
 
     /// Set in the parent of a vertex that is a seed.
     fileprivate static let terminal: UInt32 = 1 << 31
@@ -189,25 +189,26 @@ package struct HierarchyQuery {
     func unpack(from tail: UInt32, to head: UInt32, into result: inout ContiguousArray<TurnState>) {
         let hierarchy = costs.hierarchy
         workspace.stack.removeAll(keepingCapacity: true)
-        workspace.stack.append((tail, head))
-        while let (tail, head) = workspace.stack.popLast() {
-            if let middle = middle(tail, head) {
-                workspace.stack.append((middle, head))
-                workspace.stack.append((tail, middle))
+        workspace.stack.append((tail, head, hierarchy.arc(from: min(tail, head), to: max(tail, head))))
+        while let (tail, head, arc) = workspace.stack.popLast() {
+            if let (vertex, before, after) = middle(tail, head, arc) {
+                workspace.stack.append((vertex, head, after))
+                workspace.stack.append((tail, vertex, before))
             } else {
                 result.append(hierarchy.states[Int(head)])
             }
         }
     }
 
-    /// A vertex below both ends of an arc over which the arc's cost comes about; nil for an arc that is a turn.
-    private func middle(_ tail: UInt32, _ head: UInt32) -> UInt32? {
+    /// A vertex below both ends of an arc over which the arc's cost comes about, with the arcs to it and on from it; nil
+    /// for an arc that is a turn.
+    private func middle(_ tail: UInt32, _ head: UInt32, _ arc: UInt32) -> (vertex: UInt32, UInt32, UInt32)? {
         let hierarchy = costs.hierarchy
         let (offsets, tails, downArcs) =
             (hierarchy.downOffsets.base, hierarchy.downTails.base, hierarchy.downArcs.base)
         let arcs = costs.costs.base
         let (lower, upper, isUp) = (min(tail, head), max(tail, head), tail < head)
-        let whole = arcs[Int(hierarchy.arc(from: lower, to: upper))]
+        let whole = arcs[Int(arc)]
         let cost = isUp ? whole.x : whole.y
         if costs.isTurn(from: hierarchy.states[Int(tail)], to: hierarchy.states[Int(head)], costing: cost) {
             return nil
@@ -220,7 +221,9 @@ package struct HierarchyQuery {
             let other = hierarchy.arc(from: tails[slot], to: upper)
             guard other != ContractionHierarchy.noArc else { continue }
             let second = isUp ? arcs[Int(other)].x : arcs[Int(other)].y
-            if first &+ second == cost { return tails[slot] }
+            if first &+ second == cost {
+                return isUp ? (tails[slot], downArcs[slot], other) : (tails[slot], other, downArcs[slot])
+            }
         }
         return nil
     }

@@ -1,0 +1,104 @@
+import NavMap
+import NavRouting
+
+/// Checks alternatives against ``AlternativeCriteria`` by the routes alone, with plain searches: nothing of what found
+/// them is asked.
+final class AlternativeCheck {
+    private let metric: Metric
+    private let criteria: AlternativeCriteria
+    private let dijkstra: PlainDijkstra
+
+    /// How an alternative breaks a criterion.
+    enum Fault: String {
+        case isNoPath, costs, stretch, sharing, localOptimality
+    }
+
+    init(_ metric: Metric, _ criteria: AlternativeCriteria) {
+        self.metric = metric
+        self.criteria = criteria
+        dijkstra = PlainDijkstra(metric)
+    }
+
+    /// A route as states of the turn graph, with what it has cost at the end of each.
+    private struct Laid {
+        var states: [TurnState] = []
+        var costs: [UInt64] = []
+        /// What driving on to the end of the last edge would cost.
+        var rest: UInt64 = 0
+        /// By edge: what each costs on the route.
+        var edges: [EdgeKey: UInt64] = [:]
+    }
+
+    /// What is wrong with the alternatives of one request; empty when all is well.
+    func faults(_ routes: AlternativeRoutes) -> [Fault] {
+        guard let main = layOut(routes.main) else { return [.isNoPath] }
+        var faults: [Fault] = []
+        var others = [main]
+        for alternative in routes.alternatives {
+            let route = alternative.route
+            guard let laid = layOut(route) else {
+                faults.append(.isNoPath)
+                continue
+            }
+            if laid.costs.last != route.cost { faults.append(.costs) }
+            if Double(route.cost) > criteria.stretch * Double(routes.main.cost) { faults.append(.stretch) }
+            let best = Double(routes.main.cost)
+            if others.contains(where: { Double(shared(laid, with: $0)) > criteria.sharing * best }) {
+                faults.append(.sharing)
+            }
+            if !isLocallyOptimal(laid, UInt64(criteria.localOptimality * best)) { faults.append(.localOptimality) }
+            others.append(laid)
+        }
+        return faults
+    }
+
+    private func shared(_ route: Laid, with other: Laid) -> UInt64 {
+        route.edges.reduce(0) { $0 + (other.edges[$1.key] == nil ? 0 : $1.value) }
+    }
+
+    /// Whether every part that costs up to `reach` is a cheapest way between its ends.
+    ///
+    /// Parts begin and end at the ends of edges; one that ends inside the destination's edge is a cheapest way if and
+    /// only if it is one with the rest of that edge.
+    private func isLocallyOptimal(_ route: Laid, _ reach: UInt64) -> Bool {
+        for first in route.states.indices {
+            var last = first
+            while last + 1 < route.states.count, route.costs[last + 1] - route.costs[first] <= reach { last += 1 }
+            guard last > first else { continue }
+            let rest = last == route.states.count - 1 ? route.rest : 0
+            let part = route.costs[last] - route.costs[first] + rest
+            dijkstra.reach(from: route.states[first], limit: part)
+            if dijkstra.cost(to: route.states[last]) < part { return false }
+        }
+        return true
+    }
+
+    private func layOut(_ route: Route) -> Laid? {
+        let turns = metric.turns
+        var laid = Laid()
+        for (number, edge) in route.edges.enumerated() {
+            guard let index = turns.graph.edge(edge.key) else { return nil }
+            let isEnd = number == 0 || number == route.edges.count - 1
+            var cost = UInt64(metric.cost(of: index))
+            if isEnd {
+                let share = metric.cost(ofPart: index, from: edge.startOffset, to: edge.endOffset)
+                laid.rest = cost - min(UInt64(share), cost)
+                cost = UInt64(share)
+            }
+            if number == 0 {
+                laid.states.append(index.rawValue)
+            } else {
+                guard let last = laid.states.last,
+                    let arc = turns.arcs(from: last).first(where: {
+                        turns.edge(of: turns.target(of: $0)) == index && metric.cost(ofArc: $0) != Metric.forbidden
+                    })
+                else { return nil }
+                cost += UInt64(metric.cost(ofArc: arc))
+                laid.states.append(turns.target(of: arc))
+            }
+            laid.costs.append((laid.costs.last ?? 0) + cost)
+            laid.edges[edge.key, default: 0] += cost
+        }
+        return laid
+    }
+}

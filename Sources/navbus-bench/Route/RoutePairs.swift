@@ -1,0 +1,124 @@
+import Foundation
+import NavBench
+import NavGeo
+import NavMap
+import NavRouting
+
+/// Where to route from and to, the same for every system that is measured.
+struct RoutePairs {
+    /// Origin and destination.
+    struct Pair {
+        var from: Coordinate
+        var to: Coordinate
+
+        var request: RouteRequest { RouteRequest(waypoints: [Waypoint(from), Waypoint(to)]) }
+    }
+
+    /// 5 to 30 km apart as the crow flies; on a map too small for that, at least a quarter of its extent.
+    var local: [Pair] = []
+    /// Anywhere on the map.
+    var random: [Pair] = []
+
+    /// Metres.
+    private static let localReach = 5_000.0...30_000.0
+    /// How far a place may lie off its road, degrees to either side: some 10 m.
+    private static let scatter = 0.0001
+
+    /// `count` pairs of each kind: places on edges that a car may use, each edge as likely as any other, a few metres off
+    /// as fixes are.
+    init(_ graph: RoadGraph, count: Int, seed: UInt64) throws {
+        var random = SplitMix64(state: seed)
+        let usable = (0..<graph.edgeCount).map { EdgeIndex($0) }.filter {
+            let traits = graph.traits(of: $0)
+            return traits.access.contains(.car) && traits.roadClass != .ferry
+                && traits.flags.isDisjoint(with: [.privateAccess, .destinationOnly])
+        }
+        guard usable.count > 1 else { throw BenchError("the tiles hold no roads for cars") }
+        func place() -> Coordinate {
+            let edge = usable[Int(random.next() % UInt64(usable.count))]
+            let offset = random.unit() * Double(graph.edgeLengths[edge.index])
+            let point = graph.position(at: offset, of: edge).coordinate
+            return Coordinate(
+                latitude: Self.rounded(point.latitude + (random.unit() * 2 - 1) * Self.scatter),
+                longitude: Self.rounded(point.longitude + (random.unit() * 2 - 1) * Self.scatter))
+        }
+        let extent = (0..<100).reduce(0.0) { best, _ in max(best, Geodesy.distance(place(), place())) }
+        let reach = min(Self.localReach.lowerBound, extent / 4)...Self.localReach.upperBound
+        for _ in 0..<count {
+            self.random.append(Pair(from: place(), to: place()))
+            var pair = Pair(from: place(), to: place())
+            var attempts = 0
+            while !reach.contains(Geodesy.distance(pair.from, pair.to)), attempts < 10_000 {
+                pair.to = place()
+                attempts += 1
+                if attempts % 100 == 0 { pair.from = place() }
+            }
+            local.append(pair)
+        }
+    }
+
+    /// Degrees with the seven digits that the file and the other systems hold.
+    private static func rounded(_ degrees: Double) -> Double { (degrees * 1e7).rounded() / 1e7 }
+
+    private static let header = "kind,from_lat,from_lon,to_lat,to_lon"
+
+    /// Reads what ``write(to:)`` wrote.
+    init(path: String) throws {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw BenchError("'\(path)' cannot be read: does it exist?")
+        }
+        let lines = text.split(whereSeparator: \.isNewline)
+        guard lines.first.map(String.init) == Self.header else {
+            throw BenchError("'\(path)' does not begin with '\(Self.header)': write one with --save-pairs")
+        }
+        for (number, line) in lines.enumerated().dropFirst() {
+            let fields = line.split(separator: ",")
+            let numbers = fields.dropFirst().compactMap { Double($0) }
+            guard fields.count == 5, numbers.count == 4, ["local", "random"].contains(fields[0]) else {
+                throw BenchError("'\(path)', line \(number + 1): not a pair: '\(line)'")
+            }
+            let pair = Pair(
+                from: Coordinate(latitude: numbers[0], longitude: numbers[1]),
+                to: Coordinate(latitude: numbers[2], longitude: numbers[3]))
+            guard pair.from.isValid, pair.to.isValid else {
+                throw BenchError("'\(path)', line \(number + 1): not on Earth: '\(line)'")
+            }
+            if fields[0] == "local" { local.append(pair) } else { random.append(pair) }
+        }
+        guard !local.isEmpty, !random.isEmpty else {
+            throw BenchError("'\(path)' lacks pairs: of both kinds, local and random, it takes at least one")
+        }
+    }
+
+    /// Writes the pairs as CSV.
+    func write(to path: String) throws {
+        var lines = [Self.header]
+        for (kind, pairs) in [("local", local), ("random", random)] {
+            for pair in pairs {
+                let numbers = [pair.from.latitude, pair.from.longitude, pair.to.latitude, pair.to.longitude]
+                lines.append(([kind] + numbers.map { String(format: "%.7f", $0) }).joined(separator: ","))
+            }
+        }
+        do {
+            try (lines.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
+        } catch {
+            throw BenchError("'\(path)' cannot be written: \(error.localizedDescription)")
+        }
+    }
+}
+
+/// Steele, Lea and Flood's generator ("Fast splittable pseudorandom number generators", 2014).
+struct SplitMix64 {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+
+    /// 0 ..< 1.
+    mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import Foundation
+import NavMapBuild
+import NavNodes
+
+/// One build of a map in a process of its own, whose memory is the build's alone: prints seconds, memory and bytes.
+struct RouteWorker: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "route-worker", abstract: "One process of a measurement.", shouldDisplay: false)
+
+    @Option var map: String
+    @Option var out: String
+    @Option var jobs: Int?
+
+    func run() throws {
+        let start = ContinuousClock.now
+        let report: BuildReport
+        do throws(MapBuildError) {
+            report = try MapBuilder(MapBuilder.Options(jobs: jobs)).build(input: map, output: out)
+        } catch {
+            throw NodeError(.invalid, error.description)
+        }
+        let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        print("milliseconds \(Int(milliseconds))")
+        print("rss_kb \(try Self.greatestResidentSize())")
+        print("bytes \(report.bytes)")
+    }
+
+    /// The most memory that this process had at once, KiB; what the one it was forked from had is not counted.
+    private static func greatestResidentSize() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        guard let size = line?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+            throw NodeError(.system, "/proc/self/status says nothing of the memory that was used")
+        }
+        return size
+    }
+}
