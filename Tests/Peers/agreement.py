@@ -282,7 +282,7 @@ def divergence(extract, mine, theirs):
             lines += [f"  {who} {text}" for text in names[:6]]
             if len(names) > 6:
                 lines.append(f"  {who} … and {len(names) - 6} more ways")
-    elif mine[-1] != theirs[-1]:
+    if mine[-1] != theirs[-1]:
         lines += ["end differs", "  ours   " + extract.describe(mine[-1]),
                   "  theirs " + extract.describe(theirs[-1])]
     return lines
@@ -312,15 +312,21 @@ def compare(extract, navbus, tiles, work, pairs, mine, peer, worst_count, name):
     print("|---|" + "---|" * len(PERCENTS))
     for key in ("duration", "distance", "same_places_duration", "same_places_distance"):
         print(f"| {key.replace('_', ' ')} | " + " | ".join(f"{value:.3f}" for value in figures[key]) + " |")
-    worst = sorted(far, key=lambda i: -abs(math.log(mine[i][0] / theirs[i][0])))[:worst_count]
-    for rank, i in enumerate(worst, 1):
-        (a, b), route = pairs[i], theirs[i]
-        text = f"{same[i][0]:.0f} m {same[i][1]:.0f} s" if same[i][0] is not None else same[i][2]
-        print(f"\n{rank}. pair {i} {a[0]},{a[1]} -> {b[0]},{b[1]}: ours {mine[i][0]:.0f} m {mine[i][1]:.0f} s, "
-              f"theirs {route[0]:.0f} m {route[1]:.0f} s, ratio {mine[i][0] / route[0]:.2f}; same places: {text}")
-        nodes = our_nodes(navbus, tiles, a, b)
-        for line in divergence(extract, nodes, route[2]):
-            print("   " + line)
+    def ratio(routes, i):
+        return abs(math.log(routes[i][0] / theirs[i][0])) if routes[i][0] else 0
+
+    worst = sorted(far, key=lambda i: -ratio(mine, i))[:worst_count]
+    costliest = [i for i in sorted(far, key=lambda i: -ratio(same, i)) if i not in worst][:worst_count // 2]
+    for title, chosen in (("worst", worst), ("worst between the same places", costliest)):
+        print(f"\n{title}:")
+        for i in chosen:
+            (a, b), route = pairs[i], theirs[i]
+            text = f"{same[i][0]:.0f} m {same[i][1]:.0f} s" if same[i][0] is not None else same[i][2]
+            print(f"\n- pair {i} {a[0]},{a[1]} -> {b[0]},{b[1]}: ours {mine[i][0]:.0f} m {mine[i][1]:.0f} s, "
+                  f"theirs {route[0]:.0f} m {route[1]:.0f} s, ratio {mine[i][0] / route[0]:.2f}; same places: {text}")
+            places = (a, b) if chosen is worst else snapped[i]
+            for line in divergence(extract, our_nodes(navbus, tiles, *places), route[2]):
+                print("   " + line)
     for kind, chosen in (
             ("only theirs", [i for i in range(len(pairs)) if theirs[i] and mine[i][0] is None]),
             ("only ours", [i for i in range(len(pairs)) if not theirs[i] and mine[i][0] is not None])):

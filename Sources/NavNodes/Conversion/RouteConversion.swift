@@ -241,7 +241,17 @@ extension NavMessages.RouteSummary {
             restrictions: summary.restrictions.map { RouteRestriction($0, on: route) },
             ferryLengthM: summary.ferries.reduce(0) { $0 + $1.length }, motorwayLengthM: summary.motorwayLength,
             unpavedLengthM: summary.unpavedLength, tunnelLengthM: summary.tunnelLength, countries: countries,
-            names: RouteSummary.mainNames(route.edges[...]), weight: Double(route.cost) / 1_000)
+            names: RouteSummary.mainNames(route.edges[...]), weight: Double(route.cost) / 1_000,
+            countryPassages: summary.countries.map { passage in
+                NavMessages.CountryPassage(
+                    country: passage.country.isEmpty ? nil : passage.country, routeOffsetM: passage.routeOffset,
+                    distanceM: passage.length, drivingSide: passage.drivesOnLeft ? .left : .right)
+            },
+            ferries: summary.ferries.map { ferry in
+                NavMessages.FerryPassage(
+                    name: ferry.name.isEmpty ? nil : ferry.name, routeOffsetM: ferry.routeOffset,
+                    distanceM: ferry.length, durationS: ferry.duration)
+            })
     }
 
     /// The names of the two roads that most of the way leads over, in travel order.
@@ -264,7 +274,6 @@ extension NavMessages.RouteSummary {
 extension NavMessages.RouteRestriction {
     init(_ restriction: VehicleRestriction, on route: NavRouting.Route) {
         let edges = route.edges[restriction.edges]
-        let limit = restriction.limit.map(Double.init)
         var kind = NavMessages.RestrictionKind.unspecified
         var scale = 1.0
         switch restriction.kind {
@@ -279,8 +288,8 @@ extension NavMessages.RouteRestriction {
         }
         self.init(
             kind: kind, firstPoint: UInt32(clamping: edges.first?.coordinates.lowerBound ?? 0),
-            lastPoint: UInt32(clamping: edges.last?.coordinates.upperBound ?? 0), limit: limit.map { $0 * scale },
-            violated: false, description: "way \(restriction.wayID)")
+            lastPoint: UInt32(clamping: edges.last?.coordinates.upperBound ?? 0), limit: restriction.limit.map { Double($0) * scale },
+            violated: false, wayId: restriction.wayID, own: restriction.own.map { Double($0) * scale })
     }
 }
 
