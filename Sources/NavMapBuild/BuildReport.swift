@@ -16,6 +16,8 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
     case invalidCoordinates
     /// Conditions of access or speed that are not understood, such as the weather: what holds without them counts.
     case unknownConditions
+    /// Kilometres of road in no known country: no general limits are taken there, and traffic keeps to the right.
+    case unknownCountry
 
     /// What was found, after its number.
     public var description: String {
@@ -26,7 +28,23 @@ public enum BuildWarning: String, Sendable, CaseIterable, Codable, CodingKeyRepr
         case .duplicateIDs: "objects come twice; the last one counts"
         case .invalidCoordinates: "nodes lie outside of the world; they are taken as missing"
         case .unknownConditions: "conditions of roads are not understood; what holds without them counts"
+        case .unknownCountry:
+            "km of roads lie in no known country; they get no general limits and traffic keeps to the right (--country)"
         }
+    }
+}
+
+/// The roads of a country in a map.
+public struct CountryShare: Sendable, Codable, Equatable {
+    /// ISO 3166-1, two upper-case letters; empty for roads in no known country.
+    public var country: String
+    /// The length of its edges, metres, each direction counted.
+    public var edgeLength: Double
+
+    /// The roads of a country.
+    public init(country: String, edgeLength: Double) {
+        self.country = country
+        self.edgeLength = edgeLength
     }
 }
 
@@ -58,8 +76,10 @@ public struct BuildReport: Sendable, Codable, Equatable {
     public var warnings: [BuildWarning: Int] = [:]
     /// The bounds of the roads.
     public var bounds = BoundingBox(south: 0, west: 0, north: 0, east: 0)
-    /// The country whose general rules were taken where tags do not say; empty for none.
+    /// The country that all roads lie in; empty for several or none.
     public var country = ""
+    /// The countries of the roads, that with the longest roads first.
+    public var countries: [CountryShare] = []
     /// The map's version: a hash over its tiles.
     public var mapVersion = ""
 

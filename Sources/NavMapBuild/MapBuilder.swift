@@ -13,7 +13,8 @@ public struct MapBuilder: Sendable {
         /// Whether traffic keeps to the left everywhere in the input; `driving_side` tags set it for single roads.
         public var leftHandTraffic: Bool
         /// The country of the input, ISO 3166-1, two upper-case letters: its general limits and its side of the road
-        /// hold where tags do not say. Nil to take the one that the input's zone tags name, where they agree.
+        /// hold where tags do not say. Nil to find the country of each road: by the borders in the input, without any
+        /// by what a road's own zone tags, else the addresses and zone tags of the whole input say.
         public var country: String?
 
         /// Options; without `jobs` as many as the machine has processors.
@@ -107,11 +108,8 @@ public struct MapBuilder: Sendable {
         _ consume: @Sendable (BuiltTile) throws(MapBuildError) -> T
     ) throws(MapBuildError) -> [T] {
         let counter = ProgressCounter(progress)
-        let country = options.country ?? Countries.infer(data)
-        let roads = RoadTable(
-            data, jobs: options.jobs, country: country,
-            leftHandTraffic: options.leftHandTraffic || Countries.keepsLeft(country), counter: counter)
-        report.country = country
+        let rules = CountryRules(data, country: options.country, leftHandTraffic: options.leftHandTraffic)
+        let roads = RoadTable(data, jobs: options.jobs, rules: rules, counter: counter)
         var network = RoadNetwork(data, roads: roads)
         network.shareCrossingTimes(data)
         guard !network.nodes.isEmpty else {
@@ -159,12 +157,21 @@ public struct MapBuilder: Sendable {
             .invalidCoordinates: data.statistics.invalidCoordinates,
             .unknownConditions: network.roads.unknownConditions,
         ].filter { $0.value > 0 }
+        var lengths: [UInt16: Double] = [:]
         for segment in network.segmentRoads.indices {
             let length = network.length(segment, data)
-            for isBackward in [false, true] where network.exists(DirectedEdge(segment, isBackward: isBackward)) {
+            for isBackward in [false, true] {
+                let edge = DirectedEdge(segment, isBackward: isBackward)
+                guard network.exists(edge) else { continue }
                 report.edgeLength += length
+                lengths[network.roads.attributes[Int(network.attributes(edge))].country, default: 0] += length
             }
         }
+        report.countries = lengths.map { CountryShare(country: CountryCode.text($0.key), edgeLength: $0.value) }
+            .sorted { ($1.edgeLength, $0.country) < ($0.edgeLength, $1.country) }
+        if report.countries.count == 1 { report.country = report.countries[0].country }
+        let unknown = lengths[0] ?? 0
+        if unknown >= 1_000 { report.warnings[.unknownCountry] = Int(unknown / 1_000) }
         var (south, west, north, east) = (Int32.max, Int32.max, Int32.min, Int32.min)
         for node in network.lineNodes {
             let position = data.position(node)

@@ -98,6 +98,8 @@ public struct RouteEdge: Sendable, Equatable {
     public var speed: Double { duration > 0 ? length / duration : Double(attributes.freeFlowSpeed) }
     /// Limit, m/s; nil when unknown or unlimited.
     public var speedLimit: Float? { attributes.speedLimit }
+    /// The country's ISO 3166-1 code of two letters; empty when unknown.
+    public var country: String { attributes.country }
     /// Whether traffic keeps to the left.
     public var drivesOnLeft: Bool { flags.contains(.leftHandTraffic) }
     /// Metres driven on the edge.
@@ -175,6 +177,8 @@ public struct RouteSegment: Sendable, Equatable {
 public struct Route: Sendable, Equatable {
     /// The content version of the map.
     public var mapVersion: String
+    /// The vehicle that it is for.
+    public var vehicle: VehicleProfile
     /// The stops and pass-through points, at least two.
     public var waypoints: [RouteWaypoint]
     /// One per stop after the start.

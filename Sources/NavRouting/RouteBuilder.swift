@@ -46,8 +46,8 @@ struct RouteBuilder {
             legOffset = length
         }
         return Route(
-            mapVersion: graph.mapVersion, waypoints: routeWaypoints, legs: legs, edges: edges, segments: segments,
-            line: Polyline(coordinates, cumulativeLengths: lengths), cost: cost)
+            mapVersion: graph.mapVersion, vehicle: metric.model.profile, waypoints: routeWaypoints, legs: legs,
+            edges: edges, segments: segments, line: Polyline(coordinates, cumulativeLengths: lengths), cost: cost)
     }
 
     private mutating func clear(_ edgeCount: Int) {

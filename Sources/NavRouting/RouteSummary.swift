@@ -1,18 +1,30 @@
 import NavMap
 
-/// A limit on a route that leaves the vehicle little room, or that only just lets it pass.
+/// What constrains the vehicle on a part of a route: a limit that it keeps, but only just, or a rule that lets it in for a
+/// reason or at times only.
+///
+/// A limit that the vehicle exceeds is never on its route. One is told when the vehicle takes up at least
+/// ``notableShare`` of it; rules are told always.
 public struct VehicleRestriction: Sendable, Equatable {
     /// What is limited.
     public enum Kind: String, Sendable, CaseIterable {
         case height, width, length, weight, axleLoad
+        /// Private ground: the owner's permission is needed.
+        case privateGround
+        /// Only for those with a destination there.
+        case destinationOnly
+        /// Access depends on the time.
+        case timeDependent
     }
 
     /// What is limited.
     public var kind: Kind
-    /// The limit: metres, for weights and axle loads tonnes.
-    public var limit: Float
-    /// The vehicle's own measure, at most the limit.
-    public var own: Float
+    /// The limit: metres, for weights and axle loads tonnes; nil for rules of access.
+    public var limit: Float?
+    /// The vehicle's own measure, at most the limit; nil for rules of access.
+    public var own: Float?
+    /// OSM way that it begins on.
+    public var wayID: Int64
     /// The pieces of the route that it holds on, in ``Route/edges``.
     public var edges: Range<Int>
     /// Metres from the route's start.
@@ -23,6 +35,21 @@ public struct VehicleRestriction: Sendable, Equatable {
     /// A limit is worth telling when the vehicle takes up at least this share of it: a lorry of 4 m under a bridge of
     /// 4.4 m, not under one of 4.5 m.
     public static let notableShare: Float = 0.9
+}
+
+/// The part of a route in one country.
+public struct CountryPassage: Sendable, Equatable {
+    /// ISO 3166-1 code of two letters; empty where the country is unknown.
+    public var country: String
+    /// The pieces of the route in it, in ``Route/edges``.
+    public var edges: Range<Int>
+    /// Metres from the route's start at which it is entered: 0 for the first, else the crossing of the border, exact to
+    /// the node of the road before it.
+    public var routeOffset: Double
+    /// Metres.
+    public var length: Double
+    /// Whether traffic keeps to the left.
+    public var drivesOnLeft: Bool
 }
 
 /// A passage on a ferry.
@@ -45,6 +72,8 @@ public struct RouteSummary: Sendable, Equatable {
     public var tollLength = 0.0
     /// Metres on roads with a toll for goods vehicles.
     public var truckTollLength = 0.0
+    /// Metres on roads with a toll for cars or goods vehicles.
+    public var anyTollLength = 0.0
     /// Toll booths that are passed.
     public var tollBooths = 0
     /// Metres on motorways.
@@ -55,19 +84,23 @@ public struct RouteSummary: Sendable, Equatable {
     public var tunnelLength = 0.0
     /// Ferries in travel order.
     public var ferries: [FerryPassage] = []
-    /// Limits that are close to the vehicle's measures, in travel order; empty for a vehicle without measures.
+    /// Countries in travel order, one again where the route returns to it.
+    public var countries: [CountryPassage] = []
+    /// Limits that are close to the vehicle's measures and rules of access, in travel order.
     public var restrictions: [VehicleRestriction] = []
     /// Whether traffic keeps to the left where the route starts.
     public var startsOnLeft = false
     /// Whether traffic keeps to the left where the route ends.
     public var endsOnLeft = false
 
-    /// The summary of a route for a vehicle.
-    public init(_ route: Route, for vehicle: VehicleProfile) {
+    /// The summary of a route, for its own or another vehicle.
+    public init(_ route: Route, for vehicle: VehicleProfile? = nil) {
+        let vehicle = vehicle ?? route.vehicle
         for (index, edge) in route.edges.enumerated() {
             let flags = edge.attributes.flags
             if flags.contains(.toll) { tollLength += edge.length }
             if flags.contains(.truckToll) { truckTollLength += edge.length }
+            if !flags.isDisjoint(with: [.toll, .truckToll]) { anyTollLength += edge.length }
             if flags.contains(.unpaved) { unpavedLength += edge.length }
             if flags.contains(.tunnel) { tunnelLength += edge.length }
             tollBooths += edge.tollBooths
@@ -81,6 +114,8 @@ public struct RouteSummary: Sendable, Equatable {
             addRestriction(.length, edge.attributes.maximumLength, vehicle.length, edge, index)
             addRestriction(.weight, edge.attributes.maximumWeight, vehicle.weight, edge, index)
             addRestriction(.axleLoad, edge.attributes.maximumAxleLoad, vehicle.axleLoad, edge, index)
+            addRules(vehicle, edge, index)
+            addCountry(edge, index)
         }
         startsOnLeft = route.edges.first?.drivesOnLeft ?? false
         endsOnLeft = route.edges.last?.drivesOnLeft ?? false
@@ -104,6 +139,28 @@ public struct RouteSummary: Sendable, Equatable {
         _ kind: VehicleRestriction.Kind, _ limit: Float?, _ own: Float?, _ edge: RouteEdge, _ index: Int
     ) {
         guard let limit, let own, own >= limit * VehicleRestriction.notableShare else { return }
+        add(kind, limit: limit, own: own, edge, index)
+    }
+
+    private mutating func addRules(_ vehicle: VehicleProfile, _ edge: RouteEdge, _ index: Int) {
+        let flags = edge.attributes.flags
+        if flags.contains(.privateAccess) { add(.privateGround, limit: nil, own: nil, edge, index) }
+        let destination: RoadFlags =
+            vehicle.kind == .truck ? [.destinationOnly, .truckDestinationOnly] : .destinationOnly
+        if !flags.isDisjoint(with: destination) && !flags.contains(.privateAccess) {
+            add(.destinationOnly, limit: nil, own: nil, edge, index)
+        }
+        let isTimed = edge.attributes.conditions.contains { condition in
+            guard case .access = condition.effect else { return false }
+            return condition.vehicles.contains(vehicle.access)
+        }
+        if isTimed { add(.timeDependent, limit: nil, own: nil, edge, index) }
+    }
+
+    /// Adds a restriction, or lengthens it where it goes on from the piece before.
+    private mutating func add(
+        _ kind: VehicleRestriction.Kind, limit: Float?, own: Float?, _ edge: RouteEdge, _ index: Int
+    ) {
         let same = restrictions.lastIndex { $0.kind == kind && $0.limit == limit && $0.edges.upperBound == index }
         if let same {
             restrictions[same].edges = restrictions[same].edges.lowerBound..<(index + 1)
@@ -111,8 +168,20 @@ public struct RouteSummary: Sendable, Equatable {
         } else {
             restrictions.append(
                 VehicleRestriction(
-                    kind: kind, limit: limit, own: own, edges: index..<(index + 1), routeOffset: edge.routeOffset,
-                    distance: edge.length))
+                    kind: kind, limit: limit, own: own, wayID: edge.wayID, edges: index..<(index + 1),
+                    routeOffset: edge.routeOffset, distance: edge.length))
+        }
+    }
+
+    private mutating func addCountry(_ edge: RouteEdge, _ index: Int) {
+        if let last = countries.last, last.country == edge.country, last.drivesOnLeft == edge.drivesOnLeft {
+            countries[countries.count - 1].edges = last.edges.lowerBound..<(index + 1)
+            countries[countries.count - 1].length += edge.length
+        } else {
+            countries.append(
+                CountryPassage(
+                    country: edge.country, edges: index..<(index + 1), routeOffset: edge.routeOffset,
+                    length: edge.length, drivesOnLeft: edge.drivesOnLeft))
         }
     }
 }

@@ -26,7 +26,7 @@ struct MapBuild: ParsableCommand {
     @Flag(help: "Traffic keeps to the left where tags do not say.") var leftHandTraffic = false
     @Option(
         help: ArgumentHelp(
-            "The country, such as PT (ISO 3166-1): its general speed limits and side of the road hold where tags do not say. Unless given, the zone tags of the extract decide where they agree.",
+            "The country, such as PT (ISO 3166-1): its general speed limits and side of the road hold where tags do not say. Unless given, the borders in the extract decide, without any the addresses and zone tags where they agree.",
             valueName: "CODE")) var country: String?
     @Flag(help: "Print the report as JSON.") var json = false
 

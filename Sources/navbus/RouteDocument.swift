@@ -88,23 +88,17 @@ struct RouteDocument {
                     "route_offset_m": number(waypoint.routeOffset),
                 ] as [String: Any]
             },
-            "edges": route.edges.map { edge in
-                [
-                    "edge_id": String(edge.key.rawValue), "way_id": edge.wayID, "length_m": number(edge.length),
-                    "duration_s": number(edge.duration + edge.turnDuration, 2), "name": edge.attributes.name,
-                    "ref": edge.attributes.reference, "class": "\(edge.attributes.roadClass)",
-                    "speed_mps": number(edge.speed, 2),
-                    "speed_limit_mps": edge.speedLimit.map { number(Double($0), 2) } ?? NSNull() as Any,
-                    "congestion": edge.congestion.rawValue,
-                ] as [String: Any]
-            },
+            "edges": route.edges.map(Self.edge),
             "nodes": nodes(route),
             "legs": route.legs.indices.map { leg in
                 [
                     "distance_m": number(route.legs[leg].length), "duration_s": number(route.legs[leg].duration),
+                    "duration_free_flow_s": number(route.legs[leg].freeFlowDuration),
+                    "first_edge": route.legs[leg].edges.lowerBound, "edge_count": route.legs[leg].edges.count,
                     "steps": steps(guidance, leg).map { step in
                         [
                             "distance_m": number(step.length), "duration_s": number(step.duration), "name": step.name,
+                            "driving_side": step.maneuver.drivingSide.rawValue,
                             "type": step.maneuver.type.rawValue,
                             "modifier": step.maneuver.modifier?.rawValue ?? NSNull() as Any,
                             "location": position(step.maneuver.coordinate),
@@ -117,10 +111,18 @@ struct RouteDocument {
             "duration_free_flow_s": number(route.freeFlowDuration),
             "traffic_delay_s": route.trafficDelay.map { number($0) } ?? NSNull() as Any,
             "toll": [
-                "total_length_m": number(summary.tollLength), "truck_length_m": number(summary.truckTollLength),
+                "total_length_m": number(summary.anyTollLength), "car_length_m": number(summary.tollLength),
+                "truck_length_m": number(summary.truckTollLength),
                 "booths": summary.tollBooths,
             ] as [String: Any],
             "driving_side": summary.startsOnLeft ? "left" : "right",
+            "countries": summary.countries.map { passage in
+                [
+                    "country": passage.country.isEmpty ? NSNull() as Any : passage.country,
+                    "route_offset_m": number(passage.routeOffset), "length_m": number(passage.length),
+                    "driving_side": passage.drivesOnLeft ? "left" : "right",
+                ] as [String: Any]
+            },
             "ferries": summary.ferries.map { ferry in
                 [
                     "name": ferry.name, "route_offset_m": number(ferry.routeOffset),
@@ -129,9 +131,9 @@ struct RouteDocument {
             },
             "restrictions": summary.restrictions.map { restriction in
                 [
-                    "kind": restriction.kind.rawValue, "limit": number(Double(restriction.limit), 2),
-                    "own": number(Double(restriction.own), 2), "route_offset_m": number(restriction.routeOffset),
-                    "length_m": number(restriction.distance),
+                    "kind": restriction.kind.rawValue, "limit": optional(restriction.limit),
+                    "own": optional(restriction.own), "way_id": restriction.wayID,
+                    "route_offset_m": number(restriction.routeOffset), "length_m": number(restriction.distance),
                 ] as [String: Any]
             },
         ]
@@ -150,6 +152,23 @@ struct RouteDocument {
             ]
         }
         return object
+    }
+
+    private static func edge(_ edge: RouteEdge) -> [String: Any] {
+        [
+            "edge_id": String(edge.key.rawValue), "way_id": edge.wayID, "length_m": number(edge.length),
+            "duration_s": number(edge.duration + edge.turnDuration, 2),
+            "duration_free_flow_s": number(edge.freeFlowDuration + edge.turnDuration, 2),
+            "name": edge.attributes.name, "ref": edge.attributes.reference, "class": "\(edge.attributes.roadClass)",
+            "speed_mps": number(edge.speed, 2), "speed_limit_mps": optional(edge.speedLimit),
+            "unlimited": edge.attributes.flags.contains(.unlimitedSpeed), "congestion": edge.congestion.rawValue,
+            "country": edge.country.isEmpty ? NSNull() as Any : edge.country,
+            "driving_side": edge.drivesOnLeft ? "left" : "right",
+        ]
+    }
+
+    private static func optional(_ value: Float?) -> Any {
+        value.map { number(Double($0), 2) } ?? NSNull() as Any
     }
 
     /// OSM node ids along the route.

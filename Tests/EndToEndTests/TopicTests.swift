@@ -72,6 +72,33 @@ struct TopicTests {
         }
     }
 
+    @Test func aRouteSaysWhatEachPieceIsAndWhereItLeads() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            let result = try await box.succeed(
+                "navbus", ["route", "--tiles", tiles, "--from", Town.from, "--to", Town.to])
+            let route = try #require(try json(result.output) as? [String: Any])
+            for key in [
+                "distance_m", "duration_s", "duration_free_flow_s", "traffic_delay_s", "geometry", "nodes", "legs",
+                "toll", "ferries", "restrictions", "driving_side", "map_version",
+            ] {
+                #expect(route[key] != nil, "\(key)")
+            }
+            let countries = try #require(route["countries"] as? [[String: Any]])
+            #expect(countries.count == 1 && countries[0]["country"] as? String == "FI")
+            #expect(countries[0]["route_offset_m"] as? Double == 0)
+            let edges = try #require(route["edges"] as? [[String: Any]])
+            for key in [
+                "edge_id", "way_id", "length_m", "duration_s", "duration_free_flow_s", "speed_mps", "speed_limit_mps",
+                "unlimited", "congestion", "country", "driving_side", "class",
+            ] {
+                #expect(edges.allSatisfy { $0[key] != nil }, "\(key)")
+            }
+            let legs = try #require(route["legs"] as? [[String: Any]])
+            #expect(legs.compactMap { $0["edge_count"] as? Int }.reduce(0, +) == edges.count)
+        }
+    }
+
     @Test func everyReportInJSONIsJSON() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)

@@ -55,6 +55,29 @@ struct NavigationSessionTests {
         #expect(answers.count >= 2)
     }
 
+    @Test func aPublishedRouteSaysItsCountryTimesTollsAndRestrictions() throws {
+        let routes = all(Route.self, in: try run(try Helsinki.drive.get()))
+        let route = try #require(routes.first { $0.geometry != nil })
+        let summary = try #require(route.summary)
+        #expect(summary.countries == ["FI"])
+        #expect(summary.durationTypicalS == summary.durationS && summary.trafficDelayS == nil)
+        #expect(summary.toll?.gateCount == 0 && summary.toll?.totalLengthM == 0)
+        #expect(summary.ferryLengthM == 0 && summary.ferries.isEmpty)
+        #expect(summary.countryPassages.map(\.country) == ["FI"])
+        #expect(summary.countryPassages.first?.routeOffsetM == 0)
+        #expect(summary.countryPassages.first?.drivingSide == .right)
+        for restriction in summary.restrictions {
+            #expect(restriction.violated == false && (restriction.firstPoint ?? .max) < (restriction.lastPoint ?? 0))
+            #expect((restriction.wayId ?? 0) > 0)
+        }
+        for leg in route.legs {
+            let annotation = try #require(leg.annotation)
+            #expect(annotation.nodeIds.count == annotation.wayIds.count + 1)
+            #expect(annotation.congestion.isEmpty && !annotation.speedLimits.isEmpty)
+        }
+        #expect(route.edgeIds.count == route.edgeFirstPoints.count && !route.edgeIds.isEmpty)
+    }
+
     @Test func aChangedThresholdIsAnEventOfTheJournal() throws {
         let map = try Helsinki.map.get()
         let session = NavigationSession(map: map, configuration: Helsinki.configuration, nodeName: "test")

@@ -86,4 +86,83 @@ struct RouteResultTests {
             #expect(summary.startsOnLeft == left && summary.endsOnLeft == left)
         }
     }
+
+    @Test("countries are told in travel order, with where the border is crossed and the side of the road")
+    func countries() throws {
+        let map = try ASCIIMap(
+            "A---B---C---D---E",
+            ways: [
+                "AB": ["highway": "residential", "maxspeed:type": "GB:urban"],
+                "BC": ["highway": "residential", "maxspeed:type": "GB:urban"],
+                "CD": ["highway": "residential", "maxspeed:type": "FR:urban"],
+                "DE": ["highway": "residential", "maxspeed:type": "GB:urban"],
+            ])
+        let summary = RouteSummary(try map.route("AE".map { Waypoint(try map.coordinate($0)) }))
+        #expect(summary.countries.map(\.country) == ["GB", "FR", "GB"])
+        for (passage, expected) in zip(summary.countries, [(0.0, 800.0), (800, 400), (1_200, 400)]) {
+            #expect(abs(passage.routeOffset - expected.0) < 1 && abs(passage.length - expected.1) < 1)
+        }
+        let unknown = try ASCIIMap("A---B", ways: ["AB": road])
+        let there = RouteSummary(try unknown.route("AB".map { Waypoint(try unknown.coordinate($0)) }))
+        #expect(there.countries.map(\.country) == [""] && there.countries.map(\.drivesOnLeft) == [false])
+    }
+
+    @Test("rules of access are told with their way, and limits with theirs")
+    func rules() throws {
+        let map = try ASCIIMap(
+            "A---B---C---D---E",
+            ways: [
+                "AB": ["highway": "residential", "access": "private"],
+                "BC": ["highway": "residential", "maxwidth": "2.6"],
+                "CD": ["highway": "residential", "motor_vehicle:conditional": "no @ (22:00-05:00)"],
+                "DE": ["highway": "residential", "motor_vehicle": "destination"],
+            ])
+        let lorry = VehicleProfile(kind: .truck)
+        let route = try map.route("AE".map { Waypoint(try map.coordinate($0)) }, lorry)
+        let told = RouteSummary(route).restrictions
+        #expect(route.vehicle == lorry)
+        #expect(told.map(\.kind) == [.privateGround, .width, .timeDependent, .destinationOnly])
+        #expect(told.map(\.limit) == [nil, 2.6, nil, nil] && told.map(\.own) == [nil, 2.55, nil, nil])
+        #expect(told.map(\.wayID) == route.edges.map(\.wayID))
+        // A car has no width here, but the same rules.
+        #expect(RouteSummary(route, for: VehicleProfile()).restrictions.count == 3)
+    }
+
+    @Test("a road with a limit that the vehicle exceeds is never on its route")
+    func exceeded() throws {
+        let map = try ASCIIMap(
+            """
+            A---B---C
+            |       |
+            D-------E
+            """, ways: ["AB": road, "BC": ["highway": "residential", "maxheight": "3.5"], "ADEC": road])
+        let lorry = VehicleProfile(kind: .truck)
+        let route = try map.route("AC".map { Waypoint(try map.coordinate($0)) }, lorry)
+        #expect(route.length > 1_000 && RouteSummary(route).restrictions.isEmpty)
+    }
+
+    @Test("tolls count in total on the roads where any vehicle pays")
+    func anyToll() throws {
+        let map = try ASCIIMap(
+            "A---B---C---D",
+            ways: [
+                "AB": ["highway": "motorway", "toll:hgv": "yes", "toll:motorcar": "no"],
+                "BC": ["highway": "motorway", "toll": "yes"], "CD": ["highway": "motorway", "toll:motorcar": "yes"],
+            ])
+        let summary = RouteSummary(try map.route("AD".map { Waypoint(try map.coordinate($0)) }))
+        #expect(abs(summary.anyTollLength - 1_200) < 1)
+        #expect(abs(summary.tollLength - 800) < 1 && abs(summary.truckTollLength - 800) < 1)
+    }
+
+    @Test("with traffic each piece has both times, and the delay is their difference")
+    func traffic() throws {
+        let map = try ASCIIMap("A---B---C", ways: ["AB": ["highway": "primary"], "BC": ["highway": "primary"]])
+        let router = Router(graph: map.graph).live(TrafficTests.overlay(TrafficTests.speed("BC", "B", "C", 2)))
+        let route = try #require(try TrafficTests.route(map, router, "AC"))
+        #expect(route.edges.map(\.congestion) == [.unknown, .severe])
+        #expect(abs(route.edges[1].duration - 200) < 1 && route.edges[1].freeFlowDuration < 40)
+        #expect(route.trafficDelay == route.duration - route.freeFlowDuration)
+        #expect(route.legs[0].freeFlowDuration < route.legs[0].duration)
+        #expect(abs(route.edges[1].speed - 2) < 0.05)
+    }
 }

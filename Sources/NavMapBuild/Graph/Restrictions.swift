@@ -46,7 +46,7 @@ struct Restrictions: Sendable {
         var roadOfWay = ContiguousArray<UInt32>(repeating: .max, count: data.ways.ids.count)
         for (road, way) in network.roads.ways.enumerated() { roadOfWay[Int(way)] = UInt32(road) }
         let resolver = Resolver(data: data, network: network, roadOfWay: roadOfWay)
-        for relation in data.relations.ids.indices {
+        for relation in data.relations.ids.indices where !CountryBorder.isCountry(data, relation) {
             do throws(RestrictionProblem) {
                 let members = Restrictions.members(data, relation)
                 for rule in try RestrictionTags.rules(data.relations.tags, relation, data.strings) {

@@ -30,6 +30,9 @@ struct RoadNetwork: Sendable {
     private(set) var segmentRoads: ContiguousArray<UInt32> = []
     private(set) var segmentStarts: ContiguousArray<Int> = []
     private(set) var segmentEnds: ContiguousArray<Int> = []
+    /// For each segment, its attributes along the way and against it: places in the road table's, or its `none`.
+    private(set) var segmentForward: ContiguousArray<UInt32> = []
+    private(set) var segmentBackward: ContiguousArray<UInt32> = []
     /// For each road, its first segment; one more entry than roads.
     private(set) var firstSegments: ContiguousArray<Int> = []
     /// Ends of segments: their indexes in the data, ascending.
@@ -131,10 +134,16 @@ struct RoadNetwork: Sendable {
         firstSegments.reserveCapacity(roads.ways.count + 1)
         var cuts: [Int] = []
         for line in lines {
+            // Where the country changes, the road is cut at the node before.
+            let countries =
+                roads.crossings.isEmpty
+                ? nil : roads.countries(ofRoad: Int(line.road), along: line.range.map { data.position(lineNodes[$0]) })
             while firstSegments.count <= Int(line.road) { firstSegments.append(segmentRoads.count) }
             cuts.removeAll(keepingCapacity: true)
             for at in line.range
-            where uses[Int(lineNodes[at])] >= 2 || at - (cuts.last ?? at) >= RoadNetwork.longestSegment {
+            where uses[Int(lineNodes[at])] >= 2 || at - (cuts.last ?? at) >= RoadNetwork.longestSegment
+                || changes(countries, at - line.range.lowerBound)
+            {
                 cuts.append(at)
             }
             separateTwins(&cuts)
@@ -142,9 +151,28 @@ struct RoadNetwork: Sendable {
                 segmentRoads.append(line.road)
                 segmentStarts.append(start)
                 segmentEnds.append(end)
+                var attributes = (forward: roads.forward[Int(line.road)], backward: roads.backward[Int(line.road)])
+                if let countries {
+                    attributes = roads.attributes(
+                        ofRoad: Int(line.road), in: countries[start - line.range.lowerBound])
+                }
+                segmentForward.append(attributes.forward)
+                segmentBackward.append(attributes.backward)
             }
         }
         while firstSegments.count <= roads.ways.count { firstSegments.append(segmentRoads.count) }
+    }
+
+    /// Whether the piece after a point of a line lies in another country than the one before.
+    private func changes(_ countries: [UInt16]?, _ point: Int) -> Bool {
+        guard let countries, point > 0, point < countries.count else { return false }
+        return countries[point - 1] != countries[point]
+    }
+
+    /// Replaces the attributes of a segment, places in the road table's.
+    mutating func setAttributes(_ segment: Int, forward: UInt32, backward: UInt32) {
+        segmentForward[segment] = forward
+        segmentBackward[segment] = backward
     }
 
     /// Adds cuts where a road comes back to its own start, or joins the same two nodes twice, so that no segment is a
@@ -202,9 +230,8 @@ struct RoadNetwork: Sendable {
     /// All edges that may be driven, by segment, forward first.
     func forEachEdge(_ body: (DirectedEdge) -> Void) {
         for segment in segmentRoads.indices {
-            let road = Int(segmentRoads[segment])
-            if roads.forward[road] != RoadTable.none { body(DirectedEdge(segment, isBackward: false)) }
-            if roads.backward[road] != RoadTable.none { body(DirectedEdge(segment, isBackward: true)) }
+            if segmentForward[segment] != RoadTable.none { body(DirectedEdge(segment, isBackward: false)) }
+            if segmentBackward[segment] != RoadTable.none { body(DirectedEdge(segment, isBackward: true)) }
         }
     }
 
@@ -223,8 +250,7 @@ struct RoadNetwork: Sendable {
 
     /// An edge's attributes, a place in the road table's.
     func attributes(_ edge: DirectedEdge) -> UInt32 {
-        let road = Int(segmentRoads[edge.segment])
-        return edge.isBackward ? roads.backward[road] : roads.forward[road]
+        edge.isBackward ? segmentBackward[edge.segment] : segmentForward[edge.segment]
     }
 
     /// The edges that leave a node.

@@ -1,3 +1,4 @@
+internal import NavGeo
 internal import NavMap
 
 /// The ways that are roads, with their attributes told apart and numbered.
@@ -18,47 +19,73 @@ struct RoadTable: Sendable {
     /// No road in this direction.
     static let none = UInt32.max
 
+    /// The country of each way and place.
+    private let rules: CountryRules
+    /// Roads that lead through several countries, by road: their attributes in each, along the way and against it.
+    private(set) var crossings: [Int: [UInt16: (forward: UInt32, backward: UInt32)]] = [:]
+
     /// Interprets all ways of `data`, in pieces that several threads share; the numbering does not depend on them.
-    init(_ data: OSMData, jobs: Int, country: String, leftHandTraffic: Bool, counter: ProgressCounter) {
+    init(_ data: OSMData, jobs: Int, rules: CountryRules, counter: ProgressCounter) {
         let piece = 4096
         let count = data.ways.ids.count
         let pieces = Parallel.map((count + piece - 1) / piece, jobs: jobs) { number in
-            var table = RoadTable()
+            var table = RoadTable(rules)
             var known: [RoadDirection: UInt32] = [:]
             var tags = TagSet()
             for way in number * piece..<min(count, (number + 1) * piece) {
                 tags.load(data.ways.tags, way)
-                guard var road = RoadTags.interpret(tags, data.strings, country: country) else { continue }
-                table.unknownConditions += road.unknownConditions
-                if leftHandTraffic && tags.word(.driving_side) != .right {
-                    road.forward?.flags.insert(.leftHandTraffic)
-                    road.backward?.flags.insert(.leftHandTraffic)
+                // Borders are no roads; where they run is asked of roads alone.
+                if rules.hasBorders && !tags.has(.highway) && !tags.has(.route) { continue }
+                let countries = rules.countries(ofWay: way, data)
+                let roads = countries.map { rules.interpret(tags, data.strings, in: $0) }
+                guard let main = roads.lazy.compactMap({ $0 }).first else { continue }
+                table.unknownConditions += main.unknownConditions
+                if countries.count > 1 {
+                    var variants: [UInt16: (forward: UInt32, backward: UInt32)] = [:]
+                    for (country, road) in zip(countries, roads) {
+                        variants[country] = (table.number(road?.forward, &known), table.number(road?.backward, &known))
+                    }
+                    table.crossings[table.ways.count] = variants
                 }
                 table.ways.append(UInt32(way))
-                table.forward.append(table.number(road.forward, &known))
-                table.backward.append(table.number(road.backward, &known))
-                table.exitReferences.append(road.exitReference)
+                table.forward.append(table.number(main.forward, &known))
+                table.backward.append(table.number(main.backward, &known))
+                table.exitReferences.append(main.exitReference)
             }
             counter.advance(.splittingWays, of: (count + piece - 1) / piece)
             return table
         }
-        self.init()
+        self.init(rules)
         var known: [RoadDirection: UInt32] = [:]
         for piece in pieces {
             let numbers = piece.attributes.map { number($0, &known) }
+            func translated(_ number: UInt32) -> UInt32 {
+                number == RoadTable.none ? RoadTable.none : numbers[Int(number)]
+            }
+            for (road, variants) in piece.crossings {
+                crossings[ways.count + road] = variants.mapValues { (translated($0.forward), translated($0.backward)) }
+            }
             unknownConditions += piece.unknownConditions
             ways.append(contentsOf: piece.ways)
             exitReferences.append(contentsOf: piece.exitReferences)
             for road in piece.ways.indices {
-                forward.append(
-                    piece.forward[road] == RoadTable.none ? RoadTable.none : numbers[Int(piece.forward[road])])
-                backward.append(
-                    piece.backward[road] == RoadTable.none ? RoadTable.none : numbers[Int(piece.backward[road])])
+                forward.append(translated(piece.forward[road]))
+                backward.append(translated(piece.backward[road]))
             }
         }
     }
 
-    private init() {}
+    private init(_ rules: CountryRules) { self.rules = rules }
+
+    /// The country of each piece of a line of a road between neighbouring points; nil for a road in one country.
+    func countries(ofRoad road: Int, along line: [FixedCoordinate]) -> [UInt16]? {
+        crossings[road] == nil ? nil : rules.countries(along: line)
+    }
+
+    /// The attributes of a road in a country that it leads through, along the way and against it.
+    func attributes(ofRoad road: Int, in country: UInt16) -> (forward: UInt32, backward: UInt32) {
+        crossings[road]?[country] ?? (forward[road], backward[road])
+    }
 
     private mutating func number(_ direction: RoadDirection?, _ known: inout [RoadDirection: UInt32]) -> UInt32 {
         guard let direction else { return RoadTable.none }
@@ -69,7 +96,7 @@ struct RoadTable: Sendable {
         return number
     }
 
-    /// Adds attributes of their own for one road.
+    /// Adds attributes of their own for one piece of road.
     mutating func addAttributes(_ direction: RoadDirection) -> UInt32 {
         attributes.append(direction)
         return UInt32(attributes.count - 1)

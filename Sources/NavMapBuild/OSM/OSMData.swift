@@ -2,8 +2,8 @@ package import NavGeo
 
 /// The part of an OSM extract that roads are made of, in flat arrays.
 ///
-/// Nodes are those that ways or restrictions name, ascending by id, also the ones that the extract lacks. Ways and
-/// relations ascend by id. Tags are (key, text number) pairs of the keys in ``TagKey``.
+/// Nodes are those that ways or restrictions name, ascending by id, also the ones that the extract lacks. Ways are those
+/// that may be roads and those of countries' borders, relations the restrictions and those borders; both ascend by id. Tags are (key, text number) pairs of the keys in ``TagKey``.
 public struct OSMData: Sendable {
     /// A member of a relation.
     public struct Member: Sendable, Equatable {
@@ -46,6 +46,8 @@ public struct OSMData: Sendable {
     package var nodeTags = TagLists()
     package var ways = ElementList<UInt32>()
     package var relations = ElementList<Member>()
+    /// What addresses and places say about the country.
+    package var countryEvidence = CountryEvidence()
 
     /// The latitude of a node that the extract does not contain.
     package static let absent = Int32.min
@@ -117,6 +119,17 @@ package struct ElementList<Part: Sendable>: Sendable {
 
     /// The places of an object's parts.
     package func partRange(_ index: Int) -> Range<Int> { partStarts[index]..<partStarts[index + 1] }
+
+    /// Adds all objects of another list whose tags name the same texts.
+    mutating func append(_ other: ElementList<Part>) {
+        for index in other.ids.indices {
+            parts.append(contentsOf: other.parts[other.partRange(index)])
+            for at in other.tags.starts[index]..<other.tags.starts[index + 1] {
+                tags.add(other.tags.keys[at], other.tags.values[at])
+            }
+            close(id: other.ids[index])
+        }
+    }
 
     /// The index of an id in a list that ascends.
     package func index(of id: Int64) -> Int? {

@@ -1,4 +1,5 @@
 public import NavGeo
+internal import NavMap
 
 /// Makes ``OSMData`` of objects given one by one, for maps that are drawn instead of read.
 public struct OSMDataBuilder: Sendable {
@@ -50,8 +51,16 @@ public struct OSMDataBuilder: Sendable {
         data.statistics.ways = ways.ids.count
         data.statistics.relations = data.relations.ids.count
         data.setWays(ways, jobs: 1)
+        for tags in [ways.tags, data.relations.tags] {
+            for (key, value) in zip(tags.keys, tags.values) where key == .addr__country || key == .is_in__country_code {
+                data.strings.withBytes(value) { data.countryEvidence.add($0) }
+            }
+        }
         var found: [(index: UInt32, node: Node)] = []
         for node in nodes {
+            for key in ["addr:country", "is_in:country_code"] {
+                if let code = node.tags[key] { data.countryEvidence.add(CountryCode.packed(code)) }
+            }
             guard let index = data.index(ofNode: node.id) else { continue }
             if data.isPresent(index) { data.statistics.duplicateIDs += 1 }
             data.latitudes[Int(index)] = node.position.latitudeE7
@@ -78,6 +87,20 @@ public struct OSMDataBuilder: Sendable {
 }
 
 extension OSMData {
+    /// The ways of countries' borders that are not among `ways`, ascending: those that do not say that they are borders,
+    /// and those outside of the extract.
+    func missingBorders(_ ways: ElementList<Int64>) -> [Int64] {
+        var wanted: [Int64] = []
+        for relation in relations.ids.indices where CountryBorder.code(self, relation) != 0 {
+            for at in relations.partRange(relation) where relations.parts[at].kind == .way {
+                wanted.append(relations.parts[at].id)
+            }
+        }
+        if wanted.isEmpty { return [] }
+        let known = Set(ways.ids)
+        return Set(wanted).subtracting(known).sorted()
+    }
+
     /// Takes over ways that name nodes by id: sorts them, and lists the nodes that they and the restrictions name, all
     /// still absent.
     mutating func setWays(_ raw: consuming ElementList<Int64>, jobs: Int) {

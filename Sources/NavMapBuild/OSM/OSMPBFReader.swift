@@ -55,7 +55,22 @@ public enum OSMPBFReader {
         var data = OSMData()
         data.timestamp = header.timestamp
         let nodeBlobs = zip(blobs, chunks).filter(\.1.hasNodes).map(\.0)
-        data.takeWays(chunks, jobs: jobs)
+        var ways = data.takeWays(chunks)
+        let missing = data.missingBorders(ways)
+        let wayBlobs = zip(blobs, chunks).filter { _, chunk in
+            missing.contains { $0 >= chunk.lowestWay && $0 <= chunk.highestWay }
+        }.map(\.0)
+        for found in try Parallel.map(
+            wayBlobs.count, jobs: jobs,
+            { index throws(MapBuildError) in
+                try decode(file, wayBlobs[index]) { bytes throws(WireError) in
+                    try PBFWays.read(bytes, only: missing)
+                }
+            })
+        {
+            ways.append(found)
+        }
+        data.setWays(ways, jobs: jobs)
 
         let ids = data.nodeIDs
         let nodes = try Parallel.map(nodeBlobs.count, jobs: jobs) { index throws(MapBuildError) in
@@ -101,13 +116,14 @@ final class ProgressCounter: Sendable {
 }
 
 extension OSMData {
-    /// Joins the ways and relations of all blocks in file order.
-    fileprivate mutating func takeWays(_ chunks: [PBFWays], jobs: Int) {
+    /// Joins the relations of all blocks in file order, and the ways, which it returns.
+    fileprivate mutating func takeWays(_ chunks: [PBFWays]) -> ElementList<Int64> {
         var raw = ElementList<Int64>()
         raw.parts.reserveCapacity(chunks.reduce(0) { $0 + $1.ways.parts.count })
         for chunk in chunks {
             statistics.ways += chunk.wayCount
             statistics.relations += chunk.relationCount
+            countryEvidence.add(chunk.countryEvidence)
             let numbers = chunk.texts.intern(in: &strings)
             raw.append(chunk.ways, numbers) { $0 }
             relations.append(chunk.relations, numbers) { member in
@@ -116,7 +132,7 @@ extension OSMData {
                 return member
             }
         }
-        setWays(raw, jobs: jobs)
+        return raw
     }
 
     /// Joins the nodes of all blocks in file order; of a repeated node the last one counts.
@@ -127,6 +143,7 @@ extension OSMData {
         for (number, chunk) in chunks.enumerated() {
             statistics.nodes += chunk.nodeCount
             statistics.invalidCoordinates += chunk.invalidCoordinates
+            countryEvidence.add(chunk.countryEvidence)
             for (place, node) in chunk.indexes.enumerated() {
                 if seen[Int(node)] {
                     statistics.duplicateIDs += 1

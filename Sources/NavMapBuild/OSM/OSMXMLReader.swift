@@ -1,6 +1,7 @@
 internal import NavGeo
 
-/// Reads OpenStreetMap's .osm files (XML), two passes over them as ``OSMPBFReader`` does.
+/// Reads OpenStreetMap's .osm files (XML), two passes over them as ``OSMPBFReader`` does, and one more where the borders
+/// of countries have ways that do not say so.
 ///
 /// Objects that an editor marks as deleted (`visible="false"`, `action="delete"`) are left out.
 public enum OSMXMLReader {
@@ -25,6 +26,16 @@ public enum OSMXMLReader {
         var data = ways.data
         data.statistics.ways = ways.wayCount
         data.statistics.relations = ways.relationCount
+        let missing = data.missingBorders(ways.ways)
+        if !missing.isEmpty {
+            var borders = BorderPass(wanted: missing)
+            try walk(file) { scanner throws(MapBuildError) in
+                try borders.begin(scanner)
+            } end: { depth in
+                borders.end(depth)
+            }
+            ways.ways.append(borders.ways)
+        }
         data.setWays(ways.ways, jobs: 1)
         var nodes = NodePass(data: data)
         try walk(file) { scanner throws(MapBuildError) in
@@ -145,25 +156,66 @@ private struct WayPass {
     mutating func end(_ openElements: Int) {
         guard openElements == 1, object != .none else { return }
         defer { object = .none }
+        for tag in tags where !isDeleted && (tag.key == .addr__country || tag.key == .is_in__country_code) {
+            data.strings.withBytes(tag.value) { data.countryEvidence.add($0) }
+        }
         func word(_ key: TagKey) -> Word? { tags.last { $0.key == key }.flatMap { Word(rawValue: $0.value) } }
         if object == .way {
             wayCount += 1
             let namesVehicles = tags.contains { tag in
                 tag.key == .motor_vehicle || tag.key == .motorcar || tag.key == .vehicle || tag.key == .hgv
             }
+            // Countries' borders; see ``PBFWays``.
+            let isBorder = tags.contains { tag in
+                tag.key == .admin_level && data.strings.withBytes(tag.value) { $0.elementsEqual("2".utf8) }
+            }
             guard !isDeleted,
-                RoadTags.mayBeRoad(highway: word(.highway), route: word(.route), namesVehicles: namesVehicles)
+                isBorder
+                    || RoadTags.mayBeRoad(highway: word(.highway), route: word(.route), namesVehicles: namesVehicles)
             else { return }
             ways.parts.append(contentsOf: refs)
             for tag in tags { ways.tags.add(tag.key, tag.value) }
             ways.close(id: id)
         } else {
             relationCount += 1
-            guard !isDeleted, word(.type) == .restriction else { return }
+            let isBorder = tags.contains { tag in
+                tag.key == .iso3166 || tag.key == .iso3166Alpha2 || tag.key == .country_code_iso3166_1_alpha_2
+            }
+            guard !isDeleted, word(.type) == .restriction || isBorder else { return }
             data.relations.parts.append(contentsOf: members)
             for tag in tags { data.relations.tags.add(tag.key, tag.value) }
             data.relations.close(id: id)
         }
+    }
+}
+
+/// Collects ways by their ids, without their tags.
+private struct BorderPass {
+    let wanted: [Int64]
+    var ways = ElementList<Int64>()
+    private var id: Int64?
+    private var refs: [Int64] = []
+
+    init(wanted: [Int64]) { self.wanted = wanted }
+
+    mutating func begin(_ scanner: XMLScanner) throws(MapBuildError) {
+        if scanner.openElements == 2 {
+            id = nil
+            guard scanner.isNamed("way"), !(try OSMXMLReader.isDeleted(scanner)) else { return }
+            let own = try OSMXMLReader.id(scanner, "id")
+            guard wanted.withUnsafeBufferPointer({ IDSearch.find(own, in: $0, from: 0) }) != nil else { return }
+            id = own
+            refs.removeAll(keepingCapacity: true)
+        } else if scanner.openElements == 3, id != nil, scanner.isNamed("nd") {
+            refs.append(try OSMXMLReader.id(scanner, "ref"))
+        }
+    }
+
+    mutating func end(_ openElements: Int) {
+        guard openElements == 1, let id else { return }
+        ways.parts.append(contentsOf: refs)
+        ways.close(id: id)
+        self.id = nil
     }
 }
 
@@ -173,6 +225,7 @@ private struct NodePass {
     private var place: UInt32?
     private var tags: [(key: TagKey, value: UInt32)] = []
     private var isFeature = false
+    private var isNode = false
     private var found: [UInt32: [(key: TagKey, value: UInt32)]] = [:]
     private var seen: ContiguousArray<Bool>
 
@@ -184,7 +237,8 @@ private struct NodePass {
     mutating func begin(_ scanner: XMLScanner) throws(MapBuildError) {
         if scanner.openElements == 2 {
             place = nil
-            guard scanner.isNamed("node") else { return }
+            isNode = scanner.isNamed("node")
+            guard isNode else { return }
             data.statistics.nodes += 1
             guard let node = data.index(ofNode: try OSMXMLReader.id(scanner, "id")) else { return }
             tags.removeAll(keepingCapacity: true)
@@ -203,9 +257,13 @@ private struct NodePass {
             data.latitudes[Int(node)] = latitude
             data.longitudes[Int(node)] = longitude
             place = node
-        } else if scanner.openElements == 3, place != nil, scanner.isNamed("tag"),
+        } else if scanner.openElements == 3, isNode, scanner.isNamed("tag"),
             let tag = try OSMXMLReader.tag(scanner, &data.strings)
         {
+            if tag.key == .addr__country || tag.key == .is_in__country_code {
+                data.strings.withBytes(tag.value) { data.countryEvidence.add($0) }
+            }
+            guard place != nil else { return }
             tags.append(tag)
             switch tag.key {
             case .highway, .barrier, .traffic_calming: isFeature = true

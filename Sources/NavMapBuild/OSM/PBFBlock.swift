@@ -7,6 +7,8 @@ struct PBFBlock {
     private var keys: ContiguousArray<UInt8>
     /// For each string: its number among the texts that are kept, `UInt32.max` while it has none.
     private var keptNumbers: ContiguousArray<UInt32>
+    /// The strings that are keys under which objects name their country: two at most.
+    private var countryKeys: (UInt64, UInt64) = (.max, .max)
     let groups: [UnsafeRawBufferPointer]
     let granularity: Int64
     let latitudeOffset: Int64
@@ -47,6 +49,22 @@ struct PBFBlock {
         self.granularity = granularity
         self.latitudeOffset = latitudeOffset
         self.longitudeOffset = longitudeOffset
+        for (index, text) in strings.enumerated() where text.count == 12 || text.count == 18 {
+            switch Vocabulary.shared.key(text) {
+            case .addr__country?: countryKeys.0 = UInt64(index)
+            case .is_in__country_code?: countryKeys.1 = UInt64(index)
+            default: break
+            }
+        }
+    }
+
+    /// Whether no object of the block names a country.
+    var namesNoCountry: Bool { countryKeys == (.max, .max) }
+
+    /// Counts a tag that names a country.
+    @inline(__always)
+    func countCountry(_ key: UInt64, _ value: UInt64, in evidence: inout CountryEvidence) throws(WireError) {
+        if key == countryKeys.0 || key == countryKeys.1 { evidence.add(try text(value)) }
     }
 
     /// The bytes of a string.

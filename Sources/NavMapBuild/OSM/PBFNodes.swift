@@ -9,6 +9,8 @@ struct PBFNodes: Sendable {
     var tags = TagLists()
     var nodeCount = 0
     var invalidCoordinates = 0
+    /// What all nodes of the block say about their country.
+    var countryEvidence = CountryEvidence()
 
     /// Reads the nodes of a block that are among `ids`, which ascend.
     static func read(
@@ -105,6 +107,7 @@ struct PBFNodes: Sendable {
                 guard !tagStream.isAtEnd else { throw .unevenLists }
                 let value = try tagStream.number()
                 if place != nil { try addTag(key, value, &block, &isFeature) }
+                try block.countCountry(key, value, in: &countryEvidence)
             }
             if let place {
                 finish(place, isVisible, block.latitude(latitude), block.longitude(longitude), firstTag, isFeature)
@@ -140,13 +143,17 @@ struct PBFNodes: Sendable {
             }
         }
         nodeCount += 1
-        guard let place = search.find(id) else { return }
+        let place = search.find(id)
+        if place == nil && block.namesNoCountry { return }
         let firstTag = tags.keys.count
         var isFeature = false
         while !keys.isAtEnd {
             guard !values.isAtEnd else { throw .unevenLists }
-            try addTag(try keys.number(), try values.number(), &block, &isFeature)
+            let (key, value) = (try keys.number(), try values.number())
+            if place != nil { try addTag(key, value, &block, &isFeature) }
+            try block.countCountry(key, value, in: &countryEvidence)
         }
+        guard let place else { return }
         finish(place, isVisible, block.latitude(latitude), block.longitude(longitude), firstTag, isFeature)
     }
 

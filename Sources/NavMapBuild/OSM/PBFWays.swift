@@ -1,4 +1,4 @@
-/// The ways and relations of one block that concern roads; text numbers are those of ``texts``.
+/// The ways and relations of one block that concern roads or borders; text numbers are those of ``texts``.
 struct PBFWays: Sendable {
     var texts = KeptTexts()
     var ways = ElementList<Int64>()
@@ -7,6 +7,10 @@ struct PBFWays: Sendable {
     var relationCount = 0
     /// Whether the block holds nodes.
     var hasNodes = false
+    /// The lowest and the highest id of its ways, also of those left out.
+    var lowestWay = Int64.max, highestWay = Int64.min
+    /// What the block's ways and relations say about their country.
+    var countryEvidence = CountryEvidence()
 
     /// Reads a block. With `keepsHistory`, objects that are deleted or no roads leave an empty entry, so that they
     /// replace an older version of themselves.
@@ -31,6 +35,32 @@ struct PBFWays: Sendable {
             }
         }
         return result
+    }
+
+    /// The ways of a block with certain ids, which ascend, whatever they are, without their tags.
+    static func read(_ bytes: UnsafeRawBufferPointer, only wanted: [Int64]) throws(WireError) -> ElementList<Int64> {
+        let block = try PBFBlock(bytes)
+        var ways = ElementList<Int64>()
+        for group in block.groups {
+            var reader = WireReader(group)
+            while let field = try reader.field() {
+                guard (field.number, field.type) == (3, 2) else {
+                    try reader.skip(field)
+                    continue
+                }
+                var parts = try Parts(try reader.delimited(), keepsHistory: true)
+                guard parts.isVisible,
+                    wanted.withUnsafeBufferPointer({ IDSearch.find(parts.id, in: $0, from: 0) }) != nil
+                else { continue }
+                var ref: Int64 = 0
+                while !parts.lists.0.isAtEnd {
+                    ref &+= try parts.lists.0.signed()
+                    ways.parts.append(ref)
+                }
+                ways.close(id: parts.id)
+            }
+        }
+        return ways
     }
 
     /// The lists of an object's message.
@@ -81,18 +111,27 @@ struct PBFWays: Sendable {
         var highway: Word?
         var route: Word?
         var namesVehicles = false
+        var isBorder = false
+        lowestWay = min(lowestWay, parts.id)
+        highestWay = max(highestWay, parts.id)
         while !keys.isAtEnd {
-            let key = try block.key(try keys.number())
+            let number = try keys.number()
+            let key = try block.key(number)
             guard !values.isAtEnd else { throw .unevenLists }
             let value = try values.number()
+            try block.countCountry(number, value, in: &countryEvidence)
             switch key {
             case .highway: highway = Vocabulary.shared.word(try block.text(value))
             case .route: route = Vocabulary.shared.word(try block.text(value))
             case .motor_vehicle, .motorcar, .vehicle, .hgv: namesVehicles = true
+            // Countries; of other levels are too many to keep, and a country's border may be found without.
+            case .admin_level: isBorder = try block.text(value).elementsEqual("2".utf8)
             default: break
             }
         }
-        guard parts.isVisible, RoadTags.mayBeRoad(highway: highway, route: route, namesVehicles: namesVehicles) else {
+        guard parts.isVisible,
+            isBorder || RoadTags.mayBeRoad(highway: highway, route: route, namesVehicles: namesVehicles)
+        else {
             if keepsHistory { ways.close(id: parts.id) }
             return
         }
@@ -116,13 +155,20 @@ struct PBFWays: Sendable {
         var keys = parts.keys
         var values = parts.values
         var isRestriction = false
+        var isBorder = false
         while !keys.isAtEnd {
-            let key = try block.key(try keys.number())
+            let number = try keys.number()
+            let key = try block.key(number)
             guard !values.isAtEnd else { throw .unevenLists }
             let value = try values.number()
-            if key == .type { isRestriction = Vocabulary.shared.word(try block.text(value)) == .restriction }
+            try block.countCountry(number, value, in: &countryEvidence)
+            switch key {
+            case .type: isRestriction = Vocabulary.shared.word(try block.text(value)) == .restriction
+            case .iso3166, .iso3166Alpha2, .country_code_iso3166_1_alpha_2: isBorder = true
+            default: break
+            }
         }
-        guard parts.isVisible, isRestriction else {
+        guard parts.isVisible, isRestriction || isBorder else {
             if keepsHistory { relations.close(id: parts.id) }
             return
         }

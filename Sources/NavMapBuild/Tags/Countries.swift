@@ -1,5 +1,3 @@
-package import NavMap
-
 /// What countries have for rules where no sign stands.
 package enum Countries {
     /// General limits of passenger cars, km/h, 0 for none.
@@ -63,22 +61,24 @@ package enum Countries {
         return 0
     }
 
-    /// The country that an extract lies in, by the zone tags of its ways; empty when they are fewer than 20 or more
-    /// than one in twenty disagrees, as in an extract over a border.
-    package static func infer(_ data: OSMData) -> String {
-        let keys = Set(zoneKeys)
-        var counts: [UInt16: Int] = [:]
-        var total = 0
-        for (key, value) in zip(data.ways.tags.keys, data.ways.tags.values) where keys.contains(key) {
-            let code = data.strings.withBytes(value, code)
-            guard code != 0 else { continue }
-            counts[code, default: 0] += 1
-            total += 1
+    /// What the zone tags of the ways of an extract say about its country.
+    package static func evidence(_ data: OSMData) -> CountryEvidence {
+        var isZone = ContiguousArray<Bool>(repeating: false, count: TagKey.allCases.count)
+        for key in zoneKeys { isZone[Int(key.rawValue)] = true }
+        var evidence = CountryEvidence()
+        for (key, value) in zip(data.ways.tags.keys, data.ways.tags.values) where isZone[Int(key.rawValue)] {
+            evidence.add(data.strings.withBytes(value, code))
         }
-        guard total >= 20, let best = counts.max(by: { ($0.value, $1.key) < ($1.value, $0.key) }),
-            best.value * 20 >= total * 19
-        else { return "" }
-        return CountryCode.text(best.key)
+        return evidence
+    }
+
+    /// Whether living streets are no way through in a country, so that only those with a destination there may enter.
+    /// OSM wiki, "OSM tags for routing/Access restrictions": Belarus, Russia and Ukraine.
+    package static func barsThroughTrafficInLivingStreets(_ country: String) -> Bool {
+        switch country.prefix(2) {
+        case "BY", "RU", "UA": true
+        default: false
+        }
     }
 
     /// The two letters before a colon or a hyphen, packed; 0 without.

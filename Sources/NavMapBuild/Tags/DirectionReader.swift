@@ -24,9 +24,16 @@ struct DirectionReader {
     ) -> RoadDirection? {
         guard carMayEnter || truckMayEnter else { return nil }
         var road = common
-        let unsaid: AccessTags.Level = needsPermission ? .no : common.flags.contains(.bicycleRoad) ? .destination : .yes
+        // Nobody drives through on farm and forest tracks whose signs are not tagged: most bar the public.
+        let isForResidents =
+            common.flags.contains(.bicycleRoad) || roadClass == .track
+            || roadClass == .livingStreet && Countries.barsThroughTrafficInLivingStreets(country)
+        let unsaid: AccessTags.Level = needsPermission ? .no : isForResidents ? .destination : .yes
         let tagged = AccessTags.car(tags, strings, direction, general: !needsPermission)
-        let car = carMayEnter ? tagged ?? unsaid : .no
+        var car = carMayEnter ? tagged ?? unsaid : .no
+        // How many sit in the car is not known: `hov=designated` roads serve as OSRM's profile has them, at the ends of
+        // a trip only.
+        if common.flags.contains(.highOccupancy) { car = min(car, .destination) }
         let truck = truckMayEnter ? (needsPermission ? tagged : self.truck(tagged, direction)) ?? unsaid : .no
         if car != .no { road.access.insert(.car) }
         if truck != .no { road.access.insert(.truck) }

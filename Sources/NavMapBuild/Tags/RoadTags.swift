@@ -5,7 +5,8 @@ public enum RoadTags {
     /// The attributes of a way with these tags, along its nodes and against them; nil in a direction that neither
     /// cars nor trucks may drive.
     ///
-    /// - Parameter country: The country whose general limits hold, two letters; empty when unknown.
+    /// - Parameter country: The country whose general limits hold unless the tags name another, two letters; empty when
+    ///   unknown.
     public static func attributes(
         of tags: [String: String], country: String = ""
     ) -> (forward: RoadAttributes?, backward: RoadAttributes?) {
@@ -14,7 +15,7 @@ public enum RoadTags {
         let data = builder.build()
         var set = TagSet()
         set.load(data.ways.tags, 0)
-        let road = interpret(set, data.strings, country: country)
+        let road = interpret(set, data.strings, presumed: country)
         return (road?.forward?.attributes(data.strings), road?.backward?.attributes(data.strings))
     }
 
@@ -53,9 +54,15 @@ public enum RoadTags {
     /// No roads are: areas, `impassable=yes`, `smoothness=impassable`, `service=emergency_access|slipway`, what is not
     /// built or no longer there (`construction`, `proposed`, …) whatever else is tagged, and ways whose `highway` is
     /// not for vehicles (`footway`, …). Pedestrian streets, busways and other paths count where a tag for
-    /// motor vehicles permits them; tracks where one does, or where their `tracktype` is grade 1 or 2, since most
-    /// others are barred to the public without a tag.
-    package static func interpret(_ tags: TagSet, _ strings: StringTable, country: String = "") -> Road? {
+    /// motor vehicles permits them; tracks where one does, or at the ends of a trip where their `tracktype` is grade 1
+    /// or 2, since most are barred to the public without a tag.
+    ///
+    /// - Parameters:
+    ///   - country: The country that the way lies in, two letters; empty when unknown.
+    ///   - presumed: The country that it lies in, if neither `country` nor its own tags say one.
+    package static func interpret(
+        _ tags: TagSet, _ strings: StringTable, country: String = "", presumed: String = ""
+    ) -> Road? {
         guard tags.word(.area) != .yes, tags.word(.impassable) != .yes, tags.word(.smoothness) != .impassable else {
             return nil
         }
@@ -82,12 +89,13 @@ public enum RoadTags {
         }
         let car = AccessTags.directions(tags, .oneway__motorcar, roadClass: kind.roadClass, isLink: kind.isLink)
         let truck = AccessTags.directions(tags, .oneway__hgv, roadClass: kind.roadClass, isLink: kind.isLink)
-        let named = Countries.named(by: tags, strings)
+        let named = country.isEmpty ? CountryCode.text(Countries.named(by: tags, strings)) : country
+        let country = named.isEmpty ? presumed : named
         var base = common(tags, strings, kind)
-        base.country = named != 0 ? named : CountryCode.packed(country)
+        base.country = CountryCode.packed(country)
         let reader = DirectionReader(
             tags: tags, strings: strings, roadClass: kind.roadClass, isLink: kind.isLink,
-            needsPermission: needsPermission, country: named != 0 ? CountryCode.text(named) : country)
+            needsPermission: needsPermission, country: country)
         var road = Road(exitReference: tags[.junction__ref])
         road.forward = reader.read(.forward, base, car: car.forward, truck: truck.forward, &road.unknownConditions)
         road.backward = reader.read(.backward, base, car: car.backward, truck: truck.backward, &road.unknownConditions)

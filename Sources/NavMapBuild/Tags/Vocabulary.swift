@@ -1,4 +1,5 @@
-/// The OSM keys that the importer reads. A case is spelled as the key, with two underscores for the colon.
+/// The OSM keys that the importer reads. A case is spelled as the key, with two underscores for the colon; the exceptions
+/// are in ``text``.
 public enum TagKey: UInt8, CaseIterable, Sendable {
     case highway, route, ferry, junction, oneway, oneway__motor_vehicle, oneway__motorcar, area, service
     case access, access__forward, access__backward, vehicle, vehicle__forward, vehicle__backward
@@ -29,9 +30,17 @@ public enum TagKey: UInt8, CaseIterable, Sendable {
     case maxheight__physical, maxwidth__physical, maxheight__signed
     case destination__ref__to, destination__street, destination__lanes
     case destination__lanes__forward, destination__lanes__backward
+    case boundary, admin_level, iso3166, iso3166Alpha2, country_code_iso3166_1_alpha_2
+    case addr__country, is_in__country_code
 
     /// The key as OSM writes it.
-    public var text: String { Spelling.withColons("\(self)") }
+    public var text: String {
+        switch self {
+        case .iso3166: "ISO3166-1"
+        case .iso3166Alpha2: "ISO3166-1:alpha2"
+        default: Spelling.withColons("\(self)")
+        }
+    }
 }
 
 /// The OSM values and member roles that the importer compares with. A case is spelled as the value, with two
@@ -65,6 +74,7 @@ public enum Word: UInt32, CaseIterable, Sendable {
     case only_left_turn, only_right_turn, only_straight_on, only_u_turn
     case only_entry, no_right_turn_on_red, no_left_turn_on_red
     case building_passage, avalanche_protector, designated_hov
+    case administrative, outer, inner
 
     /// The value as OSM writes it.
     public var text: String {

@@ -40,6 +40,8 @@ public enum MessageRegistry {
         SpeedLimitSpan.self,
         CongestionSpan.self,
         RouteSummary.self,
+        CountryPassage.self,
+        FerryPassage.self,
         TollSummary.self,
         RouteRestriction.self,
         RoutePreview.self,

@@ -809,7 +809,7 @@ extension Route: WireMessage {
     public static var fullName: String { "navbus.v1.Route" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe4117f77db906464 }
+    public static var schemaFingerprint: UInt64 { 0xa3931a3efaf88547 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1820,6 +1820,10 @@ public struct RouteSummary: Message {
     public var names: [String]
     /// Cost of the route in the router's unit (seconds with penalties).
     public var weight: Double?
+    /// The parts of the route in each country, in order; one without a country where it is unknown.
+    public var countryPassages: [CountryPassage]
+    /// Ferries in order.
+    public var ferries: [FerryPassage]
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -1838,7 +1842,9 @@ public struct RouteSummary: Message {
         tunnelLengthM: Double? = nil,
         countries: [String] = [],
         names: [String] = [],
-        weight: Double? = nil
+        weight: Double? = nil,
+        countryPassages: [CountryPassage] = [],
+        ferries: [FerryPassage] = []
     ) {
         self.distanceM = distanceM
         self.durationS = durationS
@@ -1856,6 +1862,8 @@ public struct RouteSummary: Message {
         self.countries = countries
         self.names = names
         self.weight = weight
+        self.countryPassages = countryPassages
+        self.ferries = ferries
     }
 }
 
@@ -1864,7 +1872,7 @@ extension RouteSummary: WireMessage {
     public static var fullName: String { "navbus.v1.RouteSummary" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x6e2fc8a65c224d98 }
+    public static var schemaFingerprint: UInt64 { 0x076b381a501c139f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1951,6 +1959,14 @@ extension RouteSummary: WireMessage {
             c.pointee.weight = value
             c.pointee.has_weight = 1
         }
+        if !countryPassages.isEmpty {
+            c.pointee.n_country_passages = countryPassages.count
+            c.pointee.country_passages = Wire.messages(countryPassages, arena)
+        }
+        if !ferries.isEmpty {
+            c.pointee.n_ferries = ferries.count
+            c.pointee.ferries = Wire.messages(ferries, arena)
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__RouteSummary>) throws(MessageError) {
@@ -1970,6 +1986,166 @@ extension RouteSummary: WireMessage {
         countries = try Wire.strings(c.pointee.countries, c.pointee.n_countries, "navbus.v1.RouteSummary.countries")
         names = try Wire.strings(c.pointee.names, c.pointee.n_names, "navbus.v1.RouteSummary.names")
         weight = c.pointee.has_weight != 0 ? c.pointee.weight : nil
+        countryPassages = try Wire.messages(c.pointee.country_passages, c.pointee.n_country_passages)
+        ferries = try Wire.messages(c.pointee.ferries, c.pointee.n_ferries)
+    }
+}
+
+/// The part of a route in one country.
+public struct CountryPassage: Message {
+    /// Country, ISO 3166-1 alpha-2; absent where it is unknown.
+    public var country: String?
+    /// Where it is entered, m from the route's start.
+    public var routeOffsetM: Double?
+    /// Length in m.
+    public var distanceM: Double?
+    /// Side on which one drives there.
+    public var drivingSide: RoadSide?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        country: String? = nil,
+        routeOffsetM: Double? = nil,
+        distanceM: Double? = nil,
+        drivingSide: RoadSide? = nil
+    ) {
+        self.country = country
+        self.routeOffsetM = routeOffsetM
+        self.distanceM = distanceM
+        self.drivingSide = drivingSide
+    }
+}
+
+extension CountryPassage: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.CountryPassage" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0x624687b32b289153 }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__CountryPassage>) { navbus__v1__country_passage__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__CountryPassage>? {
+        navbus__v1__country_passage__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__CountryPassage>, _ arena: Wire.Arena) {
+        if let value = country {
+            c.pointee.country = Wire.string(value, arena)
+        }
+        if let value = routeOffsetM {
+            c.pointee.route_offset_m = value
+            c.pointee.has_route_offset_m = 1
+        }
+        if let value = distanceM {
+            c.pointee.distance_m = value
+            c.pointee.has_distance_m = 1
+        }
+        if let value = drivingSide {
+            c.pointee.driving_side = Navbus__V1__RoadSide(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_driving_side = 1
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__CountryPassage>) throws(MessageError) {
+        country = try Wire.string(c.pointee.country, "navbus.v1.CountryPassage.country")
+        routeOffsetM = c.pointee.has_route_offset_m != 0 ? c.pointee.route_offset_m : nil
+        distanceM = c.pointee.has_distance_m != 0 ? c.pointee.distance_m : nil
+        drivingSide = c.pointee.has_driving_side != 0 ? RoadSide(rawValue: Int32(bitPattern: c.pointee.driving_side.rawValue)) : nil
+    }
+}
+
+/// A passage on a ferry.
+public struct FerryPassage: Message {
+    /// Name of the line.
+    public var name: String?
+    /// Where it begins, m from the route's start.
+    public var routeOffsetM: Double?
+    /// Length in m.
+    public var distanceM: Double?
+    /// Duration in s, boarding included.
+    public var durationS: Double?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        name: String? = nil,
+        routeOffsetM: Double? = nil,
+        distanceM: Double? = nil,
+        durationS: Double? = nil
+    ) {
+        self.name = name
+        self.routeOffsetM = routeOffsetM
+        self.distanceM = distanceM
+        self.durationS = durationS
+    }
+}
+
+extension FerryPassage: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.FerryPassage" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0x28b7e64878bc3975 }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__FerryPassage>) { navbus__v1__ferry_passage__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__FerryPassage>? {
+        navbus__v1__ferry_passage__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__FerryPassage>, _ arena: Wire.Arena) {
+        if let value = name {
+            c.pointee.name = Wire.string(value, arena)
+        }
+        if let value = routeOffsetM {
+            c.pointee.route_offset_m = value
+            c.pointee.has_route_offset_m = 1
+        }
+        if let value = distanceM {
+            c.pointee.distance_m = value
+            c.pointee.has_distance_m = 1
+        }
+        if let value = durationS {
+            c.pointee.duration_s = value
+            c.pointee.has_duration_s = 1
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__FerryPassage>) throws(MessageError) {
+        name = try Wire.string(c.pointee.name, "navbus.v1.FerryPassage.name")
+        routeOffsetM = c.pointee.has_route_offset_m != 0 ? c.pointee.route_offset_m : nil
+        distanceM = c.pointee.has_distance_m != 0 ? c.pointee.distance_m : nil
+        durationS = c.pointee.has_duration_s != 0 ? c.pointee.duration_s : nil
     }
 }
 
@@ -2058,6 +2234,10 @@ public struct RouteRestriction: Message {
     public var violated: Bool?
     /// The tag's own words, for people.
     public var description: String?
+    /// OpenStreetMap way on which it begins.
+    public var wayId: Int64?
+    /// The vehicle's own measure, in the unit of limit; absent for the kinds without one.
+    public var own: Double?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -2066,7 +2246,9 @@ public struct RouteRestriction: Message {
         lastPoint: UInt32? = nil,
         limit: Double? = nil,
         violated: Bool? = nil,
-        description: String? = nil
+        description: String? = nil,
+        wayId: Int64? = nil,
+        own: Double? = nil
     ) {
         self.kind = kind
         self.firstPoint = firstPoint
@@ -2074,6 +2256,8 @@ public struct RouteRestriction: Message {
         self.limit = limit
         self.violated = violated
         self.description = description
+        self.wayId = wayId
+        self.own = own
     }
 }
 
@@ -2082,7 +2266,7 @@ extension RouteRestriction: WireMessage {
     public static var fullName: String { "navbus.v1.RouteRestriction" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x61a3b5af59494c37 }
+    public static var schemaFingerprint: UInt64 { 0xbeca160bc84e0a89 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -2129,6 +2313,14 @@ extension RouteRestriction: WireMessage {
         if let value = description {
             c.pointee.description = Wire.string(value, arena)
         }
+        if let value = wayId {
+            c.pointee.way_id = value
+            c.pointee.has_way_id = 1
+        }
+        if let value = own {
+            c.pointee.own = value
+            c.pointee.has_own = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__RouteRestriction>) throws(MessageError) {
@@ -2138,6 +2330,8 @@ extension RouteRestriction: WireMessage {
         limit = c.pointee.has_limit != 0 ? c.pointee.limit : nil
         violated = c.pointee.has_violated != 0 ? c.pointee.violated != 0 : nil
         description = try Wire.string(c.pointee.description, "navbus.v1.RouteRestriction.description")
+        wayId = c.pointee.has_way_id != 0 ? c.pointee.way_id : nil
+        own = c.pointee.has_own != 0 ? c.pointee.own : nil
     }
 }
 
@@ -2187,7 +2381,7 @@ extension RoutePreview: WireMessage {
     public static var fullName: String { "navbus.v1.RoutePreview" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2dcef75bb408ea0e }
+    public static var schemaFingerprint: UInt64 { 0xeac48deb5df2f9ef }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

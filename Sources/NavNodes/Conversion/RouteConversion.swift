@@ -93,7 +93,7 @@ extension NavMessages.RouteLeg {
         self.init(
             steps: steps.map { NavMessages.RouteStep(step: $0, of: plan, legEnd: lastPoint) },
             firstPoint: UInt32(firstPoint), lastPoint: UInt32(lastPoint), distanceM: leg.length,
-            durationS: leg.duration, durationTypicalS: leg.duration, waypointIndex: UInt32(leg.destination),
+            durationS: leg.duration, durationTypicalS: leg.freeFlowDuration, waypointIndex: UInt32(leg.destination),
             annotation: NavMessages.Annotation(route, points: firstPoint...lastPoint),
             names: NavMessages.RouteSummary.mainNames(edges))
     }
@@ -188,6 +188,7 @@ extension NavMessages.Annotation {
         var durations: [Float] = []
         var speeds: [Float] = []
         var limits: [SpeedLimitSpan] = []
+        var congestion: [CongestionSpan] = []
         for (position, index) in segments.enumerated() {
             let segment = route.segments[index]
             let edge = route.edges[segment.edge]
@@ -199,6 +200,12 @@ extension NavMessages.Annotation {
             distances.append(Float(length))
             durations.append(Float(duration))
             speeds.append(duration > 0 ? Float(length / duration) : edge.attributes.freeFlowSpeed)
+            let level = NavMessages.CongestionLevel(edge.congestion)
+            if let last = congestion.last, last.level == level {
+                congestion[congestion.count - 1].segmentCount = (last.segmentCount ?? 0) + 1
+            } else {
+                congestion.append(CongestionSpan(firstSegment: UInt32(position), segmentCount: 1, level: level))
+            }
             let isUnlimited = edge.attributes.flags.contains(.unlimitedSpeed)
             if let last = limits.last, last.limitMps == edge.attributes.speedLimit,
                 (last.unlimited ?? false) == isUnlimited
@@ -213,25 +220,38 @@ extension NavMessages.Annotation {
         }
         self.init(
             nodeIds: nodes, wayIds: ways, distancesM: distances, durationsS: durations, speedsMps: speeds,
-            speedLimits: limits.filter { $0.limitMps != nil || $0.unlimited == true })
+            speedLimits: limits.filter { $0.limitMps != nil || $0.unlimited == true },
+            congestion: congestion.filter { $0.level != .unspecified })
     }
 }
 
 extension NavMessages.RouteSummary {
     init(_ route: NavRouting.Route) {
-        func length(_ matches: (RouteEdge) -> Bool) -> Double {
-            route.edges.reduce(0) { matches($1) ? $0 + $1.length : $0 }
+        let summary = NavRouting.RouteSummary(route)
+        var countries: [String] = []
+        for passage in summary.countries where !passage.country.isEmpty && countries.last != passage.country {
+            countries.append(passage.country)
         }
         self.init(
-            distanceM: route.length, durationS: route.duration, durationTypicalS: route.duration,
+            distanceM: route.length, durationS: route.duration, durationTypicalS: route.freeFlowDuration,
+            trafficDelayS: route.trafficDelay, trafficDelayScope: route.trafficDelay == nil ? nil : .complete,
             toll: TollSummary(
-                totalLengthM: length { $0.attributes.flags.contains(.toll) },
-                truckLengthM: length { $0.attributes.flags.contains(.truckToll) }),
-            ferryLengthM: length { $0.attributes.roadClass == .ferry },
-            motorwayLengthM: length { $0.attributes.roadClass == .motorway },
-            unpavedLengthM: length { $0.attributes.flags.contains(.unpaved) },
-            tunnelLengthM: length { $0.attributes.flags.contains(.tunnel) },
-            names: RouteSummary.mainNames(route.edges[...]), weight: Double(route.cost) / 1_000)
+                totalLengthM: summary.anyTollLength, truckLengthM: summary.truckTollLength,
+                gateCount: UInt32(clamping: summary.tollBooths)),
+            restrictions: summary.restrictions.map { RouteRestriction($0, on: route) },
+            ferryLengthM: summary.ferries.reduce(0) { $0 + $1.length }, motorwayLengthM: summary.motorwayLength,
+            unpavedLengthM: summary.unpavedLength, tunnelLengthM: summary.tunnelLength, countries: countries,
+            names: RouteSummary.mainNames(route.edges[...]), weight: Double(route.cost) / 1_000,
+            countryPassages: summary.countries.map { passage in
+                NavMessages.CountryPassage(
+                    country: passage.country.isEmpty ? nil : passage.country, routeOffsetM: passage.routeOffset,
+                    distanceM: passage.length, drivingSide: passage.drivesOnLeft ? .left : .right)
+            },
+            ferries: summary.ferries.map { ferry in
+                NavMessages.FerryPassage(
+                    name: ferry.name.isEmpty ? nil : ferry.name, routeOffsetM: ferry.routeOffset,
+                    distanceM: ferry.length, durationS: ferry.duration)
+            })
     }
 
     /// The names of the two roads that most of the way leads over, in travel order.
@@ -248,5 +268,39 @@ extension NavMessages.RouteSummary {
         }
         let longest = lengths.indices.sorted { (lengths[$1].length, $0) < (lengths[$0].length, $1) }.prefix(2)
         return longest.sorted().map { lengths[$0].name }
+    }
+}
+
+extension NavMessages.RouteRestriction {
+    init(_ restriction: VehicleRestriction, on route: NavRouting.Route) {
+        let edges = route.edges[restriction.edges]
+        var kind = NavMessages.RestrictionKind.unspecified
+        var scale = 1.0
+        switch restriction.kind {
+        case .height: kind = .height
+        case .width: kind = .width
+        case .length: kind = .length
+        case .weight: (kind, scale) = (.weight, 1_000)
+        case .axleLoad: (kind, scale) = (.axleLoad, 1_000)
+        case .privateGround: kind = .private
+        case .destinationOnly: kind = .destinationOnly
+        case .timeDependent: kind = .timeDependent
+        }
+        self.init(
+            kind: kind, firstPoint: UInt32(clamping: edges.first?.coordinates.lowerBound ?? 0),
+            lastPoint: UInt32(clamping: edges.last?.coordinates.upperBound ?? 0), limit: restriction.limit.map { Double($0) * scale },
+            violated: false, wayId: restriction.wayID, own: restriction.own.map { Double($0) * scale })
+    }
+}
+
+extension NavMessages.CongestionLevel {
+    init(_ congestion: Congestion) {
+        switch congestion {
+        case .unknown: self = .unspecified
+        case .low: self = .low
+        case .moderate: self = .moderate
+        case .heavy: self = .heavy
+        case .severe: self = .severe
+        }
     }
 }

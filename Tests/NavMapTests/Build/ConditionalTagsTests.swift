@@ -107,18 +107,6 @@ struct ConditionalTagsTests {
         #expect(Countries.keepsLeft("GB") && !Countries.keepsLeft("PT") && !Countries.keepsLeft(""))
     }
 
-    @Test("an extract's zone tags say its country where they agree")
-    func inferred() {
-        func data(_ german: Int, _ french: Int) -> OSMData {
-            var builder = OSMDataBuilder()
-            for id in 0..<german { builder.addWay(id: Int64(id), nodes: [], tags: ["source:maxspeed": "DE:urban"]) }
-            for id in 0..<french { builder.addWay(id: Int64(1_000 + id), nodes: [], tags: ["maxspeed": "FR:rural"]) }
-            return builder.build()
-        }
-        #expect(Countries.infer(data(20, 0)) == "DE" && Countries.infer(data(19, 0)) == "")
-        #expect(Countries.infer(data(40, 2)) == "DE" && Countries.infer(data(30, 10)) == "")
-    }
-
     @Test("signs over lanes, towards, and by street")
     func signs() {
         let attributes = road([

@@ -284,4 +284,17 @@ struct NodeTagsTests {
     func others() {
         #expect(NodeTags.flags(of: ["name": "Somewhere"]) == [])
     }
+
+    @Test("nobody drives through on tracks and car-pool roads that do not say so")
+    func noWayThrough() {
+        func flags(_ tags: [String: String]) -> RoadFlags? { RoadTags.attributes(of: tags).forward?.flags }
+        let track = ["highway": "track", "tracktype": "grade1"]
+        #expect(flags(track)?.contains(.destinationOnly) == true)
+        #expect(flags(track.merging(["motor_vehicle": "yes"]) { $1 })?.contains(.destinationOnly) == false)
+        #expect(flags(track.merging(["access": "permissive"]) { $1 })?.contains(.destinationOnly) == false)
+        #expect(flags(["highway": "track"]) == nil)
+        let carPool = flags(["highway": "motorway", "hov": "designated"])
+        #expect(carPool?.contains(.destinationOnly) == true && carPool?.contains(.highOccupancy) == true)
+        #expect(flags(["highway": "motorway", "hov": "lane"])?.contains(.destinationOnly) == false)
+    }
 }

@@ -547,6 +547,96 @@ void   navbus__v1__route_summary__free_unpacked
   assert(message->base.descriptor == &navbus__v1__route_summary__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   navbus__v1__country_passage__init
+                     (Navbus__V1__CountryPassage         *message)
+{
+  static const Navbus__V1__CountryPassage init_value = NAVBUS__V1__COUNTRY_PASSAGE__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__country_passage__get_packed_size
+                     (const Navbus__V1__CountryPassage *message)
+{
+  assert(message->base.descriptor == &navbus__v1__country_passage__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__country_passage__pack
+                     (const Navbus__V1__CountryPassage *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__country_passage__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__country_passage__pack_to_buffer
+                     (const Navbus__V1__CountryPassage *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__country_passage__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__CountryPassage *
+       navbus__v1__country_passage__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__CountryPassage *)
+     protobuf_c_message_unpack (&navbus__v1__country_passage__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__country_passage__free_unpacked
+                     (Navbus__V1__CountryPassage *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__country_passage__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   navbus__v1__ferry_passage__init
+                     (Navbus__V1__FerryPassage         *message)
+{
+  static const Navbus__V1__FerryPassage init_value = NAVBUS__V1__FERRY_PASSAGE__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__ferry_passage__get_packed_size
+                     (const Navbus__V1__FerryPassage *message)
+{
+  assert(message->base.descriptor == &navbus__v1__ferry_passage__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__ferry_passage__pack
+                     (const Navbus__V1__FerryPassage *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__ferry_passage__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__ferry_passage__pack_to_buffer
+                     (const Navbus__V1__FerryPassage *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__ferry_passage__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__FerryPassage *
+       navbus__v1__ferry_passage__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__FerryPassage *)
+     protobuf_c_message_unpack (&navbus__v1__ferry_passage__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__ferry_passage__free_unpacked
+                     (Navbus__V1__FerryPassage *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__ferry_passage__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   navbus__v1__toll_summary__init
                      (Navbus__V1__TollSummary         *message)
 {
@@ -2205,7 +2295,7 @@ const ProtobufCMessageDescriptor navbus__v1__congestion_span__descriptor =
   (ProtobufCMessageInit) navbus__v1__congestion_span__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_summary__field_descriptors[16] =
+static const ProtobufCFieldDescriptor navbus__v1__route_summary__field_descriptors[18] =
 {
   {
     "distance_m",
@@ -2399,13 +2489,39 @@ static const ProtobufCFieldDescriptor navbus__v1__route_summary__field_descripto
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "country_passages",
+    17,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Navbus__V1__RouteSummary, n_country_passages),
+    offsetof(Navbus__V1__RouteSummary, country_passages),
+    &navbus__v1__country_passage__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ferries",
+    18,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Navbus__V1__RouteSummary, n_ferries),
+    offsetof(Navbus__V1__RouteSummary, ferries),
+    &navbus__v1__ferry_passage__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__route_summary__field_indices_by_name[] = {
   13,   /* field[13] = countries */
+  16,   /* field[16] = country_passages */
   0,   /* field[0] = distance_m */
   1,   /* field[1] = duration_s */
   2,   /* field[2] = duration_typical_s */
   6,   /* field[6] = eta_ns */
+  17,   /* field[17] = ferries */
   9,   /* field[9] = ferry_length_m */
   10,   /* field[10] = motorway_length_m */
   14,   /* field[14] = names */
@@ -2421,7 +2537,7 @@ static const unsigned navbus__v1__route_summary__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__route_summary__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 16 }
+  { 0, 18 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_summary__descriptor =
 {
@@ -2431,11 +2547,165 @@ const ProtobufCMessageDescriptor navbus__v1__route_summary__descriptor =
   "Navbus__V1__RouteSummary",
   "navbus.v1",
   sizeof(Navbus__V1__RouteSummary),
-  16,
+  18,
   navbus__v1__route_summary__field_descriptors,
   navbus__v1__route_summary__field_indices_by_name,
   1,  navbus__v1__route_summary__number_ranges,
   (ProtobufCMessageInit) navbus__v1__route_summary__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor navbus__v1__country_passage__field_descriptors[4] =
+{
+  {
+    "country",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__CountryPassage, country),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "route_offset_m",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__CountryPassage, has_route_offset_m),
+    offsetof(Navbus__V1__CountryPassage, route_offset_m),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "distance_m",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__CountryPassage, has_distance_m),
+    offsetof(Navbus__V1__CountryPassage, distance_m),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "driving_side",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__CountryPassage, has_driving_side),
+    offsetof(Navbus__V1__CountryPassage, driving_side),
+    &navbus__v1__road_side__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__country_passage__field_indices_by_name[] = {
+  0,   /* field[0] = country */
+  2,   /* field[2] = distance_m */
+  3,   /* field[3] = driving_side */
+  1,   /* field[1] = route_offset_m */
+};
+static const ProtobufCIntRange navbus__v1__country_passage__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor navbus__v1__country_passage__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.CountryPassage",
+  "CountryPassage",
+  "Navbus__V1__CountryPassage",
+  "navbus.v1",
+  sizeof(Navbus__V1__CountryPassage),
+  4,
+  navbus__v1__country_passage__field_descriptors,
+  navbus__v1__country_passage__field_indices_by_name,
+  1,  navbus__v1__country_passage__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__country_passage__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor navbus__v1__ferry_passage__field_descriptors[4] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__FerryPassage, name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "route_offset_m",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__FerryPassage, has_route_offset_m),
+    offsetof(Navbus__V1__FerryPassage, route_offset_m),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "distance_m",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__FerryPassage, has_distance_m),
+    offsetof(Navbus__V1__FerryPassage, distance_m),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "duration_s",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__FerryPassage, has_duration_s),
+    offsetof(Navbus__V1__FerryPassage, duration_s),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__ferry_passage__field_indices_by_name[] = {
+  2,   /* field[2] = distance_m */
+  3,   /* field[3] = duration_s */
+  0,   /* field[0] = name */
+  1,   /* field[1] = route_offset_m */
+};
+static const ProtobufCIntRange navbus__v1__ferry_passage__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor navbus__v1__ferry_passage__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.FerryPassage",
+  "FerryPassage",
+  "Navbus__V1__FerryPassage",
+  "navbus.v1",
+  sizeof(Navbus__V1__FerryPassage),
+  4,
+  navbus__v1__ferry_passage__field_descriptors,
+  navbus__v1__ferry_passage__field_indices_by_name,
+  1,  navbus__v1__ferry_passage__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__ferry_passage__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor navbus__v1__toll_summary__field_descriptors[3] =
@@ -2502,7 +2772,7 @@ const ProtobufCMessageDescriptor navbus__v1__toll_summary__descriptor =
   (ProtobufCMessageInit) navbus__v1__toll_summary__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_restriction__field_descriptors[6] =
+static const ProtobufCFieldDescriptor navbus__v1__route_restriction__field_descriptors[8] =
 {
   {
     "kind",
@@ -2576,6 +2846,30 @@ static const ProtobufCFieldDescriptor navbus__v1__route_restriction__field_descr
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "way_id",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Navbus__V1__RouteRestriction, has_way_id),
+    offsetof(Navbus__V1__RouteRestriction, way_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "own",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__RouteRestriction, has_own),
+    offsetof(Navbus__V1__RouteRestriction, own),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__route_restriction__field_indices_by_name[] = {
   5,   /* field[5] = description */
@@ -2583,12 +2877,14 @@ static const unsigned navbus__v1__route_restriction__field_indices_by_name[] = {
   0,   /* field[0] = kind */
   2,   /* field[2] = last_point */
   3,   /* field[3] = limit */
+  7,   /* field[7] = own */
   4,   /* field[4] = violated */
+  6,   /* field[6] = way_id */
 };
 static const ProtobufCIntRange navbus__v1__route_restriction__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_restriction__descriptor =
 {
@@ -2598,7 +2894,7 @@ const ProtobufCMessageDescriptor navbus__v1__route_restriction__descriptor =
   "Navbus__V1__RouteRestriction",
   "navbus.v1",
   sizeof(Navbus__V1__RouteRestriction),
-  6,
+  8,
   navbus__v1__route_restriction__field_descriptors,
   navbus__v1__route_restriction__field_indices_by_name,
   1,  navbus__v1__route_restriction__number_ranges,

@@ -29,6 +29,8 @@ typedef struct Navbus__V1__Annotation Navbus__V1__Annotation;
 typedef struct Navbus__V1__SpeedLimitSpan Navbus__V1__SpeedLimitSpan;
 typedef struct Navbus__V1__CongestionSpan Navbus__V1__CongestionSpan;
 typedef struct Navbus__V1__RouteSummary Navbus__V1__RouteSummary;
+typedef struct Navbus__V1__CountryPassage Navbus__V1__CountryPassage;
+typedef struct Navbus__V1__FerryPassage Navbus__V1__FerryPassage;
 typedef struct Navbus__V1__TollSummary Navbus__V1__TollSummary;
 typedef struct Navbus__V1__RouteRestriction Navbus__V1__RouteRestriction;
 typedef struct Navbus__V1__RoutePreview Navbus__V1__RoutePreview;
@@ -1119,10 +1121,82 @@ struct  Navbus__V1__RouteSummary
    */
   protobuf_c_boolean has_weight;
   double weight;
+  /*
+   * The parts of the route in each country, in order; one without a country where it is unknown.
+   */
+  size_t n_country_passages;
+  Navbus__V1__CountryPassage **country_passages;
+  /*
+   * Ferries in order.
+   */
+  size_t n_ferries;
+  Navbus__V1__FerryPassage **ferries;
 };
 #define NAVBUS__V1__ROUTE_SUMMARY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_summary__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__DELAY_SCOPE__DELAY_SCOPE_UNSPECIFIED, 0, 0, 0, 0, NULL, 0,NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0,NULL, 0,NULL, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__DELAY_SCOPE__DELAY_SCOPE_UNSPECIFIED, 0, 0, 0, 0, NULL, 0,NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0,NULL, 0,NULL, 0, 0, 0,NULL, 0,NULL }
+
+
+/*
+ * The part of a route in one country.
+ */
+struct  Navbus__V1__CountryPassage
+{
+  ProtobufCMessage base;
+  /*
+   * Country, ISO 3166-1 alpha-2; absent where it is unknown.
+   */
+  char *country;
+  /*
+   * Where it is entered, m from the route's start.
+   */
+  protobuf_c_boolean has_route_offset_m;
+  double route_offset_m;
+  /*
+   * Length in m.
+   */
+  protobuf_c_boolean has_distance_m;
+  double distance_m;
+  /*
+   * Side on which one drives there.
+   */
+  protobuf_c_boolean has_driving_side;
+  Navbus__V1__RoadSide driving_side;
+};
+#define NAVBUS__V1__COUNTRY_PASSAGE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__country_passage__descriptor) \
+    , NULL, 0, 0, 0, 0, 0, NAVBUS__V1__ROAD_SIDE__ROAD_SIDE_UNSPECIFIED }
+
+
+/*
+ * A passage on a ferry.
+ */
+struct  Navbus__V1__FerryPassage
+{
+  ProtobufCMessage base;
+  /*
+   * Name of the line.
+   */
+  char *name;
+  /*
+   * Where it begins, m from the route's start.
+   */
+  protobuf_c_boolean has_route_offset_m;
+  double route_offset_m;
+  /*
+   * Length in m.
+   */
+  protobuf_c_boolean has_distance_m;
+  double distance_m;
+  /*
+   * Duration in s, boarding included.
+   */
+  protobuf_c_boolean has_duration_s;
+  double duration_s;
+};
+#define NAVBUS__V1__FERRY_PASSAGE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__ferry_passage__descriptor) \
+    , NULL, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -1187,10 +1261,20 @@ struct  Navbus__V1__RouteRestriction
    * The tag's own words, for people.
    */
   char *description;
+  /*
+   * OpenStreetMap way on which it begins.
+   */
+  protobuf_c_boolean has_way_id;
+  int64_t way_id;
+  /*
+   * The vehicle's own measure, in the unit of limit; absent for the kinds without one.
+   */
+  protobuf_c_boolean has_own;
+  double own;
 };
 #define NAVBUS__V1__ROUTE_RESTRICTION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_restriction__descriptor) \
-    , 0, NAVBUS__V1__RESTRICTION_KIND__RESTRICTION_KIND_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, NULL }
+    , 0, NAVBUS__V1__RESTRICTION_KIND__RESTRICTION_KIND_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0 }
 
 
 /*
@@ -1472,6 +1556,44 @@ Navbus__V1__RouteSummary *
 void   navbus__v1__route_summary__free_unpacked
                      (Navbus__V1__RouteSummary *message,
                       ProtobufCAllocator *allocator);
+/* Navbus__V1__CountryPassage methods */
+void   navbus__v1__country_passage__init
+                     (Navbus__V1__CountryPassage         *message);
+size_t navbus__v1__country_passage__get_packed_size
+                     (const Navbus__V1__CountryPassage   *message);
+size_t navbus__v1__country_passage__pack
+                     (const Navbus__V1__CountryPassage   *message,
+                      uint8_t             *out);
+size_t navbus__v1__country_passage__pack_to_buffer
+                     (const Navbus__V1__CountryPassage   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__CountryPassage *
+       navbus__v1__country_passage__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__country_passage__free_unpacked
+                     (Navbus__V1__CountryPassage *message,
+                      ProtobufCAllocator *allocator);
+/* Navbus__V1__FerryPassage methods */
+void   navbus__v1__ferry_passage__init
+                     (Navbus__V1__FerryPassage         *message);
+size_t navbus__v1__ferry_passage__get_packed_size
+                     (const Navbus__V1__FerryPassage   *message);
+size_t navbus__v1__ferry_passage__pack
+                     (const Navbus__V1__FerryPassage   *message,
+                      uint8_t             *out);
+size_t navbus__v1__ferry_passage__pack_to_buffer
+                     (const Navbus__V1__FerryPassage   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__FerryPassage *
+       navbus__v1__ferry_passage__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__ferry_passage__free_unpacked
+                     (Navbus__V1__FerryPassage *message,
+                      ProtobufCAllocator *allocator);
 /* Navbus__V1__TollSummary methods */
 void   navbus__v1__toll_summary__init
                      (Navbus__V1__TollSummary         *message);
@@ -1567,6 +1689,12 @@ typedef void (*Navbus__V1__CongestionSpan_Closure)
 typedef void (*Navbus__V1__RouteSummary_Closure)
                  (const Navbus__V1__RouteSummary *message,
                   void *closure_data);
+typedef void (*Navbus__V1__CountryPassage_Closure)
+                 (const Navbus__V1__CountryPassage *message,
+                  void *closure_data);
+typedef void (*Navbus__V1__FerryPassage_Closure)
+                 (const Navbus__V1__FerryPassage *message,
+                  void *closure_data);
 typedef void (*Navbus__V1__TollSummary_Closure)
                  (const Navbus__V1__TollSummary *message,
                   void *closure_data);
@@ -1605,6 +1733,8 @@ extern const ProtobufCMessageDescriptor navbus__v1__annotation__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__speed_limit_span__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__congestion_span__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__route_summary__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__country_passage__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__ferry_passage__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__toll_summary__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__route_restriction__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__route_preview__descriptor;

@@ -1,0 +1,168 @@
+internal import NavGeo
+internal import NavMap
+
+/// A country's border as far as an extract holds it.
+struct CountryBorder: Sendable {
+    /// A stretch of border between two neighbouring nodes.
+    struct Side: Sendable, Equatable {
+        var from: FixedCoordinate
+        var to: FixedCoordinate
+    }
+
+    /// The country, packed.
+    var country: UInt16
+    /// The closed part of the border around it: a point is inside when a ray from it crosses this an odd number of
+    /// times.
+    var outer: [Side] = []
+    /// The closed part around what is not it, such as an enclave.
+    var inner: [Side] = []
+    /// The ways of the whole border, closed or not, and of the part that is not closed: indexes in the data, ascending.
+    var ways: [Int] = []
+    var openWays: [Int] = []
+    /// Where the border goes on outside of the extract.
+    var openEnds: [FixedCoordinate] = []
+    /// The area of the box around ``outer``, square degrees: what tells an enclave from the country around it.
+    var area = 0.0
+
+    /// Whether its area is known.
+    var isClosed: Bool { !outer.isEmpty }
+}
+
+extension CountryBorder {
+    /// The borders that the relations of an extract describe, by ascending country; of a country with several
+    /// relations, as for its land alone, the smallest first.
+    ///
+    /// A country is a relation with `boundary=administrative` and a code of two letters in `ISO3166-1:alpha2`,
+    /// `ISO3166-1` or `country_code_iso3166_1_alpha_2`, at any level, as dependent territories have codes and rules of
+    /// their own. Its ways are taken as they lie, whatever their direction: which side of a way is which country
+    /// cannot be told from it. Ways that touch form a component; one in which every node joins an even number of
+    /// sides surrounds an area whatever way one goes around it, so all its sides count by the even-odd rule. In any
+    /// other component something is missing, at the edge of an extract or by a mistake, and none of it surrounds
+    /// anything. A component of ways with the role `inner` alone is cut out.
+    static func borders(in data: OSMData) -> [CountryBorder] {
+        var borders: [CountryBorder] = []
+        for relation in data.relations.ids.indices {
+            let country = code(data, relation)
+            guard country != 0 else { continue }
+            // A way that comes twice is one way; `inner` must then be its only role.
+            var members: [Int: Bool] = [:]
+            for at in data.relations.partRange(relation) {
+                let member = data.relations.parts[at]
+                guard member.kind == .way, let way = data.ways.index(of: member.id) else { continue }
+                let isInner = Word(rawValue: member.role) == .inner
+                members[way] = isInner && members[way] != false
+            }
+            let ways = members.sorted { $0.key < $1.key }
+            borders.append(CountryBorder(country, ways.map { ($0.key, $0.value) }, data))
+        }
+        return borders.sorted { ($0.country, $0.area) < ($1.country, $1.area) }
+    }
+
+    private static let codeKeys: [TagKey] = [.iso3166Alpha2, .iso3166, .country_code_iso3166_1_alpha_2]
+
+    /// Whether a relation is a country in some way, if not its border: no turn restriction.
+    static func isCountry(_ data: OSMData, _ relation: Int) -> Bool {
+        codeKeys.contains { data.relations.tags.value($0, of: relation) != 0 }
+    }
+
+    /// The packed code of a relation that is a country's border; 0 for others.
+    static func code(_ data: OSMData, _ relation: Int) -> UInt16 {
+        let tags = data.relations.tags
+        guard Word(rawValue: tags.value(.boundary, of: relation)) == .administrative else { return 0 }
+        for key in codeKeys {
+            let code = CountryCode.packed(data.strings[tags.value(key, of: relation)])
+            if code != 0 { return code }
+        }
+        return 0
+    }
+
+    /// A border of ways, ascending, each with whether it is `inner`.
+    private init(_ country: UInt16, _ members: [(way: Int, isInner: Bool)], _ data: OSMData) {
+        self.country = country
+        ways = members.map(\.way)
+        // Nodes that sides join, and which component each belongs to.
+        var numbers: [UInt32: Int] = [:]
+        var degrees: [Int] = []
+        var components = DisjointSets()
+        func number(_ node: UInt32) -> Int {
+            if let known = numbers[node] { return known }
+            numbers[node] = degrees.count
+            degrees.append(0)
+            components.add()
+            return degrees.count - 1
+        }
+        var sides: [(member: Int, from: UInt32, to: UInt32)] = []
+        var cutWays: Set<Int> = []
+        for (member, entry) in members.enumerated() {
+            let nodes = data.ways.parts[data.ways.partRange(entry.way)]
+            for (from, to) in zip(nodes, nodes.dropFirst()) where from != to {
+                guard data.isPresent(from), data.isPresent(to) else {
+                    cutWays.insert(entry.way)
+                    continue
+                }
+                sides.append((member, from, to))
+                let (a, b) = (number(from), number(to))
+                degrees[a] += 1
+                degrees[b] += 1
+                components.join(a, b)
+            }
+        }
+        var isOpen = [Bool](repeating: false, count: degrees.count)
+        for node in degrees.indices where degrees[node] % 2 == 1 { isOpen[components.root(node)] = true }
+        var isOuter = [Bool](repeating: false, count: degrees.count)
+        for side in sides where !members[side.member].isInner {
+            isOuter[components.root(number(side.from))] = true
+        }
+        var open = cutWays
+        for side in sides {
+            let root = components.root(number(side.from))
+            let line = Side(from: data.position(side.from), to: data.position(side.to))
+            if isOpen[root] {
+                open.insert(members[side.member].way)
+            } else if isOuter[root] {
+                outer.append(line)
+            } else {
+                inner.append(line)
+            }
+        }
+        openWays = open.sorted()
+        let ends = numbers.filter { degrees[$0.value] % 2 == 1 }.keys.sorted()
+        openEnds = ends.map { data.position($0) }
+        area = CountryBorder.area(of: outer)
+    }
+
+    /// The area of the box around sides, square degrees.
+    private static func area(of sides: [Side]) -> Double {
+        guard let first = sides.first else { return 0 }
+        var (south, north) = (first.from.latitudeE7, first.from.latitudeE7)
+        var (west, east) = (first.from.longitudeE7, first.from.longitudeE7)
+        for side in sides {
+            south = min(south, side.from.latitudeE7, side.to.latitudeE7)
+            north = max(north, side.from.latitudeE7, side.to.latitudeE7)
+            west = min(west, side.from.longitudeE7, side.to.longitudeE7)
+            east = max(east, side.from.longitudeE7, side.to.longitudeE7)
+        }
+        return (Double(north) - Double(south)) * (Double(east) - Double(west)) / 1e14
+    }
+}
+
+/// Sets that grow together.
+private struct DisjointSets {
+    private var parents: [Int] = []
+
+    mutating func add() { parents.append(parents.count) }
+
+    mutating func root(_ element: Int) -> Int {
+        var element = element
+        while parents[element] != element {
+            parents[element] = parents[parents[element]]
+            element = parents[element]
+        }
+        return element
+    }
+
+    mutating func join(_ left: Int, _ right: Int) {
+        let (left, right) = (root(left), root(right))
+        parents[max(left, right)] = min(left, right)
+    }
+}

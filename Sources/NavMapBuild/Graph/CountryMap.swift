@@ -1,0 +1,130 @@
+internal import Glibc
+internal import NavGeo
+internal import NavMap
+
+/// Tells the country of a place by the borders in an extract.
+///
+/// Inside of a closed border is its country; of several the one with the smaller box, the enclave. Where the border of
+/// a neighbour is only a piece, the place beyond a closed border is the neighbour's if the nearest border, within
+/// ``reach``, is shared by just one closed and one open border, and every end where an open border goes on outside of
+/// the extract is more than twice as far: closer to such an end, a border that is not in the extract could lie between.
+/// Everywhere else the country is unknown.
+struct CountryMap: Sendable {
+    private typealias Side = CountryBorder.Side
+
+    /// Closed borders, the smaller box first: the order in which they claim a place.
+    private var countries: [UInt16] = []
+    private var outer: [SideIndex] = []
+    private var inner: [SideIndex] = []
+    /// Sides of all borders, and for each the country of the one open border that shares it with a closed one, or 0.
+    private var near = SideIndex()
+    private var neighbours: ContiguousArray<UInt16> = []
+    private var openEnds: [FixedCoordinate] = []
+    /// All sides that change the country.
+    private var all = SideIndex()
+
+    /// How far beyond a closed border its neighbour is believed, metres.
+    static let reach = 5_000.0
+    /// A stretch between two of the same country that is shorter belongs to that country too, metres: a road that
+    /// runs along a border does not change its country at every bend.
+    static let leastStretch = 100.0
+
+    /// The map of the borders of an extract; nil where no border with a country is in it.
+    init?(_ data: OSMData) {
+        let borders = CountryBorder.borders(in: data)
+        guard borders.contains(where: { !$0.ways.isEmpty }) else { return nil }
+        let closed = borders.filter(\.isClosed).sorted { ($0.area, $0.country) < ($1.area, $1.country) }
+        for border in closed {
+            countries.append(border.country)
+            outer.append(SideIndex(border.outer))
+            inner.append(SideIndex(border.inner))
+            for side in border.outer + border.inner { all.append(side) }
+        }
+        var owners: [Int: [UInt16]] = [:]
+        for border in borders {
+            for way in border.openWays { owners[way, default: []].append(border.country) }
+            openEnds += border.openEnds
+        }
+        let closedWays = Set(closed.flatMap(\.ways)).subtracting(closed.flatMap(\.openWays))
+        for way in Set(owners.keys).union(closedWays).sorted() {
+            let candidates = Set(owners[way] ?? [])
+            let country = closedWays.contains(way) && candidates.count == 1 ? candidates.first ?? 0 : 0
+            let nodes = data.ways.parts[data.ways.partRange(way)]
+            for (from, to) in zip(nodes, nodes.dropFirst()) where data.isPresent(from) && data.isPresent(to) {
+                near.append(Side(from: data.position(from), to: data.position(to)))
+                neighbours.append(country)
+            }
+        }
+    }
+
+    /// The country of a place, packed; 0 where it is unknown.
+    func country(at place: FixedCoordinate) -> UInt16 {
+        for (number, country) in countries.enumerated()
+        where outer[number].surrounds(place) && !inner[number].surrounds(place) {
+            return country
+        }
+        guard let nearest = near.nearest(to: place, within: CountryMap.reach), neighbours[nearest.side] != 0,
+            openEnds.allSatisfy({ Planar.distance(place, $0) > 2 * nearest.distance })
+        else { return 0 }
+        return neighbours[nearest.side]
+    }
+
+    /// The country of each piece of a line between two neighbouring points, by the middle of the piece.
+    func countries(along line: [FixedCoordinate]) -> [UInt16] {
+        let pieces = max(line.count - 1, 0)
+        guard let first = line.first else { return [] }
+        if !all.mayMeet(line) {
+            // No known border near: the country of one point is that of all, unless the neighbour's reach ends here.
+            let country = country(at: first)
+            if line.count < 2 || country == self.country(at: line[line.count - 1]) {
+                return Array(repeating: country, count: pieces)
+            }
+        }
+        var found = (0..<pieces).map { country(at: Planar.middle(line[$0], line[$0 + 1])) }
+        var start = 0
+        while start < pieces {
+            var end = start
+            var length = 0.0
+            while end < pieces, found[end] == found[start] {
+                length += Planar.distance(line[end], line[end + 1])
+                end += 1
+            }
+            if start > 0, end < pieces, found[start - 1] == found[end], length < CountryMap.leastStretch {
+                for piece in start..<end { found[piece] = found[end] }
+            }
+            start = end
+        }
+        return found
+    }
+}
+
+/// Plane geometry on degrees, for distances of some kilometres.
+enum Planar {
+    /// Metres between two places.
+    static func distance(_ from: FixedCoordinate, _ to: FixedCoordinate) -> Double {
+        Geodesy.distance(from.coordinate, to.coordinate)
+    }
+
+    /// The place between two.
+    static func middle(_ from: FixedCoordinate, _ to: FixedCoordinate) -> FixedCoordinate {
+        FixedCoordinate(
+            latitudeE7: Int32((Int64(from.latitudeE7) + Int64(to.latitudeE7)) / 2),
+            longitudeE7: Int32((Int64(from.longitudeE7) + Int64(to.longitudeE7)) / 2))
+    }
+
+    /// Metres from a place to the nearest point of a side.
+    static func distance(_ place: FixedCoordinate, _ side: CountryBorder.Side) -> Double {
+        let unit = 6_371_008.8 * Double.pi / 180 / 1e7
+        let narrow = cos(Angle.radians(Double(place.latitudeE7) / 1e7))
+        func x(_ point: FixedCoordinate) -> Double {
+            (Double(point.longitudeE7) - Double(place.longitudeE7)) * narrow
+        }
+        func y(_ point: FixedCoordinate) -> Double { Double(point.latitudeE7) - Double(place.latitudeE7) }
+        let (ax, ay) = (x(side.from), y(side.from))
+        let (dx, dy) = (x(side.to) - ax, y(side.to) - ay)
+        let square = dx * dx + dy * dy
+        let share = square > 0 ? min(max(-(ax * dx + ay * dy) / square, 0), 1) : 0
+        let (px, py) = (ax + share * dx, ay + share * dy)
+        return (px * px + py * py).squareRoot() * unit
+    }
+}
