@@ -16,6 +16,12 @@ package final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
         base.initialize(repeating: value, count: count)
     }
 
+    /// Values that are whatever was in the memory: for who writes each before reading it.
+    package init(uninitialized count: Int) {
+        self.count = count
+        base = .allocate(capacity: max(count, 1))
+    }
+
     /// A copy.
     package init(_ elements: ContiguousArray<Element>) {
         count = elements.count

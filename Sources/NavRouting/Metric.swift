@@ -16,9 +16,9 @@ public final class Metric: Sendable {
 
     let edgeCosts: ContiguousArray<UInt32>
     let arcCosts: ContiguousArray<UInt32>
-    /// Edges whose time is another than in free traffic, ascending, with what driving them takes, seconds.
-    let liveEdges: ContiguousArray<EdgeIndex>
-    let liveDurations: ContiguousArray<Double>
+    /// Seconds that driving each edge takes in traffic, ``LiveEdges/unknown`` where nothing is known; empty without
+    /// traffic.
+    private let liveSeconds: ContiguousArray<Float>
 
     /// Prices every edge and turn. Takes time in proportion to the turns.
     public init(_ turns: TurnGraph, model: CostModel) {
@@ -26,40 +26,32 @@ public final class Metric: Sendable {
         self.turns = turns
         self.model = model
         edgeCosts = pricing.edgeCosts
-        liveEdges = []
-        liveDurations = []
+        liveSeconds = []
         var arcCosts = ContiguousArray<UInt32>(repeating: Metric.forbidden, count: turns.arcCount)
         for state in 0..<turns.stateCount { pricing.price(TurnState(state), turns, &arcCosts) }
         self.arcCosts = arcCosts
     }
 
-    /// The costs of `base` with other times of some edges and with some edges closed.
+    /// The costs of `base` in some traffic and with some edges closed.
     ///
-    /// Takes time in proportion to the turn graph for a copy, and to the changes. A closed edge is one that the vehicle
-    /// may not use: what a turn costs beside it, and who may turn round before it, changes with it.
+    /// Takes time in proportion to the turn graph for a copy where edges are closed, and to the changes. A closed edge is
+    /// one that the vehicle may not use: what a turn costs beside it, and who may turn round before it, changes with it.
     ///
     /// - Parameters:
-    ///   - live: Edges with the seconds that driving them takes, by ascending edge, once each; they replace those of
-    ///     `base`, of which the rest stays.
+    ///   - live: What edges take, in the place of what they take in `base`; nil leaves that as it is.
     ///   - closed: Edges that may not be driven, in any order.
-    init(_ base: Metric, live: [(edge: EdgeIndex, duration: Double)], closed: [EdgeIndex]) {
+    init(_ base: Metric, live: LiveEdges?, closed: [EdgeIndex]) {
         turns = base.turns
         model = base.model
         let graph = base.turns.graph
-        var edgeCosts = base.edgeCosts
-        var (edges, durations) = (base.liveEdges, base.liveDurations)
-        if !live.isEmpty { (edges, durations) = Self.merge(base, live) }
-        for (edge, duration) in live where edgeCosts[edge.index] != Metric.forbidden {
-            edgeCosts[edge.index] = Pricing.edgeCost(graph, edge, driving: duration, model: base.model)
-        }
+        var edgeCosts = live?.costs ?? base.edgeCosts
+        liveSeconds = live?.seconds ?? base.liveSeconds
         var changed: [NodeIndex] = []
         for edge in closed where edgeCosts[edge.index] != Metric.forbidden {
             edgeCosts[edge.index] = Metric.forbidden
             changed.append(graph.edgeTails[edge.index])
             changed.append(graph.edgeHeads[edge.index])
         }
-        liveEdges = edges
-        liveDurations = durations
         self.edgeCosts = edgeCosts
         guard !changed.isEmpty else {
             arcCosts = base.arcCosts
@@ -74,30 +66,6 @@ public final class Metric: Sendable {
             }
         }
         self.arcCosts = arcCosts
-    }
-
-    /// The live edges of `base` with those of `live` in their place or between them.
-    private static func merge(
-        _ base: Metric, _ live: [(edge: EdgeIndex, duration: Double)]
-    ) -> (ContiguousArray<EdgeIndex>, ContiguousArray<Double>) {
-        var edges: ContiguousArray<EdgeIndex> = []
-        var durations: ContiguousArray<Double> = []
-        edges.reserveCapacity(base.liveEdges.count + live.count)
-        durations.reserveCapacity(base.liveEdges.count + live.count)
-        var old = 0
-        for (edge, duration) in live {
-            while old < base.liveEdges.count, base.liveEdges[old] < edge {
-                edges.append(base.liveEdges[old])
-                durations.append(base.liveDurations[old])
-                old += 1
-            }
-            if old < base.liveEdges.count, base.liveEdges[old] == edge { old += 1 }
-            edges.append(edge)
-            durations.append(duration)
-        }
-        edges.append(contentsOf: base.liveEdges[old...])
-        durations.append(contentsOf: base.liveDurations[old...])
-        return (edges, durations)
     }
 
     /// Whether the vehicle may drive an edge.
@@ -148,19 +116,28 @@ public final class Metric: Sendable {
 
     /// Seconds for the whole edge at the speed that traffic has there; nil where traffic is not known to differ.
     public func liveDuration(of edge: EdgeIndex) -> Double? {
-        var (low, high) = (0, liveEdges.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if liveEdges[middle] < edge { low = middle + 1 } else { high = middle }
-        }
-        return low < liveEdges.count && liveEdges[low] == edge ? liveDurations[low] : nil
+        guard !liveSeconds.isEmpty, liveSeconds[edge.index] >= 0 else { return nil }
+        return Double(liveSeconds[edge.index])
     }
+
+    /// The properties of an edge that its costs are made of.
+    func traits(of edge: EdgeIndex) -> EdgeTraits { turns.graph.traits(of: edge) }
+
+    /// Seconds for the signals and booths between the ends of an edge.
+    static func stopDuration(_ graph: RoadGraph, _ edge: EdgeIndex) -> Double { Pricing.stopDuration(graph, edge) }
 
     /// Seconds on the clock for the turn from one edge into the next.
     public func turnDuration(from first: EdgeIndex, to second: EdgeIndex) -> Double {
         var usable = 0
         for edge in turns.graph.outgoing(turns.graph.edgeHeads[first.index]) where allows(edge) { usable += 1 }
         return Pricing.turnDuration(turns.graph, first, second, isJunction: usable > 2)
+    }
+}
+
+extension CostModel {
+    /// How much dearer a road is than its time, for a vehicle that avoids such roads.
+    func avoidanceFactor(_ traits: EdgeTraits) -> Double {
+        profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
     }
 }
 
@@ -213,8 +190,7 @@ private struct Pricing {
         _ graph: RoadGraph, _ edge: EdgeIndex, driving duration: Double, traits: EdgeTraits? = nil, model: CostModel
     ) -> UInt32 {
         let traits = traits ?? graph.traits(of: edge)
-        let factor = model.profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
-        return milliseconds((duration + stopDuration(graph, edge)) * factor)
+        return milliseconds((duration + stopDuration(graph, edge)) * model.avoidanceFactor(traits))
     }
 
     /// Prices the arcs that leave a state.

@@ -57,7 +57,7 @@ public struct Router: Sendable {
         _ traffic: TrafficOverlay, at now: Timestamp? = nil,
         forEach: HierarchyMetric.ForEach = { count, body in for part in 0..<count { body(part) } }
     ) -> Router {
-        let live = Metric(freeFlow, traffic: traffic, at: now)
+        let live = Metric(freeFlow, traffic: traffic, at: now, forEach: forEach)
         return Router(
             live, freeFlow: freeFlow, hierarchy.map { HierarchyMetric($0.hierarchy, live, forEach: forEach) })
     }

@@ -25,6 +25,8 @@ public final class TurnGraph: Sendable {
     let reverseSources: ContiguousArray<TurnState>
     let reverseArcs: ContiguousArray<UInt32>
     let splitEdges: ContiguousArray<EdgeIndex>
+    /// What joins speeds with edges, once somebody needs it.
+    let segments = LazySegments()
     /// The further states of the edges that have some.
     private let splitStates: [EdgeIndex: [TurnState]]
 

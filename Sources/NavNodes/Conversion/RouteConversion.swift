@@ -93,7 +93,7 @@ extension NavMessages.RouteLeg {
         self.init(
             steps: steps.map { NavMessages.RouteStep(step: $0, of: plan, legEnd: lastPoint) },
             firstPoint: UInt32(firstPoint), lastPoint: UInt32(lastPoint), distanceM: leg.length,
-            durationS: leg.duration, durationTypicalS: leg.duration, waypointIndex: UInt32(leg.destination),
+            durationS: leg.duration, durationTypicalS: leg.freeFlowDuration, waypointIndex: UInt32(leg.destination),
             annotation: NavMessages.Annotation(route, points: firstPoint...lastPoint),
             names: NavMessages.RouteSummary.mainNames(edges))
     }
@@ -188,6 +188,7 @@ extension NavMessages.Annotation {
         var durations: [Float] = []
         var speeds: [Float] = []
         var limits: [SpeedLimitSpan] = []
+        var congestion: [CongestionSpan] = []
         for (position, index) in segments.enumerated() {
             let segment = route.segments[index]
             let edge = route.edges[segment.edge]
@@ -199,6 +200,15 @@ extension NavMessages.Annotation {
             distances.append(Float(length))
             durations.append(Float(duration))
             speeds.append(duration > 0 ? Float(length / duration) : edge.attributes.freeFlowSpeed)
+            if let level = CongestionLevel(edge.congestion) {
+                if let last = congestion.last, last.level == level,
+                    (last.firstSegment ?? 0) + (last.segmentCount ?? 0) == UInt32(position)
+                {
+                    congestion[congestion.count - 1].segmentCount = (last.segmentCount ?? 0) + 1
+                } else {
+                    congestion.append(CongestionSpan(firstSegment: UInt32(position), segmentCount: 1, level: level))
+                }
+            }
             let isUnlimited = edge.attributes.flags.contains(.unlimitedSpeed)
             if let last = limits.last, last.limitMps == edge.attributes.speedLimit,
                 (last.unlimited ?? false) == isUnlimited
@@ -213,7 +223,20 @@ extension NavMessages.Annotation {
         }
         self.init(
             nodeIds: nodes, wayIds: ways, distancesM: distances, durationsS: durations, speedsMps: speeds,
-            speedLimits: limits.filter { $0.limitMps != nil || $0.unlimited == true })
+            speedLimits: limits.filter { $0.limitMps != nil || $0.unlimited == true }, congestion: congestion)
+    }
+}
+
+extension NavMessages.CongestionLevel {
+    /// Nil where no speed is known.
+    init?(_ congestion: NavRouting.Congestion) {
+        switch congestion {
+        case .unknown: return nil
+        case .low: self = .low
+        case .moderate: self = .moderate
+        case .heavy: self = .heavy
+        case .severe: self = .severe
+        }
     }
 }
 
@@ -223,7 +246,8 @@ extension NavMessages.RouteSummary {
             route.edges.reduce(0) { matches($1) ? $0 + $1.length : $0 }
         }
         self.init(
-            distanceM: route.length, durationS: route.duration, durationTypicalS: route.duration,
+            distanceM: route.length, durationS: route.duration, durationTypicalS: route.freeFlowDuration,
+            trafficDelayS: route.trafficDelay, trafficDelayScope: route.trafficDelay == nil ? nil : .complete,
             toll: TollSummary(
                 totalLengthM: length { $0.attributes.flags.contains(.toll) },
                 truckLengthM: length { $0.attributes.flags.contains(.truckToll) }),
