@@ -25,8 +25,8 @@ public struct MapSnapshot: Sendable {
     ) {
         self.graph = graph
         turns = TurnGraph(graph)
-        metric = Metric(turns, model: model)
-        router = Router.fastest(metric, forEach: forEach)
+        router = Router.fastest(turns, model: model, forEach: forEach)
+        metric = router.metric
     }
 
     /// The same roads with another router, such as one of ``Router/live(_:at:forEach:)``: new traffic.

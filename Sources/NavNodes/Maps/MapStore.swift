@@ -58,7 +58,8 @@ public final class MapStore: Sendable {
         traffic.withLock { traffic in
             var result = Result()
             for update in updates {
-                result.refusedCount += traffic.apply(update.speeds, replacingAll: update.replacesAll)
+                result.refusedCount += traffic.apply(
+                    update.speeds, replacingAll: update.replacesAll, forEach: forEach)
                 result.refusedCount += update.unusableCount
             }
             let isExpired = traffic.dropExpired(at: now)
@@ -75,7 +76,7 @@ public final class MapStore: Sendable {
     }
 
     /// A map of other tiles for the vehicle of the one in force.
-    func snapshot(_ tiles: TileSupply) -> MapSnapshot {
+    package func snapshot(_ tiles: TileSupply) -> MapSnapshot {
         let model = current.router.metric.model
         return MapSnapshot(graph: tiles.graph(for: model.profile.access), model: model, forEach: forEach)
     }

@@ -28,6 +28,7 @@ final class MapWorker: Sendable {
         /// The moment to which the traffic is to be brought.
         var now: NavGeo.Timestamp?
         var isToLook = false
+        var isToStartOver = false
         var isWorking = false
         var isStopped = false
         var changes: [MapChange] = []
@@ -47,18 +48,22 @@ final class MapWorker: Sendable {
     private let waker: Waker
     private let interval: DispatchTimeInterval
     private let limit: Int
+    private let initial: TrafficUpdate
 
     /// A worker for a store.
     ///
     /// - Parameters:
+    ///   - initial: What is known of the traffic at the start of a drive; it forgets everything else.
     ///   - interval: How often it looks for tiles.
     ///   - waker: Wakes the node when a map or a report is there.
     init(
-        store: MapStore, tiles: TileSupply, interval: DispatchTimeInterval = .seconds(1), waker: Waker
+        store: MapStore, tiles: TileSupply, initial: TrafficUpdate, interval: DispatchTimeInterval = .seconds(1),
+        waker: Waker
     ) {
         self.store = store
         self.waker = waker
         self.interval = interval
+        self.initial = initial
         limit = TopicCatalogue.topic(named: "/traffic/speeds")?.maxSize ?? 16 << 20
         let thread = Thread { [self] in work(tiles) }
         thread.name = "map"
@@ -91,6 +96,16 @@ final class MapWorker: Sendable {
             return state.now == nil
         }
         if isNews { pending.signal() }
+    }
+
+    /// Forgets all traffic but that of the start: time has jumped.
+    func startOver(at now: NavGeo.Timestamp) {
+        state.withLock { state in
+            (state.traffic, state.backlog, state.changes) = ([], 0, [])
+            state.isToStartOver = true
+            state.now = now
+        }
+        pending.signal()
     }
 
     /// Looks for tiles now.
@@ -141,12 +156,13 @@ final class MapWorker: Sendable {
             let (job, isStopped) = state.withLock { state -> (State, Bool) in
                 let job = state
                 (state.traffic, state.backlog, state.now, state.isToLook) = ([], 0, nil, false)
+                state.isToStartOver = false
                 state.isWorking = true
                 return (job, state.isStopped)
             }
             if isStopped { break }
             if isDue || job.isToLook { lookForTiles(&tiles) }
-            if let now = job.now { take(job.traffic, at: now) }
+            if let now = job.now { take(job.traffic, after: job.isToStartOver ? [initial] : [], at: now) }
             state.withLock { $0.isWorking = false }
             // Who asked whether it is at work meanwhile asks again.
             waker.wake()
@@ -154,8 +170,8 @@ final class MapWorker: Sendable {
         finished.signal()
     }
 
-    private func take(_ waiting: [Waiting], at now: NavGeo.Timestamp) {
-        var updates: [TrafficUpdate] = []
+    private func take(_ waiting: [Waiting], after first: [TrafficUpdate], at now: NavGeo.Timestamp) {
+        var updates = first
         var headers: [(TrafficSpeeds, UInt64)] = []
         for message in waiting {
             do throws(MessageError) {

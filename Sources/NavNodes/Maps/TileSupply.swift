@@ -1,21 +1,21 @@
-import NavMap
+package import NavMap
 
 /// The tiles of a directory that are on board, and those that have arrived since.
 ///
 /// It looks at the files' sizes and times: that sees what inotify misses on network and overlay file systems, and costs
 /// some microseconds for each tile that is still missing. Whoever puts a tile there renames it into place; one that is
 /// seen half written is refused, and looked at again when it has changed.
-struct TileSupply {
+package struct TileSupply {
     /// What a look has found.
-    struct Change: Sendable, Equatable {
+    package struct Change: Sendable, Equatable {
         /// Tiles that are new or have another content.
-        var added: [RoadTileID] = []
+        package var added: [RoadTileID] = []
         /// Tiles that are gone.
-        var removed: [RoadTileID] = []
+        package var removed: [RoadTileID] = []
     }
 
     /// The directory in force.
-    private(set) var directory: TilesetDirectory
+    package private(set) var directory: TilesetDirectory
     private var loaded: [RoadTileID: Loaded] = [:]
 
     /// The newest directory that could be read; not in force as long as one of its tiles is refused.
@@ -30,7 +30,7 @@ struct TileSupply {
     }
 
     /// Maps and checks the tiles that are there. A damaged one is an error, and so is a directory without any.
-    init(path: String) throws(NodeError) {
+    package init(path: String) throws(NodeError) {
         indexState = FileState(path + "/tileset.json")
         directory = try TilesetDirectory(path: path)
         newest = directory
@@ -43,10 +43,10 @@ struct TileSupply {
     }
 
     /// How many tiles of the tileset are not on board.
-    var missingCount: Int { directory.tileset.tiles.count - loaded.count }
+    package var missingCount: Int { directory.tileset.tiles.count - loaded.count }
 
     /// The tiles on board as one graph.
-    func graph(for vehicle: VehicleAccess) -> RoadGraph {
+    package func graph(for vehicle: VehicleAccess) -> RoadGraph {
         let tiles = loaded.values.map(\.tile).sorted { $0.id < $1.id }
         return RoadGraph(tiles: tiles, mapVersion: directory.tileset.mapVersion, vehicle: vehicle)
     }
@@ -57,7 +57,7 @@ struct TileSupply {
     /// versions do not fit together.
     ///
     /// - Parameter problems: What was refused, each once until its file changes.
-    mutating func look(_ problems: inout [String]) -> Change? {
+    package mutating func look(_ problems: inout [String]) -> Change? {
         let index = directory.path + "/tileset.json"
         let state = FileState(index)
         if state != indexState {

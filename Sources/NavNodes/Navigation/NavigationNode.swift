@@ -42,15 +42,16 @@ public final class NavigationNode: Node {
                 + "\(map.graph.edgeCount) edges\(missing)")
         // With two cores one is left to those who search for routes.
         let store = MapStore(map, cores: cores - 1)
+        var initial = TrafficUpdate(TrafficSpeeds(replacesAll: true))
         if !configuration.traffic.isEmpty {
-            let file = try TrafficFile(path: configuration.traffic)
-            _ = store.update([TrafficUpdate(file)], at: context.stamp)
-            context.log.info("traffic of '\(configuration.traffic)': \(file.overlay.speeds.count) segments")
+            initial = TrafficUpdate(try TrafficFile(path: configuration.traffic))
+            _ = store.update([initial], at: context.stamp)
+            context.log.info("traffic of '\(configuration.traffic)': \(initial.speeds.count) segments")
         }
         self.context = context
         session = NavigationSession(map: store.current, configuration: configuration, nodeName: context.name)
         worker = RoutingWorker(store: store, waker: context.makeWaker())
-        maps = MapWorker(store: store, tiles: tiles, waker: context.makeWaker())
+        maps = MapWorker(store: store, tiles: tiles, initial: initial, waker: context.makeWaker())
         fixToProgress = context.latency("fix_to_progress")
         try context.advertise(NavigationNode.topics)
         try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
@@ -85,6 +86,7 @@ public final class NavigationNode: Node {
     /// A loop or a seek is another drive: what lasted is taken back, and the trip starts anew with the next fix.
     public func clockJumped(from: ClockMoment, to: ClockMoment) {
         worker.cancelAll()
+        maps.startOver(at: NavGeo.Timestamp(to.time))
         carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
     }
 

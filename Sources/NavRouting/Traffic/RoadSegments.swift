@@ -39,8 +39,8 @@ final class RoadSegments: Sendable {
         edges.reserveCapacity(edgeCount * 3)
         var targets: ContiguousArray<Int64> = []
         targets.reserveCapacity(edgeCount * 3)
-        var keys: ContiguousArray<TrafficOrder.Key> = []
-        keys.reserveCapacity(edgeCount * 3)
+        var numbers: ContiguousArray<UInt64> = []
+        numbers.reserveCapacity(edgeCount * 3)
         for index in 0..<edgeCount {
             let edge = EdgeIndex(index)
             let shape = graph.shape(of: edge)
@@ -50,7 +50,7 @@ final class RoadSegments: Sendable {
             var from = shape.nodeID(0)
             for point in 1..<shape.count {
                 let to = shape.nodeID(point)
-                keys.append(TrafficOrder.Key(value: TrafficOrder.value(from), index: UInt32(targets.count)))
+                numbers.append(TrafficOrder.value(from))
                 targets.append(to)
                 edges.append(UInt32(index))
                 from = to
@@ -58,9 +58,9 @@ final class RoadSegments: Sendable {
             offsets[index + 1] = UInt32(targets.count)
         }
         self.shares = FlatArray(shares)
-        TrafficOrder.sort(&keys)
+        var order = TrafficOrder.order(numbers)
 
-        let count = keys.count
+        let count = order.count
         slotTargets = FlatArray(repeating: 0, count: count)
         slotSegments = FlatArray(repeating: 0, count: count)
         slotEdges = FlatArray(repeating: 0, count: count)
@@ -68,21 +68,22 @@ final class RoadSegments: Sendable {
         var slotOffsets: ContiguousArray<UInt32> = []
         var start = 0
         while start < count {
+            let node = numbers[Int(order[start])]
             var end = start + 1
-            while end < count, keys[end].value == keys[start].value { end += 1 }
-            nodes.append(Int64(bitPattern: keys[start].value ^ 1 << 63))
+            while end < count, numbers[Int(order[end])] == node { end += 1 }
+            nodes.append(Int64(bitPattern: node ^ 1 << 63))
             slotOffsets.append(UInt32(start))
             if end - start > 1 {
-                keys[start..<end].sort { left, right in
-                    let (a, b) = (targets[Int(left.index)], targets[Int(right.index)])
-                    return a < b || a == b && left.index < right.index
+                order[start..<end].sort { left, right in
+                    let (a, b) = (targets[Int(left)], targets[Int(right)])
+                    return a < b || a == b && left < right
                 }
             }
             start = end
         }
         slotOffsets.append(UInt32(count))
         for slot in 0..<count {
-            let segment = keys[slot].index
+            let segment = order[slot]
             slotTargets[slot] = targets[Int(segment)]
             slotSegments[slot] = segment
             slotEdges[slot] = edges[Int(segment)]

@@ -95,13 +95,21 @@ public struct TrafficOverlay: Sendable, Equatable {
         apply(ContiguousArray(update), replacingAll: replacingAll)
     }
 
-    /// Takes speeds over; among equal segments the last one counts. See ``apply(_:replacingAll:)-(Sequence,_)``.
-    public mutating func apply(_ update: ContiguousArray<TrafficSpeed>, replacingAll: Bool = false) -> Int {
+    /// Takes speeds over; among equal segments the last one counts.
+    ///
+    /// - Parameters:
+    ///   - replacingAll: Whether everything that was known is forgotten first.
+    ///   - forEach: Who sorts the halves of what is not sorted.
+    /// - Returns: How many were refused because they make no sense or are too many.
+    public mutating func apply(
+        _ update: ContiguousArray<TrafficSpeed>, replacingAll: Bool = false,
+        forEach: HierarchyMetric.ForEach = { count, body in for part in 0..<count { body(part) } }
+    ) -> Int {
         var fresh = update
         let isSound = fresh.count <= Self.greatestCount && fresh.allSatisfy(\.isValid)
         if !isSound { fresh = ContiguousArray(fresh.lazy.filter(\.isValid).prefix(Self.greatestCount)) }
         var refused = update.count - fresh.count
-        fresh = TrafficOrder.sorted(fresh)
+        fresh = TrafficOrder.sorted(fresh, forEach)
         if replacingAll || speeds.isEmpty {
             speeds = fresh
         } else {
@@ -113,28 +121,8 @@ public struct TrafficOverlay: Sendable, Equatable {
 
     /// Merges sorted speeds of which each segment has one; how many were too many.
     private mutating func merge(_ fresh: ContiguousArray<TrafficSpeed>) -> Int {
-        var merged: ContiguousArray<TrafficSpeed> = []
-        merged.reserveCapacity(speeds.count + fresh.count)
         var refused = 0
-        speeds.withUnsafeBufferPointer { known in
-            var old = 0
-            for speed in fresh {
-                while old < known.count, TrafficSpeed.isOrdered(known[old], speed) {
-                    merged.append(known[old])
-                    old += 1
-                }
-                if old < known.count, known[old].isSameSegment(as: speed) {
-                    old += 1
-                } else if merged.count + known.count - old >= Self.greatestCount {
-                    // What is known is kept.
-                    refused += 1
-                    continue
-                }
-                merged.append(speed)
-            }
-            merged.append(contentsOf: known[old...])
-        }
-        speeds = merged
+        speeds = TrafficOrder.merged(speeds, fresh, limit: Self.greatestCount, &refused)
         return refused
     }
 
