@@ -85,7 +85,7 @@ let package = Package(
             [
                 "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
-                argumentParser, logging,
+                "CCrypto", argumentParser, logging,
             ]),
         library("NavLaunch", ["CSpawn", "NavConfig", "NavBus", yams, collections]),
         // Alternating rounds of ours and a peer's, and what is said of them.

@@ -10,14 +10,20 @@ package final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
     @usableFromInline package let base: UnsafeMutablePointer<Element>
 
     /// As many values.
-    package init(repeating value: Element, count: Int) {
+    @inlinable package init(repeating value: Element, count: Int) {
         self.count = count
         base = .allocate(capacity: max(count, 1))
         base.initialize(repeating: value, count: count)
     }
 
+    /// Values that are whatever was in the memory: for who writes each before reading it.
+    @inlinable package init(uninitialized count: Int) {
+        self.count = count
+        base = .allocate(capacity: max(count, 1))
+    }
+
     /// A copy.
-    package init(_ elements: ContiguousArray<Element>) {
+    @inlinable package init(_ elements: ContiguousArray<Element>) {
         count = elements.count
         base = .allocate(capacity: max(count, 1))
         elements.withUnsafeBufferPointer { source in

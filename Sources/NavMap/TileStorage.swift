@@ -21,6 +21,9 @@ public final class TileStorage: @unchecked Sendable {
         }
     }
 
+    /// The bytes, for as long as the closure runs.
+    package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { body(bytes) }
+
     deinit { release() }
 }
 

@@ -1,8 +1,8 @@
-import NavGeo
-import NavMap
+package import NavGeo
+package import NavMap
 
 /// Finds the edges of one graph in another.
-struct EdgeTranslation {
+package struct EdgeTranslation {
     private let old: RoadGraph
     private let new: RoadGraph
     private let sameMap: Bool
@@ -10,7 +10,8 @@ struct EdgeTranslation {
     /// How far an edge may lie from where it was in another version of the map, metres.
     private static let reach = 5.0
 
-    init(from old: RoadGraph, to new: RoadGraph) {
+    /// A translation from one graph to another.
+    package init(from old: RoadGraph, to new: RoadGraph) {
         self.old = old
         self.new = new
         sameMap = old.mapVersion == new.mapVersion
@@ -18,7 +19,7 @@ struct EdgeTranslation {
 
     /// The same edge; nil when the other graph does not have it. In the same version of the map it has the same key; in another one it is
     /// the edge of the same way that leads in the same direction there.
-    func edge(_ edge: EdgeIndex, at coordinate: Coordinate) -> EdgeIndex? {
+    package func edge(_ edge: EdgeIndex, at coordinate: Coordinate) -> EdgeIndex? {
         if sameMap { return new.edge(old.key(of: edge)) }
         let wayID = old.wayID(of: edge)
         guard let bearing = old.project(coordinate, onto: edge)?.bearing else { return nil }

@@ -65,6 +65,8 @@ public enum Publication: Sendable {
 /// Why a route came into force.
 public enum RouteChange: Sendable, Hashable {
     case started, set, rerouted, stopped
+    /// The same way in another version of the map: its edges have other names.
+    case mapChanged
 }
 
 /// The phase of a trip.
@@ -193,6 +195,8 @@ public struct RerouteEvent: Sendable, Equatable {
     /// Why a route is looked for.
     public enum Reason: Sendable, Hashable {
         case offRoute, wrongWay, manual
+        /// Part of the route ahead is closed or no longer exists.
+        case routeInvalidated
     }
 
     /// The step.

@@ -10,25 +10,30 @@ public struct MapSnapshot: Sendable {
     public let graph: RoadGraph
     /// Permitted turns.
     public let turns: TurnGraph
-    /// The vehicle's costs.
+    /// The vehicle's costs without traffic: where it can be. A road that is said to be closed may be driven all the same.
     public let metric: Metric
 
     /// Finds routes with these costs: over a contraction hierarchy when the tiles came with ranks.
     public let router: Router
 
     /// A snapshot for a vehicle; expands, prices and contracts the graph.
-    public init(graph: RoadGraph, model: CostModel = CostModel()) {
+    ///
+    /// - Parameter forEach: Who does the parts of what can be shared out; the calling thread unless given.
+    public init(
+        graph: RoadGraph, model: CostModel = CostModel(),
+        forEach: HierarchyMetric.ForEach = { count, body in for part in 0..<count { body(part) } }
+    ) {
         self.graph = graph
         turns = TurnGraph(graph)
-        metric = Metric(turns, model: model)
-        router = Router.fastest(metric)
+        router = Router.fastest(turns, model: model, forEach: forEach)
+        metric = router.metric
     }
 
     /// The same roads with another router, such as one of ``Router/live(_:at:forEach:)``: new traffic.
     public init(_ base: MapSnapshot, router: Router) {
         graph = base.graph
         turns = base.turns
-        metric = router.metric
+        metric = base.metric
         self.router = router
     }
 }
@@ -110,7 +115,7 @@ public struct NavigatorEvent: Sendable {
         case command(NavigatorCommand)
         /// A requested route arrived.
         case routeAnswer(requestID: UInt64, RouteAnswer)
-        /// Tiles were loaded or left.
+        /// Tiles were loaded or left, or the traffic is another.
         case mapChanged(MapSnapshot)
         /// Thresholds were changed by a user; they hold from now on.
         case configured(NavigatorConfig)

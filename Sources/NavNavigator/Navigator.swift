@@ -64,10 +64,16 @@ public struct Navigator {
     }
 
     private mutating func adopt(_ snapshot: MapSnapshot, _ event: NavigatorEvent) {
+        let old = map.graph
         map = snapshot
         matcher.adopt(snapshot.metric)
-        trip?.noteMap(snapshot.graph)
-        search.noteTiles(at: event.stamp)
+        if old !== snapshot.graph {
+            search.noteTiles(at: event.stamp)
+            if trip?.noteMap(from: old, to: snapshot.graph) == true, let plan = trip?.plan {
+                publish(.route(plan, .mapChanged), event)
+            }
+        }
+        trip?.noteClosures(snapshot)
     }
 
     private mutating func adopt(_ config: NavigatorConfig) {
@@ -169,7 +175,9 @@ public struct Navigator {
         switch trip.deviation.state {
         case .offRoute: reason = .offRoute
         case .wrongWay: reason = .wrongWay
-        case .onRoute, .offStep: return search.noteOnRoute()
+        case .onRoute, .offStep:
+            guard trip.isBlocked else { return search.noteOnRoute() }
+            reason = .routeInvalidated
         case .uncertain: return
         }
         guard config.rerouteDetect, !trip.suppressesReroute(at: position),
@@ -277,7 +285,8 @@ public struct Navigator {
         publish(.reroute(event: .fetched, reason, request.id, lastPosition), event)
         search.finish()
         guard let old = trip else { return }
-        if reason != .manual, old.deviation.state == .onRoute || old.deviation.state == .offStep {
+        let isOnRoute = old.deviation.state == .onRoute || old.deviation.state == .offStep
+        if reason != .manual, isOnRoute, !old.isBlocked {
             publish(.reroute(event: .rejected(.backOnRoute), reason, request.id, lastPosition), event)
             return
         }

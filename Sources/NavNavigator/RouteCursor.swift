@@ -35,12 +35,12 @@ struct RoutePlacement {
 /// further ahead cannot draw it forwards; only an edge of the matcher that is not within reach, but later on the same leg, is taken for a
 /// jump, and that is for the monitor to believe. It does not decide whether the vehicle follows.
 struct RouteCursor {
-    private let route: Route
+    private var route: Route
     /// The thresholds in force.
     var config: NavigatorConfig
     /// The first passage of each edge, and for each passage the next of the same edge.
-    private let firstPassage: [EdgeKey: Int]
-    private let nextPassage: ContiguousArray<Int?>
+    private var firstPassage: [EdgeKey: Int] = [:]
+    private var nextPassage: ContiguousArray<Int?> = []
     /// Metres from the route's start.
     private(set) var offset = 0.0
     /// Metres that the vehicle can have driven since the cursor last moved.
@@ -56,6 +56,16 @@ struct RouteCursor {
         self.route = route
         self.config = config
         last = origin.map { ($0.stamp, $0.coordinate) }
+        index()
+    }
+
+    /// Goes on along the same way, whose edges have other names.
+    mutating func adopt(_ renamed: Route) {
+        route = renamed
+        index()
+    }
+
+    private mutating func index() {
         var first: [EdgeKey: Int] = [:]
         var next = ContiguousArray<Int?>(repeating: nil, count: route.edges.count)
         for (index, edge) in route.edges.enumerated().reversed() {

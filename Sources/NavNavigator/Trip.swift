@@ -25,7 +25,7 @@ struct Trip {
         case complete
     }
 
-    let plan: RoutePlan
+    private(set) var plan: RoutePlan
     /// Counted from 1 in each session.
     let routeID: UInt64
     private(set) var wasSeenOnRoute = false
@@ -45,6 +45,10 @@ struct Trip {
     private var cursor: RouteCursor
     private var monitor: DeviationMonitor
     private var trigger: InstructionTrigger
+    /// Metres from the route's start to where each edge begins that does not exist in the map any more.
+    private var gone: [Double] = []
+    /// The same of edges that may not be driven, those that are gone included.
+    private var blocked: [Double] = []
     private var visualID: InstructionID?
     private var spokenID: InstructionID?
 
@@ -131,8 +135,44 @@ struct Trip {
 
     // MARK: Changes
 
-    /// Takes note that tiles came or went.
-    mutating func noteMap(_ graph: RoadGraph) { prior = Trip.prior(route, in: graph) }
+    /// Takes note that tiles came or went; whether the edges of the route have other names now, which they have in
+    /// another version of the map.
+    mutating func noteMap(from old: RoadGraph, to new: RoadGraph) -> Bool {
+        defer { prior = Trip.prior(route, in: new) }
+        guard old.mapVersion != new.mapVersion else { return false }
+        let translation = EdgeTranslation(from: old, to: new)
+        var renamed = route
+        renamed.mapVersion = new.mapVersion
+        gone = []
+        for (index, edge) in route.edges.enumerated() {
+            let middle = route.line.coordinate(at: edge.routeOffset + edge.length / 2)
+            let known = old.edge(edge.key)
+            if let known, let middle, let now = translation.edge(known, at: middle) {
+                renamed.edges[index].key = new.key(of: now)
+            } else {
+                // A name that no edge has: the old one may be another edge's.
+                renamed.edges[index].key = EdgeKey(rawValue: .max)
+                let isLoaded = new.tiles.contains { $0.id == edge.key.tile }
+                if known != nil, isLoaded { gone.append(edge.routeOffset) }
+            }
+        }
+        plan = RoutePlan(route: renamed, guidance: plan.guidance)
+        cursor.adopt(renamed)
+        return true
+    }
+
+    /// Takes note of what may be driven now.
+    mutating func noteClosures(_ map: MapSnapshot) {
+        blocked = gone
+        let metric = map.router.metric
+        for edge in route.edges {
+            if let index = map.graph.edge(edge.key), !metric.allows(index) { blocked.append(edge.routeOffset) }
+        }
+    }
+
+    /// Whether a part of the route that still lies ahead cannot be driven. The edge that the vehicle is on is left to
+    /// it.
+    var isBlocked: Bool { blocked.contains { $0 > cursor.offset } }
 
     /// Takes note that the clock was set back.
     mutating func noteClockSet(to stamp: Timestamp) { monitor.noteClockSet(to: stamp) }

@@ -26,9 +26,9 @@ public final class Metric: Sendable {
     private let timedRoads: ContiguousArray<(edge: EdgeIndex, traits: EdgeTraits)>
     /// Ground that is entered only to reach a place there.
     private let closedGround: ContiguousArray<Bool>
-    /// Edges whose time is another than in free traffic, ascending, with what driving them takes, seconds.
-    let liveEdges: ContiguousArray<EdgeIndex>
-    let liveDurations: ContiguousArray<Double>
+    /// Seconds that driving each edge takes in traffic, ``LiveEdges/unknown`` where nothing is known; empty without
+    /// traffic.
+    private let liveSeconds: ContiguousArray<Float>
 
     /// Prices every edge and turn. Takes time in proportion to the turns.
     ///
@@ -47,8 +47,7 @@ public final class Metric: Sendable {
         restrictedArcs = restricted
         closedGround = pricing.closedGround
         edgeCosts = pricing.edgeCosts
-        liveEdges = []
-        liveDurations = []
+        liveSeconds = []
         var arcCosts = ContiguousArray<UInt32>(repeating: Metric.forbidden, count: turns.arcCount)
         for state in 0..<turns.stateCount { pricing.price(TurnState(state), turns, &arcCosts) }
         for arc in restricted { arcCosts[Int(arc)] = Metric.forbidden }
@@ -66,16 +65,15 @@ public final class Metric: Sendable {
         return result
     }
 
-    /// The costs of `base` with other times of some edges and with some edges closed.
+    /// The costs of `base` in some traffic and with some edges closed.
     ///
-    /// Takes time in proportion to the turn graph for a copy, and to the changes. A closed edge is one that the vehicle
-    /// may not use: what a turn costs beside it, and who may turn round before it, changes with it.
+    /// Takes time in proportion to the turn graph for a copy where edges are closed, and to the changes. A closed edge is
+    /// one that the vehicle may not use: what a turn costs beside it, and who may turn round before it, changes with it.
     ///
     /// - Parameters:
-    ///   - live: Edges with the seconds that driving them takes, by ascending edge, once each; they replace those of
-    ///     `base`, of which the rest stays.
+    ///   - live: What edges take, in the place of what they take in `base`; nil leaves that as it is.
     ///   - closed: Edges that may not be driven, in any order.
-    init(_ base: Metric, live: [(edge: EdgeIndex, duration: Double)], closed: [EdgeIndex]) {
+    init(_ base: Metric, live: LiveEdges?, closed: [EdgeIndex]) {
         turns = base.turns
         model = base.model
         departure = base.departure
@@ -84,21 +82,14 @@ public final class Metric: Sendable {
         timedRoads = base.timedRoads
         closedGround = base.closedGround
         let graph = base.turns.graph
-        var edgeCosts = base.edgeCosts
-        var (edges, durations) = (base.liveEdges, base.liveDurations)
-        if !live.isEmpty { (edges, durations) = Self.merge(base, live) }
-        for (edge, duration) in live where edgeCosts[edge.index] != Metric.forbidden {
-            edgeCosts[edge.index] = TurnPricing.edgeCost(
-                graph, edge, driving: duration, traits: base.traits(of: edge), model: base.model)
-        }
+        var edgeCosts = live?.costs ?? base.edgeCosts
+        liveSeconds = live?.seconds ?? base.liveSeconds
         var changed: [NodeIndex] = []
         for edge in closed where edgeCosts[edge.index] != Metric.forbidden {
             edgeCosts[edge.index] = Metric.forbidden
             changed.append(graph.edgeTails[edge.index])
             changed.append(graph.edgeHeads[edge.index])
         }
-        liveEdges = edges
-        liveDurations = durations
         self.edgeCosts = edgeCosts
         guard !changed.isEmpty else {
             arcCosts = base.arcCosts
@@ -115,30 +106,6 @@ public final class Metric: Sendable {
         }
         for arc in base.restrictedArcs { arcCosts[Int(arc)] = Metric.forbidden }
         self.arcCosts = arcCosts
-    }
-
-    /// The live edges of `base` with those of `live` in their place or between them.
-    private static func merge(
-        _ base: Metric, _ live: [(edge: EdgeIndex, duration: Double)]
-    ) -> (ContiguousArray<EdgeIndex>, ContiguousArray<Double>) {
-        var edges: ContiguousArray<EdgeIndex> = []
-        var durations: ContiguousArray<Double> = []
-        edges.reserveCapacity(base.liveEdges.count + live.count)
-        durations.reserveCapacity(base.liveEdges.count + live.count)
-        var old = 0
-        for (edge, duration) in live {
-            while old < base.liveEdges.count, base.liveEdges[old] < edge {
-                edges.append(base.liveEdges[old])
-                durations.append(base.liveDurations[old])
-                old += 1
-            }
-            if old < base.liveEdges.count, base.liveEdges[old] == edge { old += 1 }
-            edges.append(edge)
-            durations.append(duration)
-        }
-        edges.append(contentsOf: base.liveEdges[old...])
-        durations.append(contentsOf: base.liveDurations[old...])
-        return (edges, durations)
     }
 
     /// Whether the vehicle may drive an edge.
@@ -206,8 +173,13 @@ public final class Metric: Sendable {
 
     /// Seconds for the whole edge at the speed that traffic has there; nil where traffic is not known to differ.
     public func liveDuration(of edge: EdgeIndex) -> Double? {
-        let low = liveEdges.lowerBound { $0 < edge }
-        return low < liveEdges.count && liveEdges[low] == edge ? liveDurations[low] : nil
+        guard !liveSeconds.isEmpty, liveSeconds[edge.index] >= 0 else { return nil }
+        return Double(liveSeconds[edge.index])
+    }
+
+    /// Seconds for the signals and booths between the ends of an edge.
+    package static func stopDuration(_ graph: RoadGraph, _ edge: EdgeIndex) -> Double {
+        TurnPricing.stopDuration(graph, edge)
     }
 
     /// Seconds on the clock for the turn from one edge into the next.
@@ -228,5 +200,12 @@ extension ContiguousArray {
             if precedes(self[middle]) { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+}
+
+extension CostModel {
+    /// How much dearer a road is than its time, for a vehicle that avoids such roads.
+    func avoidanceFactor(_ traits: EdgeTraits) -> Double {
+        profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
     }
 }

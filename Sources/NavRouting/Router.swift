@@ -75,7 +75,7 @@ public struct Router: Sendable {
     }
 
     private func customised(_ freeFlow: Metric, _ traffic: Traffic?, _ forEach: HierarchyMetric.ForEach) -> Router {
-        let live = traffic.map { Metric(freeFlow, traffic: $0.overlay, at: $0.now) } ?? freeFlow
+        let live = traffic.map { Metric(freeFlow, traffic: $0.overlay, at: $0.now, forEach: forEach) } ?? freeFlow
         return Router(
             live, freeFlow: freeFlow, traffic,
             hierarchy.map { HierarchyMetric($0.hierarchy, live, forEach: forEach) })

@@ -56,8 +56,7 @@ struct TurnPricing {
     static func edgeCost(
         _ graph: RoadGraph, _ edge: EdgeIndex, driving duration: Double, traits: EdgeTraits, model: CostModel
     ) -> UInt32 {
-        let factor = model.profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
-        return milliseconds((duration + stopDuration(graph, edge)) * factor)
+        milliseconds((duration + stopDuration(graph, edge)) * model.avoidanceFactor(traits))
     }
 
     /// Prices the arcs that leave a state.

@@ -37,12 +37,16 @@ struct ReplayCommand: ParsableCommand {
         }
         let graph = try TilesetDirectory(path: tiles).loadGraph()
         let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
-        let fixes = try TraceInput(path: input).fixes
+        let file = configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic)
+        let trace = try TraceInput(path: input)
+        let fixes = trace.fixes
         let bar = ProgressBar()
         let summary: Replay.Summary
         do throws(BagError) {
             var log = MessageLog(try BagWriter(path: out, overwrite: true))
-            summary = try Replay(map: map, configuration: configuration).run(fixes, into: &log) { done in
+            summary = try Replay(map: map, configuration: configuration, file: file).run(
+                fixes, traffic: trace.traffic, into: &log
+            ) { done in
                 bar.show(Double(done) / Double(max(fixes.count, 1)), "fixes")
             }
             try log.close()

@@ -134,6 +134,114 @@ struct TrafficTests {
         #expect(overlay.speeds.count == 1)
     }
 
+    @Test("speeds in any order, merged or at once, give the same overlay and the same costs on any number of threads")
+    func order() throws {
+        let map = try RealMap.helsinki.get()
+        let graph = map.graph
+        var state: UInt64 = 5
+        func next(_ bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % bound
+        }
+        var speeds: [TrafficSpeed] = []
+        for index in 0..<graph.edgeCount {
+            let edge = EdgeIndex(index)
+            let shape = graph.shape(of: edge)
+            for point in 1..<shape.count where next(3) > 0 {
+                speeds.append(
+                    TrafficSpeed(
+                        wayID: next(2) == 0 ? graph.wayID(of: edge) : nil, fromNodeID: shape.nodeID(point - 1),
+                        toNodeID: shape.nodeID(point), speed: next(50) == 0 ? 0 : Double(next(30)) / 2 + 1))
+            }
+        }
+        // Many at one node, those of no map among them.
+        for index in 0..<200 {
+            speeds.append(TrafficSpeed(fromNodeID: .min, toNodeID: Int64(next(40)), speed: Double(index % 90) + 1))
+        }
+        var expected: [TrafficSpeed] = []
+        var places: [TrafficSpeed: Int] = [:]
+        for speed in speeds {
+            var key = speed
+            key.speed = 1
+            if let known = places[key] {
+                expected[known] = speed
+            } else {
+                places[key] = expected.count
+                expected.append(speed)
+            }
+        }
+        expected.sort { left, right in
+            (left.fromNodeID, left.toNodeID, left.wayID ?? .min) < (
+                right.fromNodeID, right.toNodeID, right.wayID ?? .min
+            )
+        }
+        var whole = TrafficOverlay()
+        #expect(whole.apply(speeds) == 0)
+        #expect(Array(whole.speeds) == expected)
+        var merged = TrafficOverlay()
+        for part in 0..<7 {
+            _ = merged.apply(speeds[speeds.count * part / 7..<speeds.count * (part + 1) / 7])
+        }
+        #expect(merged == whole)
+
+        let free = Metric(TurnGraph(graph), model: CostModel())
+        let live = Metric(free, traffic: whole)
+        let parallel = Metric(free, traffic: whole) { count, body in
+            DispatchQueue.concurrentPerform(iterations: count, execute: body)
+        }
+        for index in 0..<graph.edgeCount {
+            let edge = EdgeIndex(index)
+            #expect(live.cost(of: edge) == parallel.cost(of: edge))
+            #expect(live.liveDuration(of: edge) == parallel.liveDuration(of: edge))
+            let expected = Self.plainDuration(edge, graph, whole.speeds, free)
+            let known = live.liveDuration(of: edge)
+            switch expected {
+            case .closed: #expect(!live.allows(edge))
+            case .unknown: #expect(known == nil)
+            case .seconds(let seconds):
+                #expect(live.allows(edge) == free.allows(edge))
+                if free.allows(edge) { #expect(abs((known ?? -1) - seconds) < max(seconds, 1) * 1e-4) }
+            }
+        }
+    }
+
+    private enum PlainDuration { case closed, unknown, seconds(Double) }
+
+    /// What an edge takes, segment by segment with a look at every speed of its node.
+    private static func plainDuration(
+        _ edge: EdgeIndex, _ graph: RoadGraph, _ speeds: ContiguousArray<TrafficSpeed>, _ free: Metric
+    ) -> PlainDuration {
+        guard free.allows(edge) else { return .unknown }
+        let shape = graph.shape(of: edge)
+        let length = Double(graph.edgeLengths[edge.index])
+        let lengths = (1..<shape.count).map {
+            Geodesy.distance(shape[$0 - 1].coordinate, shape[$0].coordinate)
+        }
+        let total = lengths.reduce(0, +)
+        let usual = free.duration(of: edge, from: 0, to: length) - Metric.stopDuration(graph, edge)
+        var (seconds, isKnown) = (0.0, false)
+        for point in 1..<shape.count {
+            let (from, to) = (shape.nodeID(point - 1), shape.nodeID(point))
+            var low = speeds.startIndex
+            var high = speeds.endIndex
+            while low < high {
+                let middle = (low + high) / 2
+                if speeds[middle].fromNodeID < from { low = middle + 1 } else { high = middle }
+            }
+            let here = speeds[low...].prefix { $0.fromNodeID == from }.filter { $0.toNodeID == to }
+            let chosen = here.first { $0.wayID == graph.wayID(of: edge) } ?? here.first { $0.wayID == nil }
+            let share = total > 0 ? lengths[point - 1] / total : 1
+            guard let chosen else {
+                seconds += usual * share
+                continue
+            }
+            if chosen.isClosed { return .closed }
+            isKnown = true
+            seconds += share * length / min(chosen.speed, Double(free.model.profile.maximumSpeed))
+        }
+        return isKnown ? .seconds(seconds) : .unknown
+    }
+
     @Test("live traffic in the place of live traffic is that of the new alone")
     func successive() throws {
         let map = try Self.ring()

@@ -4,7 +4,7 @@ enum Rules {
     static let pureImports: [String: Set<String>] = [
         "NavGeo": ["Glibc"],
         "NavMap": ["Glibc", "NavGeo", "CZlib"],
-        "NavRouting": ["Glibc", "NavGeo", "NavMap", "HeapModule"],
+        "NavRouting": ["Glibc", "NavGeo", "NavMap", "HeapModule", "Synchronization"],
         "NavMatching": ["Glibc", "NavGeo", "NavMap", "NavRouting", "HeapModule"],
         "NavGuidance": ["Glibc", "NavGeo", "NavMap", "NavRouting"],
         "NavNavigator": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"],
@@ -27,7 +27,9 @@ enum Rules {
         "NavMapBuild": ["NavGeo", "NavMap", "CZlib", "CCrypto"],
         "NavTileStore": ["NavGeo", "NavMap", "NavTileCache"],
         "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavGuidance"],
-        "NavNodes": pureColumn.union(busColumn).union(["NavConfig", "NavTileCache", "NavTileStore", "NavDirections"]),
+        "NavNodes": pureColumn.union(busColumn).union([
+            "CCrypto", "NavConfig", "NavTileCache", "NavTileStore", "NavDirections",
+        ]),
         "NavConfig": [],
         "NavLaunch": ["CSpawn", "NavConfig", "NavBus"],
         "NavBench": ["CSpawn"],

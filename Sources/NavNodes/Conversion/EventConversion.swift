@@ -114,6 +114,7 @@ extension NavMessages.RerouteReason {
         case .offRoute: self = .offRoute
         case .wrongWay: self = .wrongWay
         case .manual: self = .manual
+        case .routeInvalidated: self = .routeInvalidated
         }
     }
 }
@@ -122,9 +123,13 @@ extension ErrorInfo {
     init(_ failure: RouteFailure) {
         self.init(
             code: ErrorCode(failure.code), message: failure.message, retryable: failure.isRetryable,
-            missingTiles: failure.missingTiles.map {
-                TileKey(domain: .navigation, zoom: UInt32($0.tile.zoom), x: $0.tile.x, y: $0.tile.y)
-            })
+            missingTiles: failure.missingTiles.map { TileKey($0) })
+    }
+}
+
+extension TileKey {
+    init(_ id: RoadTileID) {
+        self.init(domain: .navigation, zoom: UInt32(id.tile.zoom), x: id.tile.x, y: id.tile.y)
     }
 }
 

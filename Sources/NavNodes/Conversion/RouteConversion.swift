@@ -200,11 +200,14 @@ extension NavMessages.Annotation {
             distances.append(Float(length))
             durations.append(Float(duration))
             speeds.append(duration > 0 ? Float(length / duration) : edge.attributes.freeFlowSpeed)
-            let level = NavMessages.CongestionLevel(edge.congestion)
-            if let last = congestion.last, last.level == level {
-                congestion[congestion.count - 1].segmentCount = (last.segmentCount ?? 0) + 1
-            } else {
-                congestion.append(CongestionSpan(firstSegment: UInt32(position), segmentCount: 1, level: level))
+            if let level = NavMessages.CongestionLevel(edge.congestion) {
+                if let last = congestion.last, last.level == level,
+                    (last.firstSegment ?? 0) + (last.segmentCount ?? 0) == UInt32(position)
+                {
+                    congestion[congestion.count - 1].segmentCount = (last.segmentCount ?? 0) + 1
+                } else {
+                    congestion.append(CongestionSpan(firstSegment: UInt32(position), segmentCount: 1, level: level))
+                }
             }
             let isUnlimited = edge.attributes.flags.contains(.unlimitedSpeed)
             if let last = limits.last, last.limitMps == edge.attributes.speedLimit,
@@ -220,8 +223,20 @@ extension NavMessages.Annotation {
         }
         self.init(
             nodeIds: nodes, wayIds: ways, distancesM: distances, durationsS: durations, speedsMps: speeds,
-            speedLimits: limits.filter { $0.limitMps != nil || $0.unlimited == true },
-            congestion: congestion.filter { $0.level != .unspecified })
+            speedLimits: limits.filter { $0.limitMps != nil || $0.unlimited == true }, congestion: congestion)
+    }
+}
+
+extension NavMessages.CongestionLevel {
+    /// Nil where no speed is known.
+    init?(_ congestion: NavRouting.Congestion) {
+        switch congestion {
+        case .unknown: return nil
+        case .low: self = .low
+        case .moderate: self = .moderate
+        case .heavy: self = .heavy
+        case .severe: self = .severe
+        }
     }
 }
 
@@ -290,17 +305,5 @@ extension NavMessages.RouteRestriction {
             kind: kind, firstPoint: UInt32(clamping: edges.first?.coordinates.lowerBound ?? 0),
             lastPoint: UInt32(clamping: edges.last?.coordinates.upperBound ?? 0), limit: restriction.limit.map { Double($0) * scale },
             violated: false, wayId: restriction.wayID, own: restriction.own.map { Double($0) * scale })
-    }
-}
-
-extension NavMessages.CongestionLevel {
-    init(_ congestion: Congestion) {
-        switch congestion {
-        case .unknown: self = .unspecified
-        case .low: self = .low
-        case .moderate: self = .moderate
-        case .heavy: self = .heavy
-        case .severe: self = .severe
-        }
     }
 }

@@ -7,6 +7,8 @@ public import NavMessages
 public struct TraceInput: Sendable {
     /// The fixes, in the order in which they arrived.
     public let fixes: [GnssFix]
+    /// The traffic between them; nil where the file has none.
+    public let traffic: TrafficTrack?
     /// What was left out, by reason.
     public let rejected: [(reason: String, count: Int)]
 
@@ -26,6 +28,7 @@ public struct TraceInput: Sendable {
         do throws(TraceError) {
             let trace = try TraceReader.read([UInt8](data), name: path)
             fixes = trace.fixes
+            traffic = nil
             rejected = trace.rejections.all.filter { $0.count > 0 }.map { ($0.reason.rawValue, $0.count) }
         } catch {
             throw NodeError(.invalid, "'\(path)': \(error)")
@@ -50,15 +53,20 @@ public struct TraceInput: Sendable {
                         .invalidArgument, "/gnss/fix in '\(path)' is of type '\(type)', expected \(GnssFix.fullName)")
                 }
             }
-            var cursor = reader.messages(BagQuery(topics: ["/gnss/fix"]))
+            let others = Set(reader.index.channels(topic: "/traffic/speeds").map(\.id))
+            var positions: [Int] = []
+            var cursor = reader.messages(BagQuery(topics: ["/gnss/fix", "/traffic/speeds"]))
             while let message = try cursor.next() {
-                if let fix = try? GnssFix(decoding: Array(message.data), limit: 16 << 10) {
+                if others.contains(message.channelID) {
+                    positions.append(fixes.count)
+                } else if let fix = try? GnssFix(decoding: Array(message.data), limit: 16 << 10) {
                     fixes.append(fix)
                 } else {
                     unreadable += 1
                 }
             }
             self.fixes = fixes
+            traffic = positions.isEmpty ? nil : TrafficTrack(path: path, positions: positions)
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
         } catch {
             throw NodeError(.invalid, error.description)

@@ -73,6 +73,18 @@ public final class NodeContext {
         try open(input)
     }
 
+    /// Hears a catalogue topic while the node is active, without reading the messages: for large ones, which another thread
+    /// reads.
+    public func subscribe(toBytesOf topic: String, handler: @escaping (Delivery) -> Void) throws(NodeError) {
+        guard let entry = TopicCatalogue.topic(named: topic) else {
+            throw NodeError(.usage, "there is no topic '\(topic)' in the catalogue")
+        }
+        let input = NodeInput(entry, name: name(of: topic), isRequired: false) { handler($0) }
+        inputs.append(input)
+        guard isActive else { return }
+        try open(input)
+    }
+
     /// How many subscribe to a topic of this node.
     public func subscriberCount(of topic: String) -> Int { link.subscriberCount(of: topic) }
 

@@ -1,72 +1,83 @@
 import Foundation
 public import NavGeo
 public import NavNavigator
-public import NavRouting
+import NavRouting
 import Synchronization
 
 /// The map in force, for those who search: they take it, and go on with it while the next one is made.
 ///
-/// New traffic is customised on the threads of whoever calls ``apply(_:replacingAll:at:)`` and then takes the place of
+/// New traffic and new tiles are customised on the thread of whoever calls ``update(_:map:at:)`` and then take the place of
 /// what was there. No search waits: the lock is held for the copy of a few references.
 public final class MapStore: Sendable {
-    private struct Content: Sendable {
-        var map: MapSnapshot
-        /// Counts the maps that were in force.
-        var generation: UInt64 = 0
-    }
-
-    private let content: Mutex<Content>
+    private let content: Mutex<MapSnapshot>
+    private let expiry = Mutex<NavGeo.Timestamp?>(nil)
     /// Held while the next map is made, so that updates follow each other.
     private let traffic = Mutex(TrafficOverlay())
+    private let forEach: @Sendable (Int, @Sendable (Int) -> Void) -> Void
+
+    /// What came of an update.
+    public struct Result: Sendable, Equatable {
+        /// Whether another map is in force.
+        public var isChanged = false
+        /// Speeds that were refused because they make no sense or are too many.
+        public var refusedCount = 0
+        /// Segments whose speed is known now.
+        public var segmentCount = 0
+    }
 
     /// A store with a map.
-    public init(_ map: MapSnapshot) { content = Mutex(Content(map: map)) }
+    ///
+    /// - Parameter cores: How many cores making the next map may take; more than 1 shares it out.
+    public init(_ map: MapSnapshot, cores: Int = 1) {
+        content = Mutex(map)
+        forEach = cores > 1 ? MapStore.onAllCores : MapStore.inTurn
+    }
+
+    /// Does parts on as many threads as there are cores.
+    package static let onAllCores: @Sendable (Int, @Sendable (Int) -> Void) -> Void = { count, body in
+        DispatchQueue.concurrentPerform(iterations: count, execute: body)
+    }
+
+    private static let inTurn: @Sendable (Int, @Sendable (Int) -> Void) -> Void = { count, body in
+        for part in 0..<count { body(part) }
+    }
 
     /// The map in force.
-    public var current: MapSnapshot { content.withLock { $0.map } }
+    public var current: MapSnapshot { content.withLock { $0 } }
 
-    /// How often another map came into force.
-    public var generation: UInt64 { content.withLock { $0.generation } }
+    /// The soonest moment at which a known speed ceases to hold; nil when all hold until they are replaced.
+    public var nextExpiry: NavGeo.Timestamp? { expiry.withLock { $0 } }
 
-    /// Brings speeds into force; returns when they are, with how many were refused.
+    /// Brings speeds and another map into force, and forgets what has ceased to hold; returns when that is done.
     ///
     /// - Parameters:
-    ///   - speeds: What is new.
-    ///   - replacingAll: Whether everything that was known is forgotten first.
-    ///   - now: The moment on the clock of the speeds; what ceased to hold by then is forgotten.
-    public func apply(_ speeds: [TrafficSpeed], replacingAll: Bool, at now: Timestamp) -> Int {
+    ///   - updates: What is new of the traffic, in order: one customisation serves them all.
+    ///   - map: Other roads; they get the traffic that is known. Nil for those in force.
+    ///   - now: The moment on the clock of the speeds.
+    public func update(_ updates: [TrafficUpdate], map: MapSnapshot? = nil, at now: NavGeo.Timestamp) -> Result {
         traffic.withLock { traffic in
-            let refused = traffic.apply(speeds, replacingAll: replacingAll)
-            _ = traffic.dropExpired(at: now)
-            put(traffic, now)
-            return refused
+            var result = Result()
+            for update in updates {
+                result.refusedCount += traffic.apply(
+                    update.speeds, replacingAll: update.replacesAll, forEach: forEach)
+                result.refusedCount += update.unusableCount
+            }
+            let isExpired = traffic.dropExpired(at: now)
+            expiry.withLock { $0 = traffic.nextExpiry }
+            result.segmentCount = traffic.speeds.count
+            guard isExpired || map != nil || !updates.isEmpty else { return result }
+            let base = map ?? current
+            let isPlain = map != nil && traffic.speeds.isEmpty
+            let next = isPlain ? base : MapSnapshot(base, router: base.router.live(traffic, at: now, forEach: forEach))
+            content.withLock { $0 = next }
+            result.isChanged = true
+            return result
         }
     }
 
-    /// Forgets speeds that ceased to hold; whether another map came into force.
-    public func expire(at now: Timestamp) -> Bool {
-        traffic.withLock { traffic in
-            guard traffic.dropExpired(at: now) else { return false }
-            put(traffic, now)
-            return true
-        }
-    }
-
-    /// Puts another map in force, such as one with tiles that arrived; it gets the traffic that is known.
-    public func replace(_ map: MapSnapshot, at now: Timestamp) {
-        traffic.withLock { traffic in
-            put(traffic, now, on: map)
-        }
-    }
-
-    private func put(_ traffic: TrafficOverlay, _ now: Timestamp, on map: MapSnapshot? = nil) {
-        let base = map ?? current
-        let router = base.router.live(traffic, at: now) { count, body in
-            DispatchQueue.concurrentPerform(iterations: count, execute: body)
-        }
-        content.withLock { content in
-            content.map = MapSnapshot(base, router: router)
-            content.generation += 1
-        }
+    /// A map of other tiles for the vehicle of the one in force.
+    package func snapshot(_ tiles: TileSupply) -> MapSnapshot {
+        let model = current.router.metric.model
+        return MapSnapshot(graph: tiles.graph(), model: model, forEach: forEach)
     }
 }

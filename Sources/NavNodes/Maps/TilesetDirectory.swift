@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 public import NavMap
+import Synchronization
 
 /// A directory of road tiles on disk: its `tileset.json` and the tiles that it names.
 public struct TilesetDirectory: Sendable {
@@ -35,11 +36,24 @@ public struct TilesetDirectory: Sendable {
     }
 
     /// Maps and checks all tiles.
-    public func loadTiles() throws(NodeError) -> [RoadTile] {
+    public func loadTiles() throws(NodeError) -> [RoadTile] { try loadTiles(tileset.tiles) }
+
+    /// Maps and checks some tiles, side by side, in their order.
+    func loadTiles(_ entries: [Tileset.Entry]) throws(NodeError) -> [RoadTile] {
+        let results = Mutex([Swift.Result<RoadTile, NodeError>?](repeating: nil, count: entries.count))
+        DispatchQueue.concurrentPerform(iterations: entries.count) { index in
+            let result = Swift.Result { () throws(NodeError) in try loadTile(entries[index]) }
+            results.withLock { $0[index] = result }
+        }
         var tiles: [RoadTile] = []
-        tiles.reserveCapacity(tileset.tiles.count)
-        for entry in tileset.tiles { tiles.append(try loadTile(entry)) }
+        tiles.reserveCapacity(entries.count)
+        for case let result? in results.withLock({ $0 }) { tiles.append(try result.get()) }
         return tiles
+    }
+
+    /// Whether the files of a tile are there.
+    func isPresent(_ entry: Tileset.Entry) -> Bool {
+        FileState(path + "/" + entry.file) != nil && FileState(path + "/" + entry.ranks.file) != nil
     }
 
     /// Joins all tiles to a graph.
@@ -48,7 +62,9 @@ public struct TilesetDirectory: Sendable {
     }
 
     /// Maps and checks one tile.
-    public func loadTile(_ entry: Tileset.Entry) throws(NodeError) -> RoadTile {
+    ///
+    /// - Parameter verifying: Whether its hash must be the tileset's: a sound tile of another version is refused too.
+    public func loadTile(_ entry: Tileset.Entry, verifying: Bool = false) throws(NodeError) -> RoadTile {
         guard let id = RoadTileID(rawValue: entry.id), entry.file == id.path, entry.ranks.file == id.ranksPath else {
             throw NodeError(
                 .invalid, "tileset '\(path)' names a tile \(entry.id) at '\(entry.file)' that cannot be: rebuild it")
@@ -56,10 +72,19 @@ public struct TilesetDirectory: Sendable {
         var file = path + "/" + entry.ranks.file
         do throws(TileError) {
             let ranks = try mapFile(file)
+            if verifying { try Self.verify(ranks, entry.ranks.sha256) }
             file = path + "/" + entry.file
-            return try RoadTile(try mapFile(file), expected: id, ranks: ranks)
+            let tile = try mapFile(file)
+            if verifying { try Self.verify(tile, entry.sha256) }
+            return try RoadTile(tile, expected: id, ranks: ranks)
         } catch {
             throw NodeError(.invalid, "'\(file)': \(error); rebuild the tiles with 'navbus map build'")
+        }
+    }
+
+    private static func verify(_ file: TileStorage, _ sha256: String) throws(TileError) {
+        guard file.withUnsafeBytes(Digest.sha256) == sha256 else {
+            throw .corrupt("its content is not the one that the tileset names")
         }
     }
 

@@ -8,6 +8,8 @@ public import NavRouting
 public struct NavigationConfiguration: NodeConfiguration {
     /// The directory of road tiles.
     public var tiles = ""
+    /// A file with speeds of road segments; empty for none.
+    public var traffic = ""
     /// Where to guide to from the first position on; nil waits for a command.
     public var destination: Coordinate?
     /// Stops on the way.
@@ -32,6 +34,9 @@ public struct NavigationConfiguration: NodeConfiguration {
     public static var keys: [ConfigKey<NavigationConfiguration>] {
         [
             .string("tiles", \.tiles, "Directory of road tiles, as made by 'navbus map build'."),
+            .string(
+                "traffic", \.traffic,
+                "File of speeds that hold from the start: lines of from_node,to_node,speed_kmh, 0 for closed."),
             .text(
                 "destination", \.destination, range: "LAT,LON, or empty",
                 "Where to guide to from the first position on, degrees; empty waits for a command.",

@@ -1,3 +1,4 @@
+import Foundation
 import NavBus
 import NavGeo
 import NavMap
@@ -16,6 +17,7 @@ public final class NavigationNode: Node {
     private let context: NodeContext
     private let session: NavigationSession
     private let worker: RoutingWorker
+    private let maps: MapWorker
     private let fixToProgress: LatencyRecorder
 
     /// Topics that the node publishes.
@@ -29,27 +31,51 @@ public final class NavigationNode: Node {
         guard !configuration.tiles.isEmpty else {
             throw NodeError(.usage, "no map: give a directory of road tiles with --set tiles=DIRECTORY")
         }
-        let directory = try TilesetDirectory(path: configuration.tiles)
-        let graph = try directory.loadGraph()
-        let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
+        let tiles = try TileSupply(path: configuration.tiles)
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        let map = MapSnapshot(
+            graph: tiles.graph(), model: CostModel(profile: configuration.profile),
+            forEach: MapStore.onAllCores)
+        let missing = tiles.missingCount > 0 ? ", \(tiles.missingCount) tiles are missing" : ""
         context.log.info(
-            "map \(graph.mapVersion.prefix(12)): \(graph.tiles.count) tiles, \(graph.nodeCount) nodes, \(graph.edgeCount) edges"
-        )
+            "map \(map.graph.mapVersion.prefix(12)): \(map.graph.tiles.count) tiles, \(map.graph.nodeCount) nodes, "
+                + "\(map.graph.edgeCount) edges\(missing)")
+        // With two cores one is left to those who search for routes.
+        let store = MapStore(map, cores: cores - 1)
+        var initial = TrafficUpdate(TrafficSpeeds(replacesAll: true))
+        if !configuration.traffic.isEmpty {
+            initial = TrafficUpdate(try TrafficFile(path: configuration.traffic))
+            _ = store.update([initial], at: context.stamp)
+            context.log.info("traffic of '\(configuration.traffic)': \(initial.speeds.count) segments")
+        }
         self.context = context
-        session = NavigationSession(map: map, configuration: configuration, nodeName: context.name)
-        worker = RoutingWorker(map: map, waker: context.makeWaker())
+        session = NavigationSession(map: store.current, configuration: configuration, nodeName: context.name)
+        worker = RoutingWorker(store: store, waker: context.makeWaker())
+        maps = MapWorker(store: store, tiles: tiles, initial: initial, waker: context.makeWaker())
         fixToProgress = context.latency("fix_to_progress")
         try context.advertise(NavigationNode.topics)
         try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
+            maps.expire(at: context.stamp)
             let outcome = session.handle(fix, sequence: delivery.header.sequence)
             carryOut(outcome)
             guard outcome.messages.contains(where: { $0.topic == "/nav/progress" }) else { return }
             fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)
         }
+        // A city's traffic is read on the thread that makes the map.
+        try context.subscribe(toBytesOf: "/traffic/speeds") { [unowned self] delivery in
+            maps.take(delivery.payload, sequence: delivery.header.sequence, at: context.stamp)
+        }
     }
 
-    /// Takes the routes that have been found meanwhile.
+    /// Takes the maps that have come into force meanwhile, and the routes that have been found.
     public func turn(_ now: Int64) -> Int64 {
+        for change in maps.takeChanges() { carryOut(session.handle(change)) }
+        for report in maps.takeReports() {
+            switch report {
+            case .info(let text): context.log.info("\(text)")
+            case .warning(let text): context.log.warning("\(text)")
+            }
+        }
         for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
         return .max
     }
@@ -60,14 +86,18 @@ public final class NavigationNode: Node {
     /// A loop or a seek is another drive: what lasted is taken back, and the trip starts anew with the next fix.
     public func clockJumped(from: ClockMoment, to: ClockMoment) {
         worker.cancelAll()
+        maps.startOver(at: NavGeo.Timestamp(to.time))
         carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
     }
 
-    /// Whether a route is being looked for.
-    public var pendingCount: Int { worker.isBusy ? 1 : 0 }
+    /// Whether a route is being looked for or a map is being made.
+    public var pendingCount: Int { (worker.isBusy ? 1 : 0) + (maps.isBusy ? 1 : 0) }
 
-    /// Ends the search for routes; the node is of no use after it.
-    public func finish() { worker.stop() }
+    /// Ends the other threads; the node is of no use after it.
+    public func finish() {
+        worker.stop()
+        maps.stop()
+    }
 
     private func carryOut(_ outcome: NavigationSession.Outcome) {
         for message in outcome.messages {
@@ -76,5 +106,6 @@ public final class NavigationNode: Node {
         }
         for id in outcome.cancelled { worker.cancel(id) }
         for query in outcome.queries { worker.submit(query) }
+        if outcome.needsTiles { maps.look() }
     }
 }

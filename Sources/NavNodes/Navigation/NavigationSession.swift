@@ -35,13 +35,17 @@ public final class NavigationSession {
         package var queries: [RouteQuery] = []
         /// Queries that nobody waits for any more.
         package var cancelled: [UInt64] = []
+        /// Whether roads are needed in tiles that are not on board.
+        package var needsTiles = false
     }
 
-    private let map: MapSnapshot
+    private var map: MapSnapshot
     private var navigator: Navigator
     private var plan: RoutePlan?
     private var journalSequence: UInt64 = 0
     private var newest: NavGeo.Timestamp?
+    /// The stamp of the last event.
+    private var latest: NavGeo.Timestamp?
     private var outcome = Outcome()
     private let nodeName: String
     private var configuration: NavigationConfiguration
@@ -90,6 +94,29 @@ public final class NavigationSession {
         return outcome
     }
 
+    /// Takes another map in, stamped with the newest fix that counted: new tiles, or the same roads in other traffic.
+    ///
+    /// The journal says what came: of traffic without the speeds, which `/traffic/speeds` has under the same sequence.
+    /// Before the first fix it is simply what the drive starts with.
+    public func handle(_ change: MapChange) -> Outcome {
+        outcome = Outcome()
+        map = change.map
+        guard journalSequence > 0, let stamp = newest ?? latest else {
+            navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
+            return outcome
+        }
+        for (header, sequence) in change.traffic { journal(.traffic(header), stamp, cause: sequence) }
+        if let tiles = change.tiles {
+            journal(
+                .tiles(
+                    TileArrival(
+                        mapVersion: map.graph.mapVersion, added: tiles.added.map { TileKey($0) },
+                        removed: tiles.removed.map { TileKey($0) })), stamp, cause: 0)
+        }
+        run(NavigatorEvent(stamp: stamp, causeSequence: change.traffic.last?.sequence ?? 0, kind: .mapChanged(map)))
+        return outcome
+    }
+
     /// Takes changed thresholds in, one event for each key, stamped with the newest fix that counted. Before the first fix
     /// they are simply what the drive starts with.
     public func reconfigure(_ changed: NavigationConfiguration) -> Outcome {
@@ -130,13 +157,14 @@ public final class NavigationSession {
             case .publish(let context, let publication): publish(publication, context)
             case .requestRoute(let query): outcome.queries.append(query)
             case .cancelRoute(let id): outcome.cancelled.append(id)
-            case .needTiles: break
+            case .needTiles: outcome.needsTiles = true
             }
         }
     }
 
     private func journal(_ event: JournalEntry.Event, _ stamp: NavGeo.Timestamp, cause: UInt64) {
         journalSequence += 1
+        latest = stamp
         outcome.messages.append(
             OutgoingMessage(
                 "/nav/journal", stamp,
@@ -194,6 +222,7 @@ extension RouteReason {
         case .started: self = .started
         case .set, .stopped: self = .set
         case .rerouted: self = .rerouted
+        case .mapChanged: self = .refreshed
         }
     }
 }

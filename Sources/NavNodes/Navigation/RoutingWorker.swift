@@ -17,12 +17,12 @@ final class RoutingWorker: Sendable {
     private let state = Mutex(State())
     private let pending = DispatchSemaphore(value: 0)
     private let finished = DispatchSemaphore(value: 0)
-    private let map: MapSnapshot
+    private let store: MapStore
     private let waker: Waker
 
-    /// A worker on a map; `waker` wakes the node when an answer is there.
-    init(map: MapSnapshot, waker: Waker) {
-        self.map = map
+    /// A worker that searches on the map in force when it begins; `waker` wakes the node when an answer is there.
+    init(store: MapStore, waker: Waker) {
+        self.store = store
         self.waker = waker
         let thread = Thread { [self] in work() }
         thread.name = "routing"
@@ -82,7 +82,7 @@ final class RoutingWorker: Sendable {
             }
             if isStopped { break }
             guard let query else { continue }
-            let answer = planner.answer(query, on: map)
+            let answer = planner.answer(query, on: store.current)
             state.withLock { state in
                 if !state.dropped { state.answers.append((query, answer)) }
                 (state.dropped, state.isSearching) = (false, false)

@@ -39,11 +39,14 @@ public final class HierarchyMetric: @unchecked Sendable {
         forEach: ForEach = HierarchyMetric.inTurn
     ) {
         precondition(hierarchy.turns === metric.turns, "a metric of another turn graph than the hierarchy's")
-        self.init(respecting: metric, hierarchy)
+        self.init(metric, on: hierarchy)
         let parts = hierarchy.parts
         forEach(parts.subtrees.count) { part in
             self.withPlaces { places in
-                for vertex in parts.subtrees[part] { self.customise(vertex, places, over: .all) }
+                for vertex in parts.subtrees[part] {
+                    self.respect(vertex)
+                    self.customise(vertex, places, over: .all)
+                }
             }
         }
         let slices = min(parts.top.count, Self.topSlices)
@@ -51,6 +54,7 @@ public final class HierarchyMetric: @unchecked Sendable {
             self.withPlaces { places in
                 // Interleaved: vertices higher up have more to do.
                 for index in stride(from: slice, to: parts.top.count, by: slices) {
+                    self.respect(Int(parts.top[index]))
                     self.customise(Int(parts.top[index]), places, over: .subtrees)
                 }
             }
@@ -72,26 +76,41 @@ public final class HierarchyMetric: @unchecked Sendable {
         body(places)
     }
 
-    /// The costs of the turns alone, still without ways over lower vertices.
-    private init(respecting metric: Metric, _ hierarchy: ContractionHierarchy) {
+    /// Still without any cost.
+    private init(_ metric: Metric, on hierarchy: ContractionHierarchy) {
         self.hierarchy = hierarchy
         self.metric = metric
-        costs = FlatArray(
-            repeating: SIMD2(repeating: Self.unreachable), count: hierarchy.arcCount)
-        let turns = hierarchy.turns
-        for arc in 0..<turns.arcCount where metric.arcCosts[arc] != Metric.forbidden {
-            let slot = hierarchy.slots[arc]
-            guard slot != ContractionHierarchy.noArc else { continue }
-            let edge = metric.edgeCosts[turns.edge(of: turns.arcTargets[arc]).index]
-            let (sum, overflow) = metric.arcCosts[arc].addingReportingOverflow(edge)
-            let cost = overflow ? Self.unreachable : min(sum, Self.unreachable)
-            let index = Int(slot >> 1)
-            if slot & 1 == 0 {
-                costs.base[index].x = min(costs.base[index].x, cost)
-            } else {
-                costs.base[index].y = min(costs.base[index].y, cost)
-            }
+        costs = FlatArray(uninitialized: hierarchy.arcCount)
+    }
+
+    /// Gives the arcs of a vertex the costs of the turns alone.
+    @inline(__always)
+    private func respect(_ vertex: Int) {
+        let (costs, slots) = (costs.base, hierarchy.slots.base)
+        for arc in Int(hierarchy.upOffsets[vertex])..<Int(hierarchy.upOffsets[vertex + 1]) {
+            costs[arc] = SIMD2(repeating: Self.unreachable)
         }
+        let state = hierarchy.states[vertex]
+        let turns = hierarchy.turns
+        for arc in turns.arcs(from: state) where slots[arc] != ContractionHierarchy.noArc && slots[arc] & 1 == 0 {
+            let index = Int(slots[arc] >> 1)
+            costs[index].x = min(costs[index].x, cost(arc, to: turns.arcTargets[arc]))
+        }
+        for slot in Int(turns.reverseOffsets[Int(state)])..<Int(turns.reverseOffsets[Int(state) + 1]) {
+            let arc = Int(turns.reverseArcs[slot])
+            guard slots[arc] != ContractionHierarchy.noArc, slots[arc] & 1 == 1 else { continue }
+            let index = Int(slots[arc] >> 1)
+            costs[index].y = min(costs[index].y, cost(arc, to: state))
+        }
+    }
+
+    /// The cost of a turn, the second edge's included.
+    @inline(__always)
+    private func cost(_ arc: Int, to next: TurnState) -> UInt32 {
+        guard metric.arcCosts[arc] != Metric.forbidden else { return Self.unreachable }
+        let edge = metric.edgeCosts[hierarchy.turns.edge(of: next).index]
+        let (sum, overflow) = metric.arcCosts[arc].addingReportingOverflow(edge)
+        return overflow ? Self.unreachable : min(sum, Self.unreachable)
     }
 
     /// Whether one of the turns from a state into another has exactly this cost, the second edge's included.

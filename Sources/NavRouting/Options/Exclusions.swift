@@ -7,7 +7,7 @@ extension Metric {
     /// Takes a copy of the costs, a millisecond for a city, and is meant for a plain search. Who keeps what is excluded
     /// customises a hierarchy with it: ``HierarchyMetric/init(_:_:forEach:)``.
     public convenience init(_ base: Metric, excluding edges: [EdgeIndex]) {
-        self.init(base, live: [], closed: edges)
+        self.init(base, live: nil, closed: edges)
     }
 
     /// The same costs without the edges and areas of some options; areas whose corners are more than

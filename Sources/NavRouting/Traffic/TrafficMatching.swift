@@ -1,4 +1,3 @@
-import Glibc
 public import NavGeo
 import NavMap
 
@@ -10,269 +9,261 @@ extension Metric {
     /// several speeds cover a segment the one over the fewest segments counts, then the slowest. Free flow is that of
     /// the ``model``, whatever traffic this metric has itself: give the metric without traffic.
     ///
-    /// - Parameter now: Speeds that ceased to hold by then are left out; nil leaves none out.
-    public convenience init(_ base: Metric, traffic: TrafficOverlay, at now: Timestamp? = nil) {
-        let matching = TrafficMatching(base, traffic, now)
-        self.init(base, live: matching.live, closed: matching.closed)
+    /// - Parameters:
+    ///   - now: Speeds that ceased to hold by then are left out; nil leaves none out.
+    ///   - forEach: Who does the parts; the calling thread unless given.
+    public convenience init(
+        _ base: Metric, traffic: TrafficOverlay, at now: Timestamp? = nil,
+        forEach: HierarchyMetric.ForEach = { count, body in for part in 0..<count { body(part) } }
+    ) {
+        guard !traffic.speeds.isEmpty else {
+            self.init(base, live: nil, closed: [])
+            return
+        }
+        let matching = TrafficMatching(base, traffic, now, forEach)
+        let (live, closed) = matching.settle(forEach)
+        self.init(base, live: live, closed: closed)
     }
 }
 
-/// Finds the edges that an overlay's segments lie on.
+extension TurnGraph {
+    /// Makes what joins speeds with roads, which the first traffic would otherwise wait for: tens of milliseconds for a
+    /// city.
+    public func prepareForTraffic() { _ = segments(graph) }
+}
+
+/// What traffic makes of edges.
+struct LiveEdges {
+    /// The cost of every edge, ms.
+    var costs: ContiguousArray<UInt32>
+    /// Seconds that driving every edge takes in traffic; ``unknown`` where nothing is known of it.
+    var seconds: ContiguousArray<Float>
+
+    static let unknown: Float = -1
+}
+
+/// Finds the segments that an overlay's speeds lie on: a merge of two lists sorted by nodes.
 struct TrafficMatching {
-    /// Edges with the seconds that driving them takes, ascending.
-    private(set) var live: [(edge: EdgeIndex, duration: Double)] = []
-    private(set) var closed: [EdgeIndex] = []
+    private let base: Metric
+    private let segments: RoadSegments
+    /// The speed on each segment, m/s; ``LiveEdges/unknown`` where none is known.
+    private let speeds: FlatArray<Float>
 
     /// The slowest speed of a segment that is not closed, m/s: keeps times finite.
     static let slowestSpeed = 0.1
     /// The most segments that a speed for more than two neighbouring nodes may cover.
     static let greatestSpan = 2_000
-
     /// The most segments that are looked at for such speeds: what an overlay can cost does not depend on who made it.
     static let greatestWork = 20_000_000
+    /// Into how many parts the work is shared out.
+    private static let parts = 32
 
-    /// A segment of an edge with its speed.
+    init(_ base: Metric, _ traffic: TrafficOverlay, _ now: Timestamp?, _ forEach: HierarchyMetric.ForEach) {
+        self.base = base
+        let segments = base.turns.segments(base.turns.graph)
+        let speeds = FlatArray<Float>(repeating: LiveEdges.unknown, count: segments.count)
+        self.segments = segments
+        self.speeds = speeds
+        // Speeds that begin on a road and do not end at its next node.
+        let isWide = FlatArray<Bool>(repeating: false, count: traffic.speeds.count)
+        let nodeCount = segments.nodes.count
+        forEach(Self.parts) { part in
+            let nodes = nodeCount * part / Self.parts..<nodeCount * (part + 1) / Self.parts
+            traffic.speeds.withUnsafeBufferPointer { Self.join($0, now, segments, nodes, speeds, isWide) }
+        }
+        let wide = traffic.speeds.indices.filter { isWide[$0] }
+        if !wide.isEmpty { addWide(wide.lazy.map { traffic.speeds[$0] }) }
+    }
+
+    // MARK: Speeds between neighbours
+
+    /// Notes the speeds that begin at some of the nodes. Parts write to no common place.
+    private static func join(
+        _ given: UnsafeBufferPointer<TrafficSpeed>, _ now: Timestamp?, _ segments: RoadSegments, _ nodes: Range<Int>,
+        _ speeds: FlatArray<Float>, _ isWide: FlatArray<Bool>
+    ) {
+        guard !nodes.isEmpty else { return }
+        let ids = segments.nodes.base
+        var node = nodes.lowerBound
+        var next = place(ids[node], in: given, from: 0)
+        while next < given.count {
+            let from = given[next].fromNodeID
+            if ids[node] < from {
+                // By leaps: a few speeds on many roads cost little.
+                var leap = 1
+                while node + leap < nodes.upperBound, ids[node + leap] < from { leap *= 2 }
+                var (low, high) = (node + leap / 2 + 1, min(node + leap, nodes.upperBound))
+                while low < high {
+                    let middle = (low + high) / 2
+                    if ids[middle] < from { low = middle + 1 } else { high = middle }
+                }
+                node = low
+                guard node < nodes.upperBound else { return }
+            }
+            if ids[node] > from {
+                next = place(ids[node], in: given, from: next)
+                continue
+            }
+            var slot = Int(segments.slotOffsets[node])
+            let end = Int(segments.slotOffsets[node + 1])
+            while next < given.count, given[next].fromNodeID == from {
+                let to = given[next].toNodeID
+                var last = next + 1
+                while last < given.count, given[last].toNodeID == to, given[last].fromNodeID == from { last += 1 }
+                while slot < end, segments.slotTargets[slot] < to { slot += 1 }
+                var isMatched = false
+                while slot < end, segments.slotTargets[slot] == to {
+                    let way = segments.ways[Int(segments.slotEdges[slot])]
+                    if let speed = choose(given, next..<last, way: way, now) {
+                        speeds[Int(segments.slotSegments[slot])] = Float(speed)
+                        isMatched = true
+                    }
+                    slot += 1
+                }
+                if !isMatched {
+                    for index in next..<last where given[index].holds(at: now) { isWide[index] = true }
+                }
+                next = last
+            }
+        }
+    }
+
+    /// The first speed from a place on whose node is not below an id.
+    private static func place(_ id: Int64, in given: UnsafeBufferPointer<TrafficSpeed>, from start: Int) -> Int {
+        var leap = 1
+        while start + leap < given.count, given[start + leap].fromNodeID < id { leap *= 2 }
+        var (low, high) = (start + leap / 2, min(start + leap, given.count))
+        while low < high {
+            let middle = (low + high) / 2
+            if given[middle].fromNodeID < id { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Of the speeds between two nodes the one that counts on a way: its own before that of any way.
+    @inline(__always)
+    private static func choose(
+        _ given: UnsafeBufferPointer<TrafficSpeed>, _ range: Range<Int>, way: Int64, _ now: Timestamp?
+    ) -> Double? {
+        var (low, high) = (range.lowerBound, range.upperBound)
+        while low < high {
+            let middle = (low + high) / 2
+            if given[middle].way < way { low = middle + 1 } else { high = middle }
+        }
+        if low < range.upperBound, given[low].way == way, given[low].holds(at: now) { return given[low].speed }
+        let first = given[range.lowerBound]
+        return first.way == TrafficSpeed.anyWay && first.holds(at: now) ? first.speed : nil
+    }
+
+    // MARK: Speeds between nodes that are not neighbours
+
+    /// A segment that such a speed covers.
     private struct Hit {
-        var edge: EdgeIndex
-        var segment: Int
+        var segment: UInt32
         /// Segments that the speed covers.
         var span: Int
         var speed: Double
     }
 
-    init(_ base: Metric, _ traffic: TrafficOverlay, _ now: Timestamp?) {
-        guard !traffic.speeds.isEmpty else { return }
-        let graph = base.turns.graph
-        var table = SegmentTable(traffic.speeds, now)
+    /// Follows the way from where each speed begins; what is known of a segment alone stays.
+    private func addWide(_ wide: some Sequence<TrafficSpeed>) {
+        var budget = Self.greatestWork
         var hits: [Hit] = []
-        hits.reserveCapacity(traffic.speeds.count)
-        live.reserveCapacity(min(traffic.speeds.count, graph.edgeCount))
-        for index in 0..<graph.edgeCount {
-            let edge = EdgeIndex(index)
-            guard base.allows(edge) else { continue }
-            let shape = graph.shape(of: edge)
-            var from = shape.nodeID(0)
-            for segment in 0..<(shape.count - 1) {
-                let to = shape.nodeID(segment + 1)
-                if table.mayBegin(at: from) {
-                    table.forEach(from, to) { speed in
-                        if let way = speed.wayID, way != graph.wayID(of: edge) { return false }
-                        hits.append(Hit(edge: edge, segment: segment, span: 1, speed: speed.speed))
-                        return true
-                    }
-                }
-                from = to
-            }
-        }
-        let wide = table.unmatched(traffic.speeds, now)
-        if !wide.isEmpty {
-            Self.addWide(wide, table, base, &hits)
-            hits.sort {
-                ($0.edge, $0.segment, $0.span, $0.speed) < ($1.edge, $1.segment, $1.span, $1.speed)
-            }
-        }
-        settle(hits, base)
-    }
-
-    /// Speeds between nodes that are not neighbours: follows the way from where they begin.
-    private static func addWide(
-        _ wide: [TrafficSpeed], _ table: SegmentTable, _ base: Metric, _ hits: inout [Hit]
-    ) {
-        let graph = base.turns.graph
-        var budget = greatestWork
-        for index in 0..<graph.edgeCount {
-            let edge = EdgeIndex(index)
-            guard base.allows(edge) else { continue }
-            let shape = graph.shape(of: edge)
-            for segment in 0..<(shape.count - 1) {
-                let node = shape.nodeID(segment)
-                guard table.mayBegin(at: node) else { continue }
-                var next = firstIndex(of: node, wide)
-                while next < wide.count, wide[next].fromNodeID == node, budget > 0 {
-                    let speed = wide[next]
-                    next += 1
-                    if let way = speed.wayID, way != graph.wayID(of: edge) { continue }
-                    let covered = follow(from: edge, segment, to: speed.toNodeID, base, &budget)
-                    for (edge, segment) in covered {
-                        hits.append(Hit(edge: edge, segment: segment, span: covered.count, speed: speed.speed))
-                    }
+        for speed in wide where budget > 0 {
+            let node = segments.firstNode(from: speed.fromNodeID)
+            guard node < segments.nodes.count, segments.nodes[node] == speed.fromNodeID else { continue }
+            for slot in Int(segments.slotOffsets[node])..<Int(segments.slotOffsets[node + 1]) where budget > 0 {
+                budget -= 1
+                let edge = segments.slotEdges[slot]
+                guard base.allows(EdgeIndex(rawValue: edge)),
+                    speed.wayID == nil || speed.wayID == segments.ways[Int(edge)]
+                else { continue }
+                let covered = follow(edge, segments.slotSegments[slot], to: speed.toNodeID, &budget)
+                for segment in covered {
+                    hits.append(Hit(segment: segment, span: covered.count, speed: speed.speed))
                 }
             }
         }
-    }
-
-    private static func firstIndex(of node: Int64, _ speeds: [TrafficSpeed]) -> Int {
-        var (low, high) = (0, speeds.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if speeds[middle].fromNodeID < node { low = middle + 1 } else { high = middle }
+        hits.sort { ($0.segment, $0.span, $0.speed) < ($1.segment, $1.span, $1.speed) }
+        for hit in hits where speeds[Int(hit.segment)] == LiveEdges.unknown {
+            speeds[Int(hit.segment)] = Float(hit.speed)
         }
-        return low
     }
 
     /// The segments along one way up to a node; none when the way does not lead there.
-    private static func follow(
-        from start: EdgeIndex, _ segment: Int, to goal: Int64, _ base: Metric, _ budget: inout Int
-    ) -> [(EdgeIndex, Int)] {
+    private func follow(_ start: UInt32, _ segment: UInt32, to goal: Int64, _ budget: inout Int) -> [UInt32] {
         let graph = base.turns.graph
-        let way = graph.wayID(of: start)
-        var covered: [(EdgeIndex, Int)] = []
-        var (edge, segment) = (start, segment)
-        while covered.count < greatestSpan {
+        let way = segments.ways[Int(start)]
+        var covered: [UInt32] = []
+        var (edge, segment) = (EdgeIndex(rawValue: start), segment)
+        while covered.count < Self.greatestSpan {
             let shape = graph.shape(of: edge)
-            while segment < shape.count - 1, covered.count < greatestSpan {
-                covered.append((edge, segment))
+            let first = segments.offsets[edge.index]
+            while segment < segments.offsets[edge.index + 1], covered.count < Self.greatestSpan {
+                covered.append(segment)
                 budget -= 1
-                if shape.nodeID(segment + 1) == goal { return covered }
+                if shape.nodeID(Int(segment - first) + 1) == goal { return covered }
                 segment += 1
             }
             let onward = graph.outgoing(graph.edgeHeads[edge.index]).first {
-                $0 != graph.edgeOpposites[edge.index] && graph.wayID(of: $0) == way && base.allows($0)
+                $0 != graph.edgeOpposites[edge.index] && segments.ways[$0.index] == way && base.allows($0)
             }
-            guard let onward, onward != start else { break }
-            (edge, segment) = (onward, 0)
+            guard let onward, onward.rawValue != start else { break }
+            (edge, segment) = (onward, segments.offsets[onward.index])
         }
         return []
     }
 
-    /// Adds up each edge's segments. Of several hits on a segment the first counts.
-    private mutating func settle(_ hits: [Hit], _ base: Metric) {
+    // MARK: Edges
+
+    /// Adds up each edge's segments: what edges take, and which are closed.
+    func settle(_ forEach: HierarchyMetric.ForEach) -> (LiveEdges, closed: [EdgeIndex]) {
+        let count = base.turns.graph.edgeCount
+        let costs = FlatArray(base.edgeCosts)
+        let seconds = FlatArray<Float>(repeating: LiveEdges.unknown, count: count)
+        let isClosed = FlatArray<Bool>(repeating: false, count: count)
+        forEach(Self.parts) { part in
+            settle(count * part / Self.parts..<count * (part + 1) / Self.parts, costs, seconds, isClosed)
+        }
+        let live = LiveEdges(
+            costs: ContiguousArray(UnsafeBufferPointer(start: costs.base, count: count)),
+            seconds: ContiguousArray(UnsafeBufferPointer(start: seconds.base, count: count)))
+        return (live, (0..<count).filter { isClosed[$0] }.map { EdgeIndex($0) })
+    }
+
+    private func settle(
+        _ edges: Range<Int>, _ costs: FlatArray<UInt32>, _ seconds: FlatArray<Float>, _ isClosed: FlatArray<Bool>
+    ) {
         let graph = base.turns.graph
-        var index = 0
-        while index < hits.count {
-            let edge = hits[index].edge
-            var end = index
-            while end < hits.count, hits[end].edge == edge { end += 1 }
-            let length = Double(graph.edgeLengths[edge.index])
-            let traits = base.traits(of: edge)
-            let free = base.model.duration(length: length, traits: traits, edgeLength: length)
-            let fastest = Double(base.model.profile.maximumSpeed)
-            let shape = graph.shape(of: edge)
-            let first = hits[index]
-            if end - index == shape.count - 1, first.speed > 0,
-                hits[index..<end].enumerated().allSatisfy({
-                    $1.segment == $0 && $1.speed == first.speed
-                })
-            {
-                // One speed all along, as most roads have it: no need to measure the segments.
-                live.append((edge, length / max(min(first.speed, fastest), Self.slowestSpeed)))
-                index = end
-                continue
+        let profile = base.model.profile
+        let fastest = Double(profile.maximumSpeed)
+        let avoidsNothing = profile.avoid.isEmpty
+        for index in edges where costs[index] != Metric.forbidden {
+            // Seconds for a metre of edge, were it all like the known segments.
+            var (known, pace, isKnown) = (0.0, 0.0, false)
+            for segment in Int(segments.offsets[index])..<Int(segments.offsets[index + 1]) {
+                let speed = speeds[segment]
+                if speed < 0 { continue }
+                isKnown = true
+                if speed == 0 { isClosed[index] = true }
+                let share = Double(segments.shares[segment])
+                known += share
+                pace += share / max(min(Double(speed), fastest), Self.slowestSpeed)
             }
-            let shares = Self.shares(shape)
-            var (known, duration, isClosed) = (0.0, 0.0, false)
-            var last = -1
-            for hit in hits[index..<end] where hit.segment != last {
-                last = hit.segment
-                if hit.speed == 0 { isClosed = true }
-                known += shares[hit.segment]
-                duration += shares[hit.segment] * length / max(min(hit.speed, fastest), Self.slowestSpeed)
+            guard isKnown else { continue }
+            let edge = EdgeIndex(index)
+            let length = Double(graph.edgeLengths[index])
+            var duration = pace * length
+            // What rounding leaves of a whole is nothing.
+            if known < 0.999_99 {
+                let free = base.model.duration(length: length, traits: base.traits(of: edge), edgeLength: length)
+                duration += (1 - known) * free
+            } else {
+                duration /= known
             }
-            if isClosed { closed.append(edge) }
-            live.append((edge, duration + max(1 - known, 0) * free))
-            index = end
+            let factor = avoidsNothing ? 1 : base.model.avoidanceFactor(base.traits(of: edge))
+            seconds[index] = Float(duration)
+            costs[index] = milliseconds((duration + Double(segments.stops[index])) * factor)
         }
-    }
-
-    /// What each segment is of its edge's length; measured on the plane at the edge's latitude, which is right to a
-    /// thousandth of a share.
-    private static func shares(_ shape: EdgeShape) -> [Double] {
-        guard shape.count > 2 else { return [1] }
-        let scale = cos(Angle.radians(shape[0].coordinate.latitude))
-        var lengths: [Double] = []
-        lengths.reserveCapacity(shape.count - 1)
-        var previous = shape[0]
-        for index in 1..<shape.count {
-            let point = shape[index]
-            let north = Double(point.latitudeE7) - Double(previous.latitudeE7)
-            let east = (Double(point.longitudeE7) - Double(previous.longitudeE7)) * scale
-            lengths.append((north * north + east * east).squareRoot())
-            previous = point
-        }
-        let total = lengths.reduce(0, +)
-        guard total > 0 else { return lengths.map { _ in 1 / Double(lengths.count) } }
-        return lengths.map { $0 / total }
-    }
-}
-
-/// An overlay's speeds by their two nodes: open addressing, so that a million look-ups cost some milliseconds.
-private struct SegmentTable {
-    private let speeds: ContiguousArray<TrafficSpeed>
-    private let now: Timestamp?
-    /// The first of the speeds between two nodes plus 1; 0 for an empty slot.
-    private var slots: ContiguousArray<UInt32>
-    /// A bit for each hash of a node where a speed begins.
-    private var starts: ContiguousArray<UInt64>
-    private var matched: ContiguousArray<Bool>
-    private let mask: UInt64
-
-    init(_ speeds: ContiguousArray<TrafficSpeed>, _ now: Timestamp?) {
-        self.speeds = speeds
-        self.now = now
-        var capacity = 64
-        while capacity < speeds.count * 2 { capacity *= 2 }
-        mask = UInt64(capacity - 1)
-        slots = ContiguousArray(repeating: 0, count: capacity)
-        starts = ContiguousArray(repeating: 0, count: capacity / 8)
-        matched = ContiguousArray(repeating: false, count: speeds.count)
-        for (index, speed) in speeds.enumerated() {
-            let bit = Self.hash(speed.fromNodeID, 0) & (mask << 3 | 7)
-            starts[Int(bit >> 6)] |= 1 << (bit & 63)
-            if index > 0, speeds[index - 1].fromNodeID == speed.fromNodeID,
-                speeds[index - 1].toNodeID == speed.toNodeID
-            {
-                continue
-            }
-            var slot = Self.hash(speed.fromNodeID, speed.toNodeID) & mask
-            while slots[Int(slot)] != 0 { slot = (slot + 1) & mask }
-            slots[Int(slot)] = UInt32(index + 1)
-        }
-    }
-
-    /// Stafford's mixer ("Better bit mixing", 2011) over both ids.
-    @inline(__always)
-    private static func hash(_ from: Int64, _ to: Int64) -> UInt64 {
-        var value = UInt64(bitPattern: from) &+ UInt64(bitPattern: to) &* 0x9E37_79B9_7F4A_7C15
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-
-    /// False when no speed begins at a node; true for nearly no others.
-    @inline(__always)
-    func mayBegin(at node: Int64) -> Bool {
-        let bit = Self.hash(node, 0) & (mask << 3 | 7)
-        return starts[Int(bit >> 6)] & 1 << (bit & 63) != 0
-    }
-
-    /// Passes the speed that counts between two neighbouring nodes: that of the way before that of any way; the body
-    /// says whether it fits.
-    @inline(__always)
-    mutating func forEach(_ from: Int64, _ to: Int64, _ body: (TrafficSpeed) -> Bool) {
-        var slot = Self.hash(from, to) & mask
-        while slots[Int(slot)] != 0 {
-            let first = Int(slots[Int(slot)]) - 1
-            if speeds[first].fromNodeID == from, speeds[first].toNodeID == to {
-                var end = first
-                while end < speeds.count, speeds[end].fromNodeID == from, speeds[end].toNodeID == to { end += 1 }
-                // Speeds without a way sort before those with one.
-                for index in (first..<end).reversed() where isInForce(speeds[index]) && body(speeds[index]) {
-                    for index in first..<end { matched[index] = true }
-                    return
-                }
-                return
-            }
-            slot = (slot + 1) & mask
-        }
-    }
-
-    private func isInForce(_ speed: TrafficSpeed) -> Bool {
-        guard let now, let end = speed.validUntil else { return true }
-        return end > now
-    }
-
-    /// The speeds in force that lie on no segment, by nodes.
-    func unmatched(_ speeds: ContiguousArray<TrafficSpeed>, _ now: Timestamp?) -> [TrafficSpeed] {
-        speeds.indices.filter { !matched[$0] && isInForce(speeds[$0]) }.map { speeds[$0] }
     }
 }

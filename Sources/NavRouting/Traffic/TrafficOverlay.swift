@@ -2,26 +2,42 @@ public import NavGeo
 
 /// The speed of one road segment in one direction, as somebody measured it.
 public struct TrafficSpeed: Sendable, Hashable {
-    /// OSM way; nil when any way between the nodes is meant.
-    public var wayID: Int64?
+    /// ``anyWay`` when any way between the nodes is meant.
+    private(set) var way: Int64
     /// OSM node where the segment begins, in the direction of travel.
     public var fromNodeID: Int64
     /// OSM node where it ends; need not be the way's next node.
     public var toNodeID: Int64
     /// m/s; 0 means closed.
     public var speed: Double
-    /// Until when it holds; nil until it is replaced.
-    public var validUntil: Timestamp?
+    /// ``endless`` when it holds until it is replaced.
+    private(set) var end: Int64
+
+    /// Sorts before every way.
+    static let anyWay = Int64.min
+    private static let endless = Int64.max
 
     /// A speed; `speed` 0 closes the segment.
     public init(
         wayID: Int64? = nil, fromNodeID: Int64, toNodeID: Int64, speed: Double, validUntil: Timestamp? = nil
     ) {
-        self.wayID = wayID
+        way = wayID ?? Self.anyWay
         self.fromNodeID = fromNodeID
         self.toNodeID = toNodeID
         self.speed = speed
-        self.validUntil = validUntil
+        end = validUntil?.nanoseconds ?? Self.endless
+    }
+
+    /// OSM way; nil when any way between the nodes is meant.
+    public var wayID: Int64? {
+        get { way == Self.anyWay ? nil : way }
+        set { way = newValue ?? Self.anyWay }
+    }
+
+    /// Until when it holds; nil until it is replaced.
+    public var validUntil: Timestamp? {
+        get { end == Self.endless ? nil : Timestamp(nanoseconds: end) }
+        set { end = newValue?.nanoseconds ?? Self.endless }
     }
 
     /// Whether nobody may drive there.
@@ -32,12 +48,23 @@ public struct TrafficSpeed: Sendable, Hashable {
         (0...TrafficOverlay.greatestSpeed).contains(speed) && fromNodeID != toNodeID
     }
 
-    fileprivate static func isOrdered(_ left: TrafficSpeed, _ right: TrafficSpeed) -> Bool {
-        (left.fromNodeID, left.toNodeID, left.wayID ?? .min) < (right.fromNodeID, right.toNodeID, right.wayID ?? .min)
+    /// Whether it holds at a moment; without one it does.
+    @inline(__always)
+    func holds(at now: Timestamp?) -> Bool {
+        guard let now, end != Self.endless else { return true }
+        return end > now.nanoseconds
     }
 
-    fileprivate func isSameSegment(as other: TrafficSpeed) -> Bool {
-        fromNodeID == other.fromNodeID && toNodeID == other.toNodeID && wayID == other.wayID
+    @inline(__always)
+    static func isOrdered(_ left: TrafficSpeed, _ right: TrafficSpeed) -> Bool {
+        if left.fromNodeID != right.fromNodeID { return left.fromNodeID < right.fromNodeID }
+        if left.toNodeID != right.toNodeID { return left.toNodeID < right.toNodeID }
+        return left.way < right.way
+    }
+
+    @inline(__always)
+    func isSameSegment(as other: TrafficSpeed) -> Bool {
+        fromNodeID == other.fromNodeID && toNodeID == other.toNodeID && way == other.way
     }
 }
 
@@ -55,54 +82,61 @@ public struct TrafficOverlay: Sendable, Equatable {
     public init() {}
 
     /// The soonest moment at which a speed ceases to hold; nil when all hold until they are replaced.
-    public var nextExpiry: Timestamp? { speeds.lazy.compactMap(\.validUntil).min() }
+    public private(set) var nextExpiry: Timestamp?
 
     /// Takes speeds over; among equal segments the last one counts.
+    ///
+    /// Takes time in proportion to what is known afterwards: some milliseconds for a city, least when the speeds come
+    /// sorted by their nodes.
     ///
     /// - Parameter replacingAll: Whether everything that was known is forgotten first.
     /// - Returns: How many were refused because they make no sense or are too many.
     public mutating func apply(_ update: some Sequence<TrafficSpeed>, replacingAll: Bool = false) -> Int {
-        var refused = 0
-        var fresh: ContiguousArray<TrafficSpeed> = []
-        for speed in update {
-            if speed.isValid, fresh.count < Self.greatestCount { fresh.append(speed) } else { refused += 1 }
+        apply(ContiguousArray(update), replacingAll: replacingAll)
+    }
+
+    /// Takes speeds over; among equal segments the last one counts.
+    ///
+    /// - Parameters:
+    ///   - replacingAll: Whether everything that was known is forgotten first.
+    ///   - forEach: Who sorts the halves of what is not sorted.
+    /// - Returns: How many were refused because they make no sense or are too many.
+    public mutating func apply(
+        _ update: ContiguousArray<TrafficSpeed>, replacingAll: Bool = false,
+        forEach: HierarchyMetric.ForEach = { count, body in for part in 0..<count { body(part) } }
+    ) -> Int {
+        var fresh = update
+        let isSound = fresh.count <= Self.greatestCount && fresh.allSatisfy(\.isValid)
+        if !isSound { fresh = ContiguousArray(fresh.lazy.filter(\.isValid).prefix(Self.greatestCount)) }
+        var refused = update.count - fresh.count
+        fresh = TrafficOrder.sorted(fresh, forEach)
+        if replacingAll || speeds.isEmpty {
+            speeds = fresh
+        } else {
+            refused += merge(fresh)
         }
-        // A stable sort: of equal segments the last given comes last.
-        let order = fresh.indices.sorted {
-            TrafficSpeed.isOrdered(fresh[$0], fresh[$1])
-                || !TrafficSpeed.isOrdered(fresh[$1], fresh[$0]) && $0 < $1
-        }
-        var merged: ContiguousArray<TrafficSpeed> = []
-        merged.reserveCapacity(speeds.count + fresh.count)
-        var old = replacingAll ? speeds.count : 0
-        func put(_ speed: TrafficSpeed) {
-            if let last = merged.last, last.isSameSegment(as: speed) {
-                merged[merged.count - 1] = speed
-            } else if merged.count < Self.greatestCount {
-                merged.append(speed)
-            } else {
-                refused += 1
-            }
-        }
-        for index in order {
-            while old < speeds.count, !TrafficSpeed.isOrdered(fresh[index], speeds[old]) {
-                put(speeds[old])
-                old += 1
-            }
-            put(fresh[index])
-        }
-        while old < speeds.count {
-            put(speeds[old])
-            old += 1
-        }
-        speeds = merged
+        noteExpiry()
         return refused
+    }
+
+    /// Merges sorted speeds of which each segment has one; how many were too many.
+    private mutating func merge(_ fresh: ContiguousArray<TrafficSpeed>) -> Int {
+        var refused = 0
+        speeds = TrafficOrder.merged(speeds, fresh, limit: Self.greatestCount, &refused)
+        return refused
+    }
+
+    private mutating func noteExpiry() {
+        var soonest = Int64.max
+        for speed in speeds { soonest = min(soonest, speed.end) }
+        nextExpiry = soonest == .max ? nil : Timestamp(nanoseconds: soonest)
     }
 
     /// Forgets what no longer holds at `now`; whether there was something to forget.
     public mutating func dropExpired(at now: Timestamp) -> Bool {
-        let before = speeds.count
-        speeds.removeAll { $0.validUntil.map { $0 <= now } ?? false }
-        return speeds.count < before
+        guard let nextExpiry, nextExpiry <= now else { return false }
+        speeds.removeAll { !$0.holds(at: now) }
+        noteExpiry()
+        return true
     }
 }

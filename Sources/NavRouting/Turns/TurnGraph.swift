@@ -30,6 +30,8 @@ public final class TurnGraph: Sendable {
     let limitedArcs: ContiguousArray<(arc: UInt32, restriction: UInt32)>
     /// What holds at times only.
     let timedRules: TimedRules
+    /// What joins speeds with edges, once somebody needs it.
+    let segments = LazySegments()
     /// The further states of the edges that have some.
     private let splitStates: [EdgeIndex: [TurnState]]
 

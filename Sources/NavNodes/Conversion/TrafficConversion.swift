@@ -1,0 +1,57 @@
+import NavGeo
+public import NavMessages
+public import NavRouting
+
+/// Speeds that came on `/traffic/speeds`, for the router.
+public struct TrafficUpdate: Sendable {
+    /// The message without its speeds.
+    public var header: TrafficSpeeds
+    /// What it says of segments.
+    public var speeds: ContiguousArray<NavRouting.TrafficSpeed> = []
+    /// Speeds without two nodes, or neither closed nor above 0.
+    public var unusableCount = 0
+
+    /// Whether it forgets everything that was known before.
+    public var replacesAll: Bool { header.replacesAll ?? false }
+
+    /// Reads a message's bytes: some milliseconds for a city.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        // An honest speed takes some 30 bytes.
+        var speeds: ContiguousArray<NavRouting.TrafficSpeed> = []
+        speeds.reserveCapacity(bytes.count / 28)
+        var unusable = 0
+        header = try TrafficSpeeds.read(bytes, limit: limit) { message in
+            if let speed = NavRouting.TrafficSpeed(message) { speeds.append(speed) } else { unusable += 1 }
+        }
+        self.speeds = speeds
+        unusableCount = unusable
+    }
+
+    /// The speeds of a message.
+    public init(_ message: TrafficSpeeds) {
+        header = message
+        header.speeds = []
+        for speed in message.speeds {
+            if let speed = NavRouting.TrafficSpeed(speed) { speeds.append(speed) } else { unusableCount += 1 }
+        }
+    }
+
+    /// Speeds of a file, in the place of what was known.
+    init(_ file: TrafficFile) {
+        header = TrafficSpeeds(provider: "file", replacesAll: true)
+        speeds = file.overlay.speeds
+    }
+}
+
+extension NavRouting.TrafficSpeed {
+    /// The speed of a message; nil for one without two nodes, or neither closed nor above 0.
+    @inline(__always)
+    init?(_ message: NavMessages.TrafficSpeed) {
+        guard let from = message.fromNode, let to = message.toNode else { return nil }
+        let isClosed = message.closed ?? false
+        guard isClosed || message.speedMps ?? 0 > 0 else { return nil }
+        self.init(
+            wayID: message.wayId, fromNodeID: from, toNodeID: to, speed: isClosed ? 0 : message.speedMps ?? 0,
+            validUntil: message.validUntilNs.map { NavGeo.Timestamp(nanoseconds: $0) })
+    }
+}

@@ -1,0 +1,186 @@
+import Synchronization
+
+/// Sorts by numbers of 64 bits, in time that grows with the count alone.
+enum TrafficOrder {
+    /// An id as a number in the same order.
+    @inline(__always)
+    static func value(_ id: Int64) -> UInt64 { UInt64(bitPattern: id) ^ 1 << 63 }
+
+    private static let digitBits: UInt64 = 12
+    /// Groups of more than this are left to the library's sort.
+    private static let smallGroup = 24
+
+    /// The places of numbers in ascending order, equal ones as they stand: by digits of 12 bits from the last on, those
+    /// alone in which the numbers differ.
+    ///
+    /// - Parameter numbers: Fewer than 2³².
+    static func order(_ numbers: ContiguousArray<UInt64>) -> ContiguousArray<UInt32> {
+        let (least, greatest) = numbers.reduce((UInt64.max, UInt64.min)) { (min($0.0, $1), max($0.1, $1)) }
+        guard least < greatest else { return ContiguousArray(0..<UInt32(numbers.count)) }
+        let bits = UInt64(64 - (greatest - least).leadingZeroBitCount)
+        let indexBits = UInt64(64 - UInt64(numbers.count).leadingZeroBitCount)
+        guard bits + indexBits <= 64 else {
+            let order = numbers.indices.sorted { (numbers[$0], $0) < (numbers[$1], $1) }
+            return ContiguousArray(order.lazy.map { UInt32($0) })
+        }
+        // A number and its place in one word.
+        var words = ContiguousArray<UInt64>()
+        words.reserveCapacity(numbers.count)
+        for (index, number) in numbers.enumerated() { words.append((number - least) << indexBits | UInt64(index)) }
+        var other = ContiguousArray<UInt64>(repeating: 0, count: words.count)
+        var shift = indexBits
+        while shift < indexBits + bits {
+            pass(words, shift, &other)
+            swap(&words, &other)
+            shift += digitBits
+        }
+        let mask = (1 << indexBits) - 1 as UInt64
+        return ContiguousArray(words.lazy.map { UInt32(truncatingIfNeeded: $0 & mask) })
+    }
+
+    private static func pass(
+        _ words: ContiguousArray<UInt64>, _ shift: UInt64, _ result: inout ContiguousArray<UInt64>
+    ) {
+        let mask = (1 << digitBits) - 1 as UInt64
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Int(mask) + 2) { starts in
+            starts.initialize(repeating: 0)
+            words.withUnsafeBufferPointer { from in
+                result.withUnsafeMutableBufferPointer { to in
+                    for word in from { starts[Int(truncatingIfNeeded: word &>> shift & mask) + 1] &+= 1 }
+                    for bucket in 0...Int(mask) { starts[bucket + 1] &+= starts[bucket] }
+                    for word in from {
+                        let bucket = Int(truncatingIfNeeded: word &>> shift & mask)
+                        to[Int(starts[bucket])] = word
+                        starts[bucket] &+= 1
+                    }
+                }
+            }
+        }
+    }
+
+    /// The speeds by nodes and way, one for each segment: the last that was given.
+    ///
+    /// - Parameter forEach: Who sorts the halves.
+    static func sorted(
+        _ speeds: ContiguousArray<TrafficSpeed>, _ forEach: HierarchyMetric.ForEach
+    ) -> ContiguousArray<TrafficSpeed> {
+        if isSorted(speeds) { return speeds }
+        let halves = Mutex<[ContiguousArray<TrafficSpeed>]>([[], []])
+        forEach(2) { part in
+            let range = speeds.count * part / 2..<speeds.count * (part + 1) / 2
+            let half = sorted(ContiguousArray(speeds[range]))
+            halves.withLock { $0[part] = half }
+        }
+        let (first, second) = halves.withLock { ($0[0], $0[1]) }
+        var refused = 0
+        return merged(first, second, limit: .max, &refused)
+    }
+
+    private static func isSorted(_ speeds: ContiguousArray<TrafficSpeed>) -> Bool {
+        speeds.withUnsafeBufferPointer { given in
+            for index in given.indices.dropFirst() where !TrafficSpeed.isOrdered(given[index - 1], given[index]) {
+                return false
+            }
+            return true
+        }
+    }
+
+    /// Two sorted lists in one; of equal segments that of `fresh` counts. Of more than `limit` the fresh ones that are
+    /// too many are counted and left out.
+    static func merged(
+        _ known: ContiguousArray<TrafficSpeed>, _ fresh: ContiguousArray<TrafficSpeed>, limit: Int,
+        _ refused: inout Int
+    ) -> ContiguousArray<TrafficSpeed> {
+        var merged: ContiguousArray<TrafficSpeed> = []
+        merged.reserveCapacity(known.count + fresh.count)
+        var tooMany = 0
+        known.withUnsafeBufferPointer { known in
+            var old = 0
+            for speed in fresh {
+                while old < known.count, TrafficSpeed.isOrdered(known[old], speed) {
+                    merged.append(known[old])
+                    old += 1
+                }
+                if old < known.count, known[old].isSameSegment(as: speed) {
+                    old += 1
+                } else if merged.count + known.count - old >= limit {
+                    tooMany += 1
+                    continue
+                }
+                merged.append(speed)
+            }
+            merged.append(contentsOf: known[old...])
+        }
+        refused += tooMany
+        return merged
+    }
+
+    private static func sorted(_ speeds: ContiguousArray<TrafficSpeed>) -> ContiguousArray<TrafficSpeed> {
+        speeds.withUnsafeBufferPointer { given in
+            var numbers = ContiguousArray<UInt64>()
+            numbers.reserveCapacity(given.count)
+            for speed in given { numbers.append(value(speed.fromNodeID)) }
+            let order = order(numbers)
+            var result = ContiguousArray<TrafficSpeed>()
+            result.reserveCapacity(given.count)
+            order.withUnsafeBufferPointer { order in
+                // Where the last node's speeds begin.
+                var first = 0
+                for index in order {
+                    let speed = given[Int(index)]
+                    if let last = result.last, last.fromNodeID == speed.fromNodeID {
+                        if result.count - first < smallGroup {
+                            insert(speed, first, &result)
+                            continue
+                        }
+                        // Put in order when all are there.
+                        result.append(speed)
+                    } else {
+                        sortLast(from: first, &result)
+                        first = result.count
+                        result.append(speed)
+                    }
+                }
+                sortLast(from: first, &result)
+            }
+            return result
+        }
+    }
+
+    /// Puts a speed among the last ones, which are in order.
+    @inline(__always)
+    private static func insert(_ speed: TrafficSpeed, _ first: Int, _ result: inout ContiguousArray<TrafficSpeed>) {
+        var place = result.count
+        while place > first, TrafficSpeed.isOrdered(speed, result[place - 1]) { place -= 1 }
+        if place > first, result[place - 1].isSameSegment(as: speed) {
+            result[place - 1] = speed
+        } else if place == result.count {
+            result.append(speed)
+        } else {
+            result.insert(speed, at: place)
+        }
+    }
+
+    /// Puts the last ones in order, when they are so many that they are not yet.
+    @inline(__always)
+    private static func sortLast(from first: Int, _ result: inout ContiguousArray<TrafficSpeed>) {
+        guard result.count - first > smallGroup else { return }
+        sortMany(from: first, &result)
+    }
+
+    private static func sortMany(from first: Int, _ result: inout ContiguousArray<TrafficSpeed>) {
+        let group = ContiguousArray(result[first...])
+        let order = group.indices.sorted {
+            TrafficSpeed.isOrdered(group[$0], group[$1])
+                || !TrafficSpeed.isOrdered(group[$1], group[$0]) && $0 < $1
+        }
+        result.removeLast(group.count)
+        for index in order {
+            if result.count > first, result[result.count - 1].isSameSegment(as: group[index]) {
+                result[result.count - 1] = group[index]
+            } else {
+                result.append(group[index])
+            }
+        }
+    }
+}

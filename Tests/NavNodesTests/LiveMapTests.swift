@@ -1,0 +1,282 @@
+import Foundation
+import Logging
+import NavBag
+import NavBus
+import NavGeo
+import NavMap
+import NavMessages
+import NavNavigator
+import NavNodes
+import NavRouting
+import Testing
+
+/// New traffic and new tiles in a node that runs.
+struct LiveMapTests {
+    /// A navigation node on a bus without sockets, with somebody who publishes and somebody who listens.
+    private final class Rig {
+        let node: NodeRunner<NavigationNode>
+        let out: NodeLink
+        let ear: InProcessBus
+        var heard: [Delivery] = []
+
+        init(_ configuration: NavigationConfiguration) throws {
+            let network = InProcessNetwork(pipeDepth: 100_000)
+            let quiet = NodeLog(node: "test", level: .critical)
+            ear = try InProcessBus(name: "ear", network: network)
+            out = NodeLink(try InProcessBus(name: "source", network: network), log: quiet)
+            node = try NodeRunner<NavigationNode>(
+                try InProcessBus(name: "navigation-node", network: network),
+                configuration: RunConfiguration(configuration), log: quiet)
+            try out.advertise(["/gnss/fix", "/traffic/speeds"])
+            _ = try ear.subscribe(
+                matching: TopicFilter(include: ["/nav/*"]), qos: .keepLast(100_000), maximumPayloadSize: 1 << 24)
+        }
+
+        /// Lets the node finish what it has to do.
+        func settle() async throws {
+            repeat {
+                try node.step(waiting: .zero)
+                while let delivery = try ear.poll(timeout: .zero) { heard.append(delivery) }
+                if node.node.pendingCount > 0 { try await Task.sleep(for: .milliseconds(2)) }
+            } while node.node.pendingCount > 0
+            try node.step(waiting: .zero)
+            while let delivery = try ear.poll(timeout: .zero) { heard.append(delivery) }
+        }
+
+        func send(_ fix: GnssFix) async throws {
+            out.publish(fix, on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
+            try await settle()
+        }
+
+        func send(_ traffic: TrafficSpeeds) async throws {
+            out.publish(traffic, on: "/traffic/speeds", stamp: NavGeo.Timestamp(nanoseconds: traffic.stampNs ?? 0))
+            try await settle()
+        }
+
+        func all<M: Message>(_ type: M.Type, on topic: String) throws -> [M] {
+            try heard.filter { $0.topic == topic }.map { try M(decoding: $0.payload.bytes) }
+        }
+
+        func routes() throws -> [NavMessages.Route] {
+            try all(NavMessages.Route.self, on: "/nav/route").filter { $0.geometry != nil }
+        }
+    }
+
+    private static func configuration(_ tiles: String) -> NavigationConfiguration {
+        var configuration = Helsinki.configuration
+        configuration.tiles = tiles
+        return configuration
+    }
+
+    /// The OSM nodes along a route.
+    private static func nodes(_ route: NavMessages.Route) -> [Int64] {
+        route.legs.flatMap { $0.annotation?.nodeIds ?? [] }
+    }
+
+    private static func passes(_ route: NavMessages.Route, _ from: Int64, _ to: Int64) -> Bool {
+        let nodes = nodes(route)
+        return zip(nodes, nodes.dropFirst()).contains { $0 == (from, to) }
+    }
+
+    @Test func aClosureAheadLeadsToAnotherRouteWhileTheVehicleFollowsTheOldOne() async throws {
+        let drive = try Helsinki.drive.get()
+        let tiles = try Tiles()
+        let rig = try Rig(Self.configuration(tiles.path))
+        defer { rig.node.finish() }
+        for fix in drive.prefix(12) { try await rig.send(fix) }
+        let first = try #require(try rig.routes().last)
+        let nodes = Self.nodes(first)
+        let (from, to) = (nodes[nodes.count * 2 / 3], nodes[nodes.count * 2 / 3 + 1])
+
+        try await rig.send(
+            TrafficSpeeds(
+                stampNs: drive[11].stampNs, provider: "test",
+                speeds: [
+                    NavMessages.TrafficSpeed(fromNode: from, toNode: to, closed: true),
+                    NavMessages.TrafficSpeed(fromNode: to, toNode: from, closed: true),
+                ]))
+        for fix in drive.dropFirst(12).prefix(4) { try await rig.send(fix) }
+
+        let events = try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute")
+        #expect(events.compactMap(\.phase) == [.willReroute, .fetching, .fetched, .applied])
+        #expect(events.allSatisfy { $0.reason == .routeInvalidated })
+        let second = try #require(try rig.routes().last)
+        #expect(Self.passes(first, from, to) && !Self.passes(second, from, to))
+        // Nothing of the drive was interrupted, and the journal has what came, without the speeds.
+        let progress = try rig.all(NavMessages.RouteProgress.self, on: "/nav/progress")
+        #expect(progress.count >= 15 && progress.allSatisfy { $0.deviation == .onRoute })
+        let traffic = try rig.all(JournalEntry.self, on: "/nav/journal").compactMap { entry -> TrafficSpeeds? in
+            if case .traffic(let header)? = entry.event { header } else { nil }
+        }
+        #expect(traffic.map(\.provider) == ["test"] && traffic.allSatisfy(\.speeds.isEmpty))
+
+        // It opens again: nothing has to be done.
+        try await rig.send(TrafficSpeeds(replacesAll: true))
+        try await rig.send(drive[16])
+        #expect(try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute").count == events.count)
+    }
+
+    @Test func speedsOfAFileAreInTheFirstRouteAndEndWhenTheyAreReplaced() async throws {
+        let drive = try Helsinki.drive.get()
+        let tiles = try Tiles()
+        let free = try Rig(Self.configuration(tiles.path))
+        defer { free.node.finish() }
+        for fix in drive.prefix(3) { try await free.send(fix) }
+        let usual = try #require(try free.routes().first)
+        #expect(usual.summary?.trafficDelayS == nil && usual.legs.allSatisfy { $0.annotation?.congestion == [] })
+        #expect(usual.summary?.durationS == usual.summary?.durationTypicalS)
+
+        // Everything in the city at walking pace.
+        let graph = try Helsinki.map.get().graph
+        var lines = ["from_node,to_node,speed_kmh"]
+        for index in 0..<graph.edgeCount {
+            let shape = graph.shape(of: EdgeIndex(index))
+            for point in 1..<shape.count { lines.append("\(shape.nodeID(point - 1)),\(shape.nodeID(point)),5,extra") }
+        }
+        let file = tiles.path + "/traffic.csv"
+        try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
+        var configuration = Self.configuration(tiles.path)
+        configuration.traffic = file
+        let rig = try Rig(configuration)
+        defer { rig.node.finish() }
+        for fix in drive.prefix(3) { try await rig.send(fix) }
+        let slow = try #require(try rig.routes().first)
+        let summary = try #require(slow.summary)
+        let (duration, typical) = (try #require(summary.durationS), try #require(summary.durationTypicalS))
+        #expect(duration > typical * 3)
+        #expect(abs((summary.trafficDelayS ?? 0) - (duration - typical)) < 0.01)
+        #expect(summary.trafficDelayScope == .complete)
+        let annotation = try #require(slow.legs.first?.annotation)
+        #expect(annotation.congestion.contains { $0.level == .severe })
+        let covered = annotation.congestion.reduce(0) { $0 + Int($1.segmentCount ?? 0) }
+        #expect(covered == annotation.durationsS.count)
+    }
+
+    @Test func aTileThatArrivesMakesTheRoutePossible() async throws {
+        let drive = try Helsinki.drive.get()
+        let tiles = try Tiles()
+        let hidden = try Self.hide(in: tiles.path)
+        let rig = try Rig(Self.configuration(tiles.path))
+        defer { rig.node.finish() }
+        for fix in drive.prefix(5) { try await rig.send(fix) }
+        #expect(try rig.routes().isEmpty)
+        let failures = try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute").filter { $0.phase == .failed }
+        #expect(!failures.isEmpty)
+
+        // First a damaged one: the map stays as it is.
+        for file in hidden { try Data("not a tile".utf8).write(to: URL(fileURLWithPath: file)) }
+        try await Self.wait(rig, for: 1.6)
+        #expect(try !rig.all(JournalEntry.self, on: "/nav/journal").contains { Self.isArrival($0) })
+
+        for file in hidden {
+            try FileManager.default.removeItem(atPath: file)
+            try FileManager.default.moveItem(atPath: file + ".away", toPath: file)
+        }
+        for _ in 0..<100 {
+            try await Self.wait(rig, for: 0.1)
+            if try rig.all(JournalEntry.self, on: "/nav/journal").contains(where: { Self.isArrival($0) }) { break }
+        }
+        for fix in drive.dropFirst(5).prefix(5) { try await rig.send(fix) }
+        #expect(try rig.routes().count >= 1)
+    }
+
+    private static func isArrival(_ entry: JournalEntry) -> Bool {
+        if case .tiles? = entry.event { true } else { false }
+    }
+
+    private static func wait(_ rig: Rig, for seconds: Double) async throws {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(20))
+            try await rig.settle()
+        }
+    }
+
+    /// Takes the tiles away that hold the destination; their files.
+    private static func hide(in path: String) throws -> [String] {
+        let directory = try TilesetDirectory(path: path)
+        var files: [String] = []
+        for entry in directory.tileset.tiles {
+            guard let id = RoadTileID(rawValue: entry.id), id == RoadTileID(layer: id.layer, containing: Helsinki.to)
+            else { continue }
+            for file in [entry.file, entry.ranks.file].map({ path + "/" + $0 }) {
+                try FileManager.default.moveItem(atPath: file, toPath: file + ".away")
+                files.append(file)
+            }
+        }
+        #expect(!files.isEmpty && files.count < directory.tileset.tiles.count * 2)
+        return files
+    }
+
+    @Test func trafficOfABagIsReplayedWhereItStoodAndTwiceTheSame() throws {
+        let drive = try Helsinki.drive.get()
+        let map = try Helsinki.map.get()
+        func replay(_ trace: TraceInput, to path: String) throws -> Replay.Summary {
+            var log = MessageLog(try BagWriter(path: path, overwrite: true))
+            let summary = try Replay(map: map, configuration: Helsinki.configuration)
+                .run(trace.fixes, traffic: trace.traffic, into: &log)
+            try log.close()
+            return summary
+        }
+        try withFolder { folder in
+            let planner = RoutePlanner()
+            let session = NavigationSession(map: map, configuration: Helsinki.configuration, nodeName: "test")
+            var route: NavMessages.Route?
+            for (index, fix) in drive.prefix(5).enumerated() {
+                for query in session.handle(fix, sequence: UInt64(index)).queries {
+                    for message in session.handle(planner.answer(query, on: map), to: query).messages {
+                        if let found = message.message as? NavMessages.Route { route = found }
+                    }
+                }
+            }
+            let nodes = Self.nodes(try #require(route))
+            let middle = nodes.count * 2 / 3
+            let closure = TrafficSpeeds(speeds: [
+                NavMessages.TrafficSpeed(
+                    fromNode: nodes[middle], toNode: nodes[middle + 1], closed: true,
+                    validUntilNs: (drive[40].stampNs ?? 0) + 1)
+            ])
+            var log = MessageLog(try BagWriter(path: folder + "/in.mcap", overwrite: true))
+            for (index, fix) in drive.enumerated() {
+                let stamp = fix.stampNs ?? 0
+                try log.write(fix, topic: "/gnss/fix", logTime: stamp, publishTime: stamp)
+                if index == 11 { try log.write(closure, topic: "/traffic/speeds", logTime: stamp, publishTime: stamp) }
+            }
+            try log.close()
+            let trace = try TraceInput(path: folder + "/in.mcap")
+            #expect(trace.traffic?.count == 1 && trace.fixes == drive)
+            let first = try replay(trace, to: folder + "/a.mcap")
+            _ = try replay(trace, to: folder + "/b.mcap")
+            #expect(first.reroutes >= 1)
+            let (a, b) = (try content(of: folder + "/a.mcap"), try content(of: folder + "/b.mcap"))
+            #expect(a == b)
+            let entries = try a.filter { $0.topic == "/nav/journal" }.map { try JournalEntry(decoding: $0.data) }
+            let traffic = entries.indices.filter { if case .traffic? = entries[$0].event { true } else { false } }
+            // The closure after the twelfth fix, its end before the forty-second.
+            let fixes = traffic.map { index in
+                entries[..<index].count { if case .fix? = $0.event { true } else { false } }
+            }
+            #expect(fixes == [12, 41])
+            // A replay of the replay is the same again.
+            _ = try replay(try TraceInput(path: folder + "/a.mcap"), to: folder + "/c.mcap")
+            #expect(try content(of: folder + "/c.mcap") == a)
+        }
+    }
+
+    @Test(arguments: [
+        ("1,2,50\n", 1), ("from_node,to_node,speed\n1,2,50\n\n3,4,0,whatever\n", 2), ("1,2,50\n1,2,40\r\n", 1), ("", 0),
+    ])
+    func aTrafficFileIsRead(text: String, count: Int) throws {
+        let file = try TrafficFile(text: text, name: "test.csv")
+        #expect(file.overlay.speeds.count == count)
+        if text.hasPrefix("1,2,50\n1,2,40") { #expect(abs(file.overlay.speeds[0].speed - 40 / 3.6) < 1e-9) }
+    }
+
+    @Test(arguments: [
+        "1,2\n", "a,2,3\n", "1,2,-5\n", "1,1,5\n", "1,2,1e9\n", "1,2,nan\n", "99999999999999999999,1,5\n",
+    ])
+    func aTrafficFileThatIsNoneIsRefusedWithItsLine(text: String) {
+        let error = #expect(throws: NodeError.self) { try TrafficFile(text: "5,6,50\n" + text, name: "test.csv") }
+        #expect(error?.description.contains("line 2") == true)
+    }
+}
