@@ -174,7 +174,8 @@ struct CountryTests {
                     latitudeE7: 480_200_000 + shift, longitudeE7: 110_400_000 + Int32(bend) * 5_000))
             line.append(id)
         }
-        grid.way(10, line + [305])
+        grid.way(11, [303, 305])
+        grid.builder.addWay(id: 10, nodes: line + [305], tags: ["highway": "primary"])
         #expect(try grid.built.report.countries.map(\.country) == ["AD"])
     }
 
