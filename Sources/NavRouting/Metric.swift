@@ -124,7 +124,9 @@ public final class Metric: Sendable {
     func traits(of edge: EdgeIndex) -> EdgeTraits { turns.graph.traits(of: edge) }
 
     /// Seconds for the signals and booths between the ends of an edge.
-    package static func stopDuration(_ graph: RoadGraph, _ edge: EdgeIndex) -> Double { Pricing.stopDuration(graph, edge) }
+    package static func stopDuration(_ graph: RoadGraph, _ edge: EdgeIndex) -> Double {
+        Pricing.stopDuration(graph, edge)
+    }
 
     /// Seconds on the clock for the turn from one edge into the next.
     public func turnDuration(from first: EdgeIndex, to second: EdgeIndex) -> Double {

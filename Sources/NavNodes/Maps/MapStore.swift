@@ -57,15 +57,17 @@ public final class MapStore: Sendable {
     public func update(_ updates: [TrafficUpdate], map: MapSnapshot? = nil, at now: NavGeo.Timestamp) -> Result {
         traffic.withLock { traffic in
             var result = Result()
+            let before = traffic
             for update in updates {
                 result.refusedCount += traffic.apply(
                     update.speeds, replacingAll: update.replacesAll, forEach: forEach)
                 result.refusedCount += update.unusableCount
             }
-            let isExpired = traffic.dropExpired(at: now)
+            _ = traffic.dropExpired(at: now)
             expiry.withLock { $0 = traffic.nextExpiry }
             result.segmentCount = traffic.speeds.count
-            guard isExpired || map != nil || !updates.isEmpty else { return result }
+            // Who says the same again, as many do every minute, costs no customisation.
+            guard map != nil || traffic != before else { return result }
             let base = map ?? current
             let isPlain = map != nil && traffic.speeds.isEmpty
             let next = isPlain ? base : MapSnapshot(base, router: base.router.live(traffic, at: now, forEach: forEach))
