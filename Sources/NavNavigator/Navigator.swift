@@ -67,11 +67,9 @@ public struct Navigator {
         let old = map.graph
         map = snapshot
         matcher.adopt(snapshot.metric)
-        if old !== snapshot.graph {
-            search.noteTiles(at: event.stamp)
-            if trip?.noteMap(from: old, to: snapshot.graph) == true, let plan = trip?.plan {
-                publish(.route(plan, .mapChanged), event)
-            }
+        search.noteTiles(at: event.stamp)
+        if old !== snapshot.graph, trip?.noteMap(from: old, to: snapshot.graph) == true, let plan = trip?.plan {
+            publish(.route(plan, .mapChanged), event)
         }
         trip?.noteClosures(snapshot)
     }

@@ -200,7 +200,7 @@ struct TrafficTests {
             case .unknown: #expect(known == nil)
             case .seconds(let seconds):
                 #expect(live.allows(edge) == free.allows(edge))
-                if free.allows(edge) { #expect(abs((known ?? -1) - seconds) < max(seconds, 1) * 1e-4) }
+                if free.allows(edge) { #expect(abs((known ?? -1) - seconds) < max(seconds, 1) * 2e-3) }
             }
         }
     }

@@ -13,6 +13,7 @@ public final class MapStore: Sendable {
     private let expiry = Mutex<NavGeo.Timestamp?>(nil)
     /// Held while the next map is made, so that updates follow each other.
     private let traffic = Mutex(TrafficOverlay())
+    private let isShared: Bool
     private let forEach: @Sendable (Int, @Sendable (Int) -> Void) -> Void
 
     /// What came of an update.
@@ -30,7 +31,8 @@ public final class MapStore: Sendable {
     /// - Parameter cores: How many cores making the next map may take; more than 1 shares it out.
     public init(_ map: MapSnapshot, cores: Int = 1) {
         content = Mutex(map)
-        forEach = cores > 1 ? MapStore.onAllCores : MapStore.inTurn
+        isShared = cores > 1
+        forEach = isShared ? MapStore.onAllCores : MapStore.inTurn
     }
 
     /// Does parts on as many threads as there are cores.
@@ -57,15 +59,18 @@ public final class MapStore: Sendable {
     public func update(_ updates: [TrafficUpdate], map: MapSnapshot? = nil, at now: NavGeo.Timestamp) -> Result {
         traffic.withLock { traffic in
             var result = Result()
+            let before = traffic
             for update in updates {
                 result.refusedCount += traffic.apply(
-                    update.speeds, replacingAll: update.replacesAll, forEach: forEach)
+                    update.speeds, replacingAll: update.replacesAll,
+                    forEach: isShared ? forEach : nil)
                 result.refusedCount += update.unusableCount
             }
-            let isExpired = traffic.dropExpired(at: now)
+            _ = traffic.dropExpired(at: now)
             expiry.withLock { $0 = traffic.nextExpiry }
             result.segmentCount = traffic.speeds.count
-            guard isExpired || map != nil || !updates.isEmpty else { return result }
+            // Who says the same again, as many do every minute, costs no customisation.
+            guard map != nil || traffic != before else { return result }
             let base = map ?? current
             let isPlain = map != nil && traffic.speeds.isEmpty
             let next = isPlain ? base : MapSnapshot(base, router: base.router.live(traffic, at: now, forEach: forEach))

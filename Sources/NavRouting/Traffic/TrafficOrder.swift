@@ -60,11 +60,12 @@ enum TrafficOrder {
 
     /// The speeds by nodes and way, one for each segment: the last that was given.
     ///
-    /// - Parameter forEach: Who sorts the halves.
+    /// - Parameter forEach: Who sorts the halves; nil for no halves.
     static func sorted(
-        _ speeds: ContiguousArray<TrafficSpeed>, _ forEach: HierarchyMetric.ForEach
+        _ speeds: ContiguousArray<TrafficSpeed>, _ forEach: HierarchyMetric.ForEach?
     ) -> ContiguousArray<TrafficSpeed> {
         if isSorted(speeds) { return speeds }
+        guard let forEach else { return sorted(speeds) }
         let halves = Mutex<[ContiguousArray<TrafficSpeed>]>([[], []])
         forEach(2) { part in
             let range = speeds.count * part / 2..<speeds.count * (part + 1) / 2

@@ -99,11 +99,12 @@ public struct TrafficOverlay: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - replacingAll: Whether everything that was known is forgotten first.
-    ///   - forEach: Who sorts the halves of what is not sorted.
+    ///   - forEach: Who sorts the halves of what is not sorted; without, it is sorted as a whole on the calling thread,
+    ///     which is less work.
     /// - Returns: How many were refused because they make no sense or are too many.
     public mutating func apply(
         _ update: ContiguousArray<TrafficSpeed>, replacingAll: Bool = false,
-        forEach: HierarchyMetric.ForEach = { count, body in for part in 0..<count { body(part) } }
+        forEach: HierarchyMetric.ForEach? = nil
     ) -> Int {
         var fresh = update
         let isSound = fresh.count <= Self.greatestCount && fresh.allSatisfy(\.isValid)
