@@ -55,12 +55,9 @@ struct RouteRoads {
 
     /// Whether a piece has the same label as the one before it.
     private static func isNamedAlike(_ edges: [RouteEdge], _ index: Int) -> Bool {
-        if edges[index].sharesAttributes(with: edges[index - 1]) { return true }
-        let (own, other) = (edges[index].attributes, edges[index - 1].attributes)
-        return own.name == other.name && own.reference == other.reference && own.destination == other.destination
-            && own.destinationReference == other.destinationReference
-            && RoadLabel.goesByNumber(own.roadClass, own.flags)
-                == RoadLabel.goesByNumber(other.roadClass, other.flags)
+        edges[index].isNamed(like: edges[index - 1])
+            && RoadLabel.goesByNumber(edges[index].roadClass, edges[index].flags)
+                == RoadLabel.goesByNumber(edges[index - 1].roadClass, edges[index - 1].flags)
     }
 
     /// Names and signs of a piece.

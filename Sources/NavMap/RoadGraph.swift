@@ -78,6 +78,8 @@ public final class RoadGraph: Sendable {
     let incomingOffsets: ContiguousArray<UInt32>
     let incomingEdges: ContiguousArray<EdgeIndex>
     let firstEdgeOfTile: ContiguousArray<UInt32>
+    /// Of each tile.
+    let tileIDs: ContiguousArray<RoadTileID>
     /// Of the lines of each tile's roads.
     let tileBounds: ContiguousArray<BoxRecord>
     let nodeLayers: ContiguousArray<UInt8>
@@ -97,6 +99,7 @@ public final class RoadGraph: Sendable {
         let assembly = GraphAssembly(tiles)
         edgeRanks = assembly.ranks()
         self.tiles = assembly.tiles
+        tileIDs = ContiguousArray(assembly.tiles.map(\.id))
         tileBounds = ContiguousArray(assembly.tiles.map(\.bounds))
         self.mapVersion = mapVersion
         nodePositions = assembly.nodePositions
@@ -152,8 +155,8 @@ public final class RoadGraph: Sendable {
     /// The edge with a tile-bound name; nil when its tile is not loaded or has no such edge.
     public func edge(_ key: EdgeKey) -> EdgeIndex? {
         guard let id = key.tile else { return nil }
-        let tile = tiles.partitioningIndex { $0.id >= id }
-        guard tile < tiles.count, tiles[tile].id == id, key.index < tiles[tile].edgeCount else { return nil }
+        let tile = tileIDs.partitioningIndex { $0 >= id }
+        guard tile < tileIDs.count, tileIDs[tile] == id, key.index < tiles[tile].edgeCount else { return nil }
         return EdgeIndex(Int(firstEdgeOfTile[tile]) + key.index)
     }
 

@@ -90,9 +90,8 @@ public struct RouteEdge: Sendable, Equatable {
     /// Properties, without the cost of copying all ``attributes``.
     package var flags: RoadFlags { sharedAttributes.flags }
 
-    /// Whether both are known to have the same attributes, by where these lie in memory: true for most neighbours that
-    /// have.
-    package func sharesAttributes(with other: RouteEdge) -> Bool { sharedAttributes.isSame(as: other.sharedAttributes) }
+    /// Whether both have the same name, numbers and signs.
+    package func isNamed(like other: RouteEdge) -> Bool { sharedAttributes.isNamed(like: other.sharedAttributes) }
 
     /// Mean speed, m/s, stops included; that of free traffic for a piece without length.
     public var speed: Double { duration > 0 ? length / duration : Double(attributes.freeFlowSpeed) }
@@ -127,7 +126,12 @@ struct SharedAttributes: Sendable, Equatable {
     var roadClass: RoadClass { box.value.roadClass }
     var flags: RoadFlags { box.value.flags }
 
-    func isSame(as other: SharedAttributes) -> Bool { box === other.box }
+    func isNamed(like other: SharedAttributes) -> Bool {
+        box === other.box
+            || box.value.name == other.box.value.name && box.value.reference == other.box.value.reference
+                && box.value.destination == other.box.value.destination
+                && box.value.destinationReference == other.box.value.destinationReference
+    }
 
     static func == (left: SharedAttributes, right: SharedAttributes) -> Bool {
         left.box === right.box || left.box.value == right.box.value

@@ -5,7 +5,8 @@ Builds every system's data from one extract, in a process each, with time, peak 
 queries on one thread in this process, ours in `navbus-bench route`. What does not run is said, not hidden.
 
 Fair to the peers: requests are made before the clock starts; OSRM answers as its own tree of values in memory, which no
-text and no Python objects are made of; hints are not generated, geometries are polylines; Valhalla takes and gives JSON
+text and no Python objects are made of; hints are not generated, geometries are polylines, and route.full.geojson has
+them as coordinates, as ours are; Valhalla takes and gives JSON
 text, the least its binding offers. What an empty call costs is printed. RoutingKit searches our turn graph between the
 states that our search takes, in its own order; it snaps nothing. Pairs that a system cannot route stay in, and are counted.
 
@@ -147,7 +148,9 @@ class Ours:
 
     def measure(self):
         parts = "queries,full,alternatives,updates"
-        return self.run(["--rounds", "1", "--only", parts, "--verify", str(self.arguments.verify)])
+        found = self.run(["--rounds", "1", "--only", parts, "--verify", str(self.arguments.verify)])
+        # Our result holds coordinates, which OSRM's holds as geojson alone.
+        return {**found, **{f"route.full.geojson.{key}": found[f"route.full.{key}"] for key in ("p50", "p99")}}
 
 
 class Osrm:
@@ -194,6 +197,8 @@ class Osrm:
         self.local, self.random = requests(pairs["local"], **plain), requests(pairs["random"], **plain)
         self.full = requests(
             pairs["local"], steps=True, overview="full", geometries="polyline", annotations=["all"])
+        self.geojson = requests(
+            pairs["local"], steps=True, overview="full", geometries="geojson", annotations=["all"])
         self.choices = requests(pairs["local"], number_of_alternatives=2, **plain)
         self.ends = [
             [osrm.NearestParameters(coordinates=[(place[1], place[0])], generate_hints=False) for place in pair]
@@ -211,6 +216,7 @@ class Osrm:
             **named("route.local", timed(self.local, route)),
             **named("route.random", timed(self.random, route)),
             **named("route.full", timed(self.full, route)),
+            **named("route.full.geojson", timed(self.geojson, route)),
             **named("route.alternatives", timed(self.choices, route, lambda result: len(result["routes"]))),
         }
 
