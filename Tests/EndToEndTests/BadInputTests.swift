@@ -101,6 +101,8 @@ struct BadInputTests {
                 let mistake = Mistake(call: call, status: 1, says: ["\(tiles)/\(name)", "navbus map build"])
                 try await check(mistake, in: box)
             }
+            // A node goes on without a tile that is not on board: it may come later.
+            if damage == "remove" { return }
             let node = Mistake(
                 tool: "navigation-node", call: "--set tiles=\(tiles)", status: 1,
                 says: ["\(tiles)/\(name)", "navbus map build"])

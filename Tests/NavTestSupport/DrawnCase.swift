@@ -1,5 +1,5 @@
 import NavGeo
-public import NavMap
+import NavMap
 import NavRouting
 
 /// A drawn map with the routes that are expected on it, as a text that people without Swift read and write.

@@ -1,4 +1,4 @@
-package import NavMap
+import NavMap
 
 /// Values that hold under conditions: the wiki's "Conditional restrictions", `value @ (condition); …`.
 package enum ConditionalTags {

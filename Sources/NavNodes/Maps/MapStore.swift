@@ -57,13 +57,14 @@ public final class MapStore: Sendable {
     ///   - map: Other roads; they get the traffic that is known. Nil for those in force.
     ///   - now: The moment on the clock of the speeds.
     public func update(_ updates: [TrafficUpdate], map: MapSnapshot? = nil, at now: NavGeo.Timestamp) -> Result {
-        traffic.withLock { traffic in
+        // What is sorted in halves is sorted sooner only where both are sorted at once.
+        let sorter: HierarchyMetric.ForEach? = isShared ? .some(forEach) : .none
+        return traffic.withLock { (traffic) -> Result in
             var result = Result()
             let before = traffic
             for update in updates {
                 result.refusedCount += traffic.apply(
-                    update.speeds, replacingAll: update.replacesAll,
-                    forEach: isShared ? forEach : nil)
+                    update.speeds, replacingAll: update.replacesAll, forEach: sorter)
                 result.refusedCount += update.unusableCount
             }
             _ = traffic.dropExpired(at: now)
