@@ -303,7 +303,8 @@ extension NavMessages.RouteRestriction {
         }
         self.init(
             kind: kind, firstPoint: UInt32(clamping: edges.first?.coordinates.lowerBound ?? 0),
-            lastPoint: UInt32(clamping: edges.last?.coordinates.upperBound ?? 0), limit: restriction.limit.map { Double($0) * scale },
+            lastPoint: UInt32(clamping: edges.last?.coordinates.upperBound ?? 0),
+            limit: restriction.limit.map { Double($0) * scale },
             violated: false, wayId: restriction.wayID, own: restriction.own.map { Double($0) * scale })
     }
 }
