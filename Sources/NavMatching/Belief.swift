@@ -6,17 +6,23 @@ import NavRouting
 /// A place on a road where the vehicle may be.
 struct Place {
     var edge: EdgeIndex
+    /// The same road in the other direction, or ``RoadGraph/noEdge``.
+    var opposite: EdgeIndex
     /// The state on the edge, with what turn restrictions need of the past.
     var state: TurnState
+    /// Segment of the edge's shape.
+    var segment: Int32
     /// Metres from the edge's start.
     var offset: Double
+    /// Metres from the edge's start to its end.
+    var length: Double
     /// Metres from the fix.
     var distance: Double
     var coordinate: Coordinate
     /// Direction of the road.
     var bearing: Double
-    /// Segment of the edge's shape.
-    var segment: Int
+    /// Log likelihood of the fix from here.
+    var emission = 0.0
     /// Log probability given all fixes.
     var forward = 0.0
     /// Log probability of the most probable history that ends here, relative to the best of all.
@@ -32,15 +38,18 @@ struct Place {
     /// How many later fixes were taken to tell nothing.
     var holds = 0
 
-    init(_ hit: EdgeProjection, origin: Waymark) {
+    /// A place that a lookup found, in the direction of the hit or the other one.
+    init(_ hit: RoadFinder.Hit, isOpposite: Bool, bearing: Double, coordinate: Coordinate, origin: Waymark) {
         self.origin = origin
-        edge = hit.edge
-        state = hit.edge.rawValue
-        offset = hit.offset
+        edge = isOpposite ? hit.opposite : hit.edge
+        opposite = isOpposite ? hit.edge : hit.opposite
+        state = edge.rawValue
+        segment = Int32(isOpposite ? hit.segmentCount - 1 - hit.segment : hit.segment)
+        offset = isOpposite ? max(hit.length - hit.offset, 0) : hit.offset
+        length = hit.length
         distance = hit.distance
-        coordinate = hit.coordinate
-        bearing = hit.bearing
-        segment = hit.segment
+        self.coordinate = coordinate
+        self.bearing = bearing
     }
 }
 
@@ -61,11 +70,12 @@ struct Belief {
 
     var offRoadProbability: Double { exp(offRoadForward) }
 
-    /// The most probable place; the first of equals.
-    var bestPlace: Int? {
-        places.indices.max {
-            places[$0].forward < places[$1].forward || places[$0].forward == places[$1].forward && $0 > $1
-        }
+    /// Forgets everything.
+    mutating func clear() {
+        places.removeAll(keepingCapacity: true)
+        offRoadForward = 0
+        offRoadBest = 0
+        offRoadParent = Belief.noParent
     }
 
     /// Gives the places their numbers.
@@ -84,13 +94,21 @@ struct Belief {
             best = max(best, place.best)
         }
         let total = sum.value
-        for index in places.indices {
-            places[index].forward -= total
-            places[index].best -= best
-        }
         offRoadForward -= total
         offRoadBest -= best
-        places.removeAll { $0.forward < Belief.negligible && $0.best < Belief.negligible }
+        var kept = 0
+        places.withUnsafeMutableBufferPointer { places in
+            for index in 0..<places.count {
+                places[index].forward -= total
+                places[index].best -= best
+                guard places[index].forward >= Belief.negligible || places[index].best >= Belief.negligible else {
+                    continue
+                }
+                if kept != index { places[kept] = places[index] }
+                kept += 1
+            }
+        }
+        places.removeSubrange(kept...)
     }
 }
 
@@ -99,13 +117,17 @@ struct LogSum {
     private var greatest = -Double.infinity
     private var sum = 0.0
 
+    /// What is smaller than the rest by more than this is lost in rounding: e^-37 is less than the last bit of 1.
+    private static let vanishing = -37.0
+
     @inline(__always)
     mutating func add(_ log: Double) {
-        guard log > -.infinity else { return }
         if log <= greatest {
-            sum += exp(log - greatest)
-        } else {
-            sum = sum * exp(greatest - log) + 1
+            let difference = log - greatest
+            if difference > LogSum.vanishing { sum += exp(difference) }
+        } else if log > -.infinity {
+            let difference = greatest - log
+            sum = difference > LogSum.vanishing ? sum * exp(difference) + 1 : 1
             greatest = log
         }
     }
