@@ -36,20 +36,22 @@ package struct RoadFinder: Sendable {
         let shape: UnsafePointer<CoordinateRecord>
         let items: UnsafePointer<IndexItemRecord>
         let boxes: UnsafePointer<BoxRecord>
-        /// Boxes on each level, leaves first.
-        let levels: [Int]
+        /// The levels of the index in ``RoadFinder/levels``, leaves first.
+        let firstLevel: Int
+        let levelCount: Int
     }
 
     /// A node of a tile's index that is still to be visited.
     private struct Visit {
         var level: Int
-        var start: Int
         var index: Int
     }
 
     /// The graph, kept alive for the views.
     private let graph: RoadGraph
     private let tiles: ContiguousArray<TileView>
+    /// Of each level of each tile's index the number of boxes and where they start.
+    private let levels: ContiguousArray<(count: Int, start: Int)>
     /// The tiles that meet `region`.
     private var nearTiles: ContiguousArray<Int> = []
     private var region = BoxRecord.empty
@@ -64,6 +66,7 @@ package struct RoadFinder: Sendable {
     package init(_ graph: RoadGraph) {
         self.graph = graph
         var views: ContiguousArray<TileView> = []
+        var levels: ContiguousArray<(count: Int, start: Int)> = []
         for (index, tile) in graph.tiles.enumerated() {
             guard let edges = tile.edges.baseAddress, let shape = tile.shapeCoordinates.baseAddress,
                 let items = tile.indexItems.baseAddress, let boxes = tile.indexBoxes.baseAddress,
@@ -72,9 +75,15 @@ package struct RoadFinder: Sendable {
             views.append(
                 TileView(
                     bounds: tile.bounds, firstEdge: Int(graph.firstEdgeOfTile[index]), edges: edges, shape: shape,
-                    items: items, boxes: boxes, levels: tile.indexLevels))
+                    items: items, boxes: boxes, firstLevel: levels.count, levelCount: tile.indexLevels.count))
+            var start = 0
+            for count in tile.indexLevels {
+                levels.append((count, start))
+                start += count
+            }
         }
         tiles = views
+        self.levels = levels
     }
 
     /// Fills ``hits`` with the nearest point of each road within `radius` metres of the frame's origin, which must be a valid position.
@@ -124,22 +133,24 @@ package struct RoadFinder: Sendable {
 
     private mutating func visit(_ index: Int, _ reach: BoxRecord, _ query: Query) {
         let tile = tiles[index]
-        let boxes = tile.boxes
-        var start = 0
-        for count in tile.levels.dropLast() { start += count }
-        guard boxes[start].intersects(reach) else { return }
-        stack.append(Visit(level: tile.levels.count - 1, start: start, index: 0))
+        let top = tile.levelCount - 1
+        guard tile.boxes[levels[tile.firstLevel + top].start].intersects(reach) else { return }
+        stack.append(Visit(level: top, index: 0))
         while let node = stack.popLast() {
             if node.level == 0 {
                 project(tile, tile.items[node.index], query)
                 continue
             }
-            let below = tile.levels[node.level - 1]
-            let belowStart = node.start - below
+            let below = levels[tile.firstLevel + node.level - 1]
             let first = node.index * TileLayout.indexNodeSize
-            let end = min(first + TileLayout.indexNodeSize, below)
-            for child in first..<end where boxes[belowStart + child].intersects(reach) {
-                stack.append(Visit(level: node.level - 1, start: belowStart, index: child))
+            let end = min(first + TileLayout.indexNodeSize, below.count)
+            let boxes = tile.boxes + below.start
+            for child in first..<end where boxes[child].intersects(reach) {
+                if node.level == 1 {
+                    project(tile, tile.items[child], query)
+                } else {
+                    stack.append(Visit(level: node.level - 1, index: child))
+                }
             }
         }
     }

@@ -65,8 +65,8 @@ struct Belief {
     /// Its number, the count of places when the belief was made.
     var offRoadNode = 0
 
-    /// Places less likely than this share of everything are forgotten: e^-20.
-    static let negligible = -20.0
+    /// Places less likely than this share of everything are forgotten: e^-14, less than one in a million.
+    static let negligible = -14.0
 
     var offRoadProbability: Double { exp(offRoadForward) }
 

@@ -13,7 +13,7 @@ public struct MatcherConfig: Sendable, Hashable {
     public var maximumSigma = 40.0
 
     /// The smallest distance within which roads are looked for, metres.
-    public var minimumRadius = 50.0
+    public var minimumRadius = 30.0
     /// The largest, metres.
     public var maximumRadius = 150.0
     /// Directed edges considered per fix, the nearest first; at most 31.
@@ -76,7 +76,7 @@ public struct MatcherConfig: Sendable, Hashable {
 
     /// The distance within which roads are looked for, metres.
     func radius(sigma: Double) -> Double {
-        min(max(sigma * 5, minimumRadius), maximumRadius)
+        min(max(sigma * 7, minimumRadius), maximumRadius)
     }
 
     var offRoadLog: Double { -offRoadDeviations * offRoadDeviations / 2 }

@@ -75,7 +75,7 @@ struct Transition {
             settledBy.append(0)
         }
         rank()
-        addOffRoad()
+        addOffRoad(sight)
         if !next.places.isEmpty, !current.places.isEmpty {
             addOwnEdges(sight, routePrior)
             addRoads(sight, metric, routePrior)
@@ -142,7 +142,7 @@ struct Transition {
     }
 
     /// Leaving the roads, staying away from them, coming back, and jumping where nothing leads.
-    private mutating func addOffRoad() {
+    private mutating func addOffRoad(_ sight: FixSight) {
         var onRoad = LogSum()
         for place in current.places { onRoad.add(place.forward) }
         let best = order.first
@@ -170,9 +170,9 @@ struct Transition {
         }
         next.offRoadBest += config.offRoadLog
         greatest = (next.offRoadForward, next.offRoadBest)
-        for place in current.places.prefix(min(max(config.maximumHeld, 0), 16)) {
-            greatest.forward = max(greatest.forward, place.forward + config.outlierLog)
-            greatest.best = max(greatest.best, place.best + config.outlierLog)
+        for source in held where mayBeHeld(current.places[source], sight) {
+            greatest.forward = max(greatest.forward, current.places[source].forward + config.outlierLog)
+            greatest.best = max(greatest.best, current.places[source].best + config.outlierLog)
         }
     }
 
@@ -252,12 +252,8 @@ struct Transition {
 
     /// The most probable places once more, as they were, for the case that the fix tells nothing.
     private mutating func hold(_ sight: FixSight) {
-        for source in order.prefix(min(max(config.maximumHeld, 0), 16)) {
+        for source in held where mayBeHeld(current.places[source], sight) {
             var place = current.places[source]
-            guard
-                place.holds < config.maximumHolds
-                    || sight.fix.stamp.seconds(since: place.origin.stamp) <= config.maximumHoldTime
-            else { continue }
             place.holds += 1
             place.forward += config.outlierLog
             place.best += config.outlierLog
@@ -269,6 +265,14 @@ struct Transition {
             }
             next.places.append(place)
         }
+    }
+
+    /// The places that are carried on in case the fix tells nothing.
+    private var held: ContiguousArray<Int>.SubSequence { order.prefix(min(max(config.maximumHeld, 0), 16)) }
+
+    private func mayBeHeld(_ place: Place, _ sight: FixSight) -> Bool {
+        place.holds < config.maximumHolds
+            || sight.fix.stamp.seconds(since: place.origin.stamp) <= config.maximumHoldTime
     }
 
     /// Orders the places of the last step by probability. There are few: sorted by insertion.
