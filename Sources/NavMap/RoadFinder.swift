@@ -41,6 +41,13 @@ package struct RoadFinder: Sendable {
         let levelCount: Int
     }
 
+    /// A piece of a road's line.
+    private struct Piece {
+        var box: BoxRecord
+        var tile: Int32
+        var item: Int32
+    }
+
     /// A node of a tile's index that is still to be visited.
     private struct Visit {
         var level: Int
@@ -52,15 +59,20 @@ package struct RoadFinder: Sendable {
     private let tiles: ContiguousArray<TileView>
     /// Of each level of each tile's index the number of boxes and where they start.
     private let levels: ContiguousArray<(count: Int, start: Int)>
-    /// The tiles that meet `region`.
+    /// The tiles that meet `tileRegion`.
     private var nearTiles: ContiguousArray<Int> = []
-    private var region = BoxRecord.empty
+    private var tileRegion = BoxRecord.empty
+    /// The pieces of roads that meet `pieceRegion`: what most searches look through, as vehicles move little between two of them.
+    private var nearPieces: ContiguousArray<Piece> = []
+    private var pieceRegion = BoxRecord.empty
     private var stack: ContiguousArray<Visit> = []
     /// What the last search found, by ascending distance; equal distances by edge number.
     package private(set) var hits: ContiguousArray<Hit> = []
 
     /// How far around a search the tiles are remembered, 1e-7 degrees: about 5 km.
-    private static let regionMargin: Int64 = 500_000
+    private static let tileMargin: Int64 = 500_000
+    /// How far around a search the pieces are remembered, 1e-7 degrees: about 100 m, some ten seconds' way.
+    private static let pieceMargin: Int64 = 10_000
 
     /// A finder on a graph; takes time in proportion to its tiles.
     package init(_ graph: RoadGraph) {
@@ -114,44 +126,38 @@ package struct RoadFinder: Sendable {
     }
 
     private mutating func visit(_ reach: BoxRecord, _ query: Query) {
-        if reach.south < region.south || reach.north > region.north || reach.west < region.west
-            || reach.east > region.east
-        {
-            moveRegion(to: reach)
+        if !pieceRegion.contains(reach) { rememberPieces(around: reach) }
+        for index in 0..<nearPieces.count where nearPieces[index].box.intersects(reach) {
+            let tile = tiles[Int(nearPieces[index].tile)]
+            project(tile, tile.items[Int(nearPieces[index].item)], query)
         }
-        for tile in nearTiles where tiles[tile].bounds.intersects(reach) { visit(tile, reach, query) }
     }
 
-    private mutating func moveRegion(to reach: BoxRecord) {
-        let margin = RoadFinder.regionMargin
-        region = BoxRecord(
-            south: Int32(clamping: Int64(reach.south) - margin), west: Int32(clamping: Int64(reach.west) - margin),
-            north: Int32(clamping: Int64(reach.north) + margin), east: Int32(clamping: Int64(reach.east) + margin))
-        nearTiles.removeAll(keepingCapacity: true)
-        for index in tiles.indices where tiles[index].bounds.intersects(region) { nearTiles.append(index) }
+    private mutating func rememberPieces(around reach: BoxRecord) {
+        pieceRegion = reach.widened(by: RoadFinder.pieceMargin)
+        if !tileRegion.contains(pieceRegion) {
+            tileRegion = pieceRegion.widened(by: RoadFinder.tileMargin)
+            nearTiles.removeAll(keepingCapacity: true)
+            for index in tiles.indices where tiles[index].bounds.intersects(tileRegion) { nearTiles.append(index) }
+        }
+        nearPieces.removeAll(keepingCapacity: true)
+        for tile in nearTiles where tiles[tile].bounds.intersects(pieceRegion) { rememberPieces(of: tile) }
     }
 
-    private mutating func visit(_ index: Int, _ reach: BoxRecord, _ query: Query) {
+    private mutating func rememberPieces(of index: Int) {
         let tile = tiles[index]
         let top = tile.levelCount - 1
-        guard tile.boxes[levels[tile.firstLevel + top].start].intersects(reach) else { return }
         stack.append(Visit(level: top, index: 0))
         while let node = stack.popLast() {
-            if node.level == 0 {
-                project(tile, tile.items[node.index], query)
+            let box = tile.boxes[levels[tile.firstLevel + node.level].start + node.index]
+            guard box.intersects(pieceRegion) else { continue }
+            guard node.level > 0 else {
+                nearPieces.append(Piece(box: box, tile: Int32(index), item: Int32(node.index)))
                 continue
             }
-            let below = levels[tile.firstLevel + node.level - 1]
             let first = node.index * TileLayout.indexNodeSize
-            let end = min(first + TileLayout.indexNodeSize, below.count)
-            let boxes = tile.boxes + below.start
-            for child in first..<end where boxes[child].intersects(reach) {
-                if node.level == 1 {
-                    project(tile, tile.items[child], query)
-                } else {
-                    stack.append(Visit(level: node.level - 1, index: child))
-                }
-            }
+            let end = min(first + TileLayout.indexNodeSize, levels[tile.firstLevel + node.level - 1].count)
+            for child in first..<end { stack.append(Visit(level: node.level - 1, index: child)) }
         }
     }
 
@@ -248,5 +254,17 @@ package struct RoadFinder: Sendable {
             return LocalPoint(
                 east: east * metresPerUnitEast, north: (Double(record.latitudeE7) - latitudeE7) * metresPerUnitNorth)
         }
+    }
+}
+
+extension BoxRecord {
+    fileprivate func contains(_ other: BoxRecord) -> Bool {
+        south <= other.south && west <= other.west && north >= other.north && east >= other.east
+    }
+
+    fileprivate func widened(by margin: Int64) -> BoxRecord {
+        BoxRecord(
+            south: Int32(clamping: Int64(south) - margin), west: Int32(clamping: Int64(west) - margin),
+            north: Int32(clamping: Int64(north) + margin), east: Int32(clamping: Int64(east) + margin))
     }
 }

@@ -23,20 +23,21 @@ struct Place {
     var bearing: Double
     /// Log likelihood of the fix from here.
     var emission = 0.0
-    /// Log probability given all fixes.
-    var forward = 0.0
+    /// Probability given all fixes.
+    var probability = 0.0
     /// Log probability of the most probable history that ends here, relative to the best of all.
     var best = 0.0
     /// The place's number when the belief was made; it stays when others are dropped later.
-    var node = 0
+    var node: Int32 = 0
     /// The ``node`` before in that history.
     var parent = Belief.noParent
-    /// The stretches driven since, in the step's pool.
-    var stretches = 0..<0
+    /// The stretches driven since, in the step's pool: the first and how many.
+    var firstStretch: Int32 = 0
+    var stretchCount: Int32 = 0
     /// When and where the fix was taken that put the vehicle here.
     var origin: Waymark
     /// How many later fixes were taken to tell nothing.
-    var holds = 0
+    var holds: Int32 = 0
 
     /// A place that a lookup found, in the direction of the hit or the other one.
     init(_ hit: RoadFinder.Hit, isOpposite: Bool, bearing: Double, coordinate: Coordinate, origin: Waymark) {
@@ -55,83 +56,60 @@ struct Place {
 
 /// What the fixes up to one of them say: places on roads, or none of them.
 struct Belief {
-    static let noParent = -1
+    static let noParent: Int32 = -1
 
     var places: ContiguousArray<Place> = []
-    /// The possibility of being on no mapped road.
-    var offRoadForward = 0.0
+    /// The probability of being on no mapped road.
+    var offRoadProbability = 1.0
+    /// Log probability of the most probable history that ends there, relative to the best of all.
     var offRoadBest = 0.0
     var offRoadParent = Belief.noParent
     /// Its number, the count of places when the belief was made.
-    var offRoadNode = 0
+    var offRoadNode: Int32 = 0
 
-    /// Places less likely than this share of everything are forgotten: e^-14, less than one in a million.
+    /// Histories less likely than the best by more than this are forgotten: e^-14, less than one in a million.
     static let negligible = -14.0
-
-    var offRoadProbability: Double { exp(offRoadForward) }
+    /// The same for places.
+    private static let negligibleProbability = exp(negligible)
 
     /// Forgets everything.
     mutating func clear() {
         places.removeAll(keepingCapacity: true)
-        offRoadForward = 0
+        offRoadProbability = 1
         offRoadBest = 0
         offRoadParent = Belief.noParent
     }
 
     /// Gives the places their numbers.
     mutating func number() {
-        for index in places.indices { places[index].node = index }
-        offRoadNode = places.count
+        for index in places.indices { places[index].node = Int32(index) }
+        offRoadNode = Int32(places.count)
     }
 
     /// Makes the probabilities sum to one and forgets the negligible.
     mutating func normalise() {
-        var sum = LogSum()
+        var total = offRoadProbability
         var best = offRoadBest
-        sum.add(offRoadForward)
-        for place in places {
-            sum.add(place.forward)
-            best = max(best, place.best)
+        for index in 0..<places.count {
+            total += places[index].probability
+            best = max(best, places[index].best)
         }
-        let total = sum.value
-        offRoadForward -= total
+        offRoadProbability /= total
         offRoadBest -= best
-        var kept = 0
-        places.withUnsafeMutableBufferPointer { places in
+        let kept = places.withUnsafeMutableBufferPointer { places in
+            var kept = 0
             for index in 0..<places.count {
-                places[index].forward -= total
+                places[index].probability /= total
                 places[index].best -= best
-                guard places[index].forward >= Belief.negligible || places[index].best >= Belief.negligible else {
-                    continue
-                }
+                guard
+                    places[index].probability >= Belief.negligibleProbability
+                        || places[index].best >= Belief.negligible
+                else { continue }
                 if kept != index { places[kept] = places[index] }
                 kept += 1
             }
+            return kept
         }
-        places.removeSubrange(kept...)
+        places.removeLast(places.count - kept)
     }
-}
-
-/// Sums probabilities given as logarithms without leaving the range of numbers.
-struct LogSum {
-    private var greatest = -Double.infinity
-    private var sum = 0.0
-
-    /// What is smaller than the rest by more than this is lost in rounding: e^-37 is less than the last bit of 1.
-    private static let vanishing = -37.0
-
-    @inline(__always)
-    mutating func add(_ log: Double) {
-        if log <= greatest {
-            let difference = log - greatest
-            if difference > LogSum.vanishing { sum += exp(difference) }
-        } else if log > -.infinity {
-            let difference = greatest - log
-            sum = difference > LogSum.vanishing ? sum * exp(difference) + 1 : 1
-            greatest = log
-        }
-    }
-
-    @inline(__always)
-    var value: Double { sum > 0 ? greatest + log(sum) : -.infinity }
 }

@@ -17,13 +17,12 @@ struct Conclusion {
         var best: Int?
         var onRoad = 0.0
         for (index, place) in belief.places.enumerated() {
-            let probability = min(exp(place.forward), 1)
-            onRoad += probability
-            if best.map({ place.forward > belief.places[$0].forward }) ?? true { best = index }
+            onRoad += place.probability
+            if best.map({ place.probability > belief.places[$0].probability }) ?? true { best = index }
             insert(
                 MatchedPosition.Candidate(
                     edge: place.edge, offset: place.offset, distance: place.distance, bearing: place.bearing,
-                    probability: probability), into: &candidates)
+                    probability: min(place.probability, 1)), into: &candidates)
         }
         let offRoad = min(belief.offRoadProbability, 1)
         var result = MatchedPosition(
@@ -75,9 +74,8 @@ struct Conclusion {
             let point = sight.frame.point(other.coordinate) - origin
             let forward = point.east * sine + point.north * cosine
             let right = point.east * cosine - point.north * sine
-            let probability = exp(other.forward)
-            along += probability * forward * forward
-            cross += probability * right * right
+            along += other.probability * forward * forward
+            cross += other.probability * right * right
         }
         cross += belief.offRoadProbability * (place.distance * place.distance + sight.sigma * sight.sigma)
         return (along.squareRoot(), cross.squareRoot())

@@ -11,14 +11,22 @@ struct Transition {
     private var search = RouteSearch()
     private var stretches: ContiguousArray<Stretch> = []
     private var chain: ContiguousArray<TurnState> = []
-    private var sums: ContiguousArray<LogSum> = []
+    private var sums: ContiguousArray<Double> = []
     private var order: ContiguousArray<Int> = []
+    private var goals: ContiguousArray<Goal> = []
     private var movements: ContiguousArray<Movement> = []
     private var bounds: ContiguousArray<Float> = []
     /// For each candidate the number of a source that reaches it along its own edge so well that no detour needs to be looked for.
     private var settledBy: ContiguousArray<UInt64> = []
-    /// The most probable so far of what is being computed, by each algorithm: what falls far below is not looked for.
-    private var greatest = (forward: -Double.infinity, best: -Double.infinity)
+    /// Log probability of the most probable history so far of what is being computed: what falls far below is not looked for.
+    private var greatest = -Double.infinity
+
+    /// What searches need of the places to go to.
+    private struct Goal {
+        var edge: EdgeIndex
+        var offset: Double
+        var emission: Double
+    }
 
     /// The belief of the last step.
     private(set) var current = Belief()
@@ -52,13 +60,13 @@ struct Transition {
         findCandidates(sight, metric)
         let share = log(Double(max(next.places.count, 1)))
         for index in next.places.indices {
-            let place = next.places[index]
-            let hint = routePrior.map { $0.contains(place.edge) ? 0 : $0.leavingLog } ?? 0
-            next.places[index].forward = place.emission - share + hint
-            next.places[index].best = next.places[index].forward
+            let hint = routePrior.map { $0.contains(next.places[index].edge) ? 0 : $0.leavingLog } ?? 0
+            let best = next.places[index].emission - share + hint
+            next.places[index].best = best
+            next.places[index].probability = exp(best)
         }
-        next.offRoadForward = config.enteringLog + config.offRoadLog
-        next.offRoadBest = next.offRoadForward
+        next.offRoadBest = config.enteringLog + config.offRoadLog
+        next.offRoadProbability = exp(next.offRoadBest)
         next.normalise()
         next.number()
     }
@@ -68,12 +76,6 @@ struct Transition {
         stretches.removeAll(keepingCapacity: true)
         next.clear()
         findCandidates(sight, metric)
-        sums.removeAll(keepingCapacity: true)
-        settledBy.removeAll(keepingCapacity: true)
-        for _ in 0..<next.places.count {
-            sums.append(LogSum())
-            settledBy.append(0)
-        }
         rank()
         addOffRoad(sight)
         if !next.places.isEmpty, !current.places.isEmpty {
@@ -82,7 +84,7 @@ struct Transition {
         }
         for index in next.places.indices {
             let emission = next.places[index].emission
-            next.places[index].forward = sums[index].value + emission
+            next.places[index].probability = sums[index] * exp(emission)
             next.places[index].best += emission
         }
         hold(sight)
@@ -92,10 +94,11 @@ struct Transition {
 
     /// The step that ``PathTracker`` needs of the belief computed last.
     func step(graph: RoadGraph, isRestart: Bool) -> MatchStep {
-        func parent(_ number: Int) -> Int? { number == Belief.noParent || isRestart ? nil : number }
+        func parent(_ number: Int32) -> Int? { number == Belief.noParent || isRestart ? nil : Int(number) }
         var nodes = next.places.map {
             MatchStep.Node(
-                edge: $0.edge, offset: $0.offset, best: $0.best, parent: parent($0.parent), stretches: $0.stretches)
+                edge: $0.edge, offset: $0.offset, best: $0.best, parent: parent($0.parent),
+                stretches: Int($0.firstStretch)..<Int($0.firstStretch + $0.stretchCount))
         }
         nodes.append(
             MatchStep.Node(
@@ -130,7 +133,11 @@ struct Transition {
             }
         }
         search.removeCandidates()
-        for place in next.places { search.addCandidate(place.edge) }
+        goals.removeAll(keepingCapacity: true)
+        for place in next.places {
+            search.addCandidate(place.edge)
+            goals.append(Goal(edge: place.edge, offset: place.offset, emission: place.emission))
+        }
     }
 
     /// Whether the end of another candidate stands for the start of this one: at a junction the edge that leads there is the same place as the
@@ -143,36 +150,37 @@ struct Transition {
 
     /// Leaving the roads, staying away from them, coming back, and jumping where nothing leads.
     private mutating func addOffRoad(_ sight: FixSight) {
-        var onRoad = LogSum()
-        for place in current.places { onRoad.add(place.forward) }
-        let best = order.first
-        let offRoad = current.offRoadNode
-        let share = log(Double(max(next.places.count, 1)))
-        for index in next.places.indices {
-            sums[index].add(current.offRoadForward + config.enteringLog - share)
-            sums[index].add(config.jumpLog - share)
-            next.places[index].best = current.offRoadBest + config.enteringLog - share
-            next.places[index].parent = offRoad
-            if let best, current.places[best].best + config.jumpLog - share > next.places[index].best {
-                next.places[index].best = current.places[best].best + config.jumpLog - share
-                next.places[index].parent = current.places[best].node
-            }
+        let share = 1 / Double(max(next.places.count, 1))
+        let shareLog = log(share)
+        let arriving = share * (current.offRoadProbability * config.enteringProbability + exp(config.jumpLog))
+        var best = current.offRoadBest + config.enteringLog + shareLog
+        var parent = current.offRoadNode
+        let top = order.first.map { (best: current.places[$0].best, node: current.places[$0].node) }
+        if let top, top.best + config.jumpLog + shareLog > best {
+            best = top.best + config.jumpLog + shareLog
+            parent = top.node
         }
-        var sum = LogSum()
-        sum.add(onRoad.value + config.leavingLog)
-        sum.add(current.offRoadForward + config.stayingOffLog)
-        next.offRoadForward = sum.value + config.offRoadLog
+        sums.removeAll(keepingCapacity: true)
+        settledBy.removeAll(keepingCapacity: true)
+        for index in next.places.indices {
+            sums.append(arriving)
+            settledBy.append(0)
+            next.places[index].best = best
+            next.places[index].parent = parent
+        }
+        next.offRoadProbability =
+            ((1 - current.offRoadProbability) * config.leavingProbability
+                + current.offRoadProbability * (1 - config.enteringProbability)) * exp(config.offRoadLog)
         next.offRoadBest = current.offRoadBest + config.stayingOffLog
-        next.offRoadParent = offRoad
-        if let best, current.places[best].best + config.leavingLog > next.offRoadBest {
-            next.offRoadBest = current.places[best].best + config.leavingLog
-            next.offRoadParent = current.places[best].node
+        next.offRoadParent = current.offRoadNode
+        if let top, top.best + config.leavingLog > next.offRoadBest {
+            next.offRoadBest = top.best + config.leavingLog
+            next.offRoadParent = top.node
         }
         next.offRoadBest += config.offRoadLog
-        greatest = (next.offRoadForward, next.offRoadBest)
+        greatest = next.offRoadBest
         for source in held where mayBeHeld(current.places[source], sight) {
-            greatest.forward = max(greatest.forward, current.places[source].forward + config.outlierLog)
-            greatest.best = max(greatest.best, current.places[source].best + config.outlierLog)
+            greatest = max(greatest, current.places[source].best + config.outlierLog)
         }
     }
 
@@ -185,31 +193,38 @@ struct Transition {
                 from: place.origin, to: sight.waymark, frame: sight.frame, sigma: sight.sigma, config: config)
             movements.append(movement)
             guard movement.straight <= config.maximumBridge else { continue }
-            for target in next.places.indices {
-                let goal = next.places[target]
-                if goal.edge == place.edge {
-                    let distance = goal.offset - place.offset
-                    guard distance >= -movement.backwardTolerance else { continue }
+            if let target = search.candidate(on: place.edge) {
+                let goal = goals[target]
+                let distance = goal.offset - place.offset
+                if distance >= -movement.backwardTolerance {
                     let log = movement.log(distance: distance, uTurns: 0)
                     if log >= Transition.direct { settledBy[target] |= 1 << UInt64(rank) }
                     if improve(target, place, log, state: place.state), recordsPath {
                         stretches.append(Stretch(edge: place.edge, from: place.offset, to: goal.offset))
-                        next.places[target].stretches = (stretches.count - 1)..<stretches.count
-                    }
-                } else if goal.edge == place.opposite {
-                    let mirrored = place.length - goal.offset
-                    let log =
-                        movement.log(distance: abs(mirrored - place.offset), uTurns: 1)
-                        + hint(from: place, to: goal.edge, routePrior)
-                    if improve(target, place, log, state: goal.edge.rawValue), recordsPath {
-                        let turn = min(max(mirrored, place.offset), place.length)
-                        stretches.append(Stretch(edge: place.edge, from: place.offset, to: turn))
-                        stretches.append(Stretch(edge: goal.edge, from: place.length - turn, to: goal.offset))
-                        next.places[target].stretches = (stretches.count - 2)..<stretches.count
+                        noteStretches(1, of: target)
                     }
                 }
             }
+            if place.opposite != RoadGraph.noEdge, let target = search.candidate(on: place.opposite) {
+                let goal = goals[target]
+                let mirrored = place.length - goal.offset
+                let log =
+                    movement.log(distance: abs(mirrored - place.offset), uTurns: 1)
+                    + hint(from: place, to: place.opposite, routePrior)
+                if improve(target, place, log, state: place.opposite.rawValue), recordsPath {
+                    let turn = min(max(mirrored, place.offset), place.length)
+                    stretches.append(Stretch(edge: place.edge, from: place.offset, to: turn))
+                    stretches.append(Stretch(edge: place.opposite, from: place.length - turn, to: goal.offset))
+                    noteStretches(2, of: target)
+                }
+            }
         }
+    }
+
+    /// Notes that the last stretches lead to a place.
+    private mutating func noteStretches(_ count: Int, of target: Int) {
+        next.places[target].firstStretch = Int32(stretches.count - count)
+        next.places[target].stretchCount = Int32(count)
     }
 
     /// Driving on by other roads, from every place to every place where that may matter.
@@ -220,10 +235,10 @@ struct Transition {
             let movement = movements[rank]
             guard movement.straight <= config.maximumBridge else { continue }
             bounds.removeAll(keepingCapacity: true)
-            let advantage = max(place.forward - greatest.forward, place.best - greatest.best) - Belief.negligible
-            for target in next.places.indices {
-                let goal = next.places[target]
-                let reach = movement.straight + movement.scale * (advantage + goal.emission) - goal.offset
+            let advantage = place.best - greatest - Belief.negligible
+            for target in 0..<goals.count {
+                let reach =
+                    movement.straight + movement.scale * (advantage + goals[target].emission) - goals[target].offset
                 let isSettled = settledBy[target] & 1 << UInt64(rank) != 0
                 bounds.append(isSettled ? -1 : Float(min(reach, movement.bound)))
             }
@@ -233,7 +248,7 @@ struct Transition {
                 budget: &budget)
             for index in 0..<search.reached.count {
                 let reach = search.reached[index]
-                let goal = next.places[reach.candidate]
+                let goal = goals[reach.candidate]
                 let log =
                     movement.log(distance: reach.distance + goal.offset, uTurns: reach.uTurns)
                     + hint(from: place, to: goal.edge, routePrior)
@@ -255,13 +270,14 @@ struct Transition {
         for source in held where mayBeHeld(current.places[source], sight) {
             var place = current.places[source]
             place.holds += 1
-            place.forward += config.outlierLog
+            place.probability *= exp(config.outlierLog)
             place.best += config.outlierLog
             place.parent = place.node
             place.distance = sight.frame.distance(sight.fix.coordinate, place.coordinate)
             if recordsPath {
                 stretches.append(Stretch(edge: place.edge, from: place.offset, to: place.offset))
-                place.stretches = (stretches.count - 1)..<stretches.count
+                place.firstStretch = Int32(stretches.count - 1)
+                place.stretchCount = 1
             }
             next.places.append(place)
         }
@@ -292,10 +308,9 @@ struct Transition {
 
     /// Adds a way to a place; true when it is the most probable so far.
     private mutating func improve(_ target: Int, _ place: Place, _ log: Double, state: TurnState) -> Bool {
-        let (forward, best) = (place.forward + log, place.best + log)
-        sums[target].add(forward)
-        greatest.forward = max(greatest.forward, forward + next.places[target].emission)
-        greatest.best = max(greatest.best, best + next.places[target].emission)
+        sums[target] += place.probability * exp(log)
+        let best = place.best + log
+        greatest = max(greatest, best + goals[target].emission)
         guard best > next.places[target].best else { return false }
         next.places[target].best = best
         next.places[target].parent = place.node
@@ -318,7 +333,7 @@ struct Transition {
             stretches.append(Stretch(edge: edge, from: 0, to: Double(turns.graph.edgeLengths[edge.index])))
         }
         stretches[stretches.count - 1].to = next.places[reach.candidate].offset
-        next.places[reach.candidate].stretches = first..<stretches.count
+        noteStretches(stretches.count - first, of: reach.candidate)
     }
 }
 
