@@ -86,7 +86,7 @@ struct Belief {
         offRoadNode = Int32(places.count)
     }
 
-    /// Makes the probabilities sum to one and forgets the negligible.
+    /// Forgets the negligible and makes the probabilities of the rest sum to one.
     mutating func normalise() {
         var total = offRoadProbability
         var best = offRoadBest
@@ -94,22 +94,25 @@ struct Belief {
             total += places[index].probability
             best = max(best, places[index].best)
         }
-        offRoadProbability /= total
-        offRoadBest -= best
+        let negligible = total * Belief.negligibleProbability
         let kept = places.withUnsafeMutableBufferPointer { places in
             var kept = 0
             for index in 0..<places.count {
-                places[index].probability /= total
-                places[index].best -= best
-                guard
-                    places[index].probability >= Belief.negligibleProbability
-                        || places[index].best >= Belief.negligible
-                else { continue }
+                guard places[index].probability >= negligible || places[index].best - best >= Belief.negligible else {
+                    total -= places[index].probability
+                    continue
+                }
                 if kept != index { places[kept] = places[index] }
                 kept += 1
             }
+            for index in 0..<kept {
+                places[index].probability /= total
+                places[index].best -= best
+            }
             return kept
         }
+        offRoadProbability /= total
+        offRoadBest -= best
         places.removeLast(places.count - kept)
     }
 }

@@ -4,6 +4,7 @@ import NavGeo
 /// How likely a fix is from a place.
 struct Emission {
     private let sigma: Double
+    private let weight: Double
     private let course: Double?
     private let courseSigma: Double
 
@@ -12,8 +13,10 @@ struct Emission {
     /// Least log likelihood of a course: receivers turn round at times.
     private static let courseFloor = -7.0
 
-    init(_ fix: Fix, sigma: Double, config: MatcherConfig) {
+    /// - Parameter weight: the share of the position's evidence that is new, 0 ... 1.
+    init(_ fix: Fix, sigma: Double, weight: Double, config: MatcherConfig) {
         self.sigma = sigma
+        self.weight = weight
         let speed = fix.usableSpeed
         course = (speed ?? 0) >= config.courseSpeed ? fix.usableCourse : nil
         // Roads bend between their nodes and lanes change: 12 degrees at speed, more when slow.
@@ -23,8 +26,9 @@ struct Emission {
     func log(_ place: Place) -> Double {
         let deviation = place.distance / sigma
         var log =
-            deviation <= Emission.tail
-            ? -deviation * deviation / 2 : -Emission.tail * (deviation - Emission.tail / 2)
+            weight
+            * (deviation <= Emission.tail
+                ? -deviation * deviation / 2 : -Emission.tail * (deviation - Emission.tail / 2))
         if let course {
             let angle = Angle.separation(course, place.bearing) / courseSigma
             log += max(-angle * angle / 2, Emission.courseFloor)

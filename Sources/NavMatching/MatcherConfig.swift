@@ -39,6 +39,9 @@ public struct MatcherConfig: Sendable, Hashable {
     /// Metres that the vehicle must have moved before a fix counts as new evidence, at least; a receiver's errors last longer than the
     /// time between two fixes, so that standing still teaches nothing.
     public var minimumStep = 5.0
+    /// Metres after which a receiver's error is another one. A fix that comes sooner repeats part of the last one's error, so its position
+    /// counts as that share of the evidence.
+    public var decorrelationDistance = 40.0
     /// Speed under which a vehicle counts as standing, m/s (receivers report up to 0.3 m/s at rest).
     public var standingSpeed = 0.5
     /// Speed from which a course is believed, m/s.

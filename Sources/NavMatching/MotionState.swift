@@ -37,7 +37,7 @@ struct MotionState {
     }
 
     /// Metres in a straight line since the last step.
-    private var moved = 0.0
+    private(set) var moved = 0.0
     private var travelled = 0.0
     private var gaps = 0
     /// Seconds since the last step.

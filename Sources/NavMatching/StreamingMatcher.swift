@@ -101,7 +101,8 @@ public struct StreamingMatcher: Sendable {
     }
 
     private func sight(_ fix: Fix, _ frame: LocalFrame, _ sigma: Double) -> FixSight {
-        FixSight(fix: fix, sigma: sigma, frame: frame, waymark: motion.waymark(fix))
+        let weight = hasBelief ? min(motion.moved / config.decorrelationDistance, 1) : 1
+        return FixSight(fix: fix, sigma: sigma, weight: weight, frame: frame, waymark: motion.waymark(fix))
     }
 
     /// The last answer once more, for a fix that changes nothing; nil when there is none.

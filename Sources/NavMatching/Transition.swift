@@ -110,7 +110,7 @@ struct Transition {
     private mutating func findCandidates(_ sight: FixSight, _ metric: Metric) {
         finder.find(sight.frame, radius: config.radius(sigma: sight.sigma))
         let limit = min(max(config.maximumCandidates, 0), 31)
-        let emission = Emission(sight.fix, sigma: sight.sigma, config: config)
+        let emission = Emission(sight.fix, sigma: sight.sigma, weight: sight.weight, config: config)
         search.removeCandidates()
         for hit in finder.hits where metric.allows(hit.edge) { search.addCandidate(hit.edge) }
         for hit in finder.hits where hit.opposite != RoadGraph.noEdge && metric.allows(hit.opposite) {
@@ -342,6 +342,8 @@ struct FixSight {
     let fix: Fix
     /// Standard deviation per axis, metres.
     let sigma: Double
+    /// The share of the position's evidence that is new, 0 ... 1.
+    let weight: Double
     /// Metres around the fix.
     let frame: LocalFrame
     /// The fix as something to measure movement from.
