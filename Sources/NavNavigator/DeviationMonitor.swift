@@ -43,13 +43,14 @@ struct DeviationMonitor {
 
         /// Longest time over which a speed is carried on, seconds.
         private static let validity = 2.5
-        /// How soon errors of the map's direction and the receiver's are forgotten, seconds.
-        private static let memory = 30.0
+        /// How soon errors of the map's direction and the receiver's are forgotten, seconds: on the route, where what was counted before was
+        /// wrong, and away from it.
+        private static let memory = (on: 5.0, away: 30.0)
 
         /// Metres, positive to the right; nil when there are no speeds and courses to tell.
         var metres: Double? { last == nil ? nil : sum }
 
-        mutating func add(_ position: Sighting, bearing: Double) {
+        mutating func add(_ position: Sighting, bearing: Double, isOnRoute: Bool) {
             guard let speed = position.fix.speed, let course = position.fix.course, speed >= 0, speed < 150,
                 course.isFinite
             else {
@@ -65,7 +66,7 @@ struct DeviationMonitor {
             let rate = speed * sin(Angle.difference(from: bearing, to: course))
             if let last {
                 let seconds = min(max(position.stamp.seconds(since: last.stamp), 0), Excursion.validity)
-                sum = sum * exp(-seconds / Excursion.memory) + (rate + last.rate) / 2 * seconds
+                sum = sum * exp(-seconds / (isOnRoute ? Excursion.memory.on : Excursion.memory.away)) + (rate + last.rate) / 2 * seconds
             }
             last = (position.stamp, rate)
         }
@@ -79,7 +80,9 @@ struct DeviationMonitor {
     /// Judges one position.
     mutating func judge(_ placement: RoutePlacement, _ position: Sighting) -> Deviation {
         let difference = position.course.map { Angle.separation($0, placement.bearing) }
-        excursion.add(position, bearing: placement.bearing)
+        excursion.add(
+            position, bearing: placement.bearing,
+            isOnRoute: placement.isFollowing && placement.distance <= config.deviationEdgeDistance)
         let isMoving = position.speed.map { $0 > config.deviationMinimumSpeed } ?? true
         switch placement.kind {
         case .onEdge:
@@ -121,16 +124,16 @@ struct DeviationMonitor {
 
     /// Whether a position that is on no edge of the route is more than noise.
     private func speaksAgainst(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
-        let turnsAway = isFast(position) && (difference ?? 0) > config.deviationCourse
+        let turnsAway = turnsAway(placement, position, difference)
+        let sigma = position.sigma ?? config.deviationUnknownSigma
+        let near = min(max(config.deviationEdgeDistance, 1.5 * sigma), config.deviationMaximumDistance)
         if position.road != nil, placement.strayProbability >= config.deviationEdgeProbability,
-            placement.kind == .opposite || turnsAway || placement.distance > config.deviationEdgeDistance
+            placement.kind == .opposite || placement.distance > (turnsAway ? max(0.75 * sigma, 3) : near)
         {
             return true
         }
         let tolerance = min(
-            max(
-                config.deviationMinimumDistance,
-                config.deviationBaseDistance + 2 * (position.sigma ?? config.deviationUnknownSigma)),
+            max(config.deviationMinimumDistance, config.deviationBaseDistance + 2 * sigma),
             config.deviationMaximumDistance)
         return placement.distance > tolerance || turnsAway && placement.distance > tolerance / 2
     }
@@ -140,7 +143,16 @@ struct DeviationMonitor {
         guard let metres = excursion.metres else { return true }
         return abs(metres) >= config.deviationExcursion || placement.kind == .opposite
             || placement.distance > config.deviationMaximumDistance
-            || isFast(position) && (difference ?? 0) > config.deviationCourse
+            || turnsAway(placement, position, difference)
+    }
+
+    /// Whether the vehicle goes in another direction than the route: by its course, which is good at speed, or when slow also by the road that
+    /// it is on.
+    private func turnsAway(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
+        guard let difference, difference > config.deviationCourse else { return false }
+        if isFast(position) { return true }
+        guard let road = position.road else { return false }
+        return Angle.separation(road.bearing, placement.bearing) > config.deviationCourse
     }
 
     private func isFast(_ position: Sighting) -> Bool {
