@@ -64,15 +64,15 @@ public struct MatcherConfig: Sendable, Hashable {
     /// The defaults.
     public init() {}
 
-    /// The standard deviation per axis to use for a fix, metres.
-    func sigma(of fix: Fix) -> Double {
+    /// The standard deviation per axis to use for a fix, metres; `usual` for a receiver that says nothing.
+    func sigma(of fix: Fix, otherwise usual: Double) -> Double {
         let stated: Double
         if let sigma = fix.horizontalSigma, sigma > 0, sigma.isFinite {
             stated = sigma
         } else if let hdop = fix.hdop, hdop > 0, hdop < 100 {
             stated = hdop * sigmaPerHDOP
         } else {
-            stated = defaultSigma
+            stated = usual
         }
         return min(max(stated, minimumSigma), maximumSigma)
     }

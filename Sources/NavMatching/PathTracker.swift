@@ -28,7 +28,7 @@ public struct PathTracker: Sendable {
     ///   - window: steps to wait for agreement, at least 1; then the likelier possibility is taken.
     ///   - includesPartialEnds: whether the segments count in which the path begins and ends and of which only a part was driven.
     public init(window: Int = 256, includesPartialEnds: Bool = false) {
-        self.window = max(window, 1)
+        self.window = max(window, 0)
         writer = SegmentWriter(includesPartialEnds: includesPartialEnds)
     }
 

@@ -27,6 +27,7 @@ public struct StreamingMatcher: Sendable {
     private var hasBelief = false
     private var transition: Transition
     private var motion = MotionState()
+    private var noise: NoiseEstimate
     private var output: MatchedPosition?
 
     /// A matcher that has seen nothing.
@@ -39,6 +40,7 @@ public struct StreamingMatcher: Sendable {
         self.config = config
         self.recordsPath = recordsPath
         turns = metric.turns
+        noise = NoiseEstimate(config)
         transition = Transition(metric.turns, config: config, recordsPath: recordsPath)
     }
 
@@ -48,6 +50,7 @@ public struct StreamingMatcher: Sendable {
         step = nil
         output = nil
         motion = MotionState()
+        noise = NoiseEstimate(config)
     }
 
     /// Goes on with other roads: tiles that arrived or left, or another metric over the same. Places on roads that both graphs have are kept.
@@ -74,7 +77,7 @@ public struct StreamingMatcher: Sendable {
     public mutating func match(_ fix: Fix, routePrior: RoutePrior? = nil) -> MatchedPosition {
         step = nil
         guard fix.isUsable else { return .unusable(fix) }
-        let sigma = config.sigma(of: fix)
+        let sigma = config.sigma(of: fix, otherwise: noise.sigma)
         let frame = LocalFrame(origin: fix.coordinate)
         let verdict = motion.advance(
             to: fix, frame: frame, sigma: sigma, config: config,
@@ -128,7 +131,9 @@ public struct StreamingMatcher: Sendable {
         hasBelief = true
         transition.commit()
         motion.commit(sight.fix)
-        return conclude(sight, transition.current, isTeleport: isTeleport)
+        let position = conclude(sight, transition.current, isTeleport: isTeleport)
+        if let road = position.road, !position.isHeld { noise.add(road.distance) }
+        return position
     }
 
     private mutating func conclude(_ sight: FixSight, _ belief: Belief, isTeleport: Bool) -> MatchedPosition {
