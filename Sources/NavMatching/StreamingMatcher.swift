@@ -21,6 +21,9 @@ public struct StreamingMatcher: Sendable {
     /// What the last fix added to the history; nil when it taught nothing or the path is not recorded.
     public private(set) var step: MatchStep?
 
+    /// Standard deviation per axis taken for a fix that states none, metres: what the drive so far tells of the receiver.
+    public var usualSigma: Double { noise.sigma }
+
     private var metric: Metric
     private let recordsPath: Bool
     /// Whether there is a belief to go on from.
