@@ -101,7 +101,12 @@ let package = Package(
                 argumentParser,
             ]),
 
-        executable("navbus-bench", ["NavBench", "NavNodes", "NavBus", argumentParser]),
+        executable(
+            "navbus-bench",
+            [
+                "NavBench", "NavNodes", "NavBus", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation",
+                argumentParser,
+            ]),
         // What navbus-bench compares the bus with: the same patterns in plain C on libzmq.
         .executableTarget(
             name: "navbus-bench-peer", path: "Tests/Peers/zmq-peer",

@@ -8,7 +8,7 @@ struct NavbusBench: ParsableCommand {
         commandName: "navbus-bench",
         abstract: "Measure navbus beside its peers, in alternating rounds.",
         version: NavbusVersion.text,
-        subcommands: [BusCommand.self, BusWorker.self])
+        subcommands: [BusCommand.self, MatchCommand.self, BusWorker.self])
 
     static func main() { runAndExit() }
 }

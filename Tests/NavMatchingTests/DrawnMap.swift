@@ -186,7 +186,7 @@ struct MatchedDrive {
         includesPartialEnds: Bool = false, window: Int = 256
     ) {
         var matcher = StreamingMatcher(metric: map.metric, config: config, recordsPath: true)
-        var tracker = PathTracker(window: window, includesPartialEnds: includesPartialEnds)
+        var tracker = PathTracker(lag: window, includesPartialEnds: includesPartialEnds)
         var segments: [DrivenSegment] = []
         for fix in fixes {
             positions.append(matcher.match(fix, routePrior: prior))

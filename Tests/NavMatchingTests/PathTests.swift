@@ -102,7 +102,7 @@ struct PathTests {
         ]
         var random = SeededNoise(seed: seed)
         var matcher = StreamingMatcher(metric: maps[0].metric, recordsPath: true)
-        var tracker = PathTracker(window: 8)
+        var tracker = PathTracker(lag: 8)
         var segments: [DrivenSegment] = []
         var seconds = 0.0
         for count in 0..<2_000 {

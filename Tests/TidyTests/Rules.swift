@@ -34,7 +34,9 @@ enum Rules {
         "navigation-node": ["NavNodes", "NavConfig"],
         "gnss-node": ["NavNodes", "NavConfig"],
         "tile-cache-node": ["NavNodes"],
-        "navbus-bench": ["NavBench", "NavNodes", "NavBus"],
+        "navbus-bench": [
+            "NavBench", "NavNodes", "NavBus", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation",
+        ],
         "navbus": pureColumn.union(busColumn).union(["NavNodes", "NavConfig", "NavLaunch", "NavMapBuild"]),
     ]
 
