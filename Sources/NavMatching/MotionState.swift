@@ -119,7 +119,8 @@ struct MotionState {
         let straight = frame.distance(last.coordinate, fix.coordinate)
         let isPossible =
             isPossible(from: last, to: mark, distance: straight, config)
-            || mark.speed == nil && origins().contains(where: { self.isPossible(from: $0.origin, to: mark, frame, config) })
+            || mark.speed == nil
+                && origins().contains(where: { self.isPossible(from: $0.origin, to: mark, frame, config) })
         guard isPossible
         else {
             suspect = Suspect(since: fix.stamp, last: mark)

@@ -66,7 +66,9 @@ struct DeviationMonitor {
             let rate = speed * sin(Angle.difference(from: bearing, to: course))
             if let last {
                 let seconds = min(max(position.stamp.seconds(since: last.stamp), 0), Excursion.validity)
-                sum = sum * exp(-seconds / (isOnRoute ? Excursion.memory.on : Excursion.memory.away)) + (rate + last.rate) / 2 * seconds
+                sum =
+                    sum * exp(-seconds / (isOnRoute ? Excursion.memory.on : Excursion.memory.away)) + (rate + last.rate)
+                    / 2 * seconds
             }
             last = (position.stamp, rate)
         }

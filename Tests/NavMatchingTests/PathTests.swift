@@ -32,11 +32,11 @@ struct PathTests {
         #expect(MatchedDrive(map, fixes, includesPartialEnds: true).path == ["AB", "BC", "CD"])
     }
 
-    @Test("a short window gives the same path on a clear drive")
-    func window() throws {
+    @Test("a short lag gives the same path on a clear drive")
+    func lag() throws {
         let map = try grid()
         let fixes = map.drive("EFGHDCGKL", noise: 1, seed: 8)
-        #expect(MatchedDrive(map, fixes, window: 2).path == MatchedDrive(map, fixes).path)
+        #expect(MatchedDrive(map, fixes, lag: 2).path == MatchedDrive(map, fixes).path)
     }
 
     @Test("the path is given out while driving, not only at the end")

@@ -101,7 +101,8 @@ final class MatchSuite {
         }
         let latencies = Statistics.latencies(nanoseconds: nanoseconds)
         return [
-            "points_per_s": Double(points) / seconds, "fix.p50": latencies["p50"] ?? 0, "fix.p99": latencies["p99"] ?? 0,
+            "points_per_s": Double(points) / seconds, "fix.p50": latencies["p50"] ?? 0,
+            "fix.p99": latencies["p99"] ?? 0,
         ]
     }
 
