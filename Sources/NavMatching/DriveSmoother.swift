@@ -24,6 +24,12 @@ public struct SmoothedDrive: Sendable, Hashable {
     public var positions: [SmoothedPosition]
     /// Every OSM segment driven, also between the fixes, each once per traversal, in driving order.
     public var segments: [DrivenSegment]
+
+    /// A drive of its parts.
+    public init(positions: [SmoothedPosition], segments: [DrivenSegment]) {
+        self.positions = positions
+        self.segments = segments
+    }
 }
 
 /// Matches whole drives after the fact: the most probable path given all fixes (Viterbi, 1967).
