@@ -12,7 +12,8 @@ public struct MatcherConfig: Sendable, Hashable {
     /// The largest standard deviation used, metres.
     public var maximumSigma = 40.0
 
-    /// The smallest distance within which roads are looked for, metres.
+    /// The smallest distance within which roads are looked for, metres; seven deviations are looked through in any case, beyond which a place
+    /// is too unlikely to be kept.
     public var minimumRadius = 30.0
     /// The largest, metres.
     public var maximumRadius = 150.0
@@ -49,8 +50,9 @@ public struct MatcherConfig: Sendable, Hashable {
     /// Highest speed that a fix may imply, m/s; above it the position has jumped.
     public var maximumSpeed = 70.0
 
-    /// Distance from a road, in standard deviations, at which being off the road is as likely a cause as the receiver's error.
-    public var offRoadDeviations = 3.5
+    /// Distance from a road, in standard deviations, at which being off the road is as likely a cause as the receiver's error. Reflections in
+    /// streets make errors of three and four deviations usual.
+    public var offRoadDeviations = 4.5
     /// Probability of leaving the mapped roads per step.
     public var leavingProbability = 0.003
     /// Probability of coming back to them per step.

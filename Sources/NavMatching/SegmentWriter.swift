@@ -50,8 +50,9 @@ struct SegmentWriter {
     private let includesPartialEnds: Bool
     private var current: Traversal?
 
-    /// Metres that a path's first or last segment may lack of its ends and still count as whole: rounding, no more.
-    private static let wholeTolerance = 0.5
+    /// Metres that a path's first or last segment may lack of its ends and still count as whole: about what a place on a road is unsure by
+    /// under free sky.
+    private static let wholeTolerance = 3.0
     /// Metres that must have been driven of such a segment for it to count as touched, where those count: less may be noise.
     private static let touchedTolerance = 5.0
     /// Lengths are stored in single precision; what is nearer to an end has reached it, metres.

@@ -170,14 +170,14 @@ struct Transition {
         }
         next.offRoadProbability =
             ((1 - current.offRoadProbability) * config.leavingProbability
-                + current.offRoadProbability * (1 - config.enteringProbability)) * exp(config.offRoadLog)
+                + current.offRoadProbability * (1 - config.enteringProbability)) * exp(sight.weight * config.offRoadLog)
         next.offRoadBest = current.offRoadBest + config.stayingOffLog
         next.offRoadParent = current.offRoadNode
         if let top, top.best + config.leavingLog > next.offRoadBest {
             next.offRoadBest = top.best + config.leavingLog
             next.offRoadParent = top.node
         }
-        next.offRoadBest += config.offRoadLog
+        next.offRoadBest += sight.weight * config.offRoadLog
         greatest = next.offRoadBest
         for source in held where mayBeHeld(current.places[source], sight) {
             greatest = max(greatest, current.places[source].best + config.outlierLog)

@@ -65,7 +65,8 @@ struct SmoothingTests {
         var path: [DrivenSegment] = []
         for fix in fixes {
             let position = matcher.match(fix)
-            if let step = matcher.step { path += tracker.append(step) }
+            guard let step = matcher.step else { continue }
+            path += tracker.append(step)
             // All that lies behind the present road is out.
             if position.segmentName == "DE" { #expect(path.count == 2) }
         }
