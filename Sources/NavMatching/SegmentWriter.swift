@@ -129,6 +129,7 @@ struct SegmentWriter {
         let missing = traversal.from - traversal.start
         guard missing > SegmentWriter.precision else { return true }
         guard traversal.beginsPath else { return traversal.driven * 2 >= traversal.end - traversal.start }
-        return includesPartialEnds ? traversal.driven >= SegmentWriter.touchedTolerance : missing <= SegmentWriter.wholeTolerance
+        return includesPartialEnds
+            ? traversal.driven >= SegmentWriter.touchedTolerance : missing <= SegmentWriter.wholeTolerance
     }
 }

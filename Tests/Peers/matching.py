@@ -5,8 +5,7 @@ Accuracy: 158 real drives (hof) with a fix every five seconds and nothing but po
 which is all unclassified. Every system's matched line becomes pairs of consecutive OSM nodes, by nodes that lie on its
 corners, and is scored by ../shared/tools/score_match.py: the share of road driven by mistake or missed (Newson and Krumm,
 2009), over all drives (pooled) and of the middle drive (median). The peers see the whole drive before they answer; ours
-does with --smooth, and is causal without. Each peer runs with several standard deviations of the fixes and shows its
-best; ours takes none.
+does with --smooth, and is causal without. Each peer runs with several settings and shows its best; ours takes none.
 
 Speed: points a second on one thread, on drives simulated by `navbus-bench match` on the extract given with --map. Times
 are of the library call alone, its binding's conversions included; OSRM's answer stays in memory, Valhalla's is JSON text.
@@ -30,7 +29,6 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHARED = os.path.join(os.path.dirname(ROOT), "shared")
 DATA = os.environ.get("NAVBUS_TEST_DATA", os.path.join(SHARED, "data"))
-SIGMAS = [5, 10, 15]
 BATCH = 90  # fixes in one request to OSRM in the speed run: its own server's limit is 100
 
 
@@ -137,6 +135,8 @@ class Ours:
 
 
 class Osrm:
+    settings = [5, 10, 15, 30]  # standard deviation of a fix, metres
+
     def __init__(self):
         self.title = f"OSRM {importlib.metadata.version('osrm-bindings')} match"
 
@@ -184,6 +184,8 @@ class Osrm:
 
 
 class Valhalla:
+    settings = [5, 10, 15, 30]  # accuracy of a fix, metres
+
     def __init__(self):
         self.title = f"Valhalla {importlib.metadata.version('pyvalhalla')} trace_attributes"
 
@@ -226,6 +228,9 @@ class Valhalla:
 
 
 class FastMM:
+    # Standard deviation of a fix, radius of the search for roads and how far it may seem to go back, metres.
+    settings = [(5, 50, 0), (15, 50, 0), (30, 100, 30), (50, 150, 50)]
+
     def __init__(self):
         self.title = f"fastmm {importlib.metadata.version('fastmm')}"
 
@@ -252,6 +257,7 @@ class FastMM:
                         number += 1
                     piece = [node]
         network.finalize()
+        self.network = network  # the matcher does not keep it alive
         self.matcher = fastmm.FastMapMatch(
             network, fastmm.TransitionMode.SHORTEST, max_distance_between_candidates=1000.0,
             cache_dir=os.path.join(folder, "fastmm"))
@@ -262,9 +268,11 @@ class FastMM:
     def trajectory(self, trace):
         return self.module.Trajectory.from_xyt_tuples([(*self.plane(lat, lon), t) for t, lat, lon in trace])
 
-    def match(self, trace, sigma):
+    def match(self, trace, setting):
+        sigma, radius, reverse = setting
         found = self.matcher.match(
-            self.trajectory(trace), max_candidates=8, candidate_search_radius=50.0, gps_error=float(sigma))
+            self.trajectory(trace), max_candidates=16, candidate_search_radius=float(radius), gps_error=float(sigma),
+            reverse_tolerance=float(reverse))
         lines = []
         for part in found.subtrajectories:
             line = []
@@ -330,15 +338,15 @@ def accuracy(arguments, folder, peers):
         try:
             peer.build(network, folder)
             best = None
-            for sigma in SIGMAS:
+            for setting in peer.settings:
                 found, failed = [], 0
                 for drive in drives:
                     try:
-                        found.append(roads.pairs(peer.match(fixes(os.path.join(drive, "trace.csv")), sigma)))
+                        found.append(roads.pairs(peer.match(fixes(os.path.join(drive, "trace.csv")), setting)))
                     except Exception:
                         found.append([])
                         failed += 1
-                result = {"system": peer.title, **score(found, drives, roads), "sigma": sigma, "failed": failed}
+                result = {"system": peer.title, **score(found, drives, roads), "setting": f"{setting}", "failed": failed}
                 if best is None or result["pooled"] < best["pooled"]:
                     best = result
             figures.append(best)
