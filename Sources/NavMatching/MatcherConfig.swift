@@ -53,9 +53,9 @@ public struct MatcherConfig: Sendable, Hashable {
     /// Distance from a road, in standard deviations, at which being off the road is as likely a cause as the receiver's error. Reflections in
     /// streets make errors of three and four deviations usual.
     public var offRoadDeviations = 4.5
-    /// Probability of leaving the mapped roads per step.
+    /// Probability of leaving the mapped roads on a way of ``decorrelationDistance``.
     public var leavingProbability = 0.003
-    /// Probability of coming back to them per step.
+    /// Probability of coming back to them on such a way.
     public var enteringProbability = 0.15
 
     /// States settled per fix by the route search at most; bounds the work in the densest network.
@@ -85,7 +85,5 @@ public struct MatcherConfig: Sendable, Hashable {
     }
 
     var offRoadLog: Double { -offRoadDeviations * offRoadDeviations / 2 }
-    var leavingLog: Double { log(leavingProbability) }
     var enteringLog: Double { log(enteringProbability) }
-    var stayingOffLog: Double { log(1 - enteringProbability) }
 }

@@ -132,7 +132,9 @@ struct MotionState {
         elapsed = fix.stamp.seconds(since: anchor.stamp)
         let isInterrupted = isInterrupted
         self.isInterrupted = false
-        let noise = max(config.minimumStep, min(sigma, config.maximumSigma / 2))
+        // Without a speed only the places tell that a vehicle moves: then no less than the assumed noise does.
+        let least = mark.speed == nil ? config.defaultSigma : config.minimumStep
+        let noise = max(least, min(sigma, config.maximumSigma / 2))
         let stands = mark.speed.map { $0 < config.standingSpeed }
         // A receiver at rest wanders; its speed is better than its place.
         if moved >= (stands == true ? MotionState.wander * noise : noise) { return .stepped }

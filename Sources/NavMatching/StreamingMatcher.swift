@@ -106,8 +106,12 @@ public struct StreamingMatcher: Sendable {
         }
     }
 
+    /// The share of new evidence in a fix that comes where the last one was.
+    private static let leastWeight = 0.01
+
     private func sight(_ fix: Fix, _ frame: LocalFrame, _ sigma: Double) -> FixSight {
-        let weight = hasBelief ? min(motion.moved / config.decorrelationDistance, 1) : 1
+        let weight =
+            hasBelief ? min(max(motion.moved / config.decorrelationDistance, StreamingMatcher.leastWeight), 1) : 1
         return FixSight(fix: fix, sigma: sigma, weight: weight, frame: frame, waymark: motion.waymark(fix))
     }
 

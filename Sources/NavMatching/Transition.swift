@@ -152,8 +152,13 @@ struct Transition {
     private mutating func addOffRoad(_ sight: FixSight) {
         let share = 1 / Double(max(next.places.count, 1))
         let shareLog = log(share)
-        let arriving = share * (current.offRoadProbability * config.enteringProbability + exp(config.jumpLog))
-        var best = current.offRoadBest + config.enteringLog + shareLog
+        // Roads are left and found again by the way that is driven, not by the fix.
+        let leaving = config.leavingProbability * sight.weight
+        let entering = config.enteringProbability * sight.weight
+        let (leavingLog, enteringLog) = (log(leaving), log(entering))
+        let emission = sight.weight * config.offRoadLog
+        let arriving = share * (current.offRoadProbability * entering + exp(config.jumpLog))
+        var best = current.offRoadBest + enteringLog + shareLog
         var parent = current.offRoadNode
         let top = order.first.map { (best: current.places[$0].best, node: current.places[$0].node) }
         if let top, top.best + config.jumpLog + shareLog > best {
@@ -169,15 +174,14 @@ struct Transition {
             next.places[index].parent = parent
         }
         next.offRoadProbability =
-            ((1 - current.offRoadProbability) * config.leavingProbability
-                + current.offRoadProbability * (1 - config.enteringProbability)) * exp(sight.weight * config.offRoadLog)
-        next.offRoadBest = current.offRoadBest + config.stayingOffLog
+            ((1 - current.offRoadProbability) * leaving + current.offRoadProbability * (1 - entering)) * exp(emission)
+        next.offRoadBest = current.offRoadBest + log(1 - entering)
         next.offRoadParent = current.offRoadNode
-        if let top, top.best + config.leavingLog > next.offRoadBest {
-            next.offRoadBest = top.best + config.leavingLog
+        if let top, top.best + leavingLog > next.offRoadBest {
+            next.offRoadBest = top.best + leavingLog
             next.offRoadParent = top.node
         }
-        next.offRoadBest += sight.weight * config.offRoadLog
+        next.offRoadBest += emission
         greatest = next.offRoadBest
         for source in held where mayBeHeld(current.places[source], sight) {
             greatest = max(greatest, current.places[source].best + config.outlierLog)

@@ -13,7 +13,7 @@ struct SmoothingTests {
             A-----B------------------C
                   |
                   D------------------E
-            """, scale: 20, roads: ["ABC", "BD", "DE"])
+            """, scale: 10, roads: ["ABC", "BD", "DE"])
     }
 
     @Test("a smoothed drive has a position for each fix, and the path of all")
@@ -35,9 +35,9 @@ struct SmoothingTests {
         let map = try fork()
         // The first fixes after the fork lie nearer to the wrong street; those that follow do not.
         var fixes = map.drive("ABC", every: 1)
-        for index in fixes.indices where (11...14).contains(index) {
+        for index in fixes.indices where (8...11).contains(index) {
             fixes[index].coordinate = LocalFrame(origin: fixes[index].coordinate)
-                .coordinate(of: LocalPoint(east: 0, north: -28))
+                .coordinate(of: LocalPoint(east: 0, north: -24))
         }
         let drive = DriveSmoother(metric: map.metric).smooth(fixes, includesPartialEnds: true)
         #expect(drive.segments.map { DrawnMap.name($0.fromNodeID, $0.toNodeID) } == ["AB", "BC"])
@@ -95,11 +95,11 @@ struct SmoothingTests {
             |
             E
             """, scale: 20, roads: ["AB", "CD", "CE", "AC"])
-        // On AB, and for five seconds by a reflection two thirds of the way to the street beside it, 40 m away.
+        // On AB, and for four seconds by a reflection more than half of the way to the street beside it, 40 m away.
         var fixes = map.drive("AB", speed: 10, noise: 1)
-        for index in fixes.indices where (20...24).contains(index) {
+        for index in fixes.indices where (20...23).contains(index) {
             fixes[index].coordinate = LocalFrame(origin: fixes[index].coordinate)
-                .coordinate(of: LocalPoint(east: 0, north: -26))
+                .coordinate(of: LocalPoint(east: 0, north: -22))
         }
         let drive = MatchedDrive(map, fixes, includesPartialEnds: true)
         #expect(drive.positions.dropFirst(3).allSatisfy { $0.segmentName == "AB" })
