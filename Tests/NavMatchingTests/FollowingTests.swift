@@ -43,7 +43,8 @@ struct FollowingTests {
                 |   |
                 D---E---F
             """, scale: 12, roads: ["ABC", "BD", "CE", "DEF"])
-        let drive = MatchedDrive(map, map.drive("ABDEF", speed: 9, every: 5, noise: 3, senses: false), includesPartialEnds: true)
+        let drive = MatchedDrive(
+            map, map.drive("ABDEF", speed: 9, every: 5, noise: 3, senses: false), includesPartialEnds: true)
         #expect(drive.path == ["AB", "BD", "DE", "EF"])
     }
 
