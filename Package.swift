@@ -104,7 +104,8 @@ let package = Package(
         executable(
             "navbus-bench",
             [
-                "NavBench", "NavNodes", "NavBus", "NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavMapBuild",
+                "NavBench", "NavNodes", "NavBus", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance",
+                "NavMapBuild", "NavSimulation",
                 argumentParser,
             ]),
         // What navbus-bench compares the bus with: the same patterns in plain C on libzmq.

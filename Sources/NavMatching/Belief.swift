@@ -6,110 +6,113 @@ import NavRouting
 /// A place on a road where the vehicle may be.
 struct Place {
     var edge: EdgeIndex
+    /// The same road in the other direction, or ``RoadGraph/noEdge``.
+    var opposite: EdgeIndex
     /// The state on the edge, with what turn restrictions need of the past.
     var state: TurnState
+    /// Segment of the edge's shape.
+    var segment: Int32
     /// Metres from the edge's start.
     var offset: Double
+    /// Metres from the edge's start to its end.
+    var length: Double
     /// Metres from the fix.
     var distance: Double
     var coordinate: Coordinate
     /// Direction of the road.
     var bearing: Double
-    /// Segment of the edge's shape.
-    var segment: Int
-    /// Log probability given all fixes.
-    var forward = 0.0
+    /// Log likelihood of the fix from here.
+    var emission = 0.0
+    /// Probability given all fixes.
+    var probability = 0.0
     /// Log probability of the most probable history that ends here, relative to the best of all.
     var best = 0.0
     /// The place's number when the belief was made; it stays when others are dropped later.
-    var node = 0
+    var node: Int32 = 0
     /// The ``node`` before in that history.
     var parent = Belief.noParent
-    /// The stretches driven since, in the step's pool.
-    var stretches = 0..<0
+    /// The stretches driven since, in the step's pool: the first and how many.
+    var firstStretch: Int32 = 0
+    var stretchCount: Int32 = 0
     /// When and where the fix was taken that put the vehicle here.
     var origin: Waymark
     /// How many later fixes were taken to tell nothing.
-    var holds = 0
+    var holds: Int32 = 0
 
-    init(_ hit: EdgeProjection, origin: Waymark) {
+    /// A place that a lookup found, in the direction of the hit or the other one.
+    init(_ hit: RoadFinder.Hit, isOpposite: Bool, bearing: Double, coordinate: Coordinate, origin: Waymark) {
         self.origin = origin
-        edge = hit.edge
-        state = hit.edge.rawValue
-        offset = hit.offset
+        edge = isOpposite ? hit.opposite : hit.edge
+        opposite = isOpposite ? hit.edge : hit.opposite
+        state = edge.rawValue
+        segment = Int32(isOpposite ? hit.segmentCount - 1 - hit.segment : hit.segment)
+        offset = isOpposite ? max(hit.length - hit.offset, 0) : hit.offset
+        length = hit.length
         distance = hit.distance
-        coordinate = hit.coordinate
-        bearing = hit.bearing
-        segment = hit.segment
+        self.coordinate = coordinate
+        self.bearing = bearing
     }
 }
 
 /// What the fixes up to one of them say: places on roads, or none of them.
 struct Belief {
-    static let noParent = -1
+    static let noParent: Int32 = -1
 
     var places: ContiguousArray<Place> = []
-    /// The possibility of being on no mapped road.
-    var offRoadForward = 0.0
+    /// The probability of being on no mapped road.
+    var offRoadProbability = 1.0
+    /// Log probability of the most probable history that ends there, relative to the best of all.
     var offRoadBest = 0.0
     var offRoadParent = Belief.noParent
     /// Its number, the count of places when the belief was made.
-    var offRoadNode = 0
+    var offRoadNode: Int32 = 0
 
-    /// Places less likely than this share of everything are forgotten: e^-20.
-    static let negligible = -20.0
+    /// Histories less likely than the best by more than this are forgotten: e^-14, less than one in a million.
+    static let negligible = -14.0
+    /// The same for places.
+    private static let negligibleProbability = exp(negligible)
 
-    var offRoadProbability: Double { exp(offRoadForward) }
-
-    /// The most probable place; the first of equals.
-    var bestPlace: Int? {
-        places.indices.max {
-            places[$0].forward < places[$1].forward || places[$0].forward == places[$1].forward && $0 > $1
-        }
+    /// Forgets everything.
+    mutating func clear() {
+        places.removeAll(keepingCapacity: true)
+        offRoadProbability = 1
+        offRoadBest = 0
+        offRoadParent = Belief.noParent
     }
 
     /// Gives the places their numbers.
     mutating func number() {
-        for index in places.indices { places[index].node = index }
-        offRoadNode = places.count
+        for index in places.indices { places[index].node = Int32(index) }
+        offRoadNode = Int32(places.count)
     }
 
-    /// Makes the probabilities sum to one and forgets the negligible.
+    /// Forgets the negligible and makes the probabilities of the rest sum to one.
     mutating func normalise() {
-        var sum = LogSum()
+        var total = offRoadProbability
         var best = offRoadBest
-        sum.add(offRoadForward)
-        for place in places {
-            sum.add(place.forward)
-            best = max(best, place.best)
+        for index in 0..<places.count {
+            total += places[index].probability
+            best = max(best, places[index].best)
         }
-        let total = sum.value
-        for index in places.indices {
-            places[index].forward -= total
-            places[index].best -= best
+        let negligible = total * Belief.negligibleProbability
+        let kept = places.withUnsafeMutableBufferPointer { places in
+            var kept = 0
+            for index in 0..<places.count {
+                guard places[index].probability >= negligible || places[index].best - best >= Belief.negligible else {
+                    total -= places[index].probability
+                    continue
+                }
+                if kept != index { places[kept] = places[index] }
+                kept += 1
+            }
+            for index in 0..<kept {
+                places[index].probability /= total
+                places[index].best -= best
+            }
+            return kept
         }
-        offRoadForward -= total
+        offRoadProbability /= total
         offRoadBest -= best
-        places.removeAll { $0.forward < Belief.negligible && $0.best < Belief.negligible }
+        places.removeLast(places.count - kept)
     }
-}
-
-/// Sums probabilities given as logarithms without leaving the range of numbers.
-struct LogSum {
-    private var greatest = -Double.infinity
-    private var sum = 0.0
-
-    @inline(__always)
-    mutating func add(_ log: Double) {
-        guard log > -.infinity else { return }
-        if log <= greatest {
-            sum += exp(log - greatest)
-        } else {
-            sum = sum * exp(greatest - log) + 1
-            greatest = log
-        }
-    }
-
-    @inline(__always)
-    var value: Double { sum > 0 ? greatest + log(sum) : -.infinity }
 }

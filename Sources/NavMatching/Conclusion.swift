@@ -6,67 +6,78 @@ import NavMap
 struct Conclusion {
     let graph: RoadGraph
     let belief: Belief
-    let sigma: Double
+    let sight: FixSight
 
     /// Standard deviation across the road of a vehicle on it, metres: half a carriageway of two lanes.
     private static let lateralSigma = 2.5
 
-    func position(_ fix: Fix, speed: Double?, isTeleport: Bool) -> MatchedPosition {
-        let order = belief.places.indices.sorted {
-            (belief.places[$1].forward, $0) < (belief.places[$0].forward, $1)
+    func position(speed: Double?, isTeleport: Bool) -> MatchedPosition {
+        var candidates: [MatchedPosition.Candidate] = []
+        candidates.reserveCapacity(belief.places.count)
+        var best: Int?
+        var onRoad = 0.0
+        for (index, place) in belief.places.enumerated() {
+            onRoad += place.probability
+            if best.map({ place.probability > belief.places[$0].probability }) ?? true { best = index }
+            insert(
+                MatchedPosition.Candidate(
+                    edge: place.edge, offset: place.offset, distance: place.distance, bearing: place.bearing,
+                    probability: min(place.probability, 1)), into: &candidates)
         }
         let offRoad = min(belief.offRoadProbability, 1)
         var result = MatchedPosition(
-            stamp: fix.stamp, raw: fix.coordinate, state: .noCandidates, road: nil, confidence: 0,
-            candidates: order.map { index in
-                let place = belief.places[index]
-                return MatchedPosition.Candidate(
-                    edge: place.edge, offset: place.offset, distance: place.distance,
-                    probability: min(exp(place.forward), 1))
-            }, offRoadProbability: offRoad, speed: speed, isTeleport: isTeleport,
-            isHeld: false)
-        guard let best = order.first else { return result }
+            stamp: sight.fix.stamp, raw: sight.fix.coordinate, state: .noCandidates, road: nil, confidence: 0,
+            candidates: candidates, offRoadProbability: offRoad, speed: speed, isTeleport: isTeleport, isHeld: false)
+        guard let best else { return result }
         let place = belief.places[best]
-        result.confidence = min(belief.places.reduce(0) { $1.edge == place.edge ? $0 + exp($1.forward) : $0 }, 1)
-        guard onRoadProbability >= offRoad else {
+        result.confidence = min(candidates.reduce(0) { $1.edge == place.edge ? $0 + $1.probability : $0 }, 1)
+        guard onRoad >= offRoad else {
             result.state = .offRoad
             return result
         }
         result.state = .onRoad
         result.isHeld = place.holds > 0
-        result.road = road(place)
+        result.road = road(place, candidates)
         return result
     }
 
-    private var onRoadProbability: Double { belief.places.reduce(0) { $0 + exp($1.forward) } }
+    /// Keeps the most probable first; of equals the one that came first.
+    private func insert(_ candidate: MatchedPosition.Candidate, into candidates: inout [MatchedPosition.Candidate]) {
+        candidates.append(candidate)
+        var hole = candidates.count - 1
+        while hole > 0, candidates[hole - 1].probability < candidate.probability {
+            candidates[hole] = candidates[hole - 1]
+            hole -= 1
+        }
+        candidates[hole] = candidate
+    }
 
-    private func road(_ place: Place) -> MatchedPosition.RoadPosition {
+    private func road(_ place: Place, _ candidates: [MatchedPosition.Candidate]) -> MatchedPosition.RoadPosition {
         let shape = graph.shape(of: place.edge)
-        let segment = min(max(place.segment, 0), shape.count - 2)
+        let segment = min(max(Int(place.segment), 0), shape.count - 2)
         let (along, cross) = spread(around: place)
         return MatchedPosition.RoadPosition(
             coordinate: place.coordinate, edge: place.edge, edgeKey: graph.key(of: place.edge),
             wayID: graph.wayID(of: place.edge), fromNodeID: shape.nodeID(segment), toNodeID: shape.nodeID(segment + 1),
-            offset: place.offset, segmentOffset: Geodesy.distance(shape[segment].coordinate, place.coordinate),
+            offset: place.offset, segmentOffset: sight.frame.distance(shape[segment].coordinate, place.coordinate),
             bearing: place.bearing, distance: place.distance, alongSigma: along, crossSigma: cross)
     }
 
     /// Standard deviations along and across the road: the fix's own along, the carriageway's across, and of both what the other candidates
     /// lie away, by their probability.
     private func spread(around place: Place) -> (along: Double, cross: Double) {
-        let frame = LocalFrame(origin: place.coordinate)
         let (sine, cosine) = (sin(place.bearing), cos(place.bearing))
-        var along = sigma * sigma
+        let origin = sight.frame.point(place.coordinate)
+        var along = sight.sigma * sight.sigma
         var cross = Conclusion.lateralSigma * Conclusion.lateralSigma
-        for other in belief.places {
-            let point = frame.point(other.coordinate)
+        for other in belief.places where other.edge != place.edge {
+            let point = sight.frame.point(other.coordinate) - origin
             let forward = point.east * sine + point.north * cosine
             let right = point.east * cosine - point.north * sine
-            let probability = exp(other.forward)
-            along += probability * forward * forward
-            cross += probability * right * right
+            along += other.probability * forward * forward
+            cross += other.probability * right * right
         }
-        cross += belief.offRoadProbability * (place.distance * place.distance + sigma * sigma)
+        cross += belief.offRoadProbability * (place.distance * place.distance + sight.sigma * sight.sigma)
         return (along.squareRoot(), cross.squareRoot())
     }
 }

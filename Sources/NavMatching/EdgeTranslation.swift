@@ -17,6 +17,18 @@ package struct EdgeTranslation {
         sameMap = old.mapVersion == new.mapVersion
     }
 
+    /// A place in the other graph; nil when that does not have its edge.
+    func place(_ place: Place) -> Place? {
+        guard let edge = edge(place.edge, at: place.coordinate) else { return nil }
+        var place = place
+        place.edge = edge
+        place.opposite = new.opposite(edge) ?? RoadGraph.noEdge
+        place.state = edge.rawValue
+        place.length = Double(new.edgeLengths[edge.index])
+        place.offset = min(place.offset, place.length)
+        return place
+    }
+
     /// The same edge; nil when the other graph does not have it. In the same version of the map it has the same key; in another one it is
     /// the edge of the same way that leads in the same direction there.
     package func edge(_ edge: EdgeIndex, at coordinate: Coordinate) -> EdgeIndex? {

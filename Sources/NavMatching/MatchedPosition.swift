@@ -23,6 +23,8 @@ public struct MatchedPosition: Sendable, Hashable {
         public var offset: Double
         /// Metres from the fix.
         public var distance: Double
+        /// Direction of the road there, radians clockwise from true north.
+        public var bearing: Double
         /// Probability given all fixes up to now, 0 ... 1.
         public var probability: Double
     }

@@ -12,8 +12,9 @@ public struct MatcherConfig: Sendable, Hashable {
     /// The largest standard deviation used, metres.
     public var maximumSigma = 40.0
 
-    /// The smallest distance within which roads are looked for, metres.
-    public var minimumRadius = 50.0
+    /// The smallest distance within which roads are looked for, metres; seven deviations are looked through in any case, beyond which a place
+    /// is too unlikely to be kept.
+    public var minimumRadius = 30.0
     /// The largest, metres.
     public var maximumRadius = 150.0
     /// Directed edges considered per fix, the nearest first; at most 31.
@@ -39,6 +40,9 @@ public struct MatcherConfig: Sendable, Hashable {
     /// Metres that the vehicle must have moved before a fix counts as new evidence, at least; a receiver's errors last longer than the
     /// time between two fixes, so that standing still teaches nothing.
     public var minimumStep = 5.0
+    /// Metres after which a receiver's error is another one. A fix that comes sooner repeats part of the last one's error, so its position
+    /// counts as that share of the evidence.
+    public var decorrelationDistance = 40.0
     /// Speed under which a vehicle counts as standing, m/s (receivers report up to 0.3 m/s at rest).
     public var standingSpeed = 0.5
     /// Speed from which a course is believed, m/s.
@@ -46,11 +50,12 @@ public struct MatcherConfig: Sendable, Hashable {
     /// Highest speed that a fix may imply, m/s; above it the position has jumped.
     public var maximumSpeed = 70.0
 
-    /// Distance from a road, in standard deviations, at which being off the road is as likely a cause as the receiver's error.
-    public var offRoadDeviations = 3.5
-    /// Probability of leaving the mapped roads per step.
+    /// Distance from a road, in standard deviations, at which being off the road is as likely a cause as the receiver's error. Reflections in
+    /// streets make errors of three and four deviations usual.
+    public var offRoadDeviations = 4.5
+    /// Probability of leaving the mapped roads on a way of ``decorrelationDistance``.
     public var leavingProbability = 0.003
-    /// Probability of coming back to them per step.
+    /// Probability of coming back to them on such a way.
     public var enteringProbability = 0.15
 
     /// States settled per fix by the route search at most; bounds the work in the densest network.
@@ -61,26 +66,24 @@ public struct MatcherConfig: Sendable, Hashable {
     /// The defaults.
     public init() {}
 
-    /// The standard deviation per axis to use for a fix, metres.
-    func sigma(of fix: Fix) -> Double {
+    /// The standard deviation per axis to use for a fix, metres; `usual` for a receiver that says nothing.
+    func sigma(of fix: Fix, otherwise usual: Double) -> Double {
         let stated: Double
         if let sigma = fix.horizontalSigma, sigma > 0, sigma.isFinite {
             stated = sigma
         } else if let hdop = fix.hdop, hdop > 0, hdop < 100 {
             stated = hdop * sigmaPerHDOP
         } else {
-            stated = defaultSigma
+            stated = usual
         }
         return min(max(stated, minimumSigma), maximumSigma)
     }
 
     /// The distance within which roads are looked for, metres.
     func radius(sigma: Double) -> Double {
-        min(max(sigma * 5, minimumRadius), maximumRadius)
+        min(max(sigma * 7, minimumRadius), maximumRadius)
     }
 
     var offRoadLog: Double { -offRoadDeviations * offRoadDeviations / 2 }
-    var leavingLog: Double { log(leavingProbability) }
     var enteringLog: Double { log(enteringProbability) }
-    var stayingOffLog: Double { log(1 - enteringProbability) }
 }

@@ -37,7 +37,7 @@ struct MotionState {
     }
 
     /// Metres in a straight line since the last step.
-    private var moved = 0.0
+    private(set) var moved = 0.0
     private var travelled = 0.0
     private var gaps = 0
     /// Seconds since the last step.
@@ -73,10 +73,12 @@ struct MotionState {
 
     /// Takes note of a fix.
     ///
-    /// - Parameter places: where the vehicle may be, for fixes without a speed: one that cannot be reached from its predecessor may be right
-    ///   and the predecessor wrong, when it can be reached from a place that did without it.
+    /// - Parameters:
+    ///   - frame: metres around the fix.
+    ///   - origins: where the vehicle may be, for fixes without a speed: one that cannot be reached from its predecessor may be right and the
+    ///     predecessor wrong, when it can be reached from a place that did without it.
     mutating func advance(
-        to fix: Fix, sigma: Double, config: MatcherConfig, places: ContiguousArray<Place> = []
+        to fix: Fix, frame: LocalFrame, sigma: Double, config: MatcherConfig, origins: () -> ContiguousArray<Place>
     ) -> Verdict {
         let mark = Mark(stamp: fix.stamp, coordinate: fix.coordinate, sigma: sigma, speed: fix.usableSpeed)
         guard let last, let anchor, let report else {
@@ -89,7 +91,7 @@ struct MotionState {
         if seconds < 0 {
             guard seconds < -MotionState.clockReset else { return .late }
             self = MotionState()
-            _ = advance(to: fix, sigma: sigma, config: config)
+            _ = advance(to: fix, frame: frame, sigma: sigma, config: config, origins: { [] })
             return .jumped
         }
         self.report = mark
@@ -100,9 +102,9 @@ struct MotionState {
         }
         if mark.coordinate == last.coordinate, mark.speed ?? 0 >= MotionState.frozenSpeed { return .frozen }
         if let suspect {
-            let fromSuspect = Geodesy.distance(suspect.last.coordinate, fix.coordinate)
+            let fromSuspect = frame.distance(suspect.last.coordinate, fix.coordinate)
             let agrees =
-                fromSuspect < Geodesy.distance(last.coordinate, fix.coordinate)
+                fromSuspect < frame.distance(last.coordinate, fix.coordinate)
                 && isPossible(from: suspect.last, to: mark, distance: fromSuspect, config)
             if agrees {
                 guard fix.stamp.seconds(since: suspect.since) >= MotionState.confirmation else {
@@ -110,14 +112,15 @@ struct MotionState {
                     return .suspect
                 }
                 self = MotionState()
-                _ = advance(to: fix, sigma: sigma, config: config)
+                _ = advance(to: fix, frame: frame, sigma: sigma, config: config, origins: { [] })
                 return .jumped
             }
         }
-        let straight = Geodesy.distance(last.coordinate, fix.coordinate)
+        let straight = frame.distance(last.coordinate, fix.coordinate)
         let isPossible =
             isPossible(from: last, to: mark, distance: straight, config)
-            || mark.speed == nil && places.contains(where: { self.isPossible(from: $0.origin, to: mark, config) })
+            || mark.speed == nil
+                && origins().contains(where: { self.isPossible(from: $0.origin, to: mark, frame, config) })
         guard isPossible
         else {
             suspect = Suspect(since: fix.stamp, last: mark)
@@ -125,11 +128,13 @@ struct MotionState {
         }
         suspect = nil
         self.last = mark
-        moved = Geodesy.distance(anchor.coordinate, fix.coordinate)
+        moved = frame.distance(anchor.coordinate, fix.coordinate)
         elapsed = fix.stamp.seconds(since: anchor.stamp)
         let isInterrupted = isInterrupted
         self.isInterrupted = false
-        let noise = max(config.minimumStep, min(sigma, config.maximumSigma / 2))
+        // Without a speed only the places tell that a vehicle moves: then no less than the assumed noise does.
+        let least = mark.speed == nil ? config.defaultSigma : config.minimumStep
+        let noise = max(least, min(sigma, config.maximumSigma / 2))
         let stands = mark.speed.map { $0 < config.standingSpeed }
         // A receiver at rest wanders; its speed is better than its place.
         if moved >= (stands == true ? MotionState.wander * noise : noise) { return .stepped }
@@ -145,10 +150,12 @@ struct MotionState {
         return distance <= config.maximumSpeed * max(seconds, 0) + 4 * (first.sigma + second.sigma) + 10
     }
 
-    private func isPossible(from origin: Waymark, to second: Mark, _ config: MatcherConfig) -> Bool {
+    private func isPossible(
+        from origin: Waymark, to second: Mark, _ frame: LocalFrame, _ config: MatcherConfig
+    ) -> Bool {
         let first = Mark(stamp: origin.stamp, coordinate: origin.coordinate, sigma: second.sigma)
         return isPossible(
-            from: first, to: second, distance: Geodesy.distance(origin.coordinate, second.coordinate), config)
+            from: first, to: second, distance: frame.distance(origin.coordinate, second.coordinate), config)
     }
 
     /// Begins the next step at a fix.

@@ -12,12 +12,27 @@ public struct DrivenSegment: Sendable, Hashable {
 
 /// The driven path, also between the fixes: every OSM segment from the first fix to the last, each once per traversal, in driving order.
 ///
-/// Viterbi's path is known as soon as all possibilities share an ancestor, and is given out then; a window bounds how long that may take.
-/// So the path lags behind the position by some steps and is surer than it.
+/// Viterbi's path is known as soon as all possibilities share an ancestor, and is given out then; the lag bounds how long that may take. What
+/// was given out is never taken back: when a later fix shows that it was wrong, the path goes on along the other history.
 public struct PathTracker: Sendable {
-    /// Steps that are kept at most while possibilities differ.
-    public let window: Int
+    /// Steps that are waited for at most while possibilities differ.
+    public let lag: Int
 
+    /// The usual ``lag``: a fork needs about three steps behind it to be told from noise.
+    public static let usualLag = 3
+
+    /// A place of the path, in the order of the steps that were taken.
+    struct Place {
+        /// The edge; nil for being on no mapped road.
+        var edge: EdgeIndex?
+        var offset: Double
+        /// The stretches driven to get there.
+        var stretches: [Stretch]
+    }
+
+    /// The places that are decided, one a step; filled only when asked for.
+    private(set) var places: [Place] = []
+    private let recordsPlaces: Bool
     private var steps: [MatchStep] = []
     private var firstKept = 0
     private var writer: SegmentWriter
@@ -25,10 +40,15 @@ public struct PathTracker: Sendable {
     /// A tracker without a path.
     ///
     /// - Parameters:
-    ///   - window: steps to wait for agreement, at least 1; then the likelier possibility is taken.
+    ///   - lag: steps to wait for agreement, at least 0; then the likelier possibility is taken.
     ///   - includesPartialEnds: whether the segments count in which the path begins and ends and of which only a part was driven.
-    public init(window: Int = 256, includesPartialEnds: Bool = false) {
-        self.window = max(window, 1)
+    public init(lag: Int = PathTracker.usualLag, includesPartialEnds: Bool = false) {
+        self.init(lag: lag, includesPartialEnds: includesPartialEnds, recordsPlaces: false)
+    }
+
+    init(lag: Int, includesPartialEnds: Bool, recordsPlaces: Bool) {
+        self.lag = max(lag, 0)
+        self.recordsPlaces = recordsPlaces
         writer = SegmentWriter(includesPartialEnds: includesPartialEnds)
     }
 
@@ -44,7 +64,7 @@ public struct PathTracker: Sendable {
     /// The rest of the path, along the most probable history; the tracker is empty afterwards.
     public mutating func finish() -> [DrivenSegment] {
         var segments: [DrivenSegment] = []
-        if let last = steps.last, let best = PathTracker.bestNode(of: last) {
+        if firstKept < steps.count, let last = steps.last, let best = PathTracker.bestNode(of: last) {
             write(endingAt: best, of: steps.count - 1, &segments)
         }
         writer.end(&segments)
@@ -70,7 +90,7 @@ public struct PathTracker: Sendable {
                 return
             }
         }
-        if steps.count - firstKept > window {
+        if steps.count - firstKept > lag {
             write(endingAt: ancestor(of: best, at: firstKept), of: firstKept, &segments)
         }
     }
@@ -92,6 +112,10 @@ public struct PathTracker: Sendable {
         }
         for (step, number) in zip(steps[firstKept...index], chain.reversed()) {
             let node = step.nodes[number]
+            if recordsPlaces {
+                places.append(
+                    Place(edge: node.edge, offset: node.offset, stretches: Array(step.stretches[node.stretches])))
+            }
             if node.stretches.isEmpty {
                 writer.end(&segments)
                 if let edge = node.edge { writer.begin(at: edge, offset: node.offset, on: step.graph) }
@@ -100,11 +124,14 @@ public struct PathTracker: Sendable {
             }
         }
         firstKept = index + 1
-        if firstKept > window {
+        if firstKept > PathTracker.trimming {
             steps.removeFirst(firstKept)
             firstKept = 0
         }
     }
+
+    /// Decided steps that are kept until they are removed all at once.
+    private static let trimming = 256
 
     private static func mask(of step: MatchStep) -> UInt64 {
         step.nodes.count < 64 ? (1 << UInt64(step.nodes.count)) - 1 : .max

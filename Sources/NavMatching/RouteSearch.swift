@@ -15,8 +15,9 @@ struct Reach {
 
 /// Bounded Dijkstra from one place to all candidates at once, over the turn graph, by distance.
 ///
-/// A label holds the cost from the source to the start of its state's edge. Labels are valid in one search only, told by their number, so
-/// that starting one costs nothing.
+/// A label holds the cost from the source to the start of its state's edge. The labels lie in a small table that grows with the search and
+/// not with the map: states around a place have numbers that lie together, so their low bits place them. A label is valid in one search
+/// only, told by its number, so that starting one costs nothing.
 struct RouteSearch {
     /// Parent of a state that is entered from the end of the source's edge.
     static let fromSource = TurnState.max
@@ -25,6 +26,7 @@ struct RouteSearch {
 
     private struct Label {
         var search: UInt32 = 0
+        var state: TurnState = 0
         var parent: TurnState = 0
         var cost: Float = 0
         var uTurns: Int32 = 0
@@ -35,39 +37,35 @@ struct RouteSearch {
         var state: TurnState
     }
 
-    private var labels: ContiguousArray<Label> = []
+    private var labels: ContiguousArray<Label> = ContiguousArray(repeating: Label(), count: 1 << 9)
+    /// Labels of the search under way.
+    private var labelled = 0
     private var heap: ContiguousArray<Entry> = []
     private var search: UInt32 = 0
-    private var candidateOfEdge: ContiguousArray<UInt64> = []
-    private var round: UInt32 = 0
+    private var candidates: ContiguousArray<EdgeIndex> = []
+    /// A bit for the low six bits of each candidate's number: most edges are told from all candidates by it.
+    private var filter: UInt64 = 0
     /// What the last search reached.
     private(set) var reached: ContiguousArray<Reach> = []
 
-    /// Makes room for a graph and forgets everything.
-    mutating func prepare(_ turns: TurnGraph) {
-        labels = ContiguousArray(repeating: Label(), count: turns.stateCount)
-        candidateOfEdge = ContiguousArray(repeating: 0, count: turns.graph.edgeCount)
-        search = 0
-        round = 0
+    /// Forgets all candidates.
+    mutating func removeCandidates() {
+        candidates.removeAll(keepingCapacity: true)
+        filter = 0
     }
 
-    /// Sets the edges to look for; their numbers count from 0.
-    mutating func setCandidates(_ edges: some Sequence<EdgeIndex>) {
-        if round == .max {
-            for index in candidateOfEdge.indices { candidateOfEdge[index] = 0 }
-            round = 0
-        }
-        round += 1
-        for (number, edge) in edges.enumerated() {
-            candidateOfEdge[edge.index] = UInt64(round) << 32 | UInt64(number)
-        }
+    /// Adds an edge to look for; their numbers count from 0.
+    mutating func addCandidate(_ edge: EdgeIndex) {
+        candidates.append(edge)
+        filter |= 1 << UInt64(edge.rawValue & 63)
     }
 
-    /// The number of a candidate on an edge.
+    /// The number of the candidate on an edge.
     @inline(__always)
     func candidate(on edge: EdgeIndex) -> Int? {
-        let entry = candidateOfEdge[edge.index]
-        return entry >> 32 == UInt64(round) ? Int(entry & 0xffff_ffff) : nil
+        guard filter & 1 << UInt64(edge.rawValue & 63) != 0 else { return nil }
+        for number in 0..<candidates.count where candidates[number] == edge { return number }
+        return nil
     }
 
     /// Searches from a place on an edge.
@@ -75,44 +73,52 @@ struct RouteSearch {
     /// - Parameters:
     ///   - state: a state on the edge.
     ///   - toEnd: metres to the edge's end.
-    ///   - toStart: metres to the edge's start, where turning round leads; nil when the road cannot be turned on.
+    ///   - toStart: metres to the edge's start, where turning round leads.
+    ///   - opposite: the edge in the other direction, or ``RoadGraph/noEdge``.
     ///   - uTurnCost: metres that a turn counts as when ways are compared.
-    ///   - bound: metres at which to stop.
+    ///   - bounds: for each candidate the metres to its edge's start up to which it matters; below 0 for one that does not.
     ///   - budget: states that may still be settled; lowered by those that were.
     mutating func run(
-        _ turns: TurnGraph, _ metric: Metric, from state: TurnState, toEnd: Double, toStart: Double?, uTurnCost: Float,
-        bound: Float, count: Int, budget: inout Int
+        _ turns: TurnGraph, _ metric: Metric, from state: TurnState, toEnd: Double, toStart: Double,
+        opposite: EdgeIndex, uTurnCost: Float, bounds: ContiguousArray<Float>, budget: inout Int
     ) {
         reached.removeAll(keepingCapacity: true)
-        heap.removeAll(keepingCapacity: true)
-        if search == .max {
-            for index in labels.indices { labels[index].search = 0 }
-            search = 0
+        var pending: UInt32 = 0
+        var bound: Float = -1
+        for number in 0..<min(bounds.count, 32) where bounds[number] >= 0 {
+            pending |= 1 << UInt32(number)
+            bound = max(bound, bounds[number])
         }
-        search += 1
-        let edge = turns.edge(of: state)
+        guard pending != 0 else { return }
+        let turnsRound = opposite != RoadGraph.noEdge && Float(toStart) + uTurnCost <= bound
+        guard Float(toEnd) <= bound || turnsRound else { return }
+        begin()
         relax(
             turns, metric, from: state, cost: Float(toEnd), uTurns: 0, parent: RouteSearch.fromSource,
             uTurnCost: uTurnCost, bound: bound)
-        if let toStart, let opposite = turns.graph.opposite(edge) {
+        if turnsRound {
             relax(
                 turns, metric, from: opposite.rawValue, cost: Float(toStart) + uTurnCost, uTurns: 1,
                 parent: RouteSearch.fromOpposite, uTurnCost: uTurnCost, bound: bound)
         }
-        var remaining = count
-        var found: UInt32 = 0
-        while remaining > 0, budget > 0, let entry = pop() {
-            let label = labels[Int(entry.state)]
+        while pending != 0, budget > 0, let entry = pop() {
+            let label = labels[slot(of: entry.state)]
             guard label.cost == entry.cost else { continue }
+            guard label.cost <= bound else { break }
             budget -= 1
             let edge = turns.edge(of: entry.state)
-            if let number = candidate(on: edge), found & 1 << UInt32(number) == 0 {
-                found |= 1 << UInt32(number)
-                remaining -= 1
-                reached.append(
-                    Reach(
-                        candidate: number, distance: Double(label.cost - Float(label.uTurns) * uTurnCost),
-                        uTurns: Int(label.uTurns), state: entry.state))
+            if let number = candidate(on: edge), pending & 1 << UInt32(number) != 0 {
+                pending &= ~(1 << UInt32(number))
+                if label.cost <= bounds[number] {
+                    reached.append(
+                        Reach(
+                            candidate: number, distance: Double(label.cost - Float(label.uTurns) * uTurnCost),
+                            uTurns: Int(label.uTurns), state: entry.state))
+                }
+                bound = -1
+                for other in 0..<bounds.count where pending & 1 << UInt32(other) != 0 {
+                    bound = max(bound, bounds[other])
+                }
             }
             relax(
                 turns, metric, from: entry.state, cost: label.cost + turns.graph.edgeLengths[edge.index],
@@ -125,11 +131,37 @@ struct RouteSearch {
         var state = state
         while true {
             states.append(state)
-            let parent = labels[Int(state)].parent
+            let parent = labels[slot(of: state)].parent
             if parent == RouteSearch.fromSource { return false }
             if parent == RouteSearch.fromOpposite { return true }
             state = parent
         }
+    }
+
+    private mutating func begin() {
+        heap.removeAll(keepingCapacity: true)
+        labelled = 0
+        if search == .max {
+            for index in labels.indices { labels[index].search = 0 }
+            search = 0
+        }
+        search += 1
+    }
+
+    /// Where a state's label lies, or where it belongs.
+    @inline(__always)
+    private func slot(of state: TurnState) -> Int {
+        let mask = labels.count - 1
+        var slot = Int(state) & mask
+        while labels[slot].search == search, labels[slot].state != state { slot = (slot + 1) & mask }
+        return slot
+    }
+
+    /// Twice the room: at most half of the table is ever in use.
+    private mutating func grow() {
+        let old = labels
+        labels = ContiguousArray(repeating: Label(), count: old.count * 2)
+        for label in old where label.search == search { labels[slot(of: label.state)] = label }
     }
 
     @inline(__always)
@@ -146,10 +178,18 @@ struct RouteSearch {
             let turning = edge == opposite
             let total = turning ? cost + uTurnCost : cost
             guard total <= bound else { continue }
-            let known = labels[Int(target)]
-            guard known.search != search || total < known.cost else { continue }
-            labels[Int(target)] = Label(
-                search: search, parent: parent, cost: total, uTurns: turning ? uTurns + 1 : uTurns)
+            var slot = slot(of: target)
+            if labels[slot].search == search {
+                guard total < labels[slot].cost else { continue }
+            } else {
+                if labelled * 2 >= labels.count {
+                    grow()
+                    slot = self.slot(of: target)
+                }
+                labelled += 1
+            }
+            labels[slot] = Label(
+                search: search, state: target, parent: parent, cost: total, uTurns: turning ? uTurns + 1 : uTurns)
             push(Entry(cost: total, state: target))
         }
     }

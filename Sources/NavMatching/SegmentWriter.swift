@@ -50,9 +50,11 @@ struct SegmentWriter {
     private let includesPartialEnds: Bool
     private var current: Traversal?
 
-    /// Metres that places on a road are unsure by: a path's first or last segment counts as whole when no more is missing, and as
-    /// touched only when no more was driven.
-    private static let tolerance = 5.0
+    /// Metres that a path's first or last segment may lack of its ends and still count as whole: about what a place on a road is unsure by
+    /// under free sky.
+    private static let wholeTolerance = 3.0
+    /// Metres that must have been driven of such a segment for it to count as touched, where those count: less may be noise.
+    private static let touchedTolerance = 5.0
     /// Lengths are stored in single precision; what is nearer to an end has reached it, metres.
     private static let precision = 0.02
 
@@ -83,10 +85,10 @@ struct SegmentWriter {
         defer { current = nil }
         guard let current else { return }
         if includesPartialEnds {
-            if current.driven >= min(SegmentWriter.tolerance, current.end - current.start) || segments.isEmpty {
+            if current.driven >= min(SegmentWriter.touchedTolerance, current.end - current.start) || segments.isEmpty {
                 segments.append(current.drivenSegment)
             }
-        } else if current.end - current.reached <= SegmentWriter.tolerance, countsAtStart(current) {
+        } else if current.end - current.reached <= SegmentWriter.wholeTolerance, countsAtStart(current) {
             segments.append(current.drivenSegment)
         }
     }
@@ -127,6 +129,7 @@ struct SegmentWriter {
         let missing = traversal.from - traversal.start
         guard missing > SegmentWriter.precision else { return true }
         guard traversal.beginsPath else { return traversal.driven * 2 >= traversal.end - traversal.start }
-        return includesPartialEnds ? traversal.driven >= SegmentWriter.tolerance : missing <= SegmentWriter.tolerance
+        return includesPartialEnds
+            ? traversal.driven >= SegmentWriter.touchedTolerance : missing <= SegmentWriter.wholeTolerance
     }
 }

@@ -21,11 +21,16 @@ public struct StreamingMatcher: Sendable {
     /// What the last fix added to the history; nil when it taught nothing or the path is not recorded.
     public private(set) var step: MatchStep?
 
+    /// Standard deviation per axis taken for a fix that states none, metres: what the drive so far tells of the receiver.
+    public var usualSigma: Double { noise.sigma }
+
     private var metric: Metric
     private let recordsPath: Bool
-    private var belief: Belief?
+    /// Whether there is a belief to go on from.
+    private var hasBelief = false
     private var transition: Transition
     private var motion = MotionState()
+    private var noise: NoiseEstimate
     private var output: MatchedPosition?
 
     /// A matcher that has seen nothing.
@@ -38,16 +43,17 @@ public struct StreamingMatcher: Sendable {
         self.config = config
         self.recordsPath = recordsPath
         turns = metric.turns
-        transition = Transition(config: config, recordsPath: recordsPath)
-        transition.prepare(metric.turns)
+        noise = NoiseEstimate(config)
+        transition = Transition(metric.turns, config: config, recordsPath: recordsPath)
     }
 
     /// Forgets all fixes.
     public mutating func reset() {
-        belief = nil
+        hasBelief = false
         step = nil
         output = nil
         motion = MotionState()
+        noise = NoiseEstimate(config)
     }
 
     /// Goes on with other roads: tiles that arrived or left, or another metric over the same. Places on roads that both graphs have are kept.
@@ -55,19 +61,11 @@ public struct StreamingMatcher: Sendable {
         let old = turns.graph
         let new = metric.turns.graph
         if metric.turns !== turns {
-            transition.prepare(metric.turns)
-            if old !== new, var kept = belief {
-                let translation = EdgeTranslation(from: old, to: new)
-                kept.places = ContiguousArray(
-                    kept.places.compactMap { place in
-                        guard let edge = translation.edge(place.edge, at: place.coordinate) else { return nil }
-                        var place = place
-                        place.edge = edge
-                        place.state = edge.rawValue
-                        return place
-                    })
-                kept.normalise()
-                belief = kept
+            let isNewGraph = old !== new
+            transition.adopt(
+                metric.turns,
+                translating: isNewGraph && hasBelief ? EdgeTranslation(from: old, to: new) : nil)
+            if isNewGraph, hasBelief {
                 output = nil
                 motion.isInterrupted = true
             }
@@ -82,63 +80,72 @@ public struct StreamingMatcher: Sendable {
     public mutating func match(_ fix: Fix, routePrior: RoutePrior? = nil) -> MatchedPosition {
         step = nil
         guard fix.isUsable else { return .unusable(fix) }
-        let sigma = config.sigma(of: fix)
-        switch motion.advance(to: fix, sigma: sigma, config: config, places: belief?.places ?? []) {
+        let sigma = config.sigma(of: fix, otherwise: noise.sigma)
+        let frame = LocalFrame(origin: fix.coordinate)
+        let verdict = motion.advance(
+            to: fix, frame: frame, sigma: sigma, config: config,
+            origins: { hasBelief ? transition.current.places : [] })
+        switch verdict {
         case .late: return .unusable(fix)
         case .suspect, .frozen:
-            if let held = hold(fix, isHeld: true) { return held }
-            return conclude(fix, sigma, Belief(), isTeleport: false)
+            if let held = hold(fix, frame, isHeld: true) { return held }
+            return conclude(sight(fix, frame, sigma), Belief(), isTeleport: false)
         case .jumped:
-            belief = nil
+            hasBelief = false
             output = nil
-            return advance(fix, sigma, routePrior, isTeleport: true)
+            return advance(sight(fix, frame, sigma), routePrior, isTeleport: true)
         case .standing:
-            if let held = hold(fix, isHeld: false) { return held }
-            return advance(fix, sigma, routePrior, isTeleport: false)
-        case .stepped: return advance(fix, sigma, routePrior, isTeleport: false)
+            if let held = hold(fix, frame, isHeld: false) { return held }
+            return advance(sight(fix, frame, sigma), routePrior, isTeleport: false)
+        case .stepped: return advance(sight(fix, frame, sigma), routePrior, isTeleport: false)
         case .drifted:
-            guard let belief else { return advance(fix, sigma, routePrior, isTeleport: false) }
-            let next = transition.next(
-                after: belief, fix: fix, sigma: sigma, motion: motion, metric: metric, routePrior: routePrior)
-            return conclude(fix, sigma, next, isTeleport: false)
+            guard hasBelief else { return advance(sight(fix, frame, sigma), routePrior, isTeleport: false) }
+            let sight = sight(fix, frame, sigma)
+            transition.advance(sight, metric, routePrior)
+            return conclude(sight, transition.next, isTeleport: false)
         }
     }
 
+    /// The share of new evidence in a fix that comes where the last one was.
+    private static let leastWeight = 0.01
+
+    private func sight(_ fix: Fix, _ frame: LocalFrame, _ sigma: Double) -> FixSight {
+        let weight =
+            hasBelief ? min(max(motion.moved / config.decorrelationDistance, StreamingMatcher.leastWeight), 1) : 1
+        return FixSight(fix: fix, sigma: sigma, weight: weight, frame: frame, waymark: motion.waymark(fix))
+    }
+
     /// The last answer once more, for a fix that changes nothing; nil when there is none.
-    private func hold(_ fix: Fix, isHeld: Bool) -> MatchedPosition? {
+    private func hold(_ fix: Fix, _ frame: LocalFrame, isHeld: Bool) -> MatchedPosition? {
         guard var held = output else { return nil }
         held.stamp = fix.stamp
         held.raw = fix.coordinate
         held.speed = fix.usableSpeed ?? (isHeld ? held.speed : 0)
         held.isTeleport = false
         held.isHeld = isHeld
-        if let road = held.road { held.road?.distance = Geodesy.distance(fix.coordinate, road.coordinate) }
+        if let road = held.road { held.road?.distance = frame.distance(fix.coordinate, road.coordinate) }
         return held
     }
 
     /// Takes a fix into the belief.
-    private mutating func advance(_ fix: Fix, _ sigma: Double, _ routePrior: RoutePrior?, isTeleport: Bool)
-        -> MatchedPosition
-    {
-        let next: Belief
-        let isRestart: Bool
-        if let belief {
-            isRestart = false
-            next = transition.next(
-                after: belief, fix: fix, sigma: sigma, motion: motion, metric: metric, routePrior: routePrior)
+    private mutating func advance(_ sight: FixSight, _ routePrior: RoutePrior?, isTeleport: Bool) -> MatchedPosition {
+        if hasBelief {
+            transition.advance(sight, metric, routePrior)
         } else {
-            isRestart = true
-            next = transition.first(fix: fix, sigma: sigma, motion: motion, metric: metric, routePrior: routePrior)
+            transition.begin(sight, metric, routePrior)
         }
-        if recordsPath { step = transition.step(next, graph: turns.graph, isRestart: isRestart) }
-        belief = next
-        motion.commit(fix)
-        return conclude(fix, sigma, next, isTeleport: isTeleport)
+        if recordsPath { step = transition.step(graph: turns.graph, isRestart: !hasBelief) }
+        hasBelief = true
+        transition.commit()
+        motion.commit(sight.fix)
+        let position = conclude(sight, transition.current, isTeleport: isTeleport)
+        if let road = position.road, !position.isHeld { noise.add(road.distance) }
+        return position
     }
 
-    private mutating func conclude(_ fix: Fix, _ sigma: Double, _ belief: Belief, isTeleport: Bool) -> MatchedPosition {
-        let result = Conclusion(graph: turns.graph, belief: belief, sigma: sigma)
-            .position(fix, speed: fix.usableSpeed ?? motion.speed, isTeleport: isTeleport)
+    private mutating func conclude(_ sight: FixSight, _ belief: Belief, isTeleport: Bool) -> MatchedPosition {
+        let result = Conclusion(graph: turns.graph, belief: belief, sight: sight)
+            .position(speed: sight.fix.usableSpeed ?? motion.speed, isTeleport: isTeleport)
         output = result
         return result
     }

@@ -3,329 +3,353 @@ import NavGeo
 import NavMap
 import NavRouting
 
-/// Computes the next belief; owns the scratch memory.
+/// Computes one belief from another; owns both and the scratch memory.
 struct Transition {
     private let config: MatcherConfig
     private let recordsPath: Bool
+    private var finder: RoadFinder
     private var search = RouteSearch()
     private var stretches: ContiguousArray<Stretch> = []
     private var chain: ContiguousArray<TurnState> = []
-    private var sums: ContiguousArray<LogSum> = []
+    private var sums: ContiguousArray<Double> = []
     private var order: ContiguousArray<Int> = []
+    private var goals: ContiguousArray<Goal> = []
+    private var movements: ContiguousArray<Movement> = []
+    private var bounds: ContiguousArray<Float> = []
+    /// For each candidate the number of a source that reaches it along its own edge so well that no detour needs to be looked for.
+    private var settledBy: ContiguousArray<UInt64> = []
+    /// Log probability of the most probable history so far of what is being computed: what falls far below is not looked for.
+    private var greatest = -Double.infinity
 
-    init(config: MatcherConfig, recordsPath: Bool) {
-        self.config = config
-        self.recordsPath = recordsPath
+    /// What searches need of the places to go to.
+    private struct Goal {
+        var edge: EdgeIndex
+        var offset: Double
+        var emission: Double
     }
 
-    /// Makes room for a graph.
-    mutating func prepare(_ turns: TurnGraph) { search.prepare(turns) }
+    /// The belief of the last step.
+    private(set) var current = Belief()
+    /// The belief computed last; it becomes ``current`` by ``commit()``.
+    private(set) var next = Belief()
+
+    /// A way this likely is not improved upon by driving round the block.
+    private static let direct = -1.0
+
+    init(_ turns: TurnGraph, config: MatcherConfig, recordsPath: Bool) {
+        self.config = config
+        self.recordsPath = recordsPath
+        finder = RoadFinder(turns.graph)
+    }
+
+    /// Goes on with another graph; places that it does not have are lost.
+    mutating func adopt(_ turns: TurnGraph, translating translation: EdgeTranslation?) {
+        finder = RoadFinder(turns.graph)
+        guard let translation else { return }
+        current.places = ContiguousArray(current.places.compactMap { translation.place($0) })
+        current.normalise()
+    }
+
+    /// Takes the belief computed last for that of the last step.
+    mutating func commit() { swap(&current, &next) }
 
     /// The belief from one fix alone.
-    mutating func first(
-        fix: Fix, sigma: Double, motion: MotionState, metric: Metric, routePrior: RoutePrior?
-    ) -> Belief {
+    mutating func begin(_ sight: FixSight, _ metric: Metric, _ routePrior: RoutePrior?) {
         stretches.removeAll(keepingCapacity: true)
-        var belief = Belief()
-        belief.places = candidates(fix, sigma: sigma, origin: motion.waymark(fix), metric: metric)
-        let emission = Emission(fix, sigma: sigma, config: config)
-        let share = log(Double(max(belief.places.count, 1)))
-        for index in belief.places.indices {
-            let place = belief.places[index]
-            let hint = routePrior.map { $0.contains(place.edge) ? 0 : $0.leavingLog } ?? 0
-            belief.places[index].forward = emission.log(place) - share + hint
-            belief.places[index].best = belief.places[index].forward
+        next.clear()
+        findCandidates(sight, metric)
+        let share = log(Double(max(next.places.count, 1)))
+        for index in next.places.indices {
+            let hint = routePrior.map { $0.contains(next.places[index].edge) ? 0 : $0.leavingLog } ?? 0
+            let best = next.places[index].emission - share + hint
+            next.places[index].best = best
+            next.places[index].probability = exp(best)
         }
-        belief.offRoadForward = config.enteringLog + config.offRoadLog
-        belief.offRoadBest = belief.offRoadForward
-        belief.normalise()
-        belief.number()
-        return belief
+        next.offRoadBest = config.enteringLog + config.offRoadLog
+        next.offRoadProbability = exp(next.offRoadBest)
+        next.normalise()
+        next.number()
     }
 
     /// The belief after one more fix.
-    mutating func next(
-        after before: Belief, fix: Fix, sigma: Double, motion: MotionState, metric: Metric, routePrior: RoutePrior?
-    ) -> Belief {
+    mutating func advance(_ sight: FixSight, _ metric: Metric, _ routePrior: RoutePrior?) {
         stretches.removeAll(keepingCapacity: true)
-        var after = Belief()
-        after.places = candidates(fix, sigma: sigma, origin: motion.waymark(fix), metric: metric)
-        sums.removeAll(keepingCapacity: true)
-        sums.append(contentsOf: repeatElement(LogSum(), count: after.places.count))
-        for index in after.places.indices { after.places[index].best = -.infinity }
-        addOffRoad(before, &after)
-        if !after.places.isEmpty {
-            addRoads(before, &after, motion.waymark(fix), sigma: sigma, metric, routePrior)
+        next.clear()
+        findCandidates(sight, metric)
+        rank()
+        addOffRoad(sight)
+        if !next.places.isEmpty, !current.places.isEmpty {
+            addOwnEdges(sight, routePrior)
+            addRoads(sight, metric, routePrior)
         }
-        let emission = Emission(fix, sigma: sigma, config: config)
-        for index in after.places.indices {
-            let log = emission.log(after.places[index])
-            after.places[index].forward = sums[index].value + log
-            after.places[index].best += log
+        for index in next.places.indices {
+            let emission = next.places[index].emission
+            next.places[index].probability = sums[index] * exp(emission)
+            next.places[index].best += emission
         }
-        hold(before, &after, fix)
-        after.normalise()
-        after.number()
-        return after
+        hold(sight)
+        next.normalise()
+        next.number()
     }
 
     /// The step that ``PathTracker`` needs of the belief computed last.
-    func step(_ belief: Belief, graph: RoadGraph, isRestart: Bool) -> MatchStep {
-        func parent(_ number: Int) -> Int? { number == Belief.noParent || isRestart ? nil : number }
-        var nodes = belief.places.map {
+    func step(graph: RoadGraph, isRestart: Bool) -> MatchStep {
+        func parent(_ number: Int32) -> Int? { number == Belief.noParent || isRestart ? nil : Int(number) }
+        var nodes = next.places.map {
             MatchStep.Node(
-                edge: $0.edge, offset: $0.offset, best: $0.best, parent: parent($0.parent), stretches: $0.stretches)
+                edge: $0.edge, offset: $0.offset, best: $0.best, parent: parent($0.parent),
+                stretches: Int($0.firstStretch)..<Int($0.firstStretch + $0.stretchCount))
         }
         nodes.append(
             MatchStep.Node(
-                edge: nil, offset: 0, best: belief.offRoadBest, parent: parent(belief.offRoadParent), stretches: 0..<0))
+                edge: nil, offset: 0, best: next.offRoadBest, parent: parent(next.offRoadParent), stretches: 0..<0))
         return MatchStep(graph: graph, nodes: Array(nodes), stretches: Array(stretches), isRestart: isRestart)
     }
 
-    /// The nearest places that the vehicle may be at, each direction on its own.
-    private mutating func candidates(_ fix: Fix, sigma: Double, origin: Waymark, metric: Metric) -> ContiguousArray<
-        Place
-    > {
-        let graph = metric.turns.graph
-        var hits = graph.edges(near: fix.coordinate, radius: config.radius(sigma: sigma))
-        hits.removeAll { !metric.allows($0.edge) }
-        search.setCandidates(hits.lazy.map(\.edge))
-        // At a junction the end of the edge that leads there stands for the starts of all that leave it: the same place, and no guess yet.
-        hits.removeAll { hit in
-            guard hit.offset <= 0 else { return false }
-            let opposite = graph.edgeOpposites[hit.edge.index]
-            return graph.incoming(graph.edgeTails[hit.edge.index]).contains {
-                $0 != opposite && search.candidate(on: $0) != nil
+    /// The nearest places that the vehicle may be at, each direction on its own, with how likely the fix is from each.
+    private mutating func findCandidates(_ sight: FixSight, _ metric: Metric) {
+        finder.find(sight.frame, radius: config.radius(sigma: sight.sigma))
+        let limit = min(max(config.maximumCandidates, 0), 31)
+        let emission = Emission(sight.fix, sigma: sight.sigma, weight: sight.weight, config: config)
+        search.removeCandidates()
+        for hit in finder.hits where metric.allows(hit.edge) { search.addCandidate(hit.edge) }
+        for hit in finder.hits where hit.opposite != RoadGraph.noEdge && metric.allows(hit.opposite) {
+            search.addCandidate(hit.opposite)
+        }
+        for hit in finder.hits {
+            guard next.places.count < limit else { break }
+            let bearing = atan2(hit.along.east, hit.along.north)
+            let coordinate = sight.frame.coordinate(of: hit.point)
+            for isOpposite in [false, true] where !isOpposite || hit.opposite != RoadGraph.noEdge {
+                var place = Place(
+                    hit, isOpposite: isOpposite, bearing: Angle.normalised(isOpposite ? bearing + .pi : bearing),
+                    coordinate: coordinate, origin: sight.waymark)
+                guard metric.allows(place.edge), next.places.count < limit,
+                    place.offset > 0 || !isReachedBefore(place, metric.turns.graph)
+                else { continue }
+                place.emission = emission.log(place)
+                place.best = -.infinity
+                next.places.append(place)
             }
         }
-        let places = ContiguousArray(
-            hits.prefix(min(max(config.maximumCandidates, 0), 31)).map { Place($0, origin: origin) })
-        search.setCandidates(places.lazy.map(\.edge))
-        return places
+        search.removeCandidates()
+        goals.removeAll(keepingCapacity: true)
+        for place in next.places {
+            search.addCandidate(place.edge)
+            goals.append(Goal(edge: place.edge, offset: place.offset, emission: place.emission))
+        }
+    }
+
+    /// Whether the end of another candidate stands for the start of this one: at a junction the edge that leads there is the same place as the
+    /// starts of all that leave it, and no guess yet.
+    private func isReachedBefore(_ place: Place, _ graph: RoadGraph) -> Bool {
+        graph.incoming(graph.edgeTails[place.edge.index]).contains {
+            $0 != place.opposite && search.candidate(on: $0) != nil
+        }
     }
 
     /// Leaving the roads, staying away from them, coming back, and jumping where nothing leads.
-    private mutating func addOffRoad(_ before: Belief, _ after: inout Belief) {
-        var onRoad = LogSum()
-        var best = Belief.noParent
-        for (index, place) in before.places.enumerated() {
-            onRoad.add(place.forward)
-            if best == Belief.noParent || place.best > before.places[best].best { best = index }
+    private mutating func addOffRoad(_ sight: FixSight) {
+        let share = 1 / Double(max(next.places.count, 1))
+        let shareLog = log(share)
+        // Roads are left and found again by the way that is driven, not by the fix.
+        let leaving = config.leavingProbability * sight.weight
+        let entering = config.enteringProbability * sight.weight
+        let (leavingLog, enteringLog) = (log(leaving), log(entering))
+        let emission = sight.weight * config.offRoadLog
+        let arriving = share * (current.offRoadProbability * entering + exp(config.jumpLog))
+        var best = current.offRoadBest + enteringLog + shareLog
+        var parent = current.offRoadNode
+        let top = order.first.map { (best: current.places[$0].best, node: current.places[$0].node) }
+        if let top, top.best + config.jumpLog + shareLog > best {
+            best = top.best + config.jumpLog + shareLog
+            parent = top.node
         }
-        let offRoad = before.offRoadNode
-        let share = log(Double(max(after.places.count, 1)))
-        for index in after.places.indices {
-            sums[index].add(before.offRoadForward + config.enteringLog - share)
-            sums[index].add(config.jumpLog - share)
-            after.places[index].best = before.offRoadBest + config.enteringLog - share
-            after.places[index].parent = offRoad
-            if best != Belief.noParent, before.places[best].best + config.jumpLog - share > after.places[index].best {
-                after.places[index].best = before.places[best].best + config.jumpLog - share
-                after.places[index].parent = before.places[best].node
-            }
+        sums.removeAll(keepingCapacity: true)
+        settledBy.removeAll(keepingCapacity: true)
+        for index in next.places.indices {
+            sums.append(arriving)
+            settledBy.append(0)
+            next.places[index].best = best
+            next.places[index].parent = parent
         }
-        var sum = LogSum()
-        sum.add(onRoad.value + config.leavingLog)
-        sum.add(before.offRoadForward + config.stayingOffLog)
-        after.offRoadForward = sum.value + config.offRoadLog
-        after.offRoadBest = before.offRoadBest + config.stayingOffLog
-        after.offRoadParent = offRoad
-        if best != Belief.noParent, before.places[best].best + config.leavingLog > after.offRoadBest {
-            after.offRoadBest = before.places[best].best + config.leavingLog
-            after.offRoadParent = before.places[best].node
+        next.offRoadProbability =
+            ((1 - current.offRoadProbability) * leaving + current.offRoadProbability * (1 - entering)) * exp(emission)
+        next.offRoadBest = current.offRoadBest + log(1 - entering)
+        next.offRoadParent = current.offRoadNode
+        if let top, top.best + leavingLog > next.offRoadBest {
+            next.offRoadBest = top.best + leavingLog
+            next.offRoadParent = top.node
         }
-        after.offRoadBest += config.offRoadLog
+        next.offRoadBest += emission
+        greatest = next.offRoadBest
+        for source in held where mayBeHeld(current.places[source], sight) {
+            greatest = max(greatest, current.places[source].best + config.outlierLog)
+        }
     }
 
-    /// Driving on by road, from every place to every place.
-    private mutating func addRoads(
-        _ before: Belief, _ after: inout Belief, _ now: Waymark, sigma: Double, _ metric: Metric,
-        _ routePrior: RoutePrior?
-    ) {
-        let graph = metric.turns.graph
-        var budget = config.maximumSettled
-        rank(before)
-        for source in order {
-            let place = before.places[source]
-            let movement = Movement(from: place.origin, to: now, sigma: sigma, config: config)
+    /// Driving on along the same edge, or turning round on it.
+    private mutating func addOwnEdges(_ sight: FixSight, _ routePrior: RoutePrior?) {
+        movements.removeAll(keepingCapacity: true)
+        for (rank, source) in order.enumerated() {
+            let place = current.places[source]
+            let movement = Movement(
+                from: place.origin, to: sight.waymark, frame: sight.frame, sigma: sight.sigma, config: config)
+            movements.append(movement)
             guard movement.straight <= config.maximumBridge else { continue }
-            let length = Double(graph.edgeLengths[place.edge.index])
-            let leaves = routePrior.map { $0.contains(place.edge) } ?? false
-            func hint(_ edge: EdgeIndex) -> Double {
-                guard leaves, let routePrior, !routePrior.contains(edge) else { return 0 }
-                return routePrior.leavingLog
-            }
             if let target = search.candidate(on: place.edge) {
-                let distance = after.places[target].offset - place.offset
+                let goal = goals[target]
+                let distance = goal.offset - place.offset
                 if distance >= -movement.backwardTolerance {
                     let log = movement.log(distance: distance, uTurns: 0)
-                    if improve(&after, target, place, log, state: place.state), recordsPath {
-                        stretches.append(
-                            Stretch(edge: place.edge, from: place.offset, to: after.places[target].offset))
-                        after.places[target].stretches = (stretches.count - 1)..<stretches.count
+                    if log >= Transition.direct { settledBy[target] |= 1 << UInt64(rank) }
+                    if improve(target, place, log, state: place.state), recordsPath {
+                        stretches.append(Stretch(edge: place.edge, from: place.offset, to: goal.offset))
+                        noteStretches(1, of: target)
                     }
                 }
             }
-            if let opposite = graph.opposite(place.edge), let target = search.candidate(on: opposite) {
-                let mirrored = length - after.places[target].offset
-                let log = movement.log(distance: abs(mirrored - place.offset), uTurns: 1) + hint(opposite)
-                if improve(&after, target, place, log, state: opposite.rawValue), recordsPath {
-                    let turn = min(max(mirrored, place.offset), length)
-                    stretches.append(Stretch(edge: place.edge, from: place.offset, to: turn))
-                    stretches.append(
-                        Stretch(edge: opposite, from: length - turn, to: after.places[target].offset))
-                    after.places[target].stretches = (stretches.count - 2)..<stretches.count
-                }
-            }
-            search.run(
-                metric.turns, metric, from: place.state, toEnd: max(length - place.offset, 0), toStart: place.offset,
-                uTurnCost: movement.uTurnCost, bound: movement.bound, count: after.places.count, budget: &budget)
-            for reach in search.reached {
-                let target = reach.candidate
-                let distance = reach.distance + after.places[target].offset
+            if place.opposite != RoadGraph.noEdge, let target = search.candidate(on: place.opposite) {
+                let goal = goals[target]
+                let mirrored = place.length - goal.offset
                 let log =
-                    movement.log(distance: distance, uTurns: reach.uTurns) + hint(after.places[target].edge)
-                if improve(&after, target, place, log, state: reach.state), recordsPath {
-                    record(reach, from: place, length: length, metric.turns, &after.places[target])
+                    movement.log(distance: abs(mirrored - place.offset), uTurns: 1)
+                    + hint(from: place, to: place.opposite, routePrior)
+                if improve(target, place, log, state: place.opposite.rawValue), recordsPath {
+                    let turn = min(max(mirrored, place.offset), place.length)
+                    stretches.append(Stretch(edge: place.edge, from: place.offset, to: turn))
+                    stretches.append(Stretch(edge: place.opposite, from: place.length - turn, to: goal.offset))
+                    noteStretches(2, of: target)
                 }
             }
         }
+    }
+
+    /// Notes that the last stretches lead to a place.
+    private mutating func noteStretches(_ count: Int, of target: Int) {
+        next.places[target].firstStretch = Int32(stretches.count - count)
+        next.places[target].stretchCount = Int32(count)
+    }
+
+    /// Driving on by other roads, from every place to every place where that may matter.
+    private mutating func addRoads(_ sight: FixSight, _ metric: Metric, _ routePrior: RoutePrior?) {
+        var budget = config.maximumSettled
+        for (rank, source) in order.enumerated() {
+            let place = current.places[source]
+            let movement = movements[rank]
+            guard movement.straight <= config.maximumBridge else { continue }
+            bounds.removeAll(keepingCapacity: true)
+            let advantage = place.best - greatest - Belief.negligible
+            for target in 0..<goals.count {
+                let reach =
+                    movement.straight + movement.scale * (advantage + goals[target].emission) - goals[target].offset
+                let isSettled = settledBy[target] & 1 << UInt64(rank) != 0
+                bounds.append(isSettled ? -1 : Float(min(reach, movement.bound)))
+            }
+            search.run(
+                metric.turns, metric, from: place.state, toEnd: max(place.length - place.offset, 0),
+                toStart: place.offset, opposite: place.opposite, uTurnCost: movement.uTurnCost, bounds: bounds,
+                budget: &budget)
+            for index in 0..<search.reached.count {
+                let reach = search.reached[index]
+                let goal = goals[reach.candidate]
+                let log =
+                    movement.log(distance: reach.distance + goal.offset, uTurns: reach.uTurns)
+                    + hint(from: place, to: goal.edge, routePrior)
+                if improve(reach.candidate, place, log, state: reach.state), recordsPath {
+                    record(reach, from: place, metric.turns)
+                }
+            }
+        }
+    }
+
+    @inline(__always)
+    private func hint(from place: Place, to edge: EdgeIndex, _ routePrior: RoutePrior?) -> Double {
+        guard let routePrior, routePrior.contains(place.edge), !routePrior.contains(edge) else { return 0 }
+        return routePrior.leavingLog
     }
 
     /// The most probable places once more, as they were, for the case that the fix tells nothing.
-    private mutating func hold(_ before: Belief, _ after: inout Belief, _ fix: Fix) {
-        rank(before)
-        for source in order.prefix(min(max(config.maximumHeld, 0), 16)) {
-            var place = before.places[source]
-            guard
-                place.holds < config.maximumHolds
-                    || fix.stamp.seconds(since: place.origin.stamp) <= config.maximumHoldTime
-            else { continue }
+    private mutating func hold(_ sight: FixSight) {
+        for source in held where mayBeHeld(current.places[source], sight) {
+            var place = current.places[source]
             place.holds += 1
-            place.forward += config.outlierLog
+            place.probability *= exp(config.outlierLog)
             place.best += config.outlierLog
             place.parent = place.node
-            place.distance = Geodesy.distance(fix.coordinate, place.coordinate)
-            stretches.append(Stretch(edge: place.edge, from: place.offset, to: place.offset))
-            place.stretches = (stretches.count - 1)..<stretches.count
-            after.places.append(place)
+            place.distance = sight.frame.distance(sight.fix.coordinate, place.coordinate)
+            if recordsPath {
+                stretches.append(Stretch(edge: place.edge, from: place.offset, to: place.offset))
+                place.firstStretch = Int32(stretches.count - 1)
+                place.stretchCount = 1
+            }
+            next.places.append(place)
         }
     }
 
-    /// Orders places by probability.
-    private mutating func rank(_ belief: Belief) {
+    /// The places that are carried on in case the fix tells nothing.
+    private var held: ContiguousArray<Int>.SubSequence { order.prefix(min(max(config.maximumHeld, 0), 16)) }
+
+    private func mayBeHeld(_ place: Place, _ sight: FixSight) -> Bool {
+        place.holds < config.maximumHolds
+            || sight.fix.stamp.seconds(since: place.origin.stamp) <= config.maximumHoldTime
+    }
+
+    /// Orders the places of the last step by probability. There are few: sorted by insertion.
+    private mutating func rank() {
         order.removeAll(keepingCapacity: true)
-        order.append(contentsOf: belief.places.indices)
-        order.sort { (belief.places[$1].best, $0) < (belief.places[$0].best, $1) }
+        for index in current.places.indices {
+            let best = current.places[index].best
+            order.append(index)
+            var hole = index
+            while hole > 0, current.places[order[hole - 1]].best < best {
+                order[hole] = order[hole - 1]
+                hole -= 1
+            }
+            order[hole] = index
+        }
     }
 
     /// Adds a way to a place; true when it is the most probable so far.
-    private mutating func improve(
-        _ after: inout Belief, _ target: Int, _ place: Place, _ log: Double, state: TurnState
-    ) -> Bool {
-        sums[target].add(place.forward + log)
-        guard place.best + log > after.places[target].best else { return false }
-        after.places[target].best = place.best + log
-        after.places[target].parent = place.node
-        after.places[target].state = state
+    private mutating func improve(_ target: Int, _ place: Place, _ log: Double, state: TurnState) -> Bool {
+        sums[target] += place.probability * exp(log)
+        let best = place.best + log
+        greatest = max(greatest, best + goals[target].emission)
+        guard best > next.places[target].best else { return false }
+        next.places[target].best = best
+        next.places[target].parent = place.node
+        next.places[target].state = state
         return true
     }
 
-    private mutating func record(
-        _ reach: Reach, from source: Place, length: Double, _ turns: TurnGraph, _ place: inout Place
-    ) {
+    private mutating func record(_ reach: Reach, from source: Place, _ turns: TurnGraph) {
         let first = stretches.count
         chain.removeAll(keepingCapacity: true)
         let turned = search.chain(to: reach.state, into: &chain)
-        if turned, let opposite = turns.graph.opposite(source.edge) {
+        if turned, source.opposite != RoadGraph.noEdge {
             stretches.append(Stretch(edge: source.edge, from: source.offset, to: source.offset))
-            stretches.append(Stretch(edge: opposite, from: length - source.offset, to: length))
+            stretches.append(Stretch(edge: source.opposite, from: source.length - source.offset, to: source.length))
         } else {
-            stretches.append(Stretch(edge: source.edge, from: source.offset, to: length))
+            stretches.append(Stretch(edge: source.edge, from: source.offset, to: source.length))
         }
         for state in chain.reversed() {
             let edge = turns.edge(of: state)
             stretches.append(Stretch(edge: edge, from: 0, to: Double(turns.graph.edgeLengths[edge.index])))
         }
-        stretches[stretches.count - 1].to = place.offset
-        place.stretches = first..<stretches.count
+        stretches[stretches.count - 1].to = next.places[reach.candidate].offset
+        noteStretches(stretches.count - first, of: reach.candidate)
     }
 }
 
-/// How likely a fix is from a place.
-struct Emission {
-    private let sigma: Double
-    private let course: Double?
-    private let courseSigma: Double
-
-    /// Beyond this many standard deviations the likelihood falls as of a distribution with a heavier tail: reflections in streets.
-    private static let tail = 4.0
-    /// Least log likelihood of a course: receivers turn round at times.
-    private static let courseFloor = -7.0
-
-    init(_ fix: Fix, sigma: Double, config: MatcherConfig) {
-        self.sigma = sigma
-        let speed = fix.usableSpeed
-        course = (speed ?? 0) >= config.courseSpeed ? fix.usableCourse : nil
-        // Roads bend between their nodes and lanes change: 12 degrees at speed, more when slow.
-        courseSigma = Angle.radians(12 + 60 / max(speed ?? 1, 1))
-    }
-
-    func log(_ place: Place) -> Double {
-        let deviation = place.distance / sigma
-        var log =
-            deviation <= Emission.tail
-            ? -deviation * deviation / 2 : -Emission.tail * (deviation - Emission.tail / 2)
-        if let course {
-            let angle = Angle.separation(course, place.bearing) / courseSigma
-            log += max(-angle * angle / 2, Emission.courseFloor)
-        }
-        return log
-    }
-}
-
-/// How likely a way is, given the movement between two fixes.
-struct Movement {
-    /// Metres between the fixes.
-    let straight: Double
-    /// Metres that a place may seem to go back by noise.
-    let backwardTolerance: Double
-    /// Metres that a turn counts as in comparing ways.
-    let uTurnCost: Float
-    /// Metres beyond which a way is less likely than a jump.
-    let bound: Float
-
-    private let scale: Double
-    private let uTurnLog: Double
-    private let expected: (distance: Double, sigma: Double)?
-    private let possible: Double
-
-    /// Least log likelihood of a distance against the reported speeds: they lag, and wheels and receivers disagree.
-    private static let speedFloor = -6.0
-
-    init(from origin: Waymark, to now: Waymark, sigma: Double, config: MatcherConfig) {
-        straight = Geodesy.distance(origin.coordinate, now.coordinate)
-        scale = config.detourScale + config.detourGrowth * straight
-        backwardTolerance = 3 * sigma
-        uTurnLog = config.uTurnLog
-        uTurnCost = Float(-config.uTurnLog * scale)
-        possible = config.maximumSpeed * max(now.stamp.seconds(since: origin.stamp), 0) + 6 * sigma
-        bound = Float(min(straight - config.jumpLog * scale, config.maximumBridge * 2, possible))
-        if origin.gaps == now.gaps {
-            let travelled = now.travelled - origin.travelled
-            expected = (travelled, 0.1 * travelled + sigma)
-        } else {
-            expected = nil
-        }
-    }
-
-    func log(distance: Double, uTurns: Int) -> Double {
-        guard distance <= possible else { return -.infinity }
-        var log = -abs(distance - straight) / scale + Double(uTurns) * uTurnLog
-        if let expected {
-            let deviation = (distance - expected.distance) / expected.sigma
-            log += max(-deviation * deviation / 2, Movement.speedFloor)
-        }
-        return log
-    }
+/// A fix with what every part of the computation needs of it.
+struct FixSight {
+    let fix: Fix
+    /// Standard deviation per axis, metres.
+    let sigma: Double
+    /// The share of the position's evidence that is new, 0 ... 1.
+    let weight: Double
+    /// Metres around the fix.
+    let frame: LocalFrame
+    /// The fix as something to measure movement from.
+    let waymark: Waymark
 }

@@ -1,10 +1,12 @@
+import Glibc
 import NavGeo
 import NavMatching
 
 /// Decides from fix to fix how the vehicle stands to its route.
 ///
-/// The matcher's edge speaks first (connectivity), then distance and course; a single fix never decides. It reports a fact; what is done
-/// about it is decided above.
+/// The matcher's edge speaks first (connectivity), then distance and course; a single fix never decides. A distance counts in full only when
+/// speed and course bear it out: a reflected signal moves the position for many fixes, but not the velocity, which comes from the carrier's
+/// frequency. It reports a fact; what is done about it is decided above.
 struct DeviationMonitor {
     /// The thresholds in force.
     var config: NavigatorConfig
@@ -15,7 +17,9 @@ struct DeviationMonitor {
     /// What speaks for driving along the route in the wrong direction.
     private var backwards = Evidence()
     /// Fixes in a row that found the vehicle further ahead than it can have driven.
-    private var ahead = 0
+    private var ahead = Evidence()
+    /// What speed and course say of the way to the side of the route.
+    private var excursion = Excursion()
     /// Fixes in a row that did not speak against the route.
     private var agreeing = 0
 
@@ -32,6 +36,44 @@ struct DeviationMonitor {
         func seconds(at stamp: Timestamp) -> Double { first.map { stamp.seconds(since: $0.stamp) } ?? 0 }
     }
 
+    /// The way to the right of the route, by the receiver's speed and course alone.
+    private struct Excursion {
+        private var sum = 0.0
+        private var last: (stamp: Timestamp, rate: Double)?
+
+        /// Longest time over which a speed is carried on, seconds.
+        private static let validity = 2.5
+        /// How soon errors of the map's direction and the receiver's are forgotten, seconds: on the route, where what was counted before was
+        /// wrong, and away from it.
+        private static let memory = (on: 5.0, away: 30.0)
+
+        /// Metres, positive to the right; nil when there are no speeds and courses to tell.
+        var metres: Double? { last == nil ? nil : sum }
+
+        mutating func add(_ position: Sighting, bearing: Double, isOnRoute: Bool) {
+            guard let speed = position.fix.speed, let course = position.fix.course, speed >= 0, speed < 150,
+                course.isFinite
+            else {
+                // A receiver that stands has no course, and goes nowhere.
+                if let speed = position.fix.speed, speed < 1, last != nil {
+                    last = (position.stamp, 0)
+                } else {
+                    last = nil
+                    sum = 0
+                }
+                return
+            }
+            let rate = speed * sin(Angle.difference(from: bearing, to: course))
+            if let last {
+                let seconds = min(max(position.stamp.seconds(since: last.stamp), 0), Excursion.validity)
+                sum =
+                    sum * exp(-seconds / (isOnRoute ? Excursion.memory.on : Excursion.memory.away)) + (rate + last.rate)
+                    / 2 * seconds
+            }
+            last = (position.stamp, rate)
+        }
+    }
+
     init(_ config: NavigatorConfig, at stamp: Timestamp) {
         self.config = config
         since = stamp
@@ -40,6 +82,9 @@ struct DeviationMonitor {
     /// Judges one position.
     mutating func judge(_ placement: RoutePlacement, _ position: Sighting) -> Deviation {
         let difference = position.course.map { Angle.separation($0, placement.bearing) }
+        excursion.add(
+            position, bearing: placement.bearing,
+            isOnRoute: placement.isFollowing && placement.distance <= config.deviationEdgeDistance)
         let isMoving = position.speed.map { $0 > config.deviationMinimumSpeed } ?? true
         switch placement.kind {
         case .onEdge:
@@ -47,8 +92,10 @@ struct DeviationMonitor {
         case .ahead:
             against = Evidence()
             backwards = Evidence()
-            ahead += 1
-            if ahead >= config.deviationReturnFixes {
+            ahead.add(position.stamp, offset: placement.offset)
+            if ahead.fixes >= config.deviationReturnFixes,
+                ahead.seconds(at: position.stamp) >= DeviationMonitor.aheadDuration
+            {
                 set(.offStep, position.stamp)
             } else if state == .onRoute {
                 set(.uncertain, position.stamp)
@@ -62,8 +109,13 @@ struct DeviationMonitor {
             }
         case .opposite, .nearby: break
         }
-        return Deviation(state: state, distance: placement.distance, courseDifference: difference, since: since)
+        return Deviation(
+            state: state, distance: placement.distance, probability: placement.strayProbability,
+            courseDifference: difference, since: since)
     }
+
+    /// How long the vehicle must be seen further ahead before the cursor follows, seconds: two fixes at 1 Hz.
+    private static let aheadDuration = 1.0
 
     /// Forgets what was measured by a clock that has been set.
     mutating func noteClockSet(to stamp: Timestamp) {
@@ -74,22 +126,46 @@ struct DeviationMonitor {
 
     /// Whether a position that is on no edge of the route is more than noise.
     private func speaksAgainst(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
-        if position.road != nil, position.match.confidence >= config.deviationEdgeProbability { return true }
+        let turnsAway = turnsAway(placement, position, difference)
+        let sigma = position.sigma ?? config.deviationUnknownSigma
+        let near = min(max(config.deviationEdgeDistance, 1.5 * sigma), config.deviationMaximumDistance)
+        if position.road != nil, placement.strayProbability >= config.deviationEdgeProbability,
+            placement.kind == .opposite || placement.distance > (turnsAway ? max(0.75 * sigma, 3) : near)
+        {
+            return true
+        }
         let tolerance = min(
-            max(
-                config.deviationMinimumDistance,
-                config.deviationBaseDistance + 2 * (position.sigma ?? config.deviationUnknownSigma)),
+            max(config.deviationMinimumDistance, config.deviationBaseDistance + 2 * sigma),
             config.deviationMaximumDistance)
-        if placement.distance > tolerance { return true }
-        let isFast = (position.speed ?? config.deviationCourseMinimumSpeed) >= config.deviationCourseMinimumSpeed
-        return isFast && (difference ?? 0) > config.deviationCourse && placement.distance > tolerance / 2
+        return placement.distance > tolerance || turnsAway && placement.distance > tolerance / 2
+    }
+
+    /// Whether the movement fits a vehicle that has left the route.
+    private func isExplained(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
+        guard let metres = excursion.metres else { return true }
+        return abs(metres) >= config.deviationExcursion || placement.kind == .opposite
+            || placement.distance > config.deviationMaximumDistance
+            || turnsAway(placement, position, difference)
+    }
+
+    /// Whether the vehicle goes in another direction than the route: by its course, which is good at speed, or when slow also by the road that
+    /// it is on.
+    private func turnsAway(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
+        guard let difference, difference > config.deviationCourse else { return false }
+        if isFast(position) { return true }
+        guard let road = position.road else { return false }
+        return Angle.separation(road.bearing, placement.bearing) > config.deviationCourse
+    }
+
+    private func isFast(_ position: Sighting) -> Bool {
+        (position.speed ?? config.deviationCourseMinimumSpeed) >= config.deviationCourseMinimumSpeed
     }
 
     /// A position on the route's edge is surer than one that is merely near: that may be a car park, too.
     private mutating func agree(_ stamp: Timestamp, isOnEdge: Bool) {
         against = Evidence()
         backwards = Evidence()
-        ahead = 0
+        ahead = Evidence()
         agreeing += 1
         let isConfirmed = agreeing >= config.deviationReturnFixes
         switch state {
@@ -100,7 +176,7 @@ struct DeviationMonitor {
     }
 
     private mutating func disagree(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) {
-        ahead = 0
+        ahead = Evidence()
         agreeing = 0
         against.add(position.stamp, offset: placement.offset)
         if placement.kind == .opposite, (difference ?? 0) > .pi / 2 {
@@ -111,7 +187,9 @@ struct DeviationMonitor {
         if isWrongWay(placement, position.stamp) {
             set(.wrongWay, position.stamp)
         } else if against.fixes >= config.deviationDebounceFixes,
-            against.seconds(at: position.stamp) >= config.deviationDebounce
+            against.seconds(at: position.stamp)
+                >= (isExplained(placement, position, difference)
+                    ? config.deviationDebounce : config.deviationUnexplained)
         {
             if state != .wrongWay || backwards.fixes == 0 { set(.offRoute, position.stamp) }
         } else if state == .onRoute || state == .offStep {

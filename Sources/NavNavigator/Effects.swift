@@ -122,6 +122,8 @@ public struct Deviation: Sendable, Hashable {
     public var state: DeviationState
     /// Metres between the position and the route.
     public var distance: Double
+    /// Probability that the vehicle is on no part of the route that it can have reached, by the matcher, 0 ... 1.
+    public var probability: Double
     /// Angle between the course and the route, radians 0 ... π; nil without a course.
     public var courseDifference: Double?
     /// Since when the state holds.

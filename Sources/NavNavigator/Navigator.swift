@@ -96,7 +96,7 @@ public struct Navigator {
         }
         let prior = trip.flatMap { $0.isComplete ? nil : $0.prior }
         let match = matcher.match(fix, routePrior: prior)
-        let position = Sighting(fix: fix, match: match, directionProbability: directionProbability(match))
+        let position = Sighting(fix: fix, match: match, directionProbability: Navigator.directionProbability(match))
         lastPosition = position
         publish(.position(position), event)
         giveUpOverdueRequest(event)
@@ -107,8 +107,7 @@ public struct Navigator {
     }
 
     private mutating func followTrip(_ position: Sighting, _ event: NavigatorEvent) {
-        let opposite = position.road.flatMap { map.graph.opposite($0.edge) }.map { map.graph.key(of: $0) }
-        guard let happenings = trip?.follow(position, opposite: opposite) else { return }
+        guard let happenings = trip?.follow(position, on: map.graph) else { return }
         for happening in happenings {
             switch happening {
             case .progress(let progress): publish(.progress(progress), event)
@@ -219,14 +218,13 @@ public struct Navigator {
     }
 
     /// See ``Sighting/directionProbability``.
-    private func directionProbability(_ match: MatchedPosition) -> Double {
+    private static func directionProbability(_ match: MatchedPosition) -> Double {
         guard let road = match.road else { return 0 }
         var along = 0.0
         var all = 0.0
         for candidate in match.candidates {
             all += candidate.probability
-            let bearing = map.graph.position(at: candidate.offset, of: candidate.edge).bearing
-            if Angle.separation(bearing, road.bearing) < .pi / 2 { along += candidate.probability }
+            if Angle.separation(candidate.bearing, road.bearing) < .pi / 2 { along += candidate.probability }
         }
         return all > 0 ? along / all : 0
     }

@@ -23,6 +23,14 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var deviationDebounceFixes = 4
     /// Probability of an edge beside the route from which it speaks against the route.
     public var deviationEdgeProbability = 0.6
+    /// Distance from the route from which the matcher's edge speaks against it, metres. 12.5: half of the smallest distance that speaks by
+    /// itself; a receiver in a street is often as far off, and a road that runs beside the route is nearer still.
+    public var deviationEdgeDistance = 12.5
+    /// How far speed and course must have carried the vehicle to the side of the route for its distance to be believed, metres. 10: a lane and
+    /// a half more than changing lanes takes. Reflected signals move the position, but not the velocity.
+    public var deviationExcursion = 10.0
+    /// How long a distance that speed and course do not bear out must last, seconds. 20: reflections in streets last for some ten.
+    public var deviationUnexplained = 20.0
     /// Speed up to which the vehicle counts as standing and goes nowhere wrong, m/s. 1: Mapbox.
     public var deviationMinimumSpeed = 1.0
     /// σ assumed of a fix that gives none, metres. 5: usual for a receiver under free sky.

@@ -24,6 +24,8 @@ struct RoutePlacement {
     var distance: Double
     /// Direction of the route there, radians clockwise from north.
     var bearing: Double
+    /// Probability that the vehicle is on none of the route's edges within reach, 0 ... 1.
+    var strayProbability = 0.0
 
     /// Whether the vehicle is where it is by following the route.
     var isFollowing: Bool { kind == .onEdge }
@@ -76,7 +78,7 @@ struct RouteCursor {
     }
 
     /// Where the position lies; the cursor stays where it is until ``advance(to:limit:)``.
-    mutating func place(_ position: Sighting, opposite: EdgeKey?, leg: RouteLeg, stop: Coordinate)
+    mutating func place(_ position: Sighting, on graph: RoadGraph, leg: RouteLeg, stop: Coordinate)
         -> RoutePlacement
     {
         let moved = move(to: position, stop: stop)
@@ -87,22 +89,58 @@ struct RouteCursor {
         let end = isFollowing || hasPassedStop ? max(legEnd, offset + driven + slack) : legEnd
         let upper = max(min(offset + driven + config.cursorForwardReach, end), lower)
         let window = lower...upper
-        if let road = position.road {
-            let expected = isFollowing ? offset + moved : offset
-            if let hit = passage(of: road.edgeKey, at: road.offset, within: window, near: expected) {
-                return placement(.onEdge, at: hit, position)
-            }
-            let jumps = upper...max(legEnd, upper)
-            let isOpposite = opposite.map { meets($0, window) } ?? false
-            if !isOpposite, let hit = passage(of: road.edgeKey, at: road.offset, within: jumps, near: upper) {
-                return placement(.ahead, at: hit, position)
-            }
-            if isOpposite {
-                return nearest(position, lower...max(min(offset + driven + slack, upper), lower), .opposite)
+        var placement = locate(
+            position, on: graph, within: window, drivable: lower...max(min(offset + driven + slack, upper), lower),
+            legEnd: legEnd, expected: isFollowing ? offset + moved : offset)
+        placement.strayProbability = strayProbability(position.match, on: graph, within: window)
+        return placement
+    }
+
+    private func locate(
+        _ position: Sighting, on graph: RoadGraph, within window: ClosedRange<Double>, drivable: ClosedRange<Double>,
+        legEnd: Double, expected: Double
+    ) -> RoutePlacement {
+        guard let road = position.road else { return nearest(position, drivable, .nearby) }
+        if let hit = passage(of: road.edgeKey, at: road.offset, within: window, near: expected) {
+            return placement(.onEdge, at: hit, position)
+        }
+        if let opposite = graph.opposite(road.edge), meets(graph.key(of: opposite), window) {
+            return nearest(position, drivable, .opposite)
+        }
+        let near = nearest(position, drivable, .nearby)
+        let jumps = window.upperBound...max(legEnd, window.upperBound)
+        guard let hit = passage(of: road.edgeKey, at: road.offset, within: jumps, near: window.upperBound),
+            !isAt(near, position)
+        else { return near }
+        return placement(.ahead, at: hit, position)
+    }
+
+    /// Whether a position fits the part of the route that is due: where the route crosses itself both parts are near, and only driving on
+    /// tells which one it is.
+    private func isAt(_ placement: RoutePlacement, _ position: Sighting) -> Bool {
+        guard placement.distance <= config.deviationEdgeDistance else { return false }
+        guard let course = position.course, (position.speed ?? 0) >= config.deviationCourseMinimumSpeed else {
+            return true
+        }
+        return Angle.separation(course, placement.bearing) <= config.deviationCourse
+    }
+
+    /// The share of the matcher's belief that is on no edge of a part of the route.
+    private func strayProbability(
+        _ match: MatchedPosition, on graph: RoadGraph, within window: ClosedRange<Double>
+    ) -> Double {
+        var probability = 1.0
+        for candidate in match.candidates where candidate.probability > RouteCursor.negligible {
+            let key = graph.key(of: candidate.edge)
+            if passage(of: key, at: candidate.offset, within: window, near: offset) != nil {
+                probability -= candidate.probability
             }
         }
-        return nearest(position, lower...max(min(offset + driven + slack, upper), lower), .nearby)
+        return min(max(probability, 0), 1)
     }
+
+    /// A candidate less probable than this changes no decision.
+    private static let negligible = 0.001
 
     /// Moves on to a placement, never backwards and not beyond `limit`.
     mutating func advance(to placement: RoutePlacement, limit: Double) {

@@ -69,7 +69,7 @@ struct Trip {
         cursor = RouteCursor(plan.route, config: config, origin: origin)
         monitor = DeviationMonitor(config, at: stamp)
         trigger = InstructionTrigger(plan.guidance)
-        deviation = Deviation(state: .onRoute, distance: 0, courseDifference: nil, since: stamp)
+        deviation = Deviation(state: .onRoute, distance: 0, probability: 0, courseDifference: nil, since: stamp)
         prior = Trip.prior(plan.route, in: graph)
     }
 
@@ -178,9 +178,9 @@ struct Trip {
     mutating func noteClockSet(to stamp: Timestamp) { monitor.noteClockSet(to: stamp) }
 
     /// Follows one position. Happenings come in the order in which they are to be told; there are none after the arrival.
-    mutating func follow(_ position: Sighting, opposite: EdgeKey?) -> [Happening] {
+    mutating func follow(_ position: Sighting, on graph: RoadGraph) -> [Happening] {
         guard !isComplete else { return [] }
-        let placement = cursor.place(position, opposite: opposite, leg: currentLeg, stop: stop.snapped)
+        let placement = cursor.place(position, on: graph, leg: currentLeg, stop: stop.snapped)
         let hasPassedStop = cursor.hasPassedStop
         deviation = monitor.judge(placement, position)
         if advances(placement, position) {

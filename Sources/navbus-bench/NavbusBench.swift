@@ -8,7 +8,9 @@ struct NavbusBench: ParsableCommand {
         commandName: "navbus-bench",
         abstract: "Measure navbus beside its peers, in alternating rounds.",
         version: NavbusVersion.text,
-        subcommands: [BusCommand.self, RouteCommand.self, BusWorker.self, RouteWorker.self])
+        subcommands: [
+            BusCommand.self, RouteCommand.self, MatchCommand.self, BusWorker.self, RouteWorker.self,
+        ])
 
     static func main() { runAndExit() }
 }

@@ -183,10 +183,10 @@ struct MatchedDrive {
 
     init(
         _ map: DrawnMap, _ fixes: some Sequence<Fix>, prior: RoutePrior? = nil, config: MatcherConfig = MatcherConfig(),
-        includesPartialEnds: Bool = false, window: Int = 256
+        includesPartialEnds: Bool = false, lag: Int = 256
     ) {
         var matcher = StreamingMatcher(metric: map.metric, config: config, recordsPath: true)
-        var tracker = PathTracker(window: window, includesPartialEnds: includesPartialEnds)
+        var tracker = PathTracker(lag: lag, includesPartialEnds: includesPartialEnds)
         var segments: [DrivenSegment] = []
         for fix in fixes {
             positions.append(matcher.match(fix, routePrior: prior))

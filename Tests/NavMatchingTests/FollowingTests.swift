@@ -20,7 +20,7 @@ struct FollowingTests {
     @Test("a straight road is followed without leaving it")
     func straight() throws {
         let map = try cross()
-        let drive = MatchedDrive(map, map.drive("ABC", noise: 3, seed: 7))
+        let drive = MatchedDrive(map, map.drive("ABC", noise: 3, seed: 7), includesPartialEnds: true)
         #expect(drive.visited == ["AB", "BC"])
         #expect(drive.path == ["AB", "BC"])
         #expect(drive.positions.allSatisfy { $0.state == .onRoad && !$0.isTeleport })
@@ -29,7 +29,7 @@ struct FollowingTests {
     @Test("a turn is taken", arguments: [true, false])
     func turn(senses: Bool) throws {
         let map = try cross()
-        let drive = MatchedDrive(map, map.drive("ABD", noise: 2, seed: 3, senses: senses))
+        let drive = MatchedDrive(map, map.drive("ABD", noise: 2, seed: 3, senses: senses), includesPartialEnds: true)
         #expect(drive.visited.first == "AB")
         #expect(drive.visited.last == "BD")
         #expect(drive.path == ["AB", "BD"])
@@ -43,14 +43,15 @@ struct FollowingTests {
                 |   |
                 D---E---F
             """, scale: 12, roads: ["ABC", "BD", "CE", "DEF"])
-        let drive = MatchedDrive(map, map.drive("ABDEF", speed: 9, every: 5, noise: 3, senses: false))
+        let drive = MatchedDrive(
+            map, map.drive("ABDEF", speed: 9, every: 5, noise: 3, senses: false), includesPartialEnds: true)
         #expect(drive.path == ["AB", "BD", "DE", "EF"])
     }
 
     @Test("the direction of a two-way road is known as soon as the vehicle moves")
     func direction() throws {
         let map = try cross()
-        let drive = MatchedDrive(map, map.drive("CBA", senses: false))
+        let drive = MatchedDrive(map, map.drive("CBA", senses: false), includesPartialEnds: true)
         #expect(drive.positions[0].confidence < 0.6)
         let later = try #require(drive.positions[2].road)
         #expect(DrawnMap.name(later.fromNodeID, later.toNodeID) == "CB")
@@ -74,7 +75,7 @@ struct FollowingTests {
             C---------D
             """, scale: 12, roads: [">BA", ">CD"])
         // Two carriageways 24 m apart; the fixes run between them, nearer to the one that leads the other way.
-        let drive = MatchedDrive(map, map.drive("CD", noise: 0, sideways: -14))
+        let drive = MatchedDrive(map, map.drive("CD", noise: 0, sideways: -14), includesPartialEnds: true)
         #expect(drive.visited == ["CD"])
     }
 
@@ -104,7 +105,7 @@ struct FollowingTests {
                   |
                   T
             """, scale: 12, roads: [">PQSRP", "NP", "WQ", "TS", "ER"])
-        let drive = MatchedDrive(map, map.drive("WQSRE", speed: 7, noise: 1.5, seed: 5))
+        let drive = MatchedDrive(map, map.drive("WQSRE", speed: 7, noise: 1.5, seed: 5), includesPartialEnds: true)
         #expect(drive.path == ["WQ", "QS", "SR", "RE"])
     }
 
@@ -116,7 +117,7 @@ struct FollowingTests {
                   |     |
                   D-----E
             """, scale: 20, roads: ["AB", "BC", "BD", "CE", "DE"], prohibited: ["ABD"])
-        let drive = MatchedDrive(map, map.drive("ABCED", noise: 2, seed: 2))
+        let drive = MatchedDrive(map, map.drive("ABCED", noise: 2, seed: 2), includesPartialEnds: true)
         #expect(drive.path == ["AB", "BC", "CE", "ED"])
     }
 

@@ -20,7 +20,7 @@ struct PathTests {
     @Test("a loop that crosses itself is given out in driving order, each traversal once")
     func loop() throws {
         let map = try grid()
-        let drive = MatchedDrive(map, map.drive("EFGHDCGKL", noise: 2, seed: 8))
+        let drive = MatchedDrive(map, map.drive("EFGHDCGKL", noise: 2, seed: 8), includesPartialEnds: true)
         #expect(drive.path == ["EF", "FG", "GH", "HD", "DC", "CG", "GK", "KL"])
     }
 
@@ -32,11 +32,11 @@ struct PathTests {
         #expect(MatchedDrive(map, fixes, includesPartialEnds: true).path == ["AB", "BC", "CD"])
     }
 
-    @Test("a short window gives the same path on a clear drive")
-    func window() throws {
+    @Test("a short lag gives the same path on a clear drive")
+    func lag() throws {
         let map = try grid()
         let fixes = map.drive("EFGHDCGKL", noise: 1, seed: 8)
-        #expect(MatchedDrive(map, fixes, window: 2).path == MatchedDrive(map, fixes).path)
+        #expect(MatchedDrive(map, fixes, lag: 2).path == MatchedDrive(map, fixes).path)
     }
 
     @Test("the path is given out while driving, not only at the end")
@@ -102,7 +102,7 @@ struct PathTests {
         ]
         var random = SeededNoise(seed: seed)
         var matcher = StreamingMatcher(metric: maps[0].metric, recordsPath: true)
-        var tracker = PathTracker(window: 8)
+        var tracker = PathTracker(lag: 8)
         var segments: [DrivenSegment] = []
         var seconds = 0.0
         for count in 0..<2_000 {

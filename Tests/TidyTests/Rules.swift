@@ -37,7 +37,8 @@ enum Rules {
         "gnss-node": ["NavNodes", "NavConfig"],
         "tile-cache-node": ["NavNodes"],
         "navbus-bench": [
-            "NavBench", "NavNodes", "NavBus", "NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavMapBuild",
+            "NavBench", "NavNodes", "NavBus", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance",
+            "NavMapBuild", "NavSimulation",
         ],
         "navbus": pureColumn.union(busColumn).union(["NavNodes", "NavConfig", "NavLaunch", "NavMapBuild"]),
     ]

@@ -1,0 +1,270 @@
+package import NavGeo
+
+/// Finds the roads around one position after another, without allocating memory once it has warmed up.
+///
+/// It answers like ``RoadGraph/edges(near:radius:)`` for one direction of each road, in plane metres around the position. Cost grows with the
+/// roads in reach, not with the map: the tiles around the last position are remembered.
+package struct RoadFinder: Sendable {
+    /// The nearest point of a road, by the direction that the index holds.
+    package struct Hit: Sendable {
+        /// The edge in that direction.
+        package var edge: EdgeIndex
+        /// The other direction, or ``RoadGraph/noEdge``.
+        package var opposite: EdgeIndex
+        /// Metres from the edge's start.
+        package var offset: Double
+        /// Metres along the edge.
+        package var length: Double
+        /// Metres from the position.
+        package var distance: Double
+        /// The point, relative to the position.
+        package var point: LocalPoint
+        /// The segment that it lies on, in the edge's direction.
+        package var along: LocalPoint
+        /// The segment, as the index of its first point.
+        package var segment: Int
+        /// The number of segments.
+        package var segmentCount: Int
+    }
+
+    /// The places of a tile that lookups read.
+    private struct TileView: @unchecked Sendable {
+        // The pointers lead into a tile that the graph holds.
+        let bounds: BoxRecord
+        let firstEdge: Int
+        let edges: UnsafePointer<EdgeRecord>
+        let shape: UnsafePointer<CoordinateRecord>
+        let items: UnsafePointer<IndexItemRecord>
+        let boxes: UnsafePointer<BoxRecord>
+        /// The levels of the index in ``RoadFinder/levels``, leaves first.
+        let firstLevel: Int
+        let levelCount: Int
+    }
+
+    /// A piece of a road's line.
+    private struct Piece {
+        var box: BoxRecord
+        var tile: Int32
+        var item: Int32
+    }
+
+    /// A node of a tile's index that is still to be visited.
+    private struct Visit {
+        var level: Int
+        var index: Int
+    }
+
+    /// The graph, kept alive for the views.
+    private let graph: RoadGraph
+    private let tiles: ContiguousArray<TileView>
+    /// Of each level of each tile's index the number of boxes and where they start.
+    private let levels: ContiguousArray<(count: Int, start: Int)>
+    /// The tiles that meet `tileRegion`.
+    private var nearTiles: ContiguousArray<Int> = []
+    private var tileRegion = BoxRecord.empty
+    /// The pieces of roads that meet `pieceRegion`: what most searches look through, as vehicles move little between two of them.
+    private var nearPieces: ContiguousArray<Piece> = []
+    private var pieceRegion = BoxRecord.empty
+    private var stack: ContiguousArray<Visit> = []
+    /// What the last search found, by ascending distance; equal distances by edge number.
+    package private(set) var hits: ContiguousArray<Hit> = []
+
+    /// How far around a search the tiles are remembered, 1e-7 degrees: about 5 km.
+    private static let tileMargin: Int64 = 500_000
+    /// How far around a search the pieces are remembered, 1e-7 degrees: about 100 m, some ten seconds' way.
+    private static let pieceMargin: Int64 = 10_000
+
+    /// A finder on a graph; takes time in proportion to its tiles.
+    package init(_ graph: RoadGraph) {
+        self.graph = graph
+        var views: ContiguousArray<TileView> = []
+        var levels: ContiguousArray<(count: Int, start: Int)> = []
+        for (index, tile) in graph.tiles.enumerated() {
+            guard let edges = tile.edges.baseAddress, let shape = tile.shapeCoordinates.baseAddress,
+                let items = tile.indexItems.baseAddress, let boxes = tile.indexBoxes.baseAddress,
+                !tile.indexLevels.isEmpty
+            else { continue }
+            views.append(
+                TileView(
+                    bounds: tile.bounds, firstEdge: Int(graph.firstEdgeOfTile[index]), edges: edges, shape: shape,
+                    items: items, boxes: boxes, firstLevel: levels.count, levelCount: tile.indexLevels.count))
+            var start = 0
+            for count in tile.indexLevels {
+                levels.append((count, start))
+                start += count
+            }
+        }
+        tiles = views
+        self.levels = levels
+    }
+
+    /// Fills ``hits`` with the nearest point of each road within `radius` metres of the frame's origin, which must be a valid position.
+    package mutating func find(_ frame: LocalFrame, radius: Double) {
+        hits.removeAll(keepingCapacity: true)
+        let origin = FixedCoordinate(frame.origin)
+        let height = Int64(radius / frame.metresPerDegreeLatitude * 1e7) + 1
+        let width = Int64(min(radius / max(frame.metresPerDegreeLongitude, 1) * 1e7, 1.8e9)) + 1
+        let south = Int32(clamping: Int64(origin.latitudeE7) - height)
+        let north = Int32(clamping: Int64(origin.latitudeE7) + height)
+        let (west, east) = (Int64(origin.longitudeE7) - width, Int64(origin.longitudeE7) + width)
+        let full: Int64 = 3_600_000_000
+        let half = full / 2
+        let query = Query(frame, radius: radius)
+        if west < -half || east > half {
+            // On both sides of the antimeridian: a box for each.
+            visit(box(south, north, max(west, -half), min(east, half)), query)
+            if west < -half { visit(box(south, north, west + full, half), query) }
+            if east > half { visit(box(south, north, -half, east - full), query) }
+        } else {
+            visit(box(south, north, west, east), query)
+        }
+        sort()
+    }
+
+    private func box(_ south: Int32, _ north: Int32, _ west: Int64, _ east: Int64) -> BoxRecord {
+        BoxRecord(south: south, west: Int32(clamping: west), north: north, east: Int32(clamping: east))
+    }
+
+    private mutating func visit(_ reach: BoxRecord, _ query: Query) {
+        if !pieceRegion.contains(reach) { rememberPieces(around: reach) }
+        for index in 0..<nearPieces.count where nearPieces[index].box.intersects(reach) {
+            let tile = tiles[Int(nearPieces[index].tile)]
+            project(tile, tile.items[Int(nearPieces[index].item)], query)
+        }
+    }
+
+    private mutating func rememberPieces(around reach: BoxRecord) {
+        pieceRegion = reach.widened(by: RoadFinder.pieceMargin)
+        if !tileRegion.contains(pieceRegion) {
+            tileRegion = pieceRegion.widened(by: RoadFinder.tileMargin)
+            nearTiles.removeAll(keepingCapacity: true)
+            for index in tiles.indices where tiles[index].bounds.intersects(tileRegion) { nearTiles.append(index) }
+        }
+        nearPieces.removeAll(keepingCapacity: true)
+        for tile in nearTiles where tiles[tile].bounds.intersects(pieceRegion) { rememberPieces(of: tile) }
+    }
+
+    private mutating func rememberPieces(of index: Int) {
+        let tile = tiles[index]
+        let top = tile.levelCount - 1
+        stack.append(Visit(level: top, index: 0))
+        while let node = stack.popLast() {
+            let box = tile.boxes[levels[tile.firstLevel + node.level].start + node.index]
+            guard box.intersects(pieceRegion) else { continue }
+            guard node.level > 0 else {
+                nearPieces.append(Piece(box: box, tile: Int32(index), item: Int32(node.index)))
+                continue
+            }
+            let first = node.index * TileLayout.indexNodeSize
+            let end = min(first + TileLayout.indexNodeSize, levels[tile.firstLevel + node.level - 1].count)
+            for child in first..<end { stack.append(Visit(level: node.level - 1, index: child)) }
+        }
+    }
+
+    private mutating func project(_ tile: TileView, _ item: IndexItemRecord, _ query: Query) {
+        let local = Int(item.edge)
+        let record = tile.edges[local]
+        let last = Int(record.shapeStart) + Int(record.shapeCount) - 1
+        let isReversed = record.flags & EdgeRecord.reversedShape != 0
+        func point(_ index: Int) -> LocalPoint {
+            query.point(tile.shape[isReversed ? last - index : Int(record.shapeStart) + index])
+        }
+        let first = Int(item.firstSegment)
+        var best: (segment: Int, fraction: Double, point: LocalPoint, along: LocalPoint)?
+        var squared = query.radius * query.radius
+        var start = point(first)
+        for segment in first..<(first + Int(item.segmentCount)) {
+            let end = point(segment + 1)
+            let along = end - start
+            let length = along.east * along.east + along.north * along.north
+            let raw = length > 0 ? -(start.east * along.east + start.north * along.north) / length : 0
+            let fraction = min(max(raw, 0), 1)
+            let nearest = LocalPoint(
+                east: start.east + along.east * fraction, north: start.north + along.north * fraction)
+            let distance = nearest.east * nearest.east + nearest.north * nearest.north
+            if best == nil ? distance <= squared : distance < squared {
+                squared = distance
+                best = (segment, fraction, nearest, along)
+            }
+            start = end
+        }
+        guard let best else { return }
+        let distance = squared.squareRoot()
+        let edge = EdgeIndex(tile.firstEdge + local)
+        var place = hits.count
+        for index in hits.indices where hits[index].edge == edge {
+            guard distance < hits[index].distance else { return }
+            place = index
+        }
+        var before = best.along.length * best.fraction
+        var previous = point(0)
+        for segment in 0..<best.segment {
+            let next = point(segment + 1)
+            before += (next - previous).length
+            previous = next
+        }
+        let length = Double(record.length)
+        let hit = Hit(
+            edge: edge,
+            opposite: record.opposite == TileLayout.noIndex
+                ? RoadGraph.noEdge : EdgeIndex(tile.firstEdge + Int(record.opposite)),
+            offset: min(before, length), length: length, distance: distance, point: best.point, along: best.along,
+            segment: best.segment, segmentCount: Int(record.shapeCount) - 1)
+        if place == hits.count { hits.append(hit) } else { hits[place] = hit }
+    }
+
+    /// There are few: sorted by insertion.
+    private mutating func sort() {
+        hits.withUnsafeMutableBufferPointer { hits in
+            for index in 0..<hits.count {
+                let hit = hits[index]
+                var hole = index
+                while hole > 0 {
+                    let other = hits[hole - 1]
+                    guard hit.distance < other.distance || hit.distance == other.distance && hit.edge < other.edge
+                    else { break }
+                    hits[hole] = other
+                    hole -= 1
+                }
+                hits[hole] = hit
+            }
+        }
+    }
+
+    /// Where a search stands and how to get from stored coordinates to metres.
+    private struct Query {
+        let radius: Double
+        private let latitudeE7: Double
+        private let longitudeE7: Double
+        private let metresPerUnitNorth: Double
+        private let metresPerUnitEast: Double
+
+        init(_ frame: LocalFrame, radius: Double) {
+            self.radius = radius
+            latitudeE7 = frame.origin.latitude * 1e7
+            longitudeE7 = frame.origin.longitude * 1e7
+            metresPerUnitNorth = frame.metresPerDegreeLatitude * 1e-7
+            metresPerUnitEast = frame.metresPerDegreeLongitude * 1e-7
+        }
+
+        @inline(__always)
+        func point(_ record: CoordinateRecord) -> LocalPoint {
+            var east = Double(record.longitudeE7) - longitudeE7
+            if east > 1.8e9 { east -= 3.6e9 } else if east < -1.8e9 { east += 3.6e9 }
+            return LocalPoint(
+                east: east * metresPerUnitEast, north: (Double(record.latitudeE7) - latitudeE7) * metresPerUnitNorth)
+        }
+    }
+}
+
+extension BoxRecord {
+    fileprivate func contains(_ other: BoxRecord) -> Bool {
+        south <= other.south && west <= other.west && north >= other.north && east >= other.east
+    }
+
+    fileprivate func widened(by margin: Int64) -> BoxRecord {
+        BoxRecord(
+            south: Int32(clamping: Int64(south) - margin), west: Int32(clamping: Int64(west) - margin),
+            north: Int32(clamping: Int64(north) + margin), east: Int32(clamping: Int64(east) + margin))
+    }
+}

@@ -1,0 +1,85 @@
+import Glibc
+import NavGeo
+
+/// How likely a fix is from a place.
+struct Emission {
+    private let sigma: Double
+    private let weight: Double
+    private let course: Double?
+    private let courseSigma: Double
+
+    /// Beyond this many standard deviations the likelihood falls as of a distribution with a heavier tail: reflections in streets.
+    private static let tail = 4.0
+    /// Least log likelihood of a course: receivers turn round at times.
+    private static let courseFloor = -7.0
+
+    /// - Parameter weight: the share of the position's evidence that is new, 0 ... 1.
+    init(_ fix: Fix, sigma: Double, weight: Double, config: MatcherConfig) {
+        self.sigma = sigma
+        self.weight = weight
+        let speed = fix.usableSpeed
+        course = (speed ?? 0) >= config.courseSpeed ? fix.usableCourse : nil
+        // Roads bend between their nodes and lanes change: 12 degrees at speed, more when slow.
+        courseSigma = Angle.radians(12 + 60 / max(speed ?? 1, 1))
+    }
+
+    func log(_ place: Place) -> Double {
+        let deviation = place.distance / sigma
+        var log =
+            weight
+            * (deviation <= Emission.tail
+                ? -deviation * deviation / 2 : -Emission.tail * (deviation - Emission.tail / 2))
+        if let course {
+            let angle = Angle.separation(course, place.bearing) / courseSigma
+            log += max(-angle * angle / 2, Emission.courseFloor)
+        }
+        return log
+    }
+}
+
+/// How likely a way is, given the movement between two fixes.
+struct Movement {
+    /// Metres between the fixes.
+    let straight: Double
+    /// Metres that a place may seem to go back by noise.
+    let backwardTolerance: Double
+    /// Metres that a turn counts as in comparing ways.
+    let uTurnCost: Float
+    /// Metres beyond which a way is less likely than a jump.
+    let bound: Double
+    /// Metres by which a way must be longer to be less likely by a factor of e.
+    let scale: Double
+
+    private let uTurnLog: Double
+    private let expected: (distance: Double, sigma: Double)?
+    private let possible: Double
+
+    /// Least log likelihood of a distance against the reported speeds: they lag, and wheels and receivers disagree.
+    private static let speedFloor = -6.0
+
+    init(from origin: Waymark, to now: Waymark, frame: LocalFrame, sigma: Double, config: MatcherConfig) {
+        straight = frame.distance(origin.coordinate, now.coordinate)
+        scale = config.detourScale + config.detourGrowth * straight
+        backwardTolerance = 3 * sigma
+        uTurnLog = config.uTurnLog
+        uTurnCost = Float(-config.uTurnLog * scale)
+        possible = config.maximumSpeed * max(now.stamp.seconds(since: origin.stamp), 0) + 6 * sigma
+        bound = min(straight - config.jumpLog * scale, config.maximumBridge * 2, possible)
+        if origin.gaps == now.gaps {
+            let travelled = now.travelled - origin.travelled
+            expected = (travelled, 0.1 * travelled + sigma)
+        } else {
+            expected = nil
+        }
+    }
+
+    func log(distance: Double, uTurns: Int) -> Double {
+        guard distance <= possible else { return -.infinity }
+        var log = -abs(distance - straight) / scale + Double(uTurns) * uTurnLog
+        if let expected {
+            let deviation = (distance - expected.distance) / expected.sigma
+            log += max(-deviation * deviation / 2, Movement.speedFloor)
+        }
+        return log
+    }
+}

@@ -1,0 +1,104 @@
+import NavGeo
+import NavMatching
+import NavNavigator
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+/// What is a deviation and what only looks like one.
+struct DeviationTests {
+    /// A long street with another one beside it, 20 m apart, and crossings between them.
+    private func parallelStreets() throws -> Town {
+        try Town(
+            """
+            A----B----------C----D
+            E----F----------G----H
+                 |
+                 K
+            """, grid: 20,
+            ways: [
+                "ABCD": Town.road("Upper Street"), "EFGH": Town.road("Lower Street"), "BF": Town.road("First Lane"),
+                "CG": Town.road("Second Lane"), "FK": Town.road("Long Lane"),
+            ])
+    }
+
+    @Test func aReflectionThatPutsTheVehicleOnTheStreetBesideIsNoDeviation() throws {
+        let town = try parallelStreets()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("ABCD")))
+        var fixes = try town.fixes("ABCD", .open)
+        let middle = fixes.count / 2
+        for index in (middle - 4)...(middle + 5) {
+            fixes[index].coordinate = LocalFrame(origin: fixes[index].coordinate)
+                .coordinate(of: LocalPoint(east: 0, north: -21))
+        }
+        ride.drive(fixes)
+        #expect(!ride.deviations.contains(.offRoute) && !ride.deviations.contains(.wrongWay))
+        #expect(ride.story.last == "ARRIVED")
+    }
+
+    @Test(arguments: [1.0, 10])
+    func aTurnOntoTheStreetBesideIsNoticed(rate: Double) throws {
+        let town = try parallelStreets()
+        var config = NavigatorConfig()
+        config.rerouteDetect = false
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan("ABCD")))
+        ride.drive(try town.fixes("ABFG", rate: rate, .open))
+        let off = try #require(ride.progress.first { $0.deviation.state == .offRoute })
+        #expect(off.deviation.probability > 0.8)
+        #expect(off.deviation.distance < 30)
+    }
+
+    @Test func theProbabilityOfBeingOffTheRouteIsSmallOnItAndGreatBesideIt() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.rerouteDetect = false
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        ride.drive(try town.fixes("FGHMN", .open))
+        let on = ride.progress.filter { $0.offset > 50 && $0.offset < 300 }
+        #expect(!on.isEmpty && on.allSatisfy { $0.deviation.probability < 0.05 })
+        let last = try #require(ride.progress.last)
+        #expect(last.deviation.state == .offRoute && last.deviation.probability > 0.95)
+        #expect(ride.progress.allSatisfy { (0...1).contains($0.deviation.probability) })
+    }
+
+    @Test(arguments: [0.5, 1, 10])
+    func aRouteThatCrossesItselfIsFollowedInOrder(rate: Double) throws {
+        // The route comes by G twice: from the left, round a block, and from above.
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHCBGL")))
+        ride.drive(try town.fixes("FGHCBGL", rate: rate, .open))
+        #expect(ride.deviations.allSatisfy { $0 == .onRoute })
+        let offsets = ride.progress.map(\.offset)
+        #expect(zip(offsets, offsets.dropFirst()).allSatisfy { $0 <= $1 && $1 - $0 < 60 })
+        #expect(ride.story.last == "ARRIVED")
+    }
+
+    @Test func whoStandsWhereTheRouteCrossesItselfIsNotMovedAhead() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHCBGL")))
+        let crossing = try town.place("FG", 1)
+        let fixes = try town.fixes("FGHC", rate: 10).prefix { Geodesy.distance($0.coordinate, crossing) > 5 }
+        ride.drive(fixes)
+        let before = try #require(ride.progress.last?.offset)
+        let last = try #require(fixes.last)
+        for count in 1...100 {
+            var fix = last
+            fix.stamp = last.stamp.advanced(bySeconds: Double(count) / 10)
+            // On the crossing, within the receiver's noise.
+            fix.coordinate = LocalFrame(origin: crossing).coordinate(
+                of: LocalPoint(east: Double(count % 5) - 2, north: Double(count % 3) - 1))
+            fix.speed = 0.1
+            fix.course = nil
+            ride.drive(fix)
+        }
+        let after = try #require(ride.progress.last?.offset)
+        #expect(after - before < 20, "\(before) \(after)")
+        #expect(!ride.deviations.contains(.offStep))
+    }
+}
