@@ -62,7 +62,7 @@ public struct MatcherConfig: Sendable, Hashable {
     public init() {}
 
     /// The standard deviation per axis to use for a fix, metres.
-    func sigma(of fix: Fix) -> Double {
+    public func sigma(of fix: Fix) -> Double {
         let stated: Double
         if let sigma = fix.horizontalSigma, sigma > 0, sigma.isFinite {
             stated = sigma

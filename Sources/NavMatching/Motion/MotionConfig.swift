@@ -64,8 +64,10 @@ public struct MotionConfig: Sendable, Hashable {
     public var maximumPrediction = 1_800.0
     /// Time constant with which a speed that nothing measures any more returns to what the road lets expect, seconds.
     public var speedRelaxation = 25.0
-    /// Standard deviation of that expectation as a share of it.
-    public var expectedSpeedShare = 0.2
+    /// Standard deviation of that expectation as a share of it, where no driver hinders another.
+    public var expectedSpeedShare = 0.1
+    /// How long a driver keeps to a deviation from it, seconds.
+    public var expectedSpeedTime = 60.0
 
     /// The defaults.
     public init() {}

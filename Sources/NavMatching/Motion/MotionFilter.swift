@@ -19,6 +19,8 @@ struct MotionFilter: Sendable {
     private(set) var isOriented = false
     /// What the variance of positions is multiplied by, found from innovations; at least 1.
     private(set) var inflation = 1.0
+    /// Metres driven since the start, as far as is known.
+    private(set) var travelled = 0.0
     /// The last squared and normalised innovation of a position.
     private(set) var lastInnovation = 0.0
     /// Standard deviation of the lasting error, metres, as of the last fix.
@@ -111,6 +113,7 @@ struct MotionFilter: Sendable {
         state.mean[Axis.east] += speed * sine * seconds
         state.mean[Axis.north] += speed * cosine * seconds
         state.mean[Axis.course] += rate * seconds
+        travelled += max(speed, 0) * seconds
         var east = FilterState.Vector.zero
         var north = FilterState.Vector.zero
         east[Axis.speed] = sine * seconds

@@ -16,6 +16,8 @@ public struct MotionEstimate: Sendable, Hashable {
     public var course: Double?
     /// Standard deviation of the course, radians.
     public var courseSigma: Double
+    /// Metres driven since the first fix.
+    public var travelled: Double
 
     init(_ filter: MotionFilter) {
         stamp = filter.stamp
@@ -25,13 +27,18 @@ public struct MotionEstimate: Sendable, Hashable {
         speedSigma = filter.speedSigma
         course = filter.isOriented ? filter.course : nil
         courseSigma = filter.courseSigma
+        travelled = filter.travelled
     }
 
-    /// A fix as the filter sees it: its place and accuracy are the estimate's, what the filter does not know stays the receiver's.
+    /// A fix as the filter sees it, for the matcher: at the estimated place, and no better than the receiver says of itself, because what lasts
+    /// of its error lasts in the estimate, too.
+    ///
+    /// A fix without a speed stays as it is: between two sparse positions the filter knows less than the roads.
     public func refined(_ fix: Fix) -> Fix {
+        guard fix.usableSpeed != nil else { return fix }
         var fix = fix
         fix.coordinate = coordinate
-        fix.horizontalSigma = covariance.perAxis
+        if let stated = fix.horizontalSigma, stated > 0 { fix.horizontalSigma = max(stated, covariance.perAxis) }
         return fix
     }
 }
@@ -72,6 +79,8 @@ public struct PositionTracker: Sendable {
     public var inflation: Double { base?.inflation ?? 1 }
     /// The odometer's error as a share and its standard deviation; nil before the first fix.
     public var odometerScale: (mean: Double, sigma: Double)? { base?.scale }
+    /// Usual time between a fix's time and its arrival, seconds; nil when the fixes do not tell.
+    public var usualLatency: Double? { qualifier.usualLatency }
     /// The receiver in use.
     public var receiver: UInt8? { selector.active }
     /// The receiver that was in use before the last fix changed it; nil when that did not.
@@ -141,8 +150,11 @@ public struct PositionTracker: Sendable {
         if let speed { filter.expect(speed: speed, sigma: speedSigma) }
         present = filter
         base = filter
-        reports.removeAll()
+        reports.drop(through: stamp)
     }
+
+    /// Forgets everything but the thresholds.
+    public mutating func reset() { self = PositionTracker(config: config, limits: limits) }
 
     private mutating func goOn() {
         present = base

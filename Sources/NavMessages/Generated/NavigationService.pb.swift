@@ -759,7 +759,7 @@ extension GetStateResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetStateResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x51fac6da75c900fe }
+    public static var schemaFingerprint: UInt64 { 0x3943dd6015c2e418 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -161,7 +161,7 @@ extension PolicyContext: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyContext" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xde6d59c7b058934b }
+    public static var schemaFingerprint: UInt64 { 0xa80cb5d6e5cf9760 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -330,7 +330,7 @@ extension ShouldRerouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldRerouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe6596cd7e5c8c535 }
+    public static var schemaFingerprint: UInt64 { 0xfed1048c7e7a3249 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -404,7 +404,7 @@ extension RerouteOptionsRequest: WireMessage {
     public static var fullName: String { "navbus.v1.RerouteOptionsRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe4dd74921a40f290 }
+    public static var schemaFingerprint: UInt64 { 0x4d8c146deb5251f0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -535,7 +535,7 @@ extension ShouldTakeAlternativeRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldTakeAlternativeRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xcc60095817cca38e }
+    public static var schemaFingerprint: UInt64 { 0x8c05a65652d45a17 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -603,7 +603,7 @@ extension ShouldAcceptFasterRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAcceptFasterRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe8089b784d3c2e55 }
+    public static var schemaFingerprint: UInt64 { 0x93ffe580ff58689c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -677,7 +677,7 @@ extension ShouldDiscardFixRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldDiscardFixRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xda7b87634d1b0562 }
+    public static var schemaFingerprint: UInt64 { 0xdeafdc8e6e75f5ef }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -746,7 +746,7 @@ extension ShouldPreventReroutesWhenArrivingRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldPreventReroutesWhenArrivingRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x392028eb107e3431 }
+    public static var schemaFingerprint: UInt64 { 0xd2699c18991ebf46 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -815,7 +815,7 @@ extension ShouldAdvanceLegRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAdvanceLegRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xce6795d5ed6982db }
+    public static var schemaFingerprint: UInt64 { 0xd7e0f5006af3969e }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -888,7 +888,7 @@ extension ReviseInstructionRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ReviseInstructionRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x146bb9dd06ab7ff8 }
+    public static var schemaFingerprint: UInt64 { 0xf16472acd0e84e80 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1089,7 +1089,7 @@ extension PolicyRequest: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x0b9a11235085f549 }
+    public static var schemaFingerprint: UInt64 { 0x1f7e120cdb8380fa }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -21,7 +21,7 @@ public final class NavigationNode: Node {
     /// Topics that the node publishes.
     static let topics = [
         "/nav/state", "/nav/position", "/nav/progress", "/nav/route", "/nav/reroute", "/nav/instruction/visual",
-        "/nav/instruction/spoken", "/nav/arrival", "/nav/fix_rejected", "/nav/journal",
+        "/nav/instruction/spoken", "/nav/arrival", "/nav/fix_rejected", "/nav/simulation", "/nav/journal",
     ]
 
     /// Loads the map.
@@ -46,12 +46,28 @@ public final class NavigationNode: Node {
             guard outcome.messages.contains(where: { $0.topic == "/nav/progress" }) else { return }
             fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)
         }
+        try context.subscribe(to: "/vehicle/odometry", as: VehicleOdometry.self) {
+            [unowned self] odometry, delivery in
+            carryOut(session.handle(odometry, sequence: delivery.header.sequence))
+        }
+    }
+
+    /// How long a fix may take to arrive before it counts as missing, seconds: receivers deliver within 0.3 s.
+    private static let tolerance = 0.5
+
+    /// Lets the core predict where fixes fail, and says when it wants to be asked next, ns of the monotonic clock.
+    private func pass(_ now: Int64) -> Int64 {
+        let present = context.stamp
+        carryOut(session.pass(to: present.advanced(bySeconds: -NavigationNode.tolerance)))
+        guard let due = session.due else { return .max }
+        let seconds = due.advanced(bySeconds: NavigationNode.tolerance).seconds(since: present)
+        return now + Int64(min(max(seconds, 0.02), 3_600) * 1e9)
     }
 
     /// Takes the routes that have been found meanwhile.
     public func turn(_ now: Int64) -> Int64 {
         for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
-        return .max
+        return pass(now)
     }
 
     /// Thresholds hold from the next message on; the journal has them.
@@ -74,6 +90,7 @@ public final class NavigationNode: Node {
             context.publish(message.message, on: message.topic, stamp: message.stamp)
             if let line = EventLine.text(message.message) { context.log.info(line) }
         }
+        for note in outcome.notes { context.log.info("\(note)") }
         for id in outcome.cancelled { worker.cancel(id) }
         for query in outcome.queries { worker.submit(query) }
     }
