@@ -140,6 +140,18 @@ struct Ride {
     var simulations: [SimulationEvent] {
         told.compactMap { if case .simulation(let event) = $0.what { event } else { nil } }
     }
+    /// Whether another route was asked for between the beginning and the end of a prediction.
+    var reroutesWherePredicted: Bool {
+        var isPredicted = false
+        for (_, what) in told {
+            switch what {
+            case .simulation(let event): isPredicted = event.phase == .began
+            case .reroute: if isPredicted { return true }
+            default: break
+            }
+        }
+        return false
+    }
     var sightings: [Sighting] {
         told.compactMap { if case .position(let position) = $0.what { position } else { nil } }
     }

@@ -63,9 +63,9 @@ public struct MotionConfig: Sendable, Hashable {
     /// Longest time over which the filter predicts without starting anew, seconds.
     public var maximumPrediction = 1_800.0
     /// Time constant with which a speed that nothing measures any more returns to what the road lets expect, seconds.
-    public var speedRelaxation = 25.0
+    public var speedRelaxation = 30.0
     /// Standard deviation of that expectation as a share of it, where no driver hinders another.
-    public var expectedSpeedShare = 0.1
+    public var expectedSpeedShare = 0.12
     /// How long a driver keeps to a deviation from it, seconds.
     public var expectedSpeedTime = 60.0
 

@@ -62,6 +62,9 @@ public struct PositionTracker: Sendable {
     /// Gone on from there.
     private var present: MotionFilter?
     private var reports = OdometryBuffer()
+    private var regulator = StampRegulator()
+    /// At the time of the last fix that counted.
+    private var answer: MotionEstimate?
 
     /// A tracker that has seen nothing.
     public init(config: MotionConfig = MotionConfig(), limits: FixLimits = FixLimits()) {
@@ -72,7 +75,7 @@ public struct PositionTracker: Sendable {
     // MARK: Questions
 
     /// At the time of the last fix that counted; nil before the first.
-    public var estimate: MotionEstimate? { base.map { MotionEstimate($0) } }
+    public var estimate: MotionEstimate? { answer }
     /// At the time of the newest odometry or fix.
     public var newest: MotionEstimate? { present.map { MotionEstimate($0) } }
     /// What the receiver's stated variances are multiplied by, as its own innovations ask for; at least 1.
@@ -100,17 +103,21 @@ public struct PositionTracker: Sendable {
     /// Takes in a fix.
     public mutating func take(_ fix: Fix) -> FixVerdict {
         guard selector.choose(fix, sigma: config.sigma(of: fix), limit: limits.maximumAccuracy) else { return .standby }
+        var beat = regulator
+        let valid = beat.validity(of: fix.stamp)
         var expected = base
-        expected?.advance(to: fix.stamp, reports)
+        expected?.advance(to: valid, reports)
         let verdict = qualifier.judge(
             fix, expected: expected, sigma: config.sigma(of: fix), wheelSpeed: reports.wheelSpeed(at: fix.stamp))
         switch verdict {
         case .rejected, .standby: return verdict
         case .acceptedAfterClockSet:
             reports.removeAll()
+            regulator = StampRegulator()
             base = MotionFilter(fix, config: config)
         case .acceptedAfterJump: base = MotionFilter(fix, config: config)
         case .accepted:
+            regulator = beat
             guard var filter = expected else {
                 base = MotionFilter(fix, config: config)
                 break
@@ -120,8 +127,8 @@ public struct PositionTracker: Sendable {
             // Numbers that are none any more are not to last.
             base = filter.isFinite ? filter : MotionFilter(fix, config: config)
         }
-        reports.drop(through: fix.stamp)
-        goOn()
+        reports.drop(through: valid)
+        goOn(to: fix.stamp)
         return verdict
     }
 
@@ -136,7 +143,7 @@ public struct PositionTracker: Sendable {
     /// Takes in that the vehicle is on a road, at the time of the last fix.
     public mutating func constrain(_ constraint: RoadConstraint) {
         base?.constrain(constraint)
-        goOn()
+        goOn(to: answer?.stamp)
     }
 
     /// Puts the vehicle where it was reckoned to be on the road, at the time of the newest input; the filter at the last fix follows.
@@ -156,8 +163,10 @@ public struct PositionTracker: Sendable {
     /// Forgets everything but the thresholds.
     public mutating func reset() { self = PositionTracker(config: config, limits: limits) }
 
-    private mutating func goOn() {
+    private mutating func goOn(to stamp: Timestamp?) {
         present = base
+        if let stamp { present?.advance(to: stamp, reports) }
+        answer = present.map { MotionEstimate($0) }
         if let last = reports.newest { present?.advance(to: last, reports) }
     }
 }

@@ -63,7 +63,7 @@ public struct Reckoning: Sendable {
     private var isGivenUp = false
 
     /// Over how long the driver's pace is averaged, seconds.
-    private static let paceTime = 30.0
+    private static let paceTime = 60.0
     /// Speed from which it is, m/s.
     private static let paceSpeed = 3.0
     /// Probability of a road from which the position follows it.
@@ -198,7 +198,7 @@ public struct Reckoning: Sendable {
         _ match: MatchedPosition, speed: Double?, seconds: Double, _ metric: Metric
     ) {
         guard let road = match.road, match.confidence > 0.7, let speed, speed > Reckoning.paceSpeed else { return }
-        let share = min(max(speed / RoadReckoner.usualSpeed(of: road.edge, metric), 0.2), 1.4)
+        let share = min(max(speed / RoadReckoner.usualSpeed(of: road.edge, at: road.offset, metric), 0.2), 1.4)
         pace += (share - pace) * min(seconds / Reckoning.paceTime, 0.3)
     }
 

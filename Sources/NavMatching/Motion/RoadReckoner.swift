@@ -87,7 +87,7 @@ struct RoadReckoner: Sendable {
             let step = min(rest, 1)
             rest -= step
             if speed >= RoadReckoner.standingSpeed {
-                let expected = RoadReckoner.usualSpeed(of: edge, metric) * pace
+                let expected = RoadReckoner.usualSpeed(of: edge, at: offset, metric) * pace
                 let decay = exp(-step / config.speedRelaxation)
                 let next = expected + (speed - expected) * decay
                 move((speed + next) / 2 * step, metric, prior)
@@ -108,12 +108,35 @@ struct RoadReckoner: Sendable {
         (odometerDistance, distance) = (0, 0)
     }
 
-    /// Speed of traffic that flows freely on an edge, m/s.
-    static func usualSpeed(of edge: EdgeIndex, _ metric: Metric) -> Double {
-        let length = Double(metric.turns.graph.edgeLengths[edge.index])
+    /// Speed of traffic that flows freely at a place of an edge, m/s: the road's, less in bends.
+    static func usualSpeed(of edge: EdgeIndex, at offset: Double, _ metric: Metric) -> Double {
+        let graph = metric.turns.graph
+        let length = Double(graph.edgeLengths[edge.index])
         let duration = metric.freeFlowDuration(of: edge, from: 0, to: length)
-        return duration > 0 && length > 0 ? min(max(length / duration, 1), 70) : 10
+        let speed = duration > 0 && length > 0 ? min(max(length / duration, 1), 70) : 10
+        // Drivers look ahead further than back.
+        let window = max(offset - 20, 0)...min(max(offset - 20, 0) + max(3 * speed, 60), max(length, 1))
+        let shape = graph.shape(of: edge)
+        var travelled = 0.0
+        var bend = 0.0
+        var before: Double?
+        for index in 1..<max(shape.count, 1) {
+            let (start, end) = (shape[index - 1].coordinate, shape[index].coordinate)
+            if window.contains(travelled) || before == nil {
+                let bearing = Geodesy.bearing(from: start, to: end)
+                if let before, window.contains(travelled) { bend += Angle.separation(before, bearing) }
+                before = bearing
+            }
+            travelled += Geodesy.distance(start, end)
+            if travelled > window.upperBound { break }
+        }
+        let curvature = bend / max(window.upperBound - window.lowerBound, 30)
+        guard curvature > 1e-4 else { return speed }
+        return min(speed, max((RoadReckoner.lateralAcceleration / curvature).squareRoot(), 3))
     }
+
+    /// Acceleration across the direction of travel that drivers take in bends, m/s² (comfortable: 2 to 2.5).
+    private static let lateralAcceleration = 2.0
 
     private mutating func move(_ metres: Double, _ metric: Metric, _ prior: RoutePrior?) {
         guard metres > 0, metres.isFinite, !isAtEnd else { return }
