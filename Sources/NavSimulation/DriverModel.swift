@@ -11,7 +11,7 @@ public struct DriverModel: Sendable, Hashable {
     public var correlationTime: Double
 
     /// A driver.
-    public init(pace: Double = 1, deviation: Double = 0.07, correlationTime: Double = 60) {
+    public init(pace: Double = 1, deviation: Double = 0.04, correlationTime: Double = 60) {
         self.pace = pace
         self.deviation = deviation
         self.correlationTime = max(correlationTime, 1)

@@ -65,7 +65,7 @@ public struct MotionConfig: Sendable, Hashable {
     /// Time constant with which a speed that nothing measures any more returns to what the road lets expect, seconds.
     public var speedRelaxation = 30.0
     /// Standard deviation of that expectation as a share of it, where no driver hinders another.
-    public var expectedSpeedShare = 0.12
+    public var expectedSpeedShare = 0.15
     /// How long a driver keeps to a deviation from it, seconds.
     public var expectedSpeedTime = 60.0
 

@@ -20,7 +20,7 @@ struct StampRegulator: Sendable {
     /// Most of a period that an arrival can be late.
     private static let mostLate = 0.9
     /// How quickly the beat follows early and late arrivals.
-    private static let (early, late) = (0.3, 0.005)
+    private static let (early, late) = (0.3, 0.02)
 
     /// When the position held that is stamped with `stamp`: not later than that.
     mutating func validity(of stamp: Timestamp) -> Timestamp {
@@ -31,10 +31,11 @@ struct StampRegulator: Sendable {
         }
         let seconds = stamp.seconds(since: last)
         guard seconds > 0, seconds < 5 * max(period, 0.04), seconds < 3 else { return restart(stamp) }
-        if period == 0 { period = seconds }
-        if seconds < 1.5 * period {
-            period += (seconds - period) * (count < StampRegulator.settling ? 0.2 : 0.02)
-        }
+        if period == 0 { period = max(seconds, 0.01) }
+        // The period is the median of the intervals: a mean would follow the late ones.
+        let interval = seconds / max((seconds / period).rounded(), 1)
+        let pull = count < StampRegulator.settling ? 0.01 : 0.002
+        period *= interval > period ? 1 + pull : (interval < period ? 1 - pull : 1)
         let steps = max((stamp.seconds(since: beat) / period).rounded(), 1)
         let expected = beat.advanced(bySeconds: steps * period)
         let lateness = stamp.seconds(since: expected)
