@@ -41,7 +41,8 @@ extension Sighting {
         fix.course = predicted.road?.bearing ?? estimate.course
         fix.type = .deadReckoning
         self.init(
-            fix: fix, match: MatchedPosition(predicted), directionProbability: predicted.road == nil ? 0 : 1, prediction: predicted.method,
+            fix: fix, match: MatchedPosition(predicted), directionProbability: predicted.road == nil ? 0 : 1,
+            prediction: predicted.method,
             age: predicted.age)
     }
 }

@@ -40,7 +40,9 @@ struct IntegrityCommand: ParsableCommand {
 
     func run() throws {
         if !json {
-            print("fixes  rejected  fix p50  fix p95  filter p50  filter p95  along 1σ 2σ 3σ      across 1σ 2σ 3σ     trace")
+            print(
+                "fixes  rejected  fix p50  fix p95  filter p50  filter p95  along 1σ 2σ 3σ      across 1σ 2σ 3σ     trace"
+            )
         }
         for trace in traces {
             let row = try row(trace)
@@ -49,7 +51,8 @@ struct IntegrityCommand: ParsableCommand {
                 continue
             }
             let numbers = String(
-                format: "%5d  %8d  %7.2f  %7.2f  %10.2f  %10.2f  %.3f %.3f %.3f  %.3f %.3f %.3f  ", row.fixes, row.rejected,
+                format: "%5d  %8d  %7.2f  %7.2f  %10.2f  %10.2f  %.3f %.3f %.3f  %.3f %.3f %.3f  ", row.fixes,
+                row.rejected,
                 row.fixP50, row.fixP95, row.filterP50, row.filterP95, row.along[0], row.along[1], row.along[2],
                 row.across[0], row.across[1], row.across[2])
             print(numbers + trace)

@@ -10,7 +10,8 @@ struct Navbus: ParsableCommand {
         version: NavbusVersion.text,
         subcommands: [
             MapCommand.self, RouteCommand.self, MatchCommand.self, IntegrityCommand.self, SimulateCommand.self,
-            ReplayCommand.self, BagCommand.self, LaunchCommand.self, TopicCommand.self, ServiceCommand.self, NodeCommand.self,
+            ReplayCommand.self, BagCommand.self, LaunchCommand.self, TopicCommand.self, ServiceCommand.self,
+            NodeCommand.self,
             DoctorCommand.self, KeygenCommand.self,
         ])
 

@@ -74,7 +74,8 @@ import Testing
                     environment: random.uniform() < 0.5 ? .open : .urban,
                     outages: [20...(20 + 30 * random.uniform())], seed: random.next())
             else { continue }
-            let reports = random.uniform() < 0.5
+            let reports =
+                random.uniform() < 0.5
                 ? OdometryModel().reports(drive.states, start: SeededDrive.start, seed: random.next()) : []
             if random.uniform() < 0.7 { send(.command(.navigate([try town.waypoint(to)])), at: now) }
             let shift = now.seconds(since: SeededDrive.start)

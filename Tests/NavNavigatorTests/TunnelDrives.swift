@@ -60,7 +60,8 @@ enum TunnelDrives {
                 exit.append(edge)
             }
             guard metres(exit) > 200, metres(approach) > 300 else { continue }
-            passages.append(Passage(
+            passages.append(
+                Passage(
                     edges: approach + inside + exit, inside: approach.count..<(approach.count + inside.count),
                     length: metres(inside)))
         }
@@ -90,7 +91,8 @@ enum TunnelDrives {
         func isInside(_ state: DriveState) -> Bool {
             map.graph.traits(of: passage.edges[state.edge]).flags.contains(.tunnel)
         }
-        let odometer = OdometryModel(scaleError: 0.03 * (random.uniform() - 0.5), turnBias: 0.006 * (random.uniform() - 0.5))
+        let odometer = OdometryModel(
+            scaleError: 0.03 * (random.uniform() - 0.5), turnBias: 0.006 * (random.uniform() - 0.5))
         let fixes = ReceiverModel(.open).fixes(
             states.enumerated().filter { $0.offset % 20 == 0 }.map(\.element), start: SeededDrive.start,
             seed: random.next())
@@ -98,13 +100,15 @@ enum TunnelDrives {
         let snapshot = MapSnapshot(graph: map.graph)
         var ride = Ride(snapshot)
         if isGuided {
-            let stops = [drive.line.coordinates.first, drive.line.coordinate(at: drive.line.length - 20)].compactMap(\.self)
+            let stops = [drive.line.coordinates.first, drive.line.coordinate(at: drive.line.length - 20)].compactMap(
+                \.self)
             let line = drive.line
             let course = line.bearing(at: 5)
             guard
                 case .found(let route) = map.router().route(
                     RouteRequest(waypoints: [
-                        Waypoint(stops[0], bearing: course), Waypoint(stops[1], bearing: line.bearing(at: line.length - 20)),
+                        Waypoint(stops[0], bearing: course),
+                        Waypoint(stops[1], bearing: line.bearing(at: line.length - 20)),
                     ]), workspace: SearchWorkspace())
             else { return nil }
             ride.command(.setRoute(RoutePlan(route, on: snapshot)))
@@ -121,8 +125,11 @@ enum TunnelDrives {
             }
             if passage.inside.contains(state.edge) {
                 inside = (state, stamp)
-                if let sighting = ride.sightings.last, sighting.prediction != nil, sighting.stamp == stamp || !hasOdometry,
-                    let truth = states.last(where: { $0.time <= sighting.stamp.seconds(since: SeededDrive.start) + 1e-6 })
+                if let sighting = ride.sightings.last, sighting.prediction != nil,
+                    sighting.stamp == stamp || !hasOdometry,
+                    let truth = states.last(where: {
+                        $0.time <= sighting.stamp.seconds(since: SeededDrive.start) + 1e-6
+                    })
                 {
                     lastPredicted = (sighting, Geodesy.distance(sighting.match.coordinate, truth.coordinate))
                 }

@@ -17,7 +17,6 @@ struct FixQualifier: Sendable {
     private struct Suspect: Sendable {
         var since: Timestamp
         var last: Fix
-        var count: Int
     }
 
     private var last: Fix?
@@ -28,6 +27,8 @@ struct FixQualifier: Sendable {
     private var suspect: Suspect?
     /// Metres driven by reported speeds since the position last changed.
     private var stuckDistance = 0.0
+    /// Time of the last fix that was frozen.
+    private var stuckStamp = Timestamp(nanoseconds: .min)
 
     init(_ limits: FixLimits) { self.limits = limits }
 
@@ -49,13 +50,14 @@ struct FixQualifier: Sendable {
         case .failure(let rejection): return .rejected(rejection)
         }
         if isClockSet {
+            latency = nil
             accept(fix)
             return .acceptedAfterClockSet
         }
         let stuck = stuckDistance(at: fix, wheelSpeed: wheelSpeed)
         if stuck > limits.frozenDistance {
             stuckDistance = stuck
-            last?.stamp = fix.stamp
+            stuckStamp = fix.stamp
             return .rejected(FixRejection(reason: .frozen, value: stuck, limit: limits.frozenDistance))
         }
         switch leap(to: fix, filter, sigma: sigma) {
@@ -75,6 +77,7 @@ struct FixQualifier: Sendable {
         early = Sign()
         suspect = nil
         stuckDistance = stuck
+        stuckStamp = Timestamp(nanoseconds: .min)
         guard let received = fix.received else { return }
         let delay = received.seconds(since: fix.stamp)
         latency = latency.map { $0 + (delay - $0) * 0.1 } ?? delay
@@ -140,7 +143,7 @@ struct FixQualifier: Sendable {
         guard let last, fix.coordinate == last.coordinate else { return 0 }
         let speed = wheelSpeed.map(abs) ?? fix.usableSpeed ?? 0
         guard speed >= limits.frozenSpeed else { return 0 }
-        return stuckDistance + speed * max(fix.stamp.seconds(since: last.stamp), 0)
+        return stuckDistance + speed * max(fix.stamp.seconds(since: max(last.stamp, stuckStamp)), 0)
     }
 
     private enum Leap {
@@ -162,14 +165,12 @@ struct FixQualifier: Sendable {
             reason: .jump, value: min(straight > reach ? straight : expected.distance, 1e8),
             limit: straight > reach ? reach : slack)
         guard let suspect, agrees(fix, with: suspect.last, sigma: sigma) else {
-            self.suspect = Suspect(since: fix.stamp, last: fix, count: 1)
+            self.suspect = Suspect(since: fix.stamp, last: fix)
             return .suspected(rejection)
         }
         let needed = straight > reach ? limits.jumpConfirmation : limits.slideConfirmation
         self.suspect?.last = fix
-        self.suspect?.count += 1
-        let isConfirmed = fix.stamp.seconds(since: suspect.since) >= needed && suspect.count >= 2
-        return isConfirmed ? .confirmed : .suspected(rejection)
+        return fix.stamp.seconds(since: suspect.since) >= needed ? .confirmed : .suspected(rejection)
     }
 
     private func agrees(_ fix: Fix, with other: Fix, sigma: Double) -> Bool {

@@ -1,7 +1,7 @@
 /// What the position filter believes of vehicles, receivers and sensors. The defaults fit a car with a consumer receiver.
 public struct MotionConfig: Sendable, Hashable {
     /// Standard deviation per axis of the position of a receiver that says nothing, metres: Newson and Krumm (2009) measured 4.07.
-    public var defaultSigma = 5.0
+    public var defaultSigma = 4.0
     /// Metres per unit of HDOP, for a receiver that gives no accuracy (user range error of single-frequency receivers).
     public var sigmaPerHDOP = 4.0
     /// The smallest standard deviation believed of a receiver without carrier phase, metres; the ionosphere and orbits alone leave about 1.5
@@ -10,6 +10,8 @@ public struct MotionConfig: Sendable, Hashable {
     /// Largest standard deviation of the lasting error, metres. What a receiver states beyond comes from reflections, which come and go
     /// with the houses: taken for lasting, a single one would stay in the estimate for minutes.
     public var maximumLastingSigma = 4.0
+    /// The same for a receiver that says nothing of its accuracy, metres: under free sky (orbits, ionosphere).
+    public var unstatedLastingSigma = 1.5
     /// Multiplies what receivers state of themselves: they are optimistic between buildings.
     public var statedSigmaFactor = 1.2
 
@@ -57,7 +59,10 @@ public struct MotionConfig: Sendable, Hashable {
     public var scalarGate = 9.0
     /// Over how long the innovations are averaged that tell whether a receiver is too optimistic, seconds.
     public var consistencyTime = 20.0
-    /// The most by which a stated variance is multiplied for that.
+    /// The least by which the noise of each fix is multiplied for that: many receivers smooth what they tell, and their noise is less than
+    /// their accuracy.
+    public var minimumInflation = 0.4
+    /// The most by which it is multiplied.
     public var maximumInflation = 16.0
 
     /// Longest time over which the filter predicts without starting anew, seconds.
@@ -72,9 +77,12 @@ public struct MotionConfig: Sendable, Hashable {
     /// The defaults.
     public init() {}
 
-    /// What of a position's error lasts and what is noise of one fix, for its standard deviation: a standard deviation and a variance.
-    func parts(sigma: Double) -> (lastingSigma: Double, noise: Double) {
-        let lasting = min(sigma * correlatedShare.squareRoot(), maximumLastingSigma)
+    /// What of a fix's error lasts and what is noise of it alone: a standard deviation in metres and a variance in m².
+    func parts(of fix: Fix) -> (lastingSigma: Double, noise: Double) {
+        let sigma = sigma(of: fix)
+        let isStated = fix.horizontalSigma.map { $0 > 0 } ?? false || fix.hdop.map { $0 > 0 } ?? false
+        let most = isStated ? maximumLastingSigma : unstatedLastingSigma
+        let lasting = min(sigma * correlatedShare.squareRoot(), most)
         return (lasting, sigma * sigma - lasting * lasting)
     }
 

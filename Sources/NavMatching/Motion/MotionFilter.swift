@@ -17,7 +17,7 @@ struct MotionFilter: Sendable {
     private var frame: LocalFrame
     /// Whether the direction of travel is known.
     private(set) var isOriented = false
-    /// What the variance of positions is multiplied by, found from innovations; at least 1.
+    /// What the noise of positions is multiplied by, found from innovations.
     private(set) var inflation = 1.0
     /// Metres driven since the start, as far as is known.
     private(set) var travelled = 0.0
@@ -46,7 +46,7 @@ struct MotionFilter: Sendable {
         fixStamp = fix.stamp
         frame = LocalFrame(origin: fix.coordinate)
         let sigma = config.sigma(of: fix)
-        biasSigma = config.parts(sigma: sigma).lastingSigma
+        biasSigma = config.parts(of: fix).lastingSigma
         anchor = (fix.stamp, fix.coordinate, sigma)
         place(sigma: sigma)
         state[Axis.speed, Axis.speed] = 100
@@ -201,10 +201,9 @@ struct MotionFilter: Sendable {
 
     /// Takes in a fix of the present moment.
     mutating func update(_ fix: Fix) {
-        let sigma = config.sigma(of: fix)
         let point = frame.point(fix.coordinate)
         let noise: Double
-        (biasSigma, noise) = config.parts(sigma: sigma)
+        (biasSigma, noise) = config.parts(of: fix)
         let error = expectedError(point, noise: noise)
         lastInnovation = error.normalised
         learnConsistency(error.normalised)
@@ -233,8 +232,7 @@ struct MotionFilter: Sendable {
 
     /// How far a position lies from where the filter expects it, squared and in units of the variance; and that variance, m².
     func expectedError(of fix: Fix) -> (distance: Double, normalised: Double, variance: Double) {
-        let sigma = config.sigma(of: fix)
-        return expectedError(frame.point(fix.coordinate), noise: config.parts(sigma: sigma).noise)
+        expectedError(frame.point(fix.coordinate), noise: config.parts(of: fix).noise)
     }
 
     private func expectedError(
@@ -266,7 +264,8 @@ struct MotionFilter: Sendable {
         let excess = min(normalised, 4 * config.positionGate) / 2 - 1
         let share = min(max(stamp.seconds(since: fixStamp), 0.02) / config.consistencyTime, 0.1)
         fixStamp = stamp
-        inflation = min(max(inflation * exp(share * min(excess, 4)), 1), config.maximumInflation)
+        inflation = min(
+            max(inflation * exp(share * min(excess, 4)), config.minimumInflation), config.maximumInflation)
     }
 
     private mutating func takeVelocity(_ fix: Fix) {

@@ -17,7 +17,9 @@ public struct PositionHealth: Sendable, Hashable {
 
     /// Why the verdict is what it is.
     public struct Reasons: OptionSet, Sendable, Hashable {
+        /// One bit a reason.
         public let rawValue: UInt16
+        /// Reasons from their bits.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
         /// No fix that counts arrives.

@@ -53,7 +53,10 @@ public struct PositionTracker: Sendable {
     /// What the filter believes.
     public let config: MotionConfig
     /// What a fix must be to count.
-    public var limits: FixLimits { get { qualifier.limits } set { qualifier.limits = newValue } }
+    public var limits: FixLimits {
+        get { qualifier.limits }
+        set { qualifier.limits = newValue }
+    }
 
     private var qualifier: FixQualifier
     private var selector = ReceiverSelector()
@@ -78,7 +81,7 @@ public struct PositionTracker: Sendable {
     public var estimate: MotionEstimate? { answer }
     /// At the time of the newest odometry or fix.
     public var newest: MotionEstimate? { present.map { MotionEstimate($0) } }
-    /// What the receiver's stated variances are multiplied by, as its own innovations ask for; at least 1.
+    /// What the noise of the receiver's positions is multiplied by, as its own innovations ask for.
     public var inflation: Double { base?.inflation ?? 1 }
     /// The odometer's error as a share and its standard deviation; nil before the first fix.
     public var odometerScale: (mean: Double, sigma: Double)? { base?.scale }

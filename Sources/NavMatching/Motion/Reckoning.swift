@@ -15,7 +15,7 @@ public struct ReckoningConfig: Sendable, Hashable {
     /// How long positions are predicted, seconds; then the position is lost. The longest road tunnel (Lærdal, 24.5 km) takes 1,260 s.
     public var maximumTime = 1_500.0
     /// Standard deviation along the road beyond which a prediction says nothing any more, metres.
-    public var maximumSigma = 1_000.0
+    public var maximumSigma = 500.0
 
     /// The defaults.
     public init() {}
@@ -58,6 +58,8 @@ public struct Reckoning: Sendable {
     private var travelled = 0.0
     /// The driver's speed as a share of the roads', averaged.
     private var pace = 1.0
+    /// Speed at the last fix, m/s.
+    private var lastSpeed: Double?
     /// Usual time between fixes, seconds.
     private var period = 1.0
     private var isGivenUp = false
@@ -66,6 +68,8 @@ public struct Reckoning: Sendable {
     private static let paceTime = 60.0
     /// Speed from which it is, m/s.
     private static let paceSpeed = 3.0
+    /// Acceleration up to which a speed is steady, m/s².
+    private static let steadiness = 0.4
     /// Probability of a road from which the position follows it.
     private static let roadProbability = 0.4
     /// Standard deviation across the road of a vehicle on it, metres: half a carriageway of two lanes.
@@ -197,8 +201,14 @@ public struct Reckoning: Sendable {
     private mutating func learnPace(
         _ match: MatchedPosition, speed: Double?, seconds: Double, _ metric: Metric
     ) {
-        guard let road = match.road, match.confidence > 0.7, let speed, speed > Reckoning.paceSpeed else { return }
-        let share = min(max(speed / RoadReckoner.usualSpeed(of: road.edge, at: road.offset, metric), 0.2), 1.4)
+        defer { lastSpeed = speed }
+        // Who brakes for a bend or gathers speed behind it says nothing of the pace of the road.
+        guard let road = match.road, match.confidence > 0.7, let speed, speed > Reckoning.paceSpeed, let lastSpeed,
+            abs(speed - lastSpeed) <= Reckoning.steadiness * seconds
+        else { return }
+        let free = RoadReckoner.freeSpeed(of: road.edge, metric)
+        guard RoadReckoner.usualSpeed(of: road.edge, at: road.offset, metric) > 0.95 * free else { return }
+        let share = min(max(speed / free, 0.2), 1.4)
         pace += (share - pace) * min(seconds / Reckoning.paceTime, 0.3)
     }
 

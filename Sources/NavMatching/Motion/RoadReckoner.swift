@@ -108,12 +108,18 @@ struct RoadReckoner: Sendable {
         (odometerDistance, distance) = (0, 0)
     }
 
-    /// Speed of traffic that flows freely at a place of an edge, m/s: the road's, less in bends.
+    /// Speed of traffic that flows freely on an edge, m/s.
+    static func freeSpeed(of edge: EdgeIndex, _ metric: Metric) -> Double {
+        let length = Double(metric.turns.graph.edgeLengths[edge.index])
+        let duration = metric.freeFlowDuration(of: edge, from: 0, to: length)
+        return duration > 0 && length > 0 ? min(max(length / duration, 1), 70) : 10
+    }
+
+    /// The same at a place of the edge: less in bends.
     static func usualSpeed(of edge: EdgeIndex, at offset: Double, _ metric: Metric) -> Double {
         let graph = metric.turns.graph
         let length = Double(graph.edgeLengths[edge.index])
-        let duration = metric.freeFlowDuration(of: edge, from: 0, to: length)
-        let speed = duration > 0 && length > 0 ? min(max(length / duration, 1), 70) : 10
+        let speed = freeSpeed(of: edge, metric)
         // Drivers look ahead further than back.
         let window = max(offset - 20, 0)...min(max(offset - 20, 0) + max(3 * speed, 60), max(length, 1))
         let shape = graph.shape(of: edge)
