@@ -44,8 +44,11 @@ public struct MotionConfig: Sendable, Hashable {
 
     /// Spectral density of the unknown acceleration, m/s per square root of second: 1 to 2 m/s² that last for a second or two.
     public var accelerationDensity = 2.0
-    /// Spectral density of the unknown rate of turn, radians per square root of second: 20 °/s in a bend within a second.
-    public var turnDensity = 0.3
+    /// Unknown acceleration across the direction of travel, m/s²: what a driver takes in a bend. Divided by the speed it is the spectral
+    /// density of the unknown rate of turn, radians per square root of second: slow vehicles turn in their place, fast ones cannot.
+    public var turnAcceleration = 4.0
+    /// The largest such density, radians per square root of second.
+    public var maximumTurnDensity = 1.0
     /// What of that remains where the rate of turn is measured, radians per square root of second.
     public var turnDensityMeasured = 0.003
     /// Unmodelled movement of the position, metres per square root of second.

@@ -144,7 +144,8 @@ struct MotionFilter: Sendable {
         _ seconds: Double, _ speed: Double, _ sine: Double, _ cosine: Double, _ turn: (rate: Double, sigma: Double)?
     ) {
         let acceleration = config.accelerationDensity * config.accelerationDensity
-        var bend = config.turnDensity * config.turnDensity
+        let density = min(config.turnAcceleration / max(abs(speed), 1), config.maximumTurnDensity)
+        var bend = density * density
         if let turn { bend = config.turnDensityMeasured * config.turnDensityMeasured + turn.sigma * turn.sigma * 0.1 }
         // At a standstill nothing turns.
         if abs(speed) < MotionFilter.standingSpeed { bend *= 0.01 }
