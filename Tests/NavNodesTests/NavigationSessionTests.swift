@@ -67,7 +67,7 @@ struct NavigationSessionTests {
         let odometry = VehicleOdometry(stampNs: last.nanoseconds, speedMps: 8, yawRateRadps: 0.01)
         let said = [session.handle(odometry, sequence: 7), session.pass(to: last.advanced(bySeconds: 5))]
         let messages = said.flatMap(\.messages)
-        let events = messages.compactMap { $0.message as? SimulationEvent }
+        let events = messages.compactMap { $0.message as? NavMessages.SimulationEvent }
         #expect(events.map(\.phase) == [.willBegin, .began])
         #expect(events.allSatisfy { $0.reason == .poorGnss && $0.pose != nil })
         let positions = messages.compactMap { $0.message as? NavMessages.MatchedPosition }

@@ -17,6 +17,8 @@ public final class NavigationNode: Node {
     private let session: NavigationSession
     private let worker: RoutingWorker
     private let fixToProgress: LatencyRecorder
+    /// The time of the last fix and when it came, by the node's clock.
+    private var lastFix: (stamp: NavGeo.Timestamp, arrival: NavGeo.Timestamp)?
 
     /// Topics that the node publishes.
     static let topics = [
@@ -42,6 +44,7 @@ public final class NavigationNode: Node {
         try context.advertise(NavigationNode.topics)
         try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
             let outcome = session.handle(fix, sequence: delivery.header.sequence)
+            if let stamp = fix.stampNs { lastFix = (NavGeo.Timestamp(nanoseconds: stamp), context.stamp) }
             carryOut(outcome)
             guard outcome.messages.contains(where: { $0.topic == "/nav/progress" }) else { return }
             fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)
@@ -52,16 +55,19 @@ public final class NavigationNode: Node {
         }
     }
 
-    /// How long a fix may take to arrive before it counts as missing, seconds: receivers deliver within 0.3 s.
-    private static let tolerance = 0.5
+    /// How much later than usual a fix may arrive before it counts as missing, seconds.
+    private static let tolerance = 0.3
 
     /// Lets the core predict where fixes fail, and says when it wants to be asked next, ns of the monotonic clock.
+    ///
+    /// The core's time is that of the fixes, which may be another than the node's: it goes on from the last fix as the node's does.
     private func pass(_ now: Int64) -> Int64 {
-        let present = context.stamp
-        carryOut(session.pass(to: present.advanced(bySeconds: -NavigationNode.tolerance)))
+        guard let lastFix, session.due != nil else { return .max }
+        let elapsed = context.stamp.seconds(since: lastFix.arrival) - NavigationNode.tolerance
+        let present = lastFix.stamp.advanced(bySeconds: elapsed)
+        if elapsed > 0 { carryOut(session.pass(to: present)) }
         guard let due = session.due else { return .max }
-        let seconds = due.advanced(bySeconds: NavigationNode.tolerance).seconds(since: present)
-        return now + Int64(min(max(seconds, 0.02), 3_600) * 1e9)
+        return now + Int64(min(max(due.seconds(since: present), 0.02), 3_600) * 1e9)
     }
 
     /// Takes the routes that have been found meanwhile.
@@ -76,6 +82,7 @@ public final class NavigationNode: Node {
     /// A loop or a seek is another drive: what lasted is taken back, and the trip starts anew with the next fix.
     public func clockJumped(from: ClockMoment, to: ClockMoment) {
         worker.cancelAll()
+        lastFix = nil
         carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
     }
 
