@@ -25,6 +25,19 @@ public enum FixType: UInt8, Sendable, CaseIterable {
     public var hasPosition: Bool { self != .noFix }
 }
 
+/// What a receiver says of interference or counterfeit signals.
+public enum SignalAlarm: UInt8, Sendable, Comparable, CaseIterable {
+    /// Nothing, or it looked for it and found none.
+    case none
+    /// A suspicion; the position still holds.
+    case suspected
+    /// The position cannot be relied upon.
+    case certain
+
+    /// By severity.
+    public static func < (left: SignalAlarm, right: SignalAlarm) -> Bool { left.rawValue < right.rawValue }
+}
+
 /// One position report of a receiver; what it does not say is nil.
 public struct Fix: Sendable, Hashable {
     /// Time at which the position held.
@@ -47,6 +60,18 @@ public struct Fix: Sendable, Hashable {
     public var type: FixType
     /// The source's count of its fixes.
     public var sequence: UInt64?
+    /// When it arrived, by the host's clock.
+    public var received: Timestamp?
+    /// Which of several receivers, 0 for the only one.
+    public var receiver: UInt8 = 0
+    /// Whether counterfeit signals were noticed.
+    public var spoofing = SignalAlarm.none
+    /// Whether interference was noticed.
+    public var jamming = SignalAlarm.none
+    /// Whether the receiver's own integrity monitoring has doubts.
+    public var integrity = SignalAlarm.none
+    /// Radius that the receiver guarantees with its stated integrity risk, metres.
+    public var protectionLevel: Double?
 
     /// A fix; what is not given is unknown.
     public init(

@@ -24,6 +24,9 @@ public struct StreamingMatcher: Sendable {
     /// Standard deviation per axis taken for a fix that states none, metres: what the drive so far tells of the receiver.
     public var usualSigma: Double { noise.sigma }
 
+    /// Standard deviation per axis that is taken for a fix, metres.
+    public func sigma(of fix: Fix) -> Double { config.sigma(of: fix, otherwise: noise.sigma) }
+
     private var metric: Metric
     private let recordsPath: Bool
     /// Whether there is a belief to go on from.
@@ -80,7 +83,7 @@ public struct StreamingMatcher: Sendable {
     public mutating func match(_ fix: Fix, routePrior: RoutePrior? = nil) -> MatchedPosition {
         step = nil
         guard fix.isUsable else { return .unusable(fix) }
-        let sigma = config.sigma(of: fix, otherwise: noise.sigma)
+        let sigma = sigma(of: fix)
         let frame = LocalFrame(origin: fix.coordinate)
         let verdict = motion.advance(
             to: fix, frame: frame, sigma: sigma, config: config,

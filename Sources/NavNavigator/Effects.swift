@@ -60,6 +60,10 @@ public enum Publication: Sendable {
     case arrival(ArrivalEvent)
     /// A fix that was not used.
     case fixRejected(Fix, FixRejection)
+    /// Positions are predicted from now on, or follow fixes again.
+    case simulation(SimulationEvent)
+    /// Another receiver is used from now on.
+    case receiver(from: UInt8, to: UInt8)
 }
 
 /// Why a route came into force.
@@ -102,6 +106,23 @@ public struct NavigatorState: Sendable, Hashable {
     public var isHeld: Bool
     /// Where the trip leads.
     public var destination: Waypoint?
+    /// How good positioning is; nil before the first fix.
+    public var health: PositionHealth?
+}
+
+/// Positions are made without fixes, or are no longer.
+public struct SimulationEvent: Sendable, Hashable {
+    /// The step. `willBegin` and `began` come together, as do `willEnd` and `ended`: a consumer that prepares itself sees the first one first.
+    public enum Phase: UInt8, Sendable, CaseIterable {
+        case willBegin, began, willEnd, ended
+    }
+
+    /// The step.
+    public var phase: Phase
+    /// Why.
+    public var reason: ReckoningReason
+    /// Where the vehicle is thought to be; nil when that is lost.
+    public var position: Sighting?
 }
 
 /// How the vehicle stands to its route: a fact, not a decision.
@@ -231,19 +252,4 @@ public struct ArrivalEvent: Sendable, Equatable {
     public var distanceRemaining: Double
     /// Seconds to go.
     public var durationRemaining: Double
-}
-
-/// Why a fix was not used.
-public struct FixRejection: Sendable, Hashable {
-    /// The reason.
-    public enum Reason: Sendable, Hashable {
-        case invalid, fixType, accuracy, startAccuracy, duplicate, outOfOrder
-    }
-
-    /// The reason.
-    public var reason: Reason
-    /// What was measured, where it is a number.
-    public var value: Double?
-    /// What is allowed.
-    public var limit: Double?
 }

@@ -111,6 +111,10 @@ public struct NavigatorEvent: Sendable {
     public enum Kind: Sendable {
         /// A receiver measured a position.
         case fix(Fix)
+        /// The vehicle measured its own motion.
+        case odometry(Odometry)
+        /// The moment of ``Navigator/due`` has come.
+        case timer
         /// A user asked for something.
         case command(NavigatorCommand)
         /// A requested route arrived.

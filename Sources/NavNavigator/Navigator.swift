@@ -1,6 +1,6 @@
-import NavGeo
 import NavGuidance
 import NavMap
+public import NavGeo
 public import NavMatching
 import NavRouting
 
@@ -12,7 +12,9 @@ public struct Navigator {
     private var config: NavigatorConfig
     private var map: MapSnapshot
     private var matcher: StreamingMatcher
-    private var filter: FixFilter
+    private var tracker: PositionTracker
+    private var reckoning: Reckoning
+    private var judge = HealthJudge()
     private var search: RouteSearch
     private var lastPosition: Sighting?
     private var trip: Trip?
@@ -45,7 +47,8 @@ public struct Navigator {
         self.config = config
         self.map = map
         self.matcher = StreamingMatcher(metric: map.metric, config: matcher)
-        filter = FixFilter(config)
+        tracker = PositionTracker(limits: config.fixLimits)
+        reckoning = Reckoning(config: config.reckoning)
         search = RouteSearch(config)
     }
 
@@ -54,6 +57,10 @@ public struct Navigator {
         effects = []
         switch event.kind {
         case .fix(let fix): handle(fix, event)
+        case .odometry(let odometry):
+            tracker.take(odometry)
+            reckon(at: event.stamp, event)
+        case .timer: reckon(at: event.stamp, event)
         case .command(let command): handle(command, event)
         case .routeAnswer(let id, let answer): handle(answer, id, event)
         case .mapChanged(let snapshot): adopt(snapshot, event)
@@ -67,6 +74,7 @@ public struct Navigator {
         let old = map.graph
         map = snapshot
         matcher.adopt(snapshot.metric)
+        reckoning.adopt { snapshot.graph.edge($0.edgeKey) }
         search.noteTiles(at: event.stamp)
         if old !== snapshot.graph, trip?.noteMap(from: old, to: snapshot.graph) == true, let plan = trip?.plan {
             publish(.route(plan, .mapChanged), event)
@@ -76,27 +84,63 @@ public struct Navigator {
 
     private mutating func adopt(_ config: NavigatorConfig) {
         self.config = config
-        filter.config = config
+        tracker.limits = config.fixLimits
+        reckoning.config = config.reckoning
         search.config = config
         trip?.config = config
     }
 
     // MARK: Fixes
 
+    /// When to send ``NavigatorEvent/Kind/timer``, if nothing else happens before; nil for never.
+    public var due: Timestamp? { reckoning.due }
+
     private mutating func handle(_ fix: Fix, _ event: NavigatorEvent) {
-        switch filter.judge(fix) {
+        let verdict = tracker.take(fix)
+        let isJump = verdict == .acceptedAfterJump
+        switch verdict {
+        case .standby: return
         case .rejected(let rejection):
-            publish(.fixRejected(fix, rejection), event)
+            reject(fix, rejection, event)
             return
-        case .accepted: break
+        case .accepted, .acceptedAfterJump: break
         case .acceptedAfterClockSet:
             matcher.reset()
+            endReckoning(event)
+            reckoning.reset()
             trip?.noteClockSet(to: fix.stamp)
             search.noteClockSet(to: event.stamp)
         }
-        let prior = trip.flatMap { $0.isComplete ? nil : $0.prior }
-        let match = matcher.match(fix, routePrior: prior)
+        if isJump {
+            matcher.reset()
+            endReckoning(event)
+            reckoning.reset()
+        }
+        if let replaced = tracker.replacedReceiver { publish(.receiver(from: replaced, to: fix.receiver), event) }
+        let estimate = tracker.estimate
+        judge.note(
+            fix, isAccepted: true, sigma: estimate?.covariance.perAxis, inflation: tracker.inflation,
+            latency: tracker.usualLatency, at: event.stamp)
+        let refined = estimate?.refined(fix) ?? fix
+        var match = matcher.match(refined, routePrior: prior)
+        match.raw = fix.coordinate
+        if isJump { match.isTeleport = true }
+        if let estimate { match.calibrate(estimate, stated: matcher.sigma(of: refined)) }
+        let reason = reckoning.reason
+        let ends = reckoning.note(fix, match, tracker, map.metric)
+        if !ends, reason != nil, let led = reckoning.lead(to: match, tracker, map.metric, prior) {
+            publish(led, like: fix, event)
+            return
+        }
         let position = Sighting(fix: fix, match: match, directionProbability: Navigator.directionProbability(match))
+        if let reason, reckoning.reason == nil { publishEnd(of: reason, at: position, event) }
+        follow(position, event)
+    }
+
+    private var prior: RoutePrior? { trip.flatMap { $0.isComplete ? nil : $0.prior } }
+
+    /// Goes on from a position of a fix or of a prediction.
+    private mutating func follow(_ position: Sighting, _ event: NavigatorEvent) {
         lastPosition = position
         publish(.position(position), event)
         giveUpOverdueRequest(event)
@@ -104,6 +148,58 @@ public struct Navigator {
             request(.start(waypoints), waypoints, from: position, event)
         }
         followTrip(position, event)
+    }
+
+    private mutating func reject(_ fix: Fix, _ rejection: FixRejection, _ event: NavigatorEvent) {
+        publish(.fixRejected(fix, rejection), event)
+        switch rejection.reason {
+        // Nothing new is known of the present.
+        case .duplicate, .outOfOrder, .stale, .future: return
+        case .invalid, .fixType, .accuracy, .startAccuracy, .frozen, .speed, .jump, .integrity, .spoofing, .jamming:
+            judge.note(
+                fix, isAccepted: false, sigma: nil, inflation: tracker.inflation, latency: tracker.usualLatency,
+                at: event.stamp)
+            reckoning.noteBad()
+            reckon(at: event.stamp, event)
+        }
+    }
+
+    // MARK: Dead reckoning
+
+    /// Predicts the position when it is due.
+    private mutating func reckon(at stamp: Timestamp, _ event: NavigatorEvent) {
+        let reason = reckoning.reason
+        switch reckoning.predict(at: stamp, &tracker, map.metric, prior) {
+        case .nothing: break
+        case .lost:
+            judge.noteMissing(nil, sigma: nil, isLost: true, at: stamp)
+            if let reason { publishEnd(of: reason, at: nil, event) }
+        case .predicted(let predicted, let begins):
+            judge.noteMissing(
+                reckoning.reason, sigma: predicted.road?.alongSigma ?? predicted.estimate.covariance.perAxis,
+                isLost: false, at: stamp)
+            let fix = Fix(stamp: stamp, coordinate: predicted.estimate.coordinate)
+            if begins, let reason = reckoning.reason {
+                let position = Sighting(predicted, like: fix)
+                publish(.simulation(SimulationEvent(phase: .willBegin, reason: reason, position: position)), event)
+                publish(.simulation(SimulationEvent(phase: .began, reason: reason, position: position)), event)
+            }
+            publish(predicted, like: fix, event)
+        }
+    }
+
+    private mutating func publish(_ predicted: PredictedPosition, like fix: Fix, _ event: NavigatorEvent) {
+        follow(Sighting(predicted, like: fix), event)
+    }
+
+    private mutating func endReckoning(_ event: NavigatorEvent) {
+        guard let reason = reckoning.reason else { return }
+        publishEnd(of: reason, at: nil, event)
+    }
+
+    private mutating func publishEnd(of reason: ReckoningReason, at position: Sighting?, _ event: NavigatorEvent) {
+        publish(.simulation(SimulationEvent(phase: .willEnd, reason: reason, position: position)), event)
+        publish(.simulation(SimulationEvent(phase: .ended, reason: reason, position: position)), event)
     }
 
     private mutating func followTrip(_ position: Sighting, _ event: NavigatorEvent) {
@@ -177,7 +273,8 @@ public struct Navigator {
             reason = .routeInvalidated
         case .uncertain: return
         }
-        guard config.rerouteDetect, !trip.suppressesReroute(at: position),
+        // Where the vehicle is only thought to be, it cannot have left its route.
+        guard position.prediction == nil, config.rerouteDetect, !trip.suppressesReroute(at: position),
             search.mayReroute(at: event.stamp, position.coordinate)
         else { return }
         reroute(trip, reason, from: position, event)
@@ -324,7 +421,7 @@ public struct Navigator {
         let state = NavigatorState(
             phase: phase, isRerouting: search.isRerouting, leg: trip?.leg ?? 0,
             legCount: trip?.plan.route.legs.count ?? 0, isHeld: trip?.isHeld ?? false,
-            destination: trip?.plan.route.waypoints.last?.waypoint)
+            destination: trip?.plan.route.waypoints.last?.waypoint, health: judge.health)
         guard state != publishedState else { return }
         publishedState = state
         publish(.state(state), event)

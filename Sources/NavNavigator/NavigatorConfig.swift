@@ -1,3 +1,5 @@
+public import NavMatching
+
 /// The thresholds of the navigator, each with its unit and where it comes from.
 public struct NavigatorConfig: Sendable, Hashable {
     /// Worst horizontal accuracy (1 σ) of a fix that counts, metres. 100: Mapbox's `isQualified`.
@@ -6,6 +8,11 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var fixStartMaximumAccuracy = 20.0
     /// How many fixes in a row, each later than the one before, must lie behind the newest one before the clock is taken to have been set.
     public var fixClockSetFixes = 3
+
+    /// Longest delay between a fix's time and its arrival beyond the usual one, seconds.
+    public var fixMaximumAge = 2.0
+    /// When positions are predicted for want of fixes.
+    public var reckoning = ReckoningConfig()
 
     /// Distance from the route that is always tolerated, metres. 25: Mapbox near intersections, openpilot.
     public var deviationMinimumDistance = 25.0
@@ -83,4 +90,14 @@ public struct NavigatorConfig: Sendable, Hashable {
 
     /// The defaults.
     public init() {}
+
+    /// What a fix must be to count.
+    var fixLimits: FixLimits {
+        var limits = FixLimits()
+        limits.maximumAccuracy = fixMaximumAccuracy
+        limits.startMaximumAccuracy = fixStartMaximumAccuracy
+        limits.clockSetFixes = fixClockSetFixes
+        limits.maximumAge = fixMaximumAge
+        return limits
+    }
 }

@@ -11,6 +11,11 @@ public struct Sighting: Sendable, Hashable {
     /// when the fix comes: the match's edges are those of the map of that moment.
     public var directionProbability = 0.0
 
+    /// How the position was predicted; nil for one of a fix. The fix is then one that the prediction stands for.
+    public var prediction: PredictionMethod?
+    /// Seconds since the last fix that counted.
+    public var age = 0.0
+
     /// The place on a road; nil off the roads.
     public var road: MatchedPosition.RoadPosition? { match.road }
     /// Where the receiver says the vehicle is.
@@ -23,4 +28,21 @@ public struct Sighting: Sendable, Hashable {
     public var course: Double? { fix.course.flatMap { $0.isFinite ? $0 : nil } ?? match.road?.bearing }
     /// Standard deviation of the position per axis, metres, above 0; nil when the receiver does not say.
     public var sigma: Double? { fix.horizontalSigma.flatMap { $0 > 0 && $0.isFinite ? $0 : nil } }
+}
+
+extension Sighting {
+    /// What stands for a fix where there is none.
+    init(_ predicted: PredictedPosition, like fix: Fix) {
+        let estimate = predicted.estimate
+        var fix = fix
+        fix.coordinate = estimate.coordinate
+        fix.horizontalSigma = predicted.road?.alongSigma ?? estimate.covariance.perAxis
+        fix.speed = max(estimate.speed, 0)
+        fix.course = predicted.road?.bearing ?? estimate.course
+        fix.type = .deadReckoning
+        self.init(
+            fix: fix, match: MatchedPosition(predicted), directionProbability: predicted.road == nil ? 0 : 1,
+            prediction: predicted.method,
+            age: predicted.age)
+    }
 }

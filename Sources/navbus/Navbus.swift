@@ -9,8 +9,9 @@ struct Navbus: ParsableCommand {
         abstract: "Turn-by-turn navigation as nodes on a message bus.",
         version: NavbusVersion.text,
         subcommands: [
-            MapCommand.self, RouteCommand.self, MatchCommand.self, SimulateCommand.self, ReplayCommand.self,
-            BagCommand.self, LaunchCommand.self, TopicCommand.self, ServiceCommand.self, NodeCommand.self,
+            MapCommand.self, RouteCommand.self, MatchCommand.self, IntegrityCommand.self, SimulateCommand.self,
+            ReplayCommand.self, BagCommand.self, LaunchCommand.self, TopicCommand.self, ServiceCommand.self,
+            NodeCommand.self,
             DoctorCommand.self, KeygenCommand.self,
         ])
 

@@ -72,7 +72,7 @@ import Testing
         #expect(ride.rejections.first?.value == 20.1 && ride.rejections.first?.limit == 20)
         #expect(ride.positions == 0)
         ride.drive(FixTests.good(place, 1, sigma: 20))
-        ride.drive(FixTests.good(place, 2, sigma: 100))
+        ride.drive(FixTests.good(try town.place("FG", 0.525), 2, sigma: 100))
         #expect(ride.positions == 2)
     }
 

@@ -73,9 +73,29 @@ import Testing
             let course: Double? = chance(0.2) ? nil : chance(0.05) ? number() : random.uniform() * 7
             let sigma: Double? = chance(0.2) ? nil : chance(0.05) ? number() : random.uniform() * 30
             let types = FixType.allCases
-            return Fix(
+            var fix = Fix(
                 stamp: stamp, coordinate: place, horizontalSigma: sigma, speed: speed, course: course, hdop: sigma,
                 type: types[Int(random.uniform() * Double(types.count))])
+            if chance(0.3) { fix.received = chance(0.05) ? somewhen() : stamp.advanced(bySeconds: random.uniform()) }
+            if chance(0.1) { fix.receiver = UInt8(random.uniform() * 6) }
+            if chance(0.02) { fix.spoofing = alarm() }
+            if chance(0.02) { fix.jamming = alarm() }
+            if chance(0.02) { fix.integrity = alarm() }
+            if chance(0.05) { fix.protectionLevel = number() }
+            return fix
+        }
+
+        mutating func alarm() -> SignalAlarm { SignalAlarm.allCases[Int(random.uniform() * 3)] }
+
+        mutating func somewhen() -> Timestamp { Timestamp(nanoseconds: Int64(bitPattern: random.next())) }
+
+        mutating func odometry() -> Odometry {
+            func maybe(_ value: Double) -> Double? { chance(0.2) ? nil : chance(0.05) ? number() : value }
+            return Odometry(
+                stamp: chance(0.01) ? somewhen() : stamp.advanced(bySeconds: random.uniform()),
+                speed: maybe(random.uniform() * 30 - 3), speedSigma: maybe(random.uniform()),
+                turnRate: maybe(random.uniform() - 0.5), turnRateSigma: maybe(random.uniform()),
+                standsStill: chance(0.05))
         }
 
         mutating func plan() -> RoutePlan? {
@@ -100,7 +120,11 @@ import Testing
             let dice = random.uniform()
             let kind: NavigatorEvent.Kind
             switch dice {
-            case ..<0.90: kind = .fix(fix())
+            case ..<0.70: kind = .fix(fix())
+            case ..<0.85: kind = .odometry(odometry())
+            case ..<0.90:
+                kind = .timer
+                stamp = stamp.advanced(bySeconds: random.uniform() * 3)
             case ..<0.95:
                 if let query = known.randomElement(using: &random) {
                     kind = .routeAnswer(requestID: chance(0.1) ? random.next() : query.requestID, answer(query))
@@ -138,7 +162,8 @@ import Testing
         var arrived: Set<Int> = []
         var state: NavigatorState?
         /// How often each thing happened, so that a run that tests nothing shows.
-        var (progress, applied, rejected) = (0, 0, 0)
+        var (progress, applied, rejected, predicted) = (0, 0, 0, 0)
+        var simulation: SimulationEvent?
 
         mutating func check(_ effects: [Effect], of event: NavigatorEvent) throws {
             if case .routeAnswer(let id, _) = event.kind, id == inFlight { inFlight = nil }
@@ -199,7 +224,24 @@ import Testing
                 rejected += 1
                 try #require((rejection.value ?? 0).isFinite)
             case .reroute(let event): if case .applied = event.phase { applied += 1 }
-            case .position: break
+            case .simulation(let event):
+                let before: SimulationEvent.Phase
+                switch event.phase {
+                case .willBegin: before = .ended
+                case .began: before = .willBegin
+                case .willEnd: before = .began
+                case .ended: before = .willEnd
+                }
+                try #require((simulation?.phase ?? .ended) == before)
+                try #require(before == .ended || simulation?.reason == event.reason)
+                simulation = event
+            case .receiver(let old, let new): try #require(old != new)
+            case .position(let position):
+                if position.prediction != nil { predicted += 1 }
+                try #require(position.coordinate.isValid)
+                if let road = position.road {
+                    try #require(road.alongSigma.isFinite && road.crossSigma.isFinite && road.offset.isFinite)
+                }
             }
         }
     }
@@ -225,5 +267,6 @@ import Testing
         #expect(invariants.progress > 100)
         #expect(invariants.applied > 0)
         #expect(invariants.rejected > 50)
+        #expect(invariants.predicted > 20)
     }
 }

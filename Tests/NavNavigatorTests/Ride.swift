@@ -110,7 +110,18 @@ struct Ride {
                 if fix.stamp.seconds(since: asked) >= seconds { answer(query) }
             }
         }
+        fireTimers(until: fix.stamp)
         send(.fix(fix), at: fix.stamp, cause: fix.sequence ?? 0)
+    }
+
+    mutating func drive(_ odometry: Odometry) {
+        fireTimers(until: odometry.stamp)
+        send(.odometry(odometry), at: odometry.stamp)
+    }
+
+    /// Lets the time pass, as the node does.
+    mutating func fireTimers(until stamp: Timestamp) {
+        while let due = navigator.due, due < stamp { send(.timer, at: due) }
     }
 
     // MARK: What was told
@@ -125,6 +136,24 @@ struct Ride {
     var arrivals: [ArrivalEvent] { told.compactMap { if case .arrival(let event) = $0.what { event } else { nil } } }
     var rejections: [FixRejection] {
         told.compactMap { if case .fixRejected(_, let rejection) = $0.what { rejection } else { nil } }
+    }
+    var simulations: [SimulationEvent] {
+        told.compactMap { if case .simulation(let event) = $0.what { event } else { nil } }
+    }
+    /// Whether another route was asked for between the beginning and the end of a prediction.
+    var reroutesWherePredicted: Bool {
+        var isPredicted = false
+        for (_, what) in told {
+            switch what {
+            case .simulation(let event): isPredicted = event.phase == .began
+            case .reroute: if isPredicted { return true }
+            default: break
+            }
+        }
+        return false
+    }
+    var sightings: [Sighting] {
+        told.compactMap { if case .position(let position) = $0.what { position } else { nil } }
     }
     var spoken: [String] {
         told.compactMap { if case .spoken(let spoken, _, _) = $0.what { spoken.text } else { nil } }

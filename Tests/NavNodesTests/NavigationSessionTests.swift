@@ -1,5 +1,7 @@
 import NavBag
+import NavGeo
 import NavMap
+import NavMatching
 import NavMessages
 import NavNavigator
 import NavNodes
@@ -76,6 +78,35 @@ struct NavigationSessionTests {
             #expect(annotation.congestion.isEmpty && !annotation.speedLimits.isEmpty)
         }
         #expect(route.edgeIds.count == route.edgeFirstPoints.count && !route.edgeIds.isEmpty)
+    }
+
+    @Test func whereFixesStopPositionsArePredictedAndTheTimersAreInTheJournal() throws {
+        let map = try Helsinki.map.get()
+        let session = NavigationSession(map: map, configuration: Helsinki.configuration, nodeName: "test")
+        let drive = try Helsinki.drive.get().prefix(40)
+        for (index, fix) in drive.enumerated() { _ = session.handle(fix, sequence: UInt64(index + 1)) }
+        let last = try #require(session.due)
+        // The wheels say that the vehicle drives on, a little to the left.
+        let odometry = VehicleOdometry(stampNs: last.nanoseconds, speedMps: 8, yawRateRadps: 0.01)
+        let said = [session.handle(odometry, sequence: 7), session.pass(to: last.advanced(bySeconds: 5))]
+        let messages = said.flatMap(\.messages)
+        let events = messages.compactMap { $0.message as? NavMessages.SimulationEvent }
+        #expect(events.map(\.phase) == [.willBegin, .began])
+        #expect(events.allSatisfy { $0.reason == .poorGnss && $0.pose != nil })
+        let positions = messages.compactMap { $0.message as? NavMessages.MatchedPosition }
+        #expect(positions.count >= 4)
+        #expect(positions.allSatisfy { $0.source == .predicted && $0.raw == nil && $0.ageS != nil })
+        #expect(zip(positions, positions.dropFirst()).allSatisfy { ($0.alongSigmaM ?? 0) <= ($1.alongSigmaM ?? 0) })
+        let entries = messages.compactMap { ($0.message as? JournalEntry)?.event }
+        #expect(entries.contains { if case .odometry = $0 { true } else { false } })
+        #expect(entries.count { if case .timer = $0 { true } else { false } } >= 4)
+    }
+
+    @Test func odometryKeepsItsSigns() throws {
+        let back = try #require(
+            Odometry(VehicleOdometry(stampNs: 5, speedMps: 2, yawRateRadps: 0.1, reverse: true, standstill: false)))
+        #expect(back.speed == -2 && back.turnRate == -0.1 && !back.standsStill)
+        #expect(Odometry(VehicleOdometry(speedMps: 2)) == nil)
     }
 
     @Test func aChangedThresholdIsAnEventOfTheJournal() throws {

@@ -323,6 +323,10 @@ public struct FixRejectionReason: ProtoEnum {
     public static let jamming = Self(rawValue: 12)
     /// A policy discarded it.
     public static let policy = Self(rawValue: 13)
+    /// The position stays although the vehicle moves, in m that it has moved.
+    public static let frozen = Self(rawValue: 14)
+    /// A speed that no road vehicle has, in m/s.
+    public static let speed = Self(rawValue: 15)
 
     /// Names in the schema, by number.
     public static var names: [(value: Int32, name: String)] {
@@ -341,6 +345,8 @@ public struct FixRejectionReason: ProtoEnum {
             (11, "FIX_REJECTION_REASON_SPOOFING"),
             (12, "FIX_REJECTION_REASON_JAMMING"),
             (13, "FIX_REJECTION_REASON_POLICY"),
+            (14, "FIX_REJECTION_REASON_FROZEN"),
+            (15, "FIX_REJECTION_REASON_SPEED"),
         ]
     }
 }
@@ -861,7 +867,7 @@ extension FixRejected: WireMessage {
     public static var fullName: String { "navbus.v1.FixRejected" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x47fc3cd8d38d0e38 }
+    public static var schemaFingerprint: UInt64 { 0x7e37e7ac49d09a53 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -469,6 +469,8 @@ public struct RouteProgress: Message {
     public var source: PositionSource?
     /// Stops that are left, the destination included.
     public var waypointsRemaining: UInt32?
+    /// Probability that the vehicle has left the route, 0 to 1.
+    public var deviationProbability: Double?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -510,7 +512,8 @@ public struct RouteProgress: Message {
         raw: Pose? = nil,
         isSnapped: Bool? = nil,
         source: PositionSource? = nil,
-        waypointsRemaining: UInt32? = nil
+        waypointsRemaining: UInt32? = nil,
+        deviationProbability: Double? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -551,6 +554,7 @@ public struct RouteProgress: Message {
         self.isSnapped = isSnapped
         self.source = source
         self.waypointsRemaining = waypointsRemaining
+        self.deviationProbability = deviationProbability
     }
 }
 
@@ -559,7 +563,7 @@ extension RouteProgress: WireMessage {
     public static var fullName: String { "navbus.v1.RouteProgress" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x5296467b374823fc }
+    public static var schemaFingerprint: UInt64 { 0x68f2574056e32745 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -735,6 +739,10 @@ extension RouteProgress: WireMessage {
             c.pointee.waypoints_remaining = value
             c.pointee.has_waypoints_remaining = 1
         }
+        if let value = deviationProbability {
+            c.pointee.deviation_probability = value
+            c.pointee.has_deviation_probability = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__RouteProgress>) throws(MessageError) {
@@ -777,6 +785,7 @@ extension RouteProgress: WireMessage {
         isSnapped = c.pointee.has_is_snapped != 0 ? c.pointee.is_snapped != 0 : nil
         source = c.pointee.has_source != 0 ? PositionSource(rawValue: Int32(bitPattern: c.pointee.source.rawValue)) : nil
         waypointsRemaining = c.pointee.has_waypoints_remaining != 0 ? c.pointee.waypoints_remaining : nil
+        deviationProbability = c.pointee.has_deviation_probability != 0 ? c.pointee.deviation_probability : nil
     }
 }
 

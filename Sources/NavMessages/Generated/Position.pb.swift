@@ -453,6 +453,8 @@ public struct MatchedPosition: Message {
     public var inTunnel: Bool?
     /// Map version of the road graph: the tileset's hash or name.
     public var mapVersion: String?
+    /// Horizontal protection level in m that the receiver gave with the fix; absent when the position is predicted.
+    public var protectionLevelM: Double?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -480,7 +482,8 @@ public struct MatchedPosition: Message {
         speedLimitMps: Double? = nil,
         speedUnlimited: Bool? = nil,
         inTunnel: Bool? = nil,
-        mapVersion: String? = nil
+        mapVersion: String? = nil,
+        protectionLevelM: Double? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -507,6 +510,7 @@ public struct MatchedPosition: Message {
         self.speedUnlimited = speedUnlimited
         self.inTunnel = inTunnel
         self.mapVersion = mapVersion
+        self.protectionLevelM = protectionLevelM
     }
 }
 
@@ -515,7 +519,7 @@ extension MatchedPosition: WireMessage {
     public static var fullName: String { "navbus.v1.MatchedPosition" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1754497ae6dcd8f9 }
+    public static var schemaFingerprint: UInt64 { 0x8153156f5941ae97 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -633,6 +637,10 @@ extension MatchedPosition: WireMessage {
         if let value = mapVersion {
             c.pointee.map_version = Wire.string(value, arena)
         }
+        if let value = protectionLevelM {
+            c.pointee.protection_level_m = value
+            c.pointee.has_protection_level_m = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__MatchedPosition>) throws(MessageError) {
@@ -661,5 +669,6 @@ extension MatchedPosition: WireMessage {
         speedUnlimited = c.pointee.has_speed_unlimited != 0 ? c.pointee.speed_unlimited != 0 : nil
         inTunnel = c.pointee.has_in_tunnel != 0 ? c.pointee.in_tunnel != 0 : nil
         mapVersion = try Wire.string(c.pointee.map_version, "navbus.v1.MatchedPosition.map_version")
+        protectionLevelM = c.pointee.has_protection_level_m != 0 ? c.pointee.protection_level_m : nil
     }
 }

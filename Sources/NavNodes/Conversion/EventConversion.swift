@@ -12,6 +12,7 @@ extension NavMessages.NavigationState {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, phase: phase, guidance: guidance,
+            gnss: state.health.map { GnssHealth($0) },
             rerouteInProgress: state.isRerouting, legIndex: guidance == nil ? nil : UInt32(state.leg),
             legCount: guidance == nil ? nil : UInt32(state.legCount), isHeld: guidance == nil ? nil : state.isHeld,
             destination: state.destination.map { NavMessages.Waypoint($0) }, mapVersion: mapVersion)
@@ -74,8 +75,9 @@ extension NavMessages.RouteProgress {
                 latitude: progress.snapped.latitude, longitude: progress.snapped.longitude,
                 course: progress.snappedBearing, speedMps: progress.position.speed),
             raw: Pose(raw: progress.position), isSnapped: progress.deviation.state == .onRoute,
-            source: progress.position.fix.type == .simulated ? .simulated : .measured,
-            waypointsRemaining: UInt32(progress.waypointsRemaining))
+            source: PositionSource(progress.position),
+            waypointsRemaining: UInt32(progress.waypointsRemaining),
+            deviationProbability: progress.deviation.probability)
     }
 }
 
@@ -188,6 +190,14 @@ extension FixRejectionReason {
         case .startAccuracy: self = .startAccuracy
         case .duplicate: self = .duplicate
         case .outOfOrder: self = .outOfOrder
+        case .stale: self = .stale
+        case .future: self = .future
+        case .frozen: self = .frozen
+        case .speed: self = .speed
+        case .jump: self = .jump
+        case .integrity: self = .integrity
+        case .spoofing: self = .spoofing
+        case .jamming: self = .jamming
         }
     }
 }

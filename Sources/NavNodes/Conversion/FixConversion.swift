@@ -16,6 +16,11 @@ extension Fix {
             type: NavMatching.FixType(
                 message.fixType, hasPosition: message.latitude != nil && message.longitude != nil),
             sequence: sequence)
+        received = message.receiveStampNs.map { NavGeo.Timestamp(nanoseconds: $0) }
+        spoofing = SignalAlarm(message.spoofing)
+        jamming = SignalAlarm(message.jamming)
+        integrity = SignalAlarm(message.integrity)
+        protectionLevel = message.horizontalProtectionLevelM
     }
 }
 

@@ -11,19 +11,22 @@ extension NavMessages.MatchedPosition {
         let attributes = match.road.map { graph.attributes(of: $0.edge) }
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
-            causeSequence: context.cause, eventSequence: context.eventSequence, raw: Pose(raw: sighting),
+            causeSequence: context.cause, eventSequence: context.eventSequence,
+            raw: sighting.prediction == nil ? Pose(raw: sighting) : nil,
             matched: match.road.map { Pose($0, sighting) }, isOnRoad: match.road != nil,
             road: match.road.map { RoadPosition($0, graph: graph) }, alongSigmaM: match.road?.alongSigma,
             crossSigmaM: match.road?.crossSigma, confidence: match.road == nil ? nil : match.confidence,
             offRoadProbability: match.state == .unusable ? nil : match.offRoadProbability,
             candidates: match.candidates.map { MatchCandidate($0, graph: graph) },
-            source: sighting.fix.type == .simulated ? .simulated : .measured, isTeleport: match.isTeleport,
+            source: PositionSource(sighting), prediction: sighting.prediction.map { NavMessages.PredictionMethod($0) },
+            ageS: sighting.prediction == nil ? nil : sighting.age, isTeleport: match.isTeleport,
             roadName: attributes.flatMap { $0.name.isEmpty ? nil : $0.name },
             roadRef: attributes.flatMap { $0.reference.isEmpty ? nil : $0.reference },
             roadClass: attributes.map { NavMessages.RoadClass($0.roadClass) },
             speedLimitMps: attributes?.speedLimit.map(Double.init),
             speedUnlimited: attributes.flatMap { $0.flags.contains(.unlimitedSpeed) ? true : nil },
-            inTunnel: attributes.map { $0.flags.contains(.tunnel) }, mapVersion: graph.mapVersion)
+            inTunnel: attributes.map { $0.flags.contains(.tunnel) }, mapVersion: graph.mapVersion,
+            protectionLevelM: sighting.prediction == nil ? sighting.fix.protectionLevel : nil)
     }
 }
 

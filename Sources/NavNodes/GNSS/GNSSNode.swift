@@ -27,6 +27,9 @@ public final class GNSSNode: Node {
     /// How long a receiver may be silent, ns: as a GNSS outage is judged.
     private static let toleratedSilence: Int64 = 2_500_000_000
 
+    /// 2025-01-01: a device that tells an earlier date has lost count of the 1,024-week rollovers of GPS time, ns since 1970.
+    private static let earliestDate: Int64 = 1_735_689_600_000_000_000
+
     /// Checks the source and reads it when it is a file.
     public init(configuration: GNSSConfiguration, context: NodeContext) throws(NodeError) {
         guard let source = configuration.source else {
@@ -73,7 +76,9 @@ public final class GNSSNode: Node {
                 return stream
             }
         case .path(let path):
-            start(NMEAParser(configuration: .init(epochEnd: .learned)), name: "'\(path)'") { _ throws(NodeError) in
+            let parser = NMEAParser(
+                configuration: .init(epochEnd: .learned, rolloverPivotNs: GNSSNode.earliestDate))
+            start(parser, name: "'\(path)'") { _ throws(NodeError) in
                 try ByteStream.serial(path: path, baud: baud)
             }
         }

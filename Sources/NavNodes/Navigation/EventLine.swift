@@ -10,6 +10,7 @@ enum EventLine {
         case let route as NavMessages.Route: self.route(route)
         case let spoken as NavMessages.SpokenInstruction: spoken.text.map { "say: \($0)" }
         case let state as NavMessages.NavigationState: self.state(state)
+        case let event as NavMessages.SimulationEvent: simulation(event)
         default: nil
         }
     }
@@ -47,6 +48,12 @@ enum EventLine {
         guard let phase = state.phase else { return nil }
         let guidance = state.guidance.map { " " + word($0.description, "GUIDANCE_STATE_") } ?? ""
         return "state \(word(phase.description, "NAVIGATION_PHASE_"))\(guidance)"
+    }
+
+    private static func simulation(_ event: NavMessages.SimulationEvent) -> String? {
+        guard event.phase == .began || event.phase == .ended else { return nil }
+        let phase = word(event.phase?.description, "SIMULATION_PHASE_")
+        return "prediction \(phase) (\(word(event.reason?.description, "SIMULATION_REASON_")))"
     }
 
     private static func word(_ name: String?, _ prefix: String) -> String {

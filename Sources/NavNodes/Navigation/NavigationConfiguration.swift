@@ -71,6 +71,18 @@ public struct NavigationConfiguration: NodeConfiguration {
                 "fix.start_max_h_accuracy_m", \.navigator.fixStartMaximumAccuracy, in: 1...10_000,
                 "Worst horizontal accuracy (1 σ) of the fix that starts navigation, metres."),
             .number(
+                "fix.max_age_s", \.navigator.fixMaximumAge, in: 0.1...60,
+                "Longest delay between a fix's time and its arrival beyond the usual one, seconds."),
+            .number(
+                "dead_reckoning.start_after_s", \.navigator.reckoning.startAfter, in: 0.2...60,
+                "How long no fix may count before positions are predicted, seconds."),
+            .number(
+                "dead_reckoning.tunnel_start_after_s", \.navigator.reckoning.tunnelStartAfter, in: 0.2...60,
+                "The same in a tunnel of the map, seconds."),
+            .integer(
+                "dead_reckoning.exit_good_fixes", \.navigator.reckoning.exitGoodFixes, in: 1...100,
+                "How many fixes in a row that count end it."),
+            .number(
                 "deviation.min_distance_m", \.navigator.deviationMinimumDistance, in: 1...1_000,
                 "Distance from the route that is always tolerated, metres."),
             .number(

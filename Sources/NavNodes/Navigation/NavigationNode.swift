@@ -19,11 +19,13 @@ public final class NavigationNode: Node {
     private let worker: RoutingWorker
     private let maps: MapWorker
     private let fixToProgress: LatencyRecorder
+    /// The time of the last fix and when it came, by the node's clock.
+    private var lastFix: (stamp: NavGeo.Timestamp, arrival: NavGeo.Timestamp)?
 
     /// Topics that the node publishes.
     static let topics = [
         "/nav/state", "/nav/position", "/nav/progress", "/nav/route", "/nav/reroute", "/nav/instruction/visual",
-        "/nav/instruction/spoken", "/nav/arrival", "/nav/fix_rejected", "/nav/journal",
+        "/nav/instruction/spoken", "/nav/arrival", "/nav/fix_rejected", "/nav/simulation", "/nav/journal",
     ]
 
     /// Loads the map.
@@ -57,6 +59,7 @@ public final class NavigationNode: Node {
         try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
             let outcome = session.handle(fix, sequence: delivery.header.sequence)
+            if let stamp = fix.stampNs { lastFix = (NavGeo.Timestamp(nanoseconds: stamp), context.stamp) }
             carryOut(outcome)
             guard outcome.messages.contains(where: { $0.topic == "/nav/progress" }) else { return }
             fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)
@@ -65,6 +68,25 @@ public final class NavigationNode: Node {
         try context.subscribe(toBytesOf: "/traffic/speeds") { [unowned self] delivery in
             maps.take(delivery.payload, sequence: delivery.header.sequence, at: context.stamp)
         }
+        try context.subscribe(to: "/vehicle/odometry", as: VehicleOdometry.self) {
+            [unowned self] odometry, delivery in
+            carryOut(session.handle(odometry, sequence: delivery.header.sequence))
+        }
+    }
+
+    /// How much later than usual a fix may arrive before it counts as missing, seconds.
+    private static let tolerance = 0.3
+
+    /// Lets the core predict where fixes fail, and says when it wants to be asked next, ns of the monotonic clock.
+    ///
+    /// The core's time is that of the fixes, which may be another than the node's: it goes on from the last fix as the node's does.
+    private func pass(_ now: Int64) -> Int64 {
+        guard let lastFix, session.due != nil else { return .max }
+        let elapsed = context.stamp.seconds(since: lastFix.arrival) - NavigationNode.tolerance
+        let present = lastFix.stamp.advanced(bySeconds: elapsed)
+        if elapsed > 0 { carryOut(session.pass(to: present)) }
+        guard let due = session.due else { return .max }
+        return now + Int64(min(max(due.seconds(since: present), 0.02), 3_600) * 1e9)
     }
 
     /// Takes the maps that have come into force meanwhile, and the routes that have been found.
@@ -77,7 +99,7 @@ public final class NavigationNode: Node {
             }
         }
         for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
-        return .max
+        return pass(now)
     }
 
     /// Thresholds hold from the next message on; the journal has them.
@@ -87,6 +109,7 @@ public final class NavigationNode: Node {
     public func clockJumped(from: ClockMoment, to: ClockMoment) {
         worker.cancelAll()
         maps.startOver(at: NavGeo.Timestamp(to.time))
+        lastFix = nil
         carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
     }
 
@@ -104,6 +127,7 @@ public final class NavigationNode: Node {
             context.publish(message.message, on: message.topic, stamp: message.stamp)
             if let line = EventLine.text(message.message) { context.log.info(line) }
         }
+        for note in outcome.notes { context.log.info("\(note)") }
         for id in outcome.cancelled { worker.cancel(id) }
         for query in outcome.queries { worker.submit(query) }
         if outcome.needsTiles { maps.look() }

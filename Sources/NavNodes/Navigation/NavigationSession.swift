@@ -37,6 +37,8 @@ public final class NavigationSession {
         package var cancelled: [UInt64] = []
         /// Whether roads are needed in tiles that are not on board.
         package var needsTiles = false
+        /// What a person following the drive wants to know, and no message says.
+        package var notes: [String] = []
     }
 
     private var map: MapSnapshot
@@ -77,12 +79,55 @@ public final class NavigationSession {
     /// Takes a fix in. A message without a time cannot be placed among the events and is left out.
     public func handle(_ message: NavMessages.GnssFix, sequence: UInt64) -> Outcome {
         outcome = Outcome()
-        guard let fix = Fix(message, sequence: sequence) else { return outcome }
+        guard var fix = Fix(message, sequence: sequence) else { return outcome }
+        fix.receiver = receiver(message)
         if journalSequence == 0 { start(at: fix.stamp) }
+        fireTimers(before: fix.stamp)
         rejectedSource = message
         journal(.fix(message), fix.stamp, cause: sequence)
         run(NavigatorEvent(stamp: fix.stamp, causeSequence: sequence, kind: .fix(fix)))
         return outcome
+    }
+
+    /// Takes the vehicle's own motion in. A message without a time is left out, and so is what comes before the first fix.
+    public func handle(_ message: NavMessages.VehicleOdometry, sequence: UInt64) -> Outcome {
+        outcome = Outcome()
+        guard journalSequence > 0, let odometry = Odometry(message) else { return outcome }
+        fireTimers(before: odometry.stamp)
+        journal(.odometry(message), odometry.stamp, cause: sequence)
+        run(NavigatorEvent(stamp: odometry.stamp, causeSequence: sequence, kind: .odometry(odometry)))
+        return outcome
+    }
+
+    /// When the core wants to be asked next, by the clock of the fixes; nil for never.
+    public var due: NavGeo.Timestamp? { navigator.due }
+
+    /// Lets the time pass up to a moment of the clock of the fixes.
+    public func pass(to stamp: NavGeo.Timestamp) -> Outcome {
+        outcome = Outcome()
+        fireTimers(before: stamp)
+        return outcome
+    }
+
+    private func fireTimers(before stamp: NavGeo.Timestamp) {
+        // Predictions come every 50 ms at most and end by themselves; the bound is for clocks that leap.
+        for _ in 0..<100_000 {
+            guard let due = navigator.due, due < stamp else { return }
+            journal(.timer(TimerFired(name: "prediction", dueNs: due.nanoseconds)), due, cause: 0)
+            run(NavigatorEvent(stamp: due, kind: .timer))
+        }
+    }
+
+    /// Names of the receivers heard, by number; those beyond the last count as that.
+    private var receivers: [String] = []
+
+    /// The number of the receiver that a message is of: by its frame, else by its source.
+    private func receiver(_ message: NavMessages.GnssFix) -> UInt8 {
+        let name = message.frameId ?? message.source ?? ""
+        if let number = receivers.firstIndex(of: name) { return UInt8(number) }
+        guard receivers.count < 8 else { return 8 }
+        receivers.append(name)
+        return UInt8(receivers.count - 1)
     }
 
     /// Takes the answer to a query in, stamped with the newest fix that counted.
@@ -145,7 +190,7 @@ public final class NavigationSession {
             cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .command(.stop)))
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
-        (plan, newest, journalSequence) = (nil, nil, 0)
+        (plan, newest, journalSequence, receivers) = (nil, nil, 0, [])
         return outcome
     }
 
@@ -176,11 +221,16 @@ public final class NavigationSession {
     private func publish(_ publication: Publication, _ context: EventContext) {
         // Fixes that were held up or are wrong do not move the time.
         if case .position = publication { newest = context.stamp }
-        let (topic, message) = encode(publication, context)
+        if case .receiver(let old, let new) = publication {
+            let name = { [receivers] (number: UInt8) in Int(number) < receivers.count ? receivers[Int(number)] : "?" }
+            outcome.notes.append("receiver '\(name(new))' is used instead of '\(name(old))'")
+            return
+        }
+        guard let (topic, message) = encode(publication, context) else { return }
         outcome.messages.append(OutgoingMessage(topic, context.stamp, message))
     }
 
-    private func encode(_ publication: Publication, _ context: EventContext) -> (String, any Message) {
+    private func encode(_ publication: Publication, _ context: EventContext) -> (String, any Message)? {
         switch publication {
         case .state(let state):
             return ("/nav/state", NavigationState(state, context: context, mapVersion: map.graph.mapVersion))
@@ -210,6 +260,9 @@ public final class NavigationSession {
             )
         case .arrival(let event):
             return ("/nav/arrival", NavMessages.ArrivalEvent(event, context: context, route: plan?.route))
+        case .simulation(let event):
+            return ("/nav/simulation", NavMessages.SimulationEvent(event, context: context))
+        case .receiver: return nil
         case .fixRejected(_, let rejection):
             return ("/nav/fix_rejected", FixRejected(rejection, rejectedSource, context: context))
         }

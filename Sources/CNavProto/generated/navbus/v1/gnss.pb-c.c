@@ -1166,7 +1166,7 @@ const ProtobufCEnumDescriptor navbus__v1__gnss_quality_reason__descriptor =
   navbus__v1__gnss_quality_reason__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue navbus__v1__fix_rejection_reason__enum_values_by_number[14] =
+static const ProtobufCEnumValue navbus__v1__fix_rejection_reason__enum_values_by_number[16] =
 {
   { "FIX_REJECTION_REASON_UNSPECIFIED", "NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_UNSPECIFIED", 0 },
   { "FIX_REJECTION_REASON_INVALID", "NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_INVALID", 1 },
@@ -1182,15 +1182,18 @@ static const ProtobufCEnumValue navbus__v1__fix_rejection_reason__enum_values_by
   { "FIX_REJECTION_REASON_SPOOFING", "NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_SPOOFING", 11 },
   { "FIX_REJECTION_REASON_JAMMING", "NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_JAMMING", 12 },
   { "FIX_REJECTION_REASON_POLICY", "NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_POLICY", 13 },
+  { "FIX_REJECTION_REASON_FROZEN", "NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_FROZEN", 14 },
+  { "FIX_REJECTION_REASON_SPEED", "NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_SPEED", 15 },
 };
 static const ProtobufCIntRange navbus__v1__fix_rejection_reason__value_ranges[] = {
-{0, 0},{0, 14}
+{0, 0},{0, 16}
 };
-static const ProtobufCEnumValueIndex navbus__v1__fix_rejection_reason__enum_values_by_name[14] =
+static const ProtobufCEnumValueIndex navbus__v1__fix_rejection_reason__enum_values_by_name[16] =
 {
   { "FIX_REJECTION_REASON_ACCURACY", 3 },
   { "FIX_REJECTION_REASON_DUPLICATE", 7 },
   { "FIX_REJECTION_REASON_FIX_TYPE", 2 },
+  { "FIX_REJECTION_REASON_FROZEN", 14 },
   { "FIX_REJECTION_REASON_FUTURE", 6 },
   { "FIX_REJECTION_REASON_INTEGRITY", 10 },
   { "FIX_REJECTION_REASON_INVALID", 1 },
@@ -1198,6 +1201,7 @@ static const ProtobufCEnumValueIndex navbus__v1__fix_rejection_reason__enum_valu
   { "FIX_REJECTION_REASON_JUMP", 9 },
   { "FIX_REJECTION_REASON_OUT_OF_ORDER", 8 },
   { "FIX_REJECTION_REASON_POLICY", 13 },
+  { "FIX_REJECTION_REASON_SPEED", 15 },
   { "FIX_REJECTION_REASON_SPOOFING", 11 },
   { "FIX_REJECTION_REASON_STALE", 5 },
   { "FIX_REJECTION_REASON_START_ACCURACY", 4 },
@@ -1210,9 +1214,9 @@ const ProtobufCEnumDescriptor navbus__v1__fix_rejection_reason__descriptor =
   "FixRejectionReason",
   "Navbus__V1__FixRejectionReason",
   "navbus.v1",
-  14,
+  16,
   navbus__v1__fix_rejection_reason__enum_values_by_number,
-  14,
+  16,
   navbus__v1__fix_rejection_reason__enum_values_by_name,
   1,
   navbus__v1__fix_rejection_reason__value_ranges,

@@ -420,7 +420,7 @@ const ProtobufCMessageDescriptor navbus__v1__navigation_state__descriptor =
   (ProtobufCMessageInit) navbus__v1__navigation_state__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descriptors[39] =
+static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descriptors[40] =
 {
   {
     "stamp_ns",
@@ -890,12 +890,25 @@ static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descript
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "deviation_probability",
+    40,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__RouteProgress, has_deviation_probability),
+    offsetof(Navbus__V1__RouteProgress, deviation_probability),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__route_progress__field_indices_by_name[] = {
   25,   /* field[25] = along_sigma_m */
   3,   /* field[3] = cause_sequence */
   23,   /* field[23] = course_difference_rad */
   21,   /* field[21] = deviation */
+  39,   /* field[39] = deviation_probability */
   24,   /* field[24] = deviation_since_ns */
   11,   /* field[11] = distance_remaining_m */
   22,   /* field[22] = distance_to_route_m */
@@ -935,7 +948,7 @@ static const unsigned navbus__v1__route_progress__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__route_progress__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 39 }
+  { 0, 40 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_progress__descriptor =
 {
@@ -945,7 +958,7 @@ const ProtobufCMessageDescriptor navbus__v1__route_progress__descriptor =
   "Navbus__V1__RouteProgress",
   "navbus.v1",
   sizeof(Navbus__V1__RouteProgress),
-  39,
+  40,
   navbus__v1__route_progress__field_descriptors,
   navbus__v1__route_progress__field_indices_by_name,
   1,  navbus__v1__route_progress__number_ranges,

@@ -483,7 +483,7 @@ const ProtobufCMessageDescriptor navbus__v1__match_candidate__descriptor =
   (ProtobufCMessageInit) navbus__v1__match_candidate__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__matched_position__field_descriptors[25] =
+static const ProtobufCFieldDescriptor navbus__v1__matched_position__field_descriptors[26] =
 {
   {
     "stamp_ns",
@@ -785,6 +785,18 @@ static const ProtobufCFieldDescriptor navbus__v1__matched_position__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "protection_level_m",
+    26,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__MatchedPosition, has_protection_level_m),
+    offsetof(Navbus__V1__MatchedPosition, protection_level_m),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__matched_position__field_indices_by_name[] = {
   16,   /* field[16] = age_s */
@@ -801,6 +813,7 @@ static const unsigned navbus__v1__matched_position__field_indices_by_name[] = {
   6,   /* field[6] = matched */
   12,   /* field[12] = off_road_probability */
   15,   /* field[15] = prediction */
+  25,   /* field[25] = protection_level_m */
   5,   /* field[5] = raw */
   8,   /* field[8] = road */
   20,   /* field[20] = road_class */
@@ -816,7 +829,7 @@ static const unsigned navbus__v1__matched_position__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__matched_position__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 25 }
+  { 0, 26 }
 };
 const ProtobufCMessageDescriptor navbus__v1__matched_position__descriptor =
 {
@@ -826,7 +839,7 @@ const ProtobufCMessageDescriptor navbus__v1__matched_position__descriptor =
   "Navbus__V1__MatchedPosition",
   "navbus.v1",
   sizeof(Navbus__V1__MatchedPosition),
-  25,
+  26,
   navbus__v1__matched_position__field_descriptors,
   navbus__v1__matched_position__field_indices_by_name,
   1,  navbus__v1__matched_position__number_ranges,

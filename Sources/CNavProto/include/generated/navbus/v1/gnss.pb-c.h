@@ -315,7 +315,15 @@ typedef enum _Navbus__V1__FixRejectionReason {
   /*
    * A policy discarded it.
    */
-  NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_POLICY = 13
+  NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_POLICY = 13,
+  /*
+   * The position stays although the vehicle moves, in m that it has moved.
+   */
+  NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_FROZEN = 14,
+  /*
+   * A speed that no road vehicle has, in m/s.
+   */
+  NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_SPEED = 15
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__FIX_REJECTION_REASON)
 } Navbus__V1__FixRejectionReason;
 

@@ -476,10 +476,15 @@ struct  Navbus__V1__RouteProgress
    */
   protobuf_c_boolean has_waypoints_remaining;
   uint32_t waypoints_remaining;
+  /*
+   * Probability that the vehicle has left the route, 0 to 1.
+   */
+  protobuf_c_boolean has_deviation_probability;
+  double deviation_probability;
 };
 #define NAVBUS__V1__ROUTE_PROGRESS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_progress__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_UNSPECIFIED, 0, NAVBUS__V1__MANEUVER_MODIFIER__MANEUVER_MODIFIER_UNSPECIFIED, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_UNSPECIFIED, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_UNSPECIFIED, 0, NAVBUS__V1__MANEUVER_MODIFIER__MANEUVER_MODIFIER_UNSPECIFIED, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_UNSPECIFIED, 0, 0, 0, 0 }
 
 
 /*

@@ -369,10 +369,15 @@ struct  Navbus__V1__MatchedPosition
    * Map version of the road graph: the tileset's hash or name.
    */
   char *map_version;
+  /*
+   * Horizontal protection level in m that the receiver gave with the fix; absent when the position is predicted.
+   */
+  protobuf_c_boolean has_protection_level_m;
+  double protection_level_m;
 };
 #define NAVBUS__V1__MATCHED_POSITION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__matched_position__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0,NULL, 0, NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_UNSPECIFIED, 0, NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_UNSPECIFIED, 0, 0, 0, 0, NULL, NULL, 0, NAVBUS__V1__ROAD_CLASS__ROAD_CLASS_UNSPECIFIED, 0, 0, 0, 0, 0, 0, NULL }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0,NULL, 0, NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_UNSPECIFIED, 0, NAVBUS__V1__PREDICTION_METHOD__PREDICTION_METHOD_UNSPECIFIED, 0, 0, 0, 0, NULL, NULL, 0, NAVBUS__V1__ROAD_CLASS__ROAD_CLASS_UNSPECIFIED, 0, 0, 0, 0, 0, 0, NULL, 0, 0 }
 
 
 /* Navbus__V1__Pose methods */

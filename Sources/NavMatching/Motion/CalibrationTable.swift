@@ -1,0 +1,59 @@
+import Glibc
+public import NavGeo
+
+/// How well a filter's uncertainty fits its errors, and whether it is better than the receiver alone: filled fix by fix beside a reference.
+public struct CalibrationTable: Sendable {
+    /// One direction: the shares of errors within one, two and three standard deviations. A normal distribution has 0.683, 0.954, 0.997.
+    public struct Shares: Sendable, Hashable {
+        var within = [0, 0, 0]
+        var count = 0
+
+        mutating func add(_ error: Double, sigma: Double) {
+            count += 1
+            for deviations in 1...3 where abs(error) <= Double(deviations) * sigma { within[deviations - 1] += 1 }
+        }
+
+        /// The share within 1, 2 or 3 standard deviations; 0 without errors.
+        public func share(within deviations: Int) -> Double {
+            guard (1...3).contains(deviations), count > 0 else { return 0 }
+            return Double(within[deviations - 1]) / Double(count)
+        }
+    }
+
+    /// Along the direction of travel.
+    public private(set) var along = Shares()
+    /// Across it.
+    public private(set) var across = Shares()
+    private var filtered: [Double] = []
+    private var raw: [Double] = []
+
+    /// An empty table.
+    public init() {}
+
+    /// Errors noted.
+    public var count: Int { filtered.count }
+
+    /// Notes an estimate, the fix that led to it, and the truth with the direction of travel.
+    public mutating func add(
+        _ estimate: MotionEstimate, raw fix: Coordinate, truth: Coordinate, course: Double
+    ) {
+        let frame = LocalFrame(origin: truth)
+        let error = frame.point(estimate.coordinate)
+        let (sine, cosine) = (sin(course), cos(course))
+        along.add(error.east * sine + error.north * cosine, sigma: estimate.covariance.sigma(along: course))
+        across.add(error.east * cosine - error.north * sine, sigma: estimate.covariance.sigma(across: course))
+        filtered.append(error.length)
+        raw.append(frame.point(fix).length)
+    }
+
+    /// A quantile of the filter's errors, metres; 0 without errors.
+    public func error(quantile: Double) -> Double { CalibrationTable.quantile(filtered, quantile) }
+    /// A quantile of the fixes' own errors, metres; 0 without errors.
+    public func rawError(quantile: Double) -> Double { CalibrationTable.quantile(raw, quantile) }
+
+    private static func quantile(_ values: [Double], _ share: Double) -> Double {
+        let sorted = values.sorted()
+        guard !sorted.isEmpty, share.isFinite else { return 0 }
+        return sorted[min(max(Int(Double(sorted.count) * share), 0), sorted.count - 1)]
+    }
+}

@@ -1,0 +1,85 @@
+/// The mean and covariance of the position filter: eight states in the order of ``FilterState/Axis``.
+struct FilterState: Sendable {
+    /// What the states are.
+    enum Axis {
+        /// Metres east of the frame's origin.
+        static let east = 0
+        /// Metres north of the frame's origin.
+        static let north = 1
+        /// Metres per second in the direction of the course, negative backwards.
+        static let speed = 2
+        /// Direction of the body, radians clockwise from north.
+        static let course = 3
+        /// What the measured rate of turn is too great by, rad/s.
+        static let turnBias = 4
+        /// What the odometer's speed is too great by, as a share.
+        static let scale = 5
+        /// Error of the receiver's position that lasts, metres to the east.
+        static let biasEast = 6
+        /// The same to the north.
+        static let biasNorth = 7
+        static let count = 8
+    }
+
+    typealias Vector = SIMD8<Double>
+
+    var mean = Vector.zero
+    /// Rows of the covariance, symmetric.
+    var rows = InlineArray<8, Vector>(repeating: .zero)
+
+    subscript(row: Int, column: Int) -> Double {
+        @inline(__always) get { rows[row][column] }
+        @inline(__always) set { rows[row][column] = newValue }
+    }
+
+    /// Forgets what is known of a state: another variance, no correlations.
+    mutating func isolate(_ axis: Int, variance: Double) {
+        for other in 0..<Axis.count { self[other, axis] = 0 }
+        rows[axis] = .zero
+        self[axis, axis] = variance
+    }
+
+    /// Adds `share` of one state to another, in mean's derivative: one term of a transition matrix, without the mean.
+    @inline(__always)
+    mutating func couple(_ target: Int, _ terms: Vector) {
+        // (I + a) P (I + a)ᵀ with one row a of terms: first the row, then the column.
+        var row = rows[target]
+        for axis in 0..<Axis.count where terms[axis] != 0 { row += terms[axis] * rows[axis] }
+        rows[target] = row
+        for axis in 0..<Axis.count where axis != target { self[axis, target] = row[axis] }
+        self[target, target] = row[target] + (terms * row).sum()
+    }
+
+    /// P h of a measurement's direction.
+    @inline(__always)
+    func gain(_ direction: Vector) -> Vector {
+        var product = Vector.zero
+        for axis in 0..<Axis.count where direction[axis] != 0 { product += direction[axis] * rows[axis] }
+        return product
+    }
+
+    /// Takes in a scalar measurement: `innovation` is measured less expected, `variance` the measurement's own.
+    @inline(__always)
+    mutating func update(_ direction: Vector, innovation: Double, variance: Double) {
+        let product = gain(direction)
+        let total = (direction * product).sum() + variance
+        guard total > 0, total.isFinite else { return }
+        let gain = product / total
+        mean += gain * innovation
+        for axis in 0..<Axis.count { rows[axis] -= gain[axis] * product }
+        tidy()
+    }
+
+    /// Keeps rounding from making the covariance impossible.
+    @inline(__always)
+    private mutating func tidy() {
+        for axis in 0..<Axis.count where self[axis, axis] < 1e-12 { self[axis, axis] = 1e-12 }
+    }
+
+    /// Whether all numbers are such.
+    var isFinite: Bool {
+        var sum = mean.sum()
+        for axis in 0..<Axis.count { sum += rows[axis].sum() }
+        return sum.isFinite
+    }
+}

@@ -1,0 +1,32 @@
+/// What a fix must be to count, each with its unit and where it comes from.
+public struct FixLimits: Sendable, Hashable {
+    /// Worst horizontal accuracy (1 σ), metres. 100: Mapbox's `isQualified`.
+    public var maximumAccuracy = 100.0
+    /// Worst horizontal accuracy of the first fix, metres. 20: Mapbox's limit for starting a route.
+    public var startMaximumAccuracy = 20.0
+    /// How many fixes in a row must lie on the wrong side of the newest one before the clock is taken to have been set.
+    public var clockSetFixes = 3
+    /// Longest delay between a fix's time and its arrival beyond the usual one, seconds. 2: receivers deliver within 0.3 s; what is older
+    /// comes from a queue.
+    public var maximumAge = 2.0
+    /// How far a fix's time may be ahead of the usual, seconds: a leap second is one whole second.
+    public var maximumFuture = 0.7
+    /// Fastest road vehicle, m/s.
+    public var maximumSpeed = 70.0
+    /// Metres that a vehicle must have driven before a position that stays exactly the same counts as frozen. 2: beyond the coarsest
+    /// resolution of a coordinate in NMEA (four decimals of a minute, 0.19 m).
+    public var frozenDistance = 2.0
+    /// Speed from which it can be frozen, m/s: what receivers report at rest is less.
+    public var frozenSpeed = 1.0
+    /// Distance from where the vehicle is expected, in standard deviations of that and of the fix, that is a jump.
+    public var jumpDeviations = 8.0
+    /// Metres that are no jump in any case: reflections between buildings.
+    public var jumpDistance = 40.0
+    /// How long fixes must stay at another place to be believed, seconds, if a vehicle cannot get there; single wrong fixes come back.
+    public var jumpConfirmation = 0.9
+    /// The same, if one can: reflections last for some seconds.
+    public var slideConfirmation = 6.0
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,182 @@
+import NavGeo
+
+/// Tells fixes that count from those that do not, one by one, from nothing but those before.
+///
+/// It does not know which roads there are and it does not smooth: it says *no, because*. A rejected fix changes nothing but the evidence for
+/// a clock that was set or a vehicle that was carried away.
+struct FixQualifier: Sendable {
+    /// The thresholds in force.
+    var limits: FixLimits
+
+    private struct Sign: Sendable {
+        var count = 0
+        var newest = Timestamp(nanoseconds: .min)
+    }
+
+    /// Fixes that the vehicle cannot have reached, but that agree with each other.
+    private struct Suspect: Sendable {
+        var since: Timestamp
+        var last: Fix
+    }
+
+    private var last: Fix?
+    /// Usual arrival after the fix's time, seconds; nil when fixes do not say when they arrived.
+    private var latency: Double?
+    private var late = Sign()
+    private var early = Sign()
+    private var suspect: Suspect?
+    /// Metres driven by reported speeds since the position last changed.
+    private var stuckDistance = 0.0
+    /// Time of the last fix that was frozen.
+    private var stuckStamp = Timestamp(nanoseconds: .min)
+
+    init(_ limits: FixLimits) { self.limits = limits }
+
+    /// Whether a fix has been accepted yet.
+    var isStarted: Bool { last != nil }
+    /// Usual arrival after the fix's time, seconds; nil when unknown.
+    var usualLatency: Double? { latency }
+
+    /// Judges a fix.
+    ///
+    /// - Parameters:
+    ///   - filter: where the vehicle is expected at the fix's time, nil at the start.
+    ///   - wheelSpeed: speed of the wheels at that time, m/s, where known.
+    mutating func judge(_ fix: Fix, expected filter: MotionFilter?, sigma: Double, wheelSpeed: Double?) -> FixVerdict {
+        if let rejection = defect(of: fix) { return .rejected(rejection) }
+        let isClockSet: Bool
+        switch order(of: fix) {
+        case .success(let set): isClockSet = set
+        case .failure(let rejection): return .rejected(rejection)
+        }
+        if isClockSet {
+            latency = nil
+            accept(fix)
+            return .acceptedAfterClockSet
+        }
+        let stuck = stuckDistance(at: fix, wheelSpeed: wheelSpeed)
+        if stuck > limits.frozenDistance {
+            stuckDistance = stuck
+            stuckStamp = fix.stamp
+            return .rejected(FixRejection(reason: .frozen, value: stuck, limit: limits.frozenDistance))
+        }
+        switch leap(to: fix, filter, sigma: sigma) {
+        case .none: break
+        case .suspected(let rejection): return .rejected(rejection)
+        case .confirmed:
+            accept(fix)
+            return .acceptedAfterJump
+        }
+        accept(fix, stuck: stuck)
+        return .accepted
+    }
+
+    private mutating func accept(_ fix: Fix, stuck: Double = 0) {
+        last = fix
+        late = Sign()
+        early = Sign()
+        suspect = nil
+        stuckDistance = stuck
+        stuckStamp = Timestamp(nanoseconds: .min)
+        guard let received = fix.received else { return }
+        let delay = received.seconds(since: fix.stamp)
+        latency = latency.map { $0 + (delay - $0) * 0.1 } ?? delay
+        if let latency, abs(latency - delay) > limits.maximumAge { self.latency = delay }
+    }
+
+    /// What is wrong with a fix by itself.
+    private func defect(of fix: Fix) -> FixRejection? {
+        guard fix.coordinate.isValid else { return FixRejection(reason: .invalid) }
+        guard fix.type.hasPosition else { return FixRejection(reason: .fixType) }
+        // Receivers without a solution are known to report 0, 0.
+        if fix.coordinate.latitude == 0, fix.coordinate.longitude == 0 { return FixRejection(reason: .invalid) }
+        if fix.spoofing == .certain { return FixRejection(reason: .spoofing) }
+        if fix.jamming == .certain { return FixRejection(reason: .jamming) }
+        if fix.integrity == .certain { return FixRejection(reason: .integrity) }
+        if let sigma = fix.horizontalSigma, sigma > 0 {
+            let limit = isStarted ? limits.maximumAccuracy : limits.startMaximumAccuracy
+            if sigma > limit {
+                return FixRejection(
+                    reason: isStarted ? .accuracy : .startAccuracy, value: sigma.isFinite ? sigma : nil, limit: limit)
+            }
+        }
+        if let speed = fix.speed, speed.isFinite, speed > limits.maximumSpeed * 1.5 {
+            return FixRejection(reason: .speed, value: speed, limit: limits.maximumSpeed * 1.5)
+        }
+        return nil
+    }
+
+    // MARK: Time
+
+    /// Whether the clock was set, or why the fix comes at the wrong time.
+    private mutating func order(of fix: Fix) -> Result<Bool, FixRejection> {
+        guard let last else { return .success(false) }
+        if fix.stamp == last.stamp { return .failure(FixRejection(reason: .duplicate)) }
+        if fix.stamp < last.stamp {
+            // A fix that was held up comes alone; a receiver whose clock was set goes on from there.
+            if confirm(&late, fix.stamp) { return .success(true) }
+            return .failure(FixRejection(reason: .outOfOrder, value: last.stamp.seconds(since: fix.stamp), limit: 0))
+        }
+        guard let received = fix.received, let latency else { return .success(false) }
+        let delay = received.seconds(since: fix.stamp) - latency
+        if delay > limits.maximumAge {
+            if confirm(&late, fix.stamp) { return .success(true) }
+            return .failure(FixRejection(reason: .stale, value: delay, limit: limits.maximumAge))
+        }
+        if -delay > limits.maximumFuture {
+            if confirm(&early, fix.stamp) { return .success(true) }
+            return .failure(FixRejection(reason: .future, value: -delay, limit: limits.maximumFuture))
+        }
+        return .success(false)
+    }
+
+    private func confirm(_ sign: inout Sign, _ stamp: Timestamp) -> Bool {
+        sign.count = stamp > sign.newest ? sign.count + 1 : 1
+        sign.newest = stamp
+        return sign.count >= limits.clockSetFixes
+    }
+
+    // MARK: Place
+
+    /// Metres that the vehicle must have driven since its position last changed; 0 when it has changed.
+    private func stuckDistance(at fix: Fix, wheelSpeed: Double?) -> Double {
+        guard let last, fix.coordinate == last.coordinate else { return 0 }
+        let speed = wheelSpeed.map(abs) ?? fix.usableSpeed ?? 0
+        guard speed >= limits.frozenSpeed else { return 0 }
+        return stuckDistance + speed * max(fix.stamp.seconds(since: max(last.stamp, stuckStamp)), 0)
+    }
+
+    private enum Leap {
+        case none
+        case suspected(FixRejection)
+        case confirmed
+    }
+
+    /// Whether the fix is where no vehicle, or not this one, can be.
+    private mutating func leap(to fix: Fix, _ filter: MotionFilter?, sigma: Double) -> Leap {
+        guard let last, let filter else { return .none }
+        let seconds = fix.stamp.seconds(since: last.stamp)
+        let straight = Geodesy.distance(last.coordinate, fix.coordinate)
+        let reach = limits.maximumSpeed * seconds + 8 * sigma + 10
+        let expected = filter.expectedError(of: fix)
+        let slack = max(limits.jumpDistance, limits.jumpDeviations * expected.variance.squareRoot())
+        guard straight > reach || expected.distance > slack else { return .none }
+        let rejection = FixRejection(
+            reason: .jump, value: min(straight > reach ? straight : expected.distance, 1e8),
+            limit: straight > reach ? reach : slack)
+        guard let suspect, agrees(fix, with: suspect.last, sigma: sigma) else {
+            self.suspect = Suspect(since: fix.stamp, last: fix)
+            return .suspected(rejection)
+        }
+        let needed = straight > reach ? limits.jumpConfirmation : limits.slideConfirmation
+        self.suspect?.last = fix
+        return fix.stamp.seconds(since: suspect.since) >= needed ? .confirmed : .suspected(rejection)
+    }
+
+    private func agrees(_ fix: Fix, with other: Fix, sigma: Double) -> Bool {
+        let seconds = fix.stamp.seconds(since: other.stamp)
+        guard seconds > 0 else { return false }
+        let speed = max(fix.usableSpeed ?? limits.maximumSpeed, other.usableSpeed ?? limits.maximumSpeed)
+        return Geodesy.distance(fix.coordinate, other.coordinate) <= 1.5 * speed * seconds + 4 * sigma + 10
+    }
+}

@@ -1,0 +1,250 @@
+public import NavGeo
+
+/// Where a vehicle is and how it moves, with how well that is known.
+public struct MotionEstimate: Sendable, Hashable {
+    /// When.
+    public var stamp: Timestamp
+    /// Where.
+    public var coordinate: Coordinate
+    /// Covariance of that, m², with what lasts of the receiver's error.
+    public var covariance: HorizontalCovariance
+    /// Metres per second along the body, negative backwards.
+    public var speed: Double
+    /// Standard deviation of the speed, m/s.
+    public var speedSigma: Double
+    /// Direction of the body, radians clockwise from north; nil when unknown.
+    public var course: Double?
+    /// Standard deviation of the course, radians.
+    public var courseSigma: Double
+    /// Metres driven since the first fix.
+    public var travelled: Double
+
+    init(_ filter: MotionFilter) {
+        stamp = filter.stamp
+        coordinate = filter.coordinate
+        covariance = filter.covariance
+        speed = filter.speed
+        speedSigma = filter.speedSigma
+        course = filter.isOriented ? filter.course : nil
+        courseSigma = filter.courseSigma
+        travelled = filter.travelled
+    }
+
+    /// A fix as the filter sees it, for the matcher: at the estimated place, and no better than the receiver says of itself, because what lasts
+    /// of its error lasts in the estimate, too.
+    ///
+    /// A fix without a speed stays as it is: between two sparse positions the filter knows less than the roads.
+    public func refined(_ fix: Fix) -> Fix {
+        guard fix.usableSpeed != nil else { return fix }
+        var fix = fix
+        fix.coordinate = coordinate
+        if let stated = fix.horizontalSigma, stated > 0 { fix.horizontalSigma = max(stated, covariance.perAxis) }
+        return fix
+    }
+}
+
+/// The position of a vehicle from fixes and odometry: qualifies, filters, and predicts where there is nothing to filter.
+///
+/// Fixes arrive after the time they are of, and odometry arrives at once. So there are two filters: one at the time of the last fix, and one
+/// that has gone on from there with the odometry since. A fix moves the first one, and the second starts from it again.
+///
+/// The same inputs give the same answers; work per fix and per report of odometry is bounded and allocates nothing.
+public struct PositionTracker: Sendable {
+    /// What the filter believes.
+    public let config: MotionConfig
+    /// What a fix must be to count.
+    public var limits: FixLimits {
+        get { qualifier.limits }
+        set { qualifier.limits = newValue }
+    }
+
+    private var qualifier: FixQualifier
+    private var selector = ReceiverSelector()
+    /// At the time of the last fix, or of odometry that is too old to keep.
+    private var base: MotionFilter?
+    /// Gone on from there.
+    private var present: MotionFilter?
+    private var reports = OdometryBuffer()
+    private var regulator = StampRegulator()
+    /// At the time of the last fix that counted.
+    private var answer: MotionEstimate?
+
+    /// A tracker that has seen nothing.
+    public init(config: MotionConfig = MotionConfig(), limits: FixLimits = FixLimits()) {
+        self.config = config
+        qualifier = FixQualifier(limits)
+    }
+
+    // MARK: Questions
+
+    /// At the time of the last fix that counted; nil before the first.
+    public var estimate: MotionEstimate? { answer }
+    /// At the time of the newest odometry or fix.
+    public var newest: MotionEstimate? { present.map { MotionEstimate($0) } }
+    /// What the noise of the receiver's positions is multiplied by, as its own innovations ask for.
+    public var inflation: Double { base?.inflation ?? 1 }
+    /// The odometer's error as a share and its standard deviation; nil before the first fix.
+    public var odometerScale: (mean: Double, sigma: Double)? { base?.scale }
+    /// Usual time between a fix's time and its arrival, seconds; nil when the fixes do not tell.
+    public var usualLatency: Double? { qualifier.usualLatency }
+    /// The receiver in use.
+    public var receiver: UInt8? { selector.active }
+    /// The receiver that was in use before the last fix changed it; nil when that did not.
+    public var replacedReceiver: UInt8? { selector.replaced }
+    /// Whether wheel speed is known at a moment.
+    public func hasWheelSpeed(at stamp: Timestamp) -> Bool { reports.wheelSpeed(at: stamp) != nil }
+
+    /// The position predicted for a moment, which is not before the newest input; nil before the first fix.
+    public func prediction(at stamp: Timestamp) -> MotionEstimate? {
+        guard var filter = present else { return nil }
+        filter.predict(to: stamp)
+        return MotionEstimate(filter)
+    }
+
+    // MARK: Inputs
+
+    /// Takes in a fix.
+    public mutating func take(_ fix: Fix) -> FixVerdict {
+        guard selector.choose(fix, sigma: config.sigma(of: fix), limit: limits.maximumAccuracy) else { return .standby }
+        var beat = regulator
+        let valid = beat.validity(of: fix.stamp)
+        var expected = base
+        expected?.advance(to: valid, reports)
+        let verdict = qualifier.judge(
+            fix, expected: expected, sigma: config.sigma(of: fix), wheelSpeed: reports.wheelSpeed(at: fix.stamp))
+        switch verdict {
+        case .rejected, .standby: return verdict
+        case .acceptedAfterClockSet:
+            reports.removeAll()
+            regulator = StampRegulator()
+            base = MotionFilter(fix, config: config)
+        case .acceptedAfterJump: base = MotionFilter(fix, config: config)
+        case .accepted:
+            regulator = beat
+            guard var filter = expected else {
+                base = MotionFilter(fix, config: config)
+                break
+            }
+            if selector.replaced != nil { filter.noteReceiver() }
+            filter.update(fix)
+            // Numbers that are none any more are not to last.
+            base = filter.isFinite ? filter : MotionFilter(fix, config: config)
+        }
+        reports.drop(through: valid)
+        goOn(to: fix.stamp)
+        return verdict
+    }
+
+    /// Takes in odometry; one without usable numbers, or older than the one before, changes nothing.
+    public mutating func take(_ odometry: Odometry) {
+        guard let odometry = odometry.usable else { return }
+        if let dropped = reports.append(odometry) { base?.update(dropped) }
+        guard let present, odometry.stamp > present.stamp else { return }
+        self.present?.update(odometry)
+    }
+
+    /// Takes in that the vehicle is on a road, at the time of the last fix.
+    public mutating func constrain(_ constraint: RoadConstraint) {
+        base?.constrain(constraint)
+        goOn(to: answer?.stamp)
+    }
+
+    /// Puts the vehicle where it was reckoned to be on the road, at the time of the newest input; the filter at the last fix follows.
+    mutating func settle(
+        _ coordinate: Coordinate, bearing: Double, alongSigma: Double, crossSigma: Double, speed: Double?,
+        speedSigma: Double, at stamp: Timestamp
+    ) {
+        guard var filter = present else { return }
+        filter.predict(to: stamp)
+        filter.settle(coordinate, bearing: bearing, alongSigma: alongSigma, crossSigma: crossSigma)
+        if let speed { filter.expect(speed: speed, sigma: speedSigma) }
+        present = filter
+        base = filter
+        reports.drop(through: stamp)
+    }
+
+    /// Forgets everything but the thresholds.
+    public mutating func reset() { self = PositionTracker(config: config, limits: limits) }
+
+    private mutating func goOn(to stamp: Timestamp?) {
+        present = base
+        if let stamp { present?.advance(to: stamp, reports) }
+        answer = present.map { MotionEstimate($0) }
+        if let last = reports.newest { present?.advance(to: last, reports) }
+    }
+}
+
+extension MotionFilter {
+    /// Moves on to a moment, with the odometry on the way.
+    mutating func advance(to stamp: Timestamp, _ reports: OdometryBuffer) {
+        var index = 0
+        while index < reports.count, reports[index].stamp <= stamp {
+            if reports[index].stamp > self.stamp { update(reports[index]) }
+            index += 1
+        }
+        predict(to: stamp)
+    }
+}
+
+/// The odometry since the last fix, oldest first, bounded.
+struct OdometryBuffer: Sendable {
+    /// 2.5 s at 100 Hz, so that a fix may be as late.
+    static let capacity = 256
+    /// Longest time over which a speed of the wheels is carried on, seconds.
+    static let validity = 0.5
+
+    private var ring: ContiguousArray<Odometry>
+    private var first = 0
+    private(set) var count = 0
+    private var last: Odometry?
+
+    init() {
+        ring = ContiguousArray(
+            repeating: Odometry(stamp: Timestamp(nanoseconds: 0)), count: OdometryBuffer.capacity)
+    }
+
+    subscript(index: Int) -> Odometry { ring[(first + index) % OdometryBuffer.capacity] }
+
+    /// When the newest was measured.
+    var newest: Timestamp? { count > 0 ? self[count - 1].stamp : nil }
+
+    /// Adds a report; one that is not later than the newest is left out. What no longer fits is returned.
+    mutating func append(_ odometry: Odometry) -> Odometry? {
+        if let last, odometry.stamp <= last.stamp {
+            // A clock that was set begins anew.
+            guard last.stamp.seconds(since: odometry.stamp) > 10 else { return nil }
+            removeAll()
+        }
+        last = odometry
+        var dropped: Odometry?
+        if count == OdometryBuffer.capacity {
+            dropped = ring[first]
+            first = (first + 1) % OdometryBuffer.capacity
+            count -= 1
+        }
+        ring[(first + count) % OdometryBuffer.capacity] = odometry
+        count += 1
+        return dropped
+    }
+
+    /// Forgets what is not later than a moment.
+    mutating func drop(through stamp: Timestamp) {
+        while count > 0, ring[first].stamp <= stamp {
+            first = (first + 1) % OdometryBuffer.capacity
+            count -= 1
+        }
+    }
+
+    /// Forgets everything.
+    mutating func removeAll() {
+        count = 0
+        first = 0
+        last = nil
+    }
+
+    /// Speed of the wheels at about a moment, m/s.
+    func wheelSpeed(at stamp: Timestamp) -> Double? {
+        guard let last, abs(stamp.seconds(since: last.stamp)) < OdometryBuffer.validity else { return nil }
+        return last.standsStill ? 0 : last.speed
+    }
+}

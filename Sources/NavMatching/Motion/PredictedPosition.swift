@@ -1,0 +1,51 @@
+public import NavGeo
+
+/// How a position was predicted.
+public enum PredictionMethod: UInt8, Sendable, CaseIterable {
+    /// By the vehicle's odometry.
+    case odometry
+    /// Along the route with the speed that is usual there.
+    case alongRoute
+    /// Along the most probable road in the same way.
+    case alongRoad
+    /// Straight on, away from all roads.
+    case straightOn
+}
+
+/// A position without a fix of its own.
+public struct PredictedPosition: Sendable, Hashable {
+    /// Where, with how well that is known.
+    public var estimate: MotionEstimate
+    /// The place on the road graph; nil away from all roads.
+    public var road: MatchedPosition.RoadPosition?
+    /// How.
+    public var method: PredictionMethod
+    /// Probability that it is on this road.
+    public var probability: Double
+    /// Seconds since the last fix that counted.
+    public var age: Double
+}
+
+extension MatchedPosition {
+    /// The position that a prediction stands for.
+    public init(_ predicted: PredictedPosition) {
+        let estimate = predicted.estimate
+        self.init(
+            stamp: estimate.stamp, raw: estimate.coordinate, state: predicted.road == nil ? .noCandidates : .onRoad,
+            road: predicted.road, confidence: predicted.road == nil ? 0 : predicted.probability,
+            candidates: predicted.road.map {
+                [Candidate(edge: $0.edge, offset: $0.offset, distance: 0, probability: predicted.probability)]
+            } ?? [], offRoadProbability: predicted.road == nil ? 1 : 1 - predicted.probability,
+            speed: max(estimate.speed, 0), isTeleport: false, isHeld: false)
+    }
+
+    /// Puts the filter's uncertainty along the road in the place of the fix's, next to what other candidates lie away.
+    ///
+    /// The matcher takes each fix for itself; the filter knows what lasts in a receiver's error.
+    public mutating func calibrate(_ estimate: MotionEstimate, stated sigma: Double) {
+        guard let road else { return }
+        let along = estimate.covariance.sigma(along: road.bearing)
+        let spread = max(road.alongSigma * road.alongSigma - sigma * sigma, 0)
+        self.road?.alongSigma = (along * along + spread).squareRoot()
+    }
+}

@@ -1,0 +1,314 @@
+public import NavGeo
+public import NavMap
+public import NavRouting
+
+/// When positions are predicted for want of fixes.
+public struct ReckoningConfig: Sendable, Hashable {
+    /// How long there may be no fix that counts, seconds. 2.5: Mapbox.
+    public var startAfter = 2.5
+    /// The same in a tunnel of the map, seconds. 1: Mapbox.
+    public var tunnelStartAfter = 1.0
+    /// How many fixes in a row that count end it. 3: MapLibre.
+    public var exitGoodFixes = 3
+    /// Longest time between two predictions, seconds; they come as often as the fixes did.
+    public var interval = 1.0
+    /// How long positions are predicted, seconds; then the position is lost. The longest road tunnel (Lærdal, 24.5 km) takes 1,260 s.
+    public var maximumTime = 1_500.0
+    /// Standard deviation along the road beyond which a prediction says nothing any more, metres.
+    public var maximumSigma = 500.0
+
+    /// The defaults.
+    public init() {}
+}
+
+/// Why positions are predicted.
+public enum ReckoningReason: UInt8, Sendable, CaseIterable {
+    /// No fix that counts for too long.
+    case poorGNSS
+    /// The same in a tunnel of the map.
+    case tunnel
+}
+
+/// Carries the position on where fixes fail: decides when, moves it along the roads, and leads it back to the fixes without a jump.
+///
+/// A struct that is asked: it holds the phase and the place, reads the ``PositionTracker`` and puts it where the road goes. Nothing is
+/// published and nothing is timed here.
+public struct Reckoning: Sendable {
+    /// The thresholds.
+    public var config: ReckoningConfig
+
+    private enum Phase: Sendable {
+        case following
+        case predicting(ReckoningReason, good: Int)
+    }
+
+    /// Where the vehicle was at the last fix that counted.
+    private struct Origin: Sendable {
+        var stamp: Timestamp
+        var road: MatchedPosition.RoadPosition?
+        var confidence: Double
+        var travelled: Double
+    }
+
+    private var phase = Phase.following
+    private var origin: Origin?
+    private var walker: RoadReckoner?
+    /// Time of the last prediction.
+    private var newest: Timestamp?
+    private var travelled = 0.0
+    /// The driver's speed as a share of the roads', averaged.
+    private var pace = 1.0
+    /// Speed at the last fix, m/s.
+    private var lastSpeed: Double?
+    /// Usual time between fixes, seconds.
+    private var period = 1.0
+    private var isGivenUp = false
+
+    /// Over how long the driver's pace is averaged, seconds.
+    private static let paceTime = 60.0
+    /// Speed from which it is, m/s.
+    private static let paceSpeed = 3.0
+    /// Acceleration up to which a speed is steady, m/s².
+    private static let steadiness = 0.4
+    /// Probability of a road from which the position follows it.
+    private static let roadProbability = 0.4
+    /// Standard deviation across the road of a vehicle on it, metres: half a carriageway of two lanes.
+    private static let crossSigma = 2.5
+    /// Metres between the predicted and the measured place that are led over; more is another road.
+    private static let blendReach = 400.0
+
+    /// Follows the fixes.
+    public init(config: ReckoningConfig = ReckoningConfig()) { self.config = config }
+
+    /// Why positions are predicted at present; nil while fixes are followed.
+    public var reason: ReckoningReason? {
+        if case .predicting(let reason, _) = phase { return reason }
+        return nil
+    }
+
+    /// When to ask ``predict(at:_:_:_:)`` next, if nothing else comes before; nil when it would say nothing.
+    public var due: Timestamp? {
+        guard let origin, !isGivenUp else { return nil }
+        switch phase {
+        case .following: return origin.stamp.advanced(bySeconds: patience(origin))
+        case .predicting(_, let good):
+            // While fixes come again, they say when.
+            let wait = max(min(period, config.interval), 0.05)
+            return newest?.advanced(bySeconds: good > 0 ? max(2.5 * period, wait) : wait)
+        }
+    }
+
+    private func patience(_ origin: Origin) -> Double {
+        // Fixes that come every five seconds are not missed after two and a half.
+        let patience = isInTunnel ? config.tunnelStartAfter : config.startAfter
+        return max(patience, 1.5 * min(period, 20))
+    }
+
+    private var isInTunnel = false
+
+    // MARK: Fixes
+
+    /// Takes note of a fix that counts and of what the matcher made of it. Whether it ends the prediction.
+    ///
+    /// - Parameter match: the matcher's answer; while positions are predicted it is led over to step by step, see ``blended(_:_:_:)``.
+    public mutating func note(
+        _ fix: Fix, _ match: MatchedPosition, _ tracker: PositionTracker, _ metric: Metric
+    ) -> Bool {
+        if let origin, fix.stamp > origin.stamp, reason == nil {
+            let seconds = min(fix.stamp.seconds(since: origin.stamp), 30)
+            period += (seconds - period) * 0.2
+            learnPace(match, speed: tracker.estimate?.speed, seconds: seconds, metric)
+        }
+        let previous = origin
+        origin = Origin(
+            stamp: fix.stamp, road: match.road, confidence: match.confidence,
+            travelled: tracker.estimate?.travelled ?? 0)
+        // One fix beside the road or between two does not take the road away.
+        if match.road == nil || match.confidence < Reckoning.roadProbability, let previous, previous.road != nil,
+            fix.stamp.seconds(since: previous.stamp) < 3, match.state != .offRoad
+        {
+            origin?.road = previous.road
+            origin?.confidence = previous.confidence * 0.9
+        }
+        isInTunnel = origin?.road.map { isTunnelNear($0, speed: tracker.estimate?.speed ?? 0, metric) } ?? false
+        isGivenUp = false
+        guard case .predicting(let reason, let good) = phase else { return false }
+        if good + 1 >= config.exitGoodFixes {
+            phase = .following
+            walker = nil
+            newest = nil
+            return true
+        }
+        phase = .predicting(reason, good: good + 1)
+        return false
+    }
+
+    /// Where to say that the vehicle is at a fix that counts, while positions are predicted: led from the predicted place to the matched one
+    /// by as much as is left to go at each fix; nil when the fixes are to be believed at once.
+    public mutating func lead(
+        to match: MatchedPosition, _ tracker: PositionTracker, _ metric: Metric, _ prior: RoutePrior?
+    ) -> PredictedPosition? {
+        guard case .predicting(_, let good) = phase, good > 0, var walker, let before = newest,
+            let estimate = tracker.estimate, let road = match.road
+        else { return nil }
+        walker.advance(
+            odometer: max(estimate.speed, 0) * max(match.stamp.seconds(since: before), 0), speed: estimate.speed,
+            scaleSigma: 0, metric, prior)
+        let graph = metric.turns.graph
+        let here = graph.position(at: walker.offset, of: walker.edge)
+        let gap = Geodesy.distance(here.coordinate, road.coordinate)
+        let isNear = gap < Reckoning.blendReach && (gap < 30 || Angle.separation(here.bearing, road.bearing) < 1)
+        guard isNear else {
+            phase = .following
+            self.walker = nil
+            newest = nil
+            return nil
+        }
+        let bearing = Geodesy.bearing(from: here.coordinate, to: road.coordinate)
+        let sign = Angle.separation(bearing, here.bearing) < .pi / 2 ? 1.0 : -1.0
+        let share = 1 / Double(max(config.exitGoodFixes - good + 1, 1))
+        walker.shift(by: sign * gap * share, alongSigma: road.alongSigma + gap * (1 - share), metric, prior)
+        self.walker = walker
+        newest = match.stamp
+        var led = estimate
+        let place = place(walker, graph)
+        led.coordinate = place.coordinate
+        return PredictedPosition(
+            estimate: led, road: place, method: walker.followsRoute && prior != nil ? .alongRoute : .alongRoad,
+            probability: walker.probability, age: 0)
+    }
+
+    /// Takes note that a fix did not count while positions are predicted: those that count must come in a row.
+    public mutating func noteBad() {
+        if case .predicting(let reason, _) = phase { phase = .predicting(reason, good: 0) }
+    }
+
+    /// Forgets where the vehicle was.
+    public mutating func reset() {
+        self = Reckoning(config: config)
+    }
+
+    /// Takes note of other roads.
+    ///
+    /// - Parameter translate: the same edge in the new graph; nil when it is not there.
+    public mutating func adopt(_ translate: (MatchedPosition.RoadPosition) -> EdgeIndex?) {
+        if let road = origin?.road {
+            if let edge = translate(road) { origin?.road?.edge = edge } else { origin?.road = nil }
+        }
+        walker = nil
+    }
+
+    private mutating func learnPace(
+        _ match: MatchedPosition, speed: Double?, seconds: Double, _ metric: Metric
+    ) {
+        defer { lastSpeed = speed }
+        // Who brakes for a bend or gathers speed behind it says nothing of the pace of the road.
+        guard let road = match.road, match.confidence > 0.7, let speed, speed > Reckoning.paceSpeed, let lastSpeed,
+            abs(speed - lastSpeed) <= Reckoning.steadiness * seconds
+        else { return }
+        let free = RoadReckoner.freeSpeed(of: road.edge, metric)
+        guard RoadReckoner.usualSpeed(of: road.edge, at: road.offset, metric) > 0.95 * free else { return }
+        let share = min(max(speed / free, 0.2), 1.4)
+        pace += (share - pace) * min(seconds / Reckoning.paceTime, 0.3)
+    }
+
+    /// Whether the road is in a tunnel here or before fixes can be missed.
+    private func isTunnelNear(_ road: MatchedPosition.RoadPosition, speed: Double, _ metric: Metric) -> Bool {
+        if metric.turns.graph.traits(of: road.edge).flags.contains(.tunnel) { return true }
+        var ahead = RoadReckoner(
+            edge: road.edge, offset: road.offset, probability: 1, alongSigma: 0, speed: max(speed, 0), pace: 1)
+        ahead.advance(
+            odometer: min(max(speed, 0) * (config.tunnelStartAfter + 1), 150) + 15, speed: speed, scaleSigma: 0, metric,
+            nil)
+        return metric.turns.graph.traits(of: ahead.edge).flags.contains(.tunnel)
+    }
+
+    // MARK: Predictions
+
+    /// What is to be said at a moment without a fix that counts.
+    public enum Step: Sendable {
+        /// Nothing: fixes are not yet missed, or a prediction is not due, or it would say nothing.
+        case nothing
+        /// A position; `begins` when it is the first.
+        case predicted(PredictedPosition, begins: Bool)
+        /// It has lasted too long: the position is lost.
+        case lost
+    }
+
+    /// Predicts the position at a moment, when it is due.
+    public mutating func predict(
+        at stamp: Timestamp, _ tracker: inout PositionTracker, _ metric: Metric, _ prior: RoutePrior?
+    ) -> Step {
+        guard let origin, let due, stamp >= due else { return .nothing }
+        guard stamp.seconds(since: origin.stamp) <= config.maximumTime else { return giveUp() }
+        var begins = false
+        if case .following = phase {
+            begins = true
+            phase = .predicting(isInTunnel ? .tunnel : .poorGNSS, good: 0)
+            newest = origin.stamp
+            travelled = origin.travelled
+            walker = nil
+        }
+        guard let position = advance(to: stamp, &tracker, metric, prior) else { return .nothing }
+        if position.estimate.covariance.perAxis > config.maximumSigma { return giveUp() }
+        return .predicted(position, begins: begins)
+    }
+
+    private mutating func giveUp() -> Step {
+        isGivenUp = true
+        phase = .following
+        walker = nil
+        newest = nil
+        return .lost
+    }
+
+    private mutating func advance(
+        to stamp: Timestamp, _ tracker: inout PositionTracker, _ metric: Metric, _ prior: RoutePrior?
+    ) -> PredictedPosition? {
+        guard let origin, let before = newest, let free = tracker.prediction(at: stamp) else { return nil }
+        newest = stamp
+        let hasOdometry = tracker.hasWheelSpeed(at: stamp)
+        let age = stamp.seconds(since: origin.stamp)
+        if walker == nil, let road = origin.road, origin.confidence >= Reckoning.roadProbability,
+            before == origin.stamp
+        {
+            walker = RoadReckoner(
+                edge: road.edge, offset: road.offset, probability: origin.confidence, alongSigma: road.alongSigma,
+                speed: abs(tracker.estimate?.speed ?? 0), pace: pace)
+        }
+        guard var walker else {
+            return PredictedPosition(
+                estimate: free, road: nil, method: hasOdometry ? .odometry : .straightOn, probability: 0, age: age)
+        }
+        if hasOdometry {
+            walker.advance(
+                odometer: free.travelled - travelled, speed: free.speed, scaleSigma: tracker.odometerScale?.sigma ?? 0,
+                metric, prior)
+        } else {
+            walker.advance(seconds: stamp.seconds(since: before), config: tracker.config, metric, prior)
+        }
+        self.walker = walker
+        let road = place(walker, metric.turns.graph)
+        tracker.settle(
+            road.coordinate, bearing: road.bearing, alongSigma: road.alongSigma, crossSigma: road.crossSigma,
+            speed: hasOdometry ? nil : walker.speed, speedSigma: walker.speedSigma, at: stamp)
+        guard let estimate = tracker.newest else { return nil }
+        travelled = estimate.travelled
+        let method: PredictionMethod =
+            hasOdometry ? .odometry : (prior != nil && walker.followsRoute ? .alongRoute : .alongRoad)
+        return PredictedPosition(
+            estimate: estimate, road: road, method: method, probability: walker.probability, age: age)
+    }
+
+    private func place(_ walker: RoadReckoner, _ graph: RoadGraph) -> MatchedPosition.RoadPosition {
+        let shape = graph.shape(of: walker.edge)
+        let position = graph.position(at: walker.offset, of: walker.edge)
+        let segment = min(max(position.segment, 0), shape.count - 2)
+        return MatchedPosition.RoadPosition(
+            coordinate: position.coordinate, edge: walker.edge, edgeKey: graph.key(of: walker.edge),
+            wayID: graph.wayID(of: walker.edge), fromNodeID: shape.nodeID(segment), toNodeID: shape.nodeID(segment + 1),
+            offset: walker.offset,
+            segmentOffset: Geodesy.distance(shape[segment].coordinate, position.coordinate),
+            bearing: position.bearing, distance: 0, alongSigma: walker.alongSigma, crossSigma: Reckoning.crossSigma)
+    }
+}

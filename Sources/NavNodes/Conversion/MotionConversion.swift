@@ -1,0 +1,102 @@
+import NavGeo
+public import NavMatching
+public import NavMessages
+import NavNavigator
+
+extension Odometry {
+    /// The core's odometry from a message; nil when the message has no time.
+    ///
+    /// A rate of turn is positive to the left on the bus (ISO 8855) and clockwise in the core.
+    public init?(_ message: VehicleOdometry) {
+        guard let nanoseconds = message.stampNs else { return nil }
+        let sign = message.reverse == true ? -1.0 : 1.0
+        self.init(
+            stamp: NavGeo.Timestamp(nanoseconds: nanoseconds), speed: message.speedMps.map { $0 * sign },
+            speedSigma: message.speedSigmaMps, turnRate: message.yawRateRadps.map { -$0 },
+            turnRateSigma: message.yawRateSigmaRadps, standsStill: message.standstill ?? false)
+    }
+}
+
+extension SignalAlarm {
+    init(_ status: SpoofingStatus?) {
+        switch status {
+        case .suspected: self = .suspected
+        case .detected: self = .certain
+        default: self = .none
+        }
+    }
+
+    init(_ status: JammingStatus?) {
+        switch status {
+        case .warning: self = .suspected
+        case .critical: self = .certain
+        default: self = .none
+        }
+    }
+
+    init(_ status: IntegrityStatus?) {
+        switch status {
+        case .warning: self = .suspected
+        case .alert: self = .certain
+        default: self = .none
+        }
+    }
+}
+
+extension PositionSource {
+    init(_ sighting: Sighting) {
+        if sighting.prediction != nil {
+            self = .predicted
+        } else {
+            self = sighting.fix.type == .simulated ? .simulated : .measured
+        }
+    }
+}
+
+extension NavMessages.PredictionMethod {
+    init(_ method: NavMatching.PredictionMethod) {
+        switch method {
+        case .odometry: self = .odometry
+        case .alongRoute: self = .alongRoute
+        case .alongRoad: self = .alongRoad
+        case .straightOn: self = .unspecified
+        }
+    }
+}
+
+extension NavMessages.SimulationEvent {
+    init(_ event: NavNavigator.SimulationEvent, context: EventContext) {
+        let phase: SimulationPhase =
+            switch event.phase {
+            case .willBegin: .willBegin
+            case .began: .began
+            case .willEnd: .willEnd
+            case .ended: .ended
+            }
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, phase: phase,
+            reason: event.reason == .tunnel ? .tunnel : .poorGnss,
+            pose: event.position.map { position in
+                position.road.map { Pose($0, position) } ?? Pose(raw: position)
+            })
+    }
+}
+
+extension GnssHealth {
+    init(_ health: PositionHealth) {
+        let quality: GnssQuality =
+            switch health.level {
+            case .full: .full
+            case .reduced: .reduced
+            case .lost: .lost
+            }
+        let names: [(PositionHealth.Reasons, GnssQualityReason)] = [
+            (.noFix, .noFix), (.accuracy, .accuracy), (.fixType, .fixType), (.spoofing, .spoofing),
+            (.jamming, .jamming), (.integrity, .integrity), (.latency, .latency), (.tunnel, .tunnel),
+        ]
+        self.init(
+            quality: quality, reasons: names.filter { health.reasons.contains($0.0) }.map(\.1),
+            sinceStampNs: health.since.nanoseconds)
+    }
+}

@@ -1,0 +1,56 @@
+import Glibc
+import NavGeo
+
+/// A driver who keeps to the roads' speeds by a pace of their own that wanders: nobody drives as a map says.
+public struct DriverModel: Sendable, Hashable {
+    /// The driver's mean speed as a share of the roads'.
+    public var pace: Double
+    /// Standard deviation of that share.
+    public var deviation: Double
+    /// How long a deviation lasts, seconds (a first-order Gauss-Markov process).
+    public var correlationTime: Double
+
+    /// A driver.
+    public init(pace: Double = 1, deviation: Double = 0.04, correlationTime: Double = 60) {
+        self.pace = pace
+        self.deviation = deviation
+        self.correlationTime = max(correlationTime, 1)
+    }
+
+    /// The same drive in the driver's time, at `rate` states a second again.
+    public func drive(_ states: [DriveState], rate: Double, seed: UInt64) -> [DriveState] {
+        guard states.count > 1, rate > 0, rate.isFinite else { return states }
+        var random = SeededRandom(seed: seed)
+        var wander = deviation * random.gaussian()
+        var time = 0.0
+        var sample = 0
+        var driven: [DriveState] = []
+        driven.reserveCapacity(states.count)
+        for (first, second) in zip(states, states.dropFirst()) {
+            let step = max(second.time - first.time, 0)
+            let decay = exp(-step / correlationTime)
+            wander = wander * decay + deviation * (1 - decay * decay).squareRoot() * random.gaussian()
+            let share = min(max(pace + wander, 0.4), 1.6)
+            let duration = step / share
+            while Double(sample) / rate <= time + duration {
+                let part = duration > 0 ? (Double(sample) / rate - time) / duration : 0
+                var state = part < 0.5 ? first : second
+                state.time = Double(sample) / rate
+                state.offset = first.offset + (second.offset - first.offset) * part
+                state.coordinate.latitude =
+                    first.coordinate.latitude + (second.coordinate.latitude - first.coordinate.latitude) * part
+                state.coordinate.longitude =
+                    first.coordinate.longitude + (second.coordinate.longitude - first.coordinate.longitude) * part
+                state.speed = (first.speed + (second.speed - first.speed) * part) * share
+                driven.append(state)
+                sample += 1
+            }
+            time += duration
+        }
+        if var last = states.last {
+            last.time = Double(sample) / rate
+            driven.append(last)
+        }
+        return driven
+    }
+}

@@ -1,0 +1,52 @@
+public import NavGeo
+public import NavMatching
+
+/// How a simulated vehicle's own sensors err.
+public struct OdometryModel: Sendable, Hashable {
+    /// What the wheels' speed is too great by, as a share: tyres make up to 2 %.
+    public var scaleError: Double
+    /// Standard deviation of the speed, m/s.
+    public var speedNoise: Double
+    /// What the rate of turn is too great by, rad/s: 0.1 to 0.5 °/s for a gyroscope in a car.
+    public var turnBias: Double
+    /// Standard deviation of the rate of turn, rad/s.
+    public var turnNoise: Double
+    /// Smallest speed that the wheels tell, m/s.
+    public var resolution: Double
+
+    /// A car's sensors.
+    public init(
+        scaleError: Double = 0.01, speedNoise: Double = 0.05, turnBias: Double = 0.003, turnNoise: Double = 0.003,
+        resolution: Double = 0.02
+    ) {
+        self.scaleError = scaleError
+        self.speedNoise = speedNoise
+        self.turnBias = turnBias
+        self.turnNoise = turnNoise
+        self.resolution = max(resolution, 1e-6)
+    }
+
+    /// Fastest turn of a car, rad/s; a drawn road bends at once.
+    private static let fastestTurn = 0.8
+
+    /// What the sensors report of a drive that starts at `start`: one report per state.
+    public func reports(_ states: [DriveState], start: Timestamp, seed: UInt64) -> [Odometry] {
+        var random = SeededRandom(seed: seed)
+        var heading = states.first?.course ?? 0
+        var previous = states.first?.time ?? 0
+        return states.map { state in
+            let seconds = max(state.time - previous, 0)
+            previous = state.time
+            let most = OdometryModel.fastestTurn * seconds
+            let turn = min(max(Angle.difference(from: heading, to: state.course), -most), most)
+            heading = Angle.normalised(heading + turn)
+            let rate = seconds > 0 ? turn / seconds : 0
+            let speed = state.speed * (1 + scaleError) + speedNoise * random.gaussian()
+            return Odometry(
+                stamp: start.advanced(bySeconds: state.time),
+                speed: max((speed / resolution).rounded() * resolution, 0), speedSigma: max(speedNoise, 0.02),
+                turnRate: rate + turnBias + turnNoise * random.gaussian(), turnRateSigma: max(turnNoise, 1e-3),
+                standsStill: state.speed == 0)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import ArgumentParser
+import Foundation
+import NavGeo
+import NavMatching
+import NavMessages
+import NavNodes
+
+/// `navbus integrity`.
+struct IntegrityCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "integrity",
+        abstract: "Compare the position filter with a reference: its errors, and whether its uncertainty is true.",
+        discussion: """
+            A row per trace: how many fixes count, the median and 95 % error of the fixes and of the filter, and the shares of the filter's \
+            errors within 1, 2 and 3 of its own standard deviations, along and across the direction of travel (0.683, 0.954 and 0.997 if it \
+            is calibrated; more is cautious).
+            """)
+
+    @Argument(help: "Traces: CSV, GPX, NMEA 0183, gpsd JSON or MCAP.") var traces: [String]
+    @Option(
+        help: ArgumentHelp(
+            "The reference, with times, positions and courses; in the folder of each trace when it is a bare name.",
+            valueName: "FILE")) var truth = "truth_pos.csv"
+    @Flag(help: "Print a JSON object a trace.") var json = false
+
+    /// What is said of one trace.
+    struct Row: Codable {
+        var trace: String
+        var fixes: Int
+        var rejected: Int
+        var fixP50: Double
+        var fixP95: Double
+        var filterP50: Double
+        var filterP95: Double
+        var along: [Double]
+        var across: [Double]
+    }
+
+    func validate() throws { if traces.isEmpty { throw ValidationError("give a trace") } }
+
+    func run() throws {
+        if !json {
+            print(
+                "fixes  rejected  fix p50  fix p95  filter p50  filter p95  along 1σ 2σ 3σ      across 1σ 2σ 3σ     trace"
+            )
+        }
+        for trace in traces {
+            let row = try row(trace)
+            if json {
+                print(try navbus.json(row))
+                continue
+            }
+            let numbers = String(
+                format: "%5d  %8d  %7.2f  %7.2f  %10.2f  %10.2f  %.3f %.3f %.3f  %.3f %.3f %.3f  ", row.fixes,
+                row.rejected,
+                row.fixP50, row.fixP95, row.filterP50, row.filterP95, row.along[0], row.along[1], row.along[2],
+                row.across[0], row.across[1], row.across[2])
+            print(numbers + trace)
+        }
+    }
+
+    private func row(_ trace: String) throws -> Row {
+        let folder = URL(fileURLWithPath: trace).deletingLastPathComponent().path
+        let path = truth.contains("/") ? truth : "\(folder)/\(truth)"
+        let reference = try TraceInput(path: path).fixes.compactMap { Fix($0, sequence: nil) }
+        guard reference.count > 1 else {
+            throw NodeError(.invalid, "'\(path)' has fewer than two positions with a time: a reference needs more")
+        }
+        var tracker = PositionTracker()
+        var table = CalibrationTable()
+        var rejected = 0
+        var next = 1
+        for message in try TraceInput(path: trace).fixes {
+            guard let fix = Fix(message, sequence: nil), tracker.take(fix).isAccepted, let estimate = tracker.estimate
+            else {
+                rejected += 1
+                continue
+            }
+            if next < reference.count, fix.stamp < reference[next - 1].stamp { next = 1 }
+            while next < reference.count, reference[next].stamp < fix.stamp { next += 1 }
+            guard next < reference.count, fix.stamp >= reference[next - 1].stamp else { continue }
+            let (before, after) = (reference[next - 1], reference[next])
+            let seconds = after.stamp.seconds(since: before.stamp)
+            let share = seconds > 0 ? fix.stamp.seconds(since: before.stamp) / seconds : 0
+            let frame = LocalFrame(origin: before.coordinate)
+            let step = frame.point(after.coordinate)
+            let place = frame.coordinate(of: LocalPoint(east: step.east * share, north: step.north * share))
+            let course = before.course ?? Geodesy.bearing(from: before.coordinate, to: after.coordinate)
+            table.add(estimate, raw: fix.coordinate, truth: place, course: course)
+        }
+        guard table.count > 0 else {
+            throw NodeError(.invalid, "'\(trace)' and '\(path)' have no time in common: no error can be told")
+        }
+        let shares = { (side: CalibrationTable.Shares) in (1...3).map { side.share(within: $0) } }
+        return Row(
+            trace: trace, fixes: table.count, rejected: rejected, fixP50: table.rawError(quantile: 0.5),
+            fixP95: table.rawError(quantile: 0.95), filterP50: table.error(quantile: 0.5),
+            filterP95: table.error(quantile: 0.95), along: shares(table.along), across: shares(table.across))
+    }
+}

@@ -1,0 +1,212 @@
+import Glibc
+import NavGeo
+import NavMatching
+import Testing
+
+/// Fixes and odometry of a vehicle that drives straight to the north east, and what goes wrong with them.
+@Suite struct MotionTests {
+    private static let start = Timestamp(nanoseconds: 1_767_225_600_000_000_000)
+    private static let origin = Coordinate(latitude: 47, longitude: 9)
+    private static let course = Double.pi / 4
+    private static let speed = 20.0
+
+    private static func place(_ seconds: Double) -> Coordinate {
+        Geodesy.destination(from: origin, bearing: course, distance: speed * seconds)
+    }
+
+    private static func fix(_ seconds: Double, at coordinate: Coordinate? = nil, sigma: Double? = 3) -> Fix {
+        Fix(
+            stamp: start.advanced(bySeconds: seconds), coordinate: coordinate ?? place(seconds), horizontalSigma: sigma,
+            speed: speed, course: course, type: .fix3D)
+    }
+
+    private static func warm(_ seconds: Int = 20) -> PositionTracker {
+        var tracker = PositionTracker()
+        for second in 0..<seconds { _ = tracker.take(fix(Double(second))) }
+        return tracker
+    }
+
+    private static func reason(_ verdict: FixVerdict) -> FixRejection.Reason? {
+        if case .rejected(let rejection) = verdict { return rejection.reason }
+        return nil
+    }
+
+    // MARK: Qualification
+
+    @Test(arguments: [1.0, 5, 10, 20])
+    func goodFixesCountAtEveryRate(rate: Double) {
+        var tracker = PositionTracker()
+        for index in 0..<200 {
+            let seconds = Double(index) / rate
+            #expect(tracker.take(MotionTests.fix(seconds)) == .accepted)
+        }
+        let place = MotionTests.place(199 / rate)
+        #expect(tracker.estimate.map { Geodesy.distance($0.coordinate, place) < 0.5 } == true)
+    }
+
+    @Test func everyDefectHasItsReason() {
+        var tracker = MotionTests.warm()
+        func rejected(_ change: (inout Fix) -> Void) -> FixRejection.Reason? {
+            var fix = MotionTests.fix(20)
+            change(&fix)
+            return MotionTests.reason(tracker.take(fix))
+        }
+        #expect(rejected { $0.coordinate.latitude = .nan } == .invalid)
+        #expect(rejected { $0.coordinate = Coordinate(latitude: 0, longitude: 0) } == .invalid)
+        #expect(rejected { $0.type = .noFix } == .fixType)
+        #expect(rejected { $0.horizontalSigma = 101 } == .accuracy)
+        #expect(rejected { $0.speed = 120 } == .speed)
+        #expect(rejected { $0.spoofing = .certain } == .spoofing)
+        #expect(rejected { $0.jamming = .certain } == .jamming)
+        #expect(rejected { $0.integrity = .certain } == .integrity)
+        #expect(rejected { $0.stamp = MotionTests.start.advanced(bySeconds: 19) } == .duplicate)
+        #expect(rejected { $0.stamp = MotionTests.start.advanced(bySeconds: 15) } == .outOfOrder)
+        #expect(rejected { $0.coordinate = MotionTests.place(19) } == .frozen)
+        #expect(rejected { $0.coordinate = MotionTests.place(30) } == .jump)
+        #expect(rejected { $0.coordinate = MotionTests.place(300) } == .jump)
+        #expect(rejected { $0.spoofing = .suspected } == nil)
+    }
+
+    @Test func aFixThatWaitedInAQueueIsStaleAndOneFromTheFutureIsRejected() {
+        var tracker = PositionTracker()
+        func take(_ seconds: Double, arriving: Double) -> FixVerdict {
+            var fix = MotionTests.fix(seconds)
+            fix.received = MotionTests.start.advanced(bySeconds: arriving)
+            return tracker.take(fix)
+        }
+        for second in 0..<10 { #expect(take(Double(second), arriving: Double(second) + 0.1) == .accepted) }
+        #expect(MotionTests.reason(take(10, arriving: 13)) == .stale)
+        #expect(take(13, arriving: 13.1) == .accepted)
+        #expect(MotionTests.reason(take(15, arriving: 14.1)) == .future)
+        // A receiver that learns of a leap second goes on with another clock.
+        #expect(MotionTests.reason(take(16, arriving: 15.1)) == .future)
+        #expect(take(17, arriving: 16.1) == .acceptedAfterClockSet)
+        #expect(take(18, arriving: 17.1) == .accepted)
+    }
+
+    @Test func aVehicleThatWasCarriedAwayIsFollowed() {
+        var tracker = MotionTests.warm()
+        let away = Coordinate(latitude: 47.5, longitude: 9)
+        var verdicts: [FixVerdict] = []
+        for second in 20..<24 {
+            let place = Geodesy.destination(
+                from: away, bearing: MotionTests.course, distance: MotionTests.speed * Double(second))
+            verdicts.append(tracker.take(MotionTests.fix(Double(second), at: place)))
+        }
+        #expect(verdicts.map(\.isAccepted) == [false, true, true, true])
+        #expect(verdicts[1] == .acceptedAfterJump)
+    }
+
+    @Test func theBetterReceiverIsUsedAndASilentOneIsReplaced() {
+        var tracker = PositionTracker()
+        func take(_ seconds: Double, _ receiver: UInt8, sigma: Double) -> FixVerdict {
+            var fix = MotionTests.fix(seconds, sigma: sigma)
+            fix.receiver = receiver
+            return tracker.take(fix)
+        }
+        var switches: [(second: Int, to: UInt8)] = []
+        for second in 0..<60 {
+            // The first falls silent at 40; until then the other is better only from 10 to 12, and from 20 on.
+            let isBetter = (10...12).contains(second) || second >= 20
+            if second < 40 { _ = take(Double(second), 1, sigma: 6) }
+            if let old = tracker.replacedReceiver { switches.append((second, old)) }
+            _ = take(Double(second) + 0.3, 2, sigma: isBetter ? 2 : 6)
+            if tracker.replacedReceiver != nil { switches.append((second, tracker.receiver ?? 0)) }
+        }
+        #expect(switches.count == 1)
+        #expect(switches.first.map { $0.to == 2 && (25...30).contains($0.second) } == true)
+        // The better one fails: the other is used at once.
+        for second in 60..<66 { _ = take(Double(second), 1, sigma: 6) }
+        #expect(tracker.receiver == 1)
+    }
+
+    // MARK: Filter
+
+    @Test func theOdometersScaleIsLearnedAndCarriesThroughAnOutage() {
+        var tracker = PositionTracker()
+        var seconds = 0.0
+        func drive(until end: Double, hasFixes: Bool) {
+            while seconds < end {
+                tracker.take(
+                    Odometry(
+                        stamp: MotionTests.start.advanced(bySeconds: seconds), speed: MotionTests.speed * 1.02,
+                        turnRate: 0.004))
+                if hasFixes, seconds == seconds.rounded() { _ = tracker.take(MotionTests.fix(seconds)) }
+                seconds += 0.125
+            }
+        }
+        drive(until: 120, hasFixes: true)
+        #expect(tracker.odometerScale.map { abs($0.mean - 0.02) < 0.005 } == true)
+        let before = tracker.newest?.covariance.perAxis ?? 0
+        drive(until: 180, hasFixes: false)
+        guard let newest = tracker.newest else { return #expect(Bool(false)) }
+        let truth = MotionTests.place(newest.stamp.seconds(since: MotionTests.start))
+        // 1,200 m without a fix.
+        #expect(Geodesy.distance(newest.coordinate, truth) < 36)
+        #expect(newest.covariance.perAxis > before)
+    }
+
+    @Test func hundredFixesOfOneReflectionAreNotHundredMeasurements() {
+        var tracker = PositionTracker()
+        for index in 0..<1_000 { _ = tracker.take(MotionTests.fix(Double(index) * 0.1, sigma: 4)) }
+        #expect(tracker.estimate.map { $0.covariance.perAxis > 1 } == true)
+    }
+
+    @Test func aFixThatArrivesLateMovesThePresentToo() {
+        var tracker = MotionTests.warm()
+        for index in 0..<40 {
+            tracker.take(
+                Odometry(
+                    stamp: MotionTests.start.advanced(bySeconds: 19.025 + Double(index) * 0.05),
+                    speed: MotionTests.speed))
+        }
+        // Measured at 20, arriving after the odometry of 20.9.
+        #expect(tracker.take(MotionTests.fix(20)) == .accepted)
+        #expect(tracker.estimate?.stamp == MotionTests.start.advanced(bySeconds: 20))
+        guard let newest = tracker.newest else { return #expect(Bool(false)) }
+        #expect(newest.stamp > MotionTests.start.advanced(bySeconds: 20.9))
+        let truth = MotionTests.place(newest.stamp.seconds(since: MotionTests.start))
+        #expect(Geodesy.distance(newest.coordinate, truth) < 1)
+    }
+
+    @Test func aRoadSaysWhereTheVehicleIsAcrossIt() {
+        var tracker = MotionTests.warm()
+        guard let before = tracker.estimate else { return #expect(Bool(false)) }
+        let beside = Geodesy.destination(from: before.coordinate, bearing: MotionTests.course + .pi / 2, distance: 3)
+        tracker.constrain(
+            RoadConstraint(coordinate: beside, bearing: MotionTests.course, crossSigma: 0.5, bearingSigma: 0.05))
+        guard let after = tracker.estimate else { return #expect(Bool(false)) }
+        #expect(Geodesy.distance(after.coordinate, beside) < 1)
+        #expect(after.covariance.sigma(across: MotionTests.course) < 0.6)
+        #expect(
+            abs(
+                after.covariance.sigma(along: MotionTests.course) - before.covariance.sigma(along: MotionTests.course))
+                < 0.2)
+    }
+
+    // MARK: Health
+
+    @Test func healthSaysWhatIsWrongAndForHowLong() {
+        var judge = HealthJudge()
+        func note(_ seconds: Double, _ change: (inout Fix) -> Void = { _ in }) {
+            var fix = MotionTests.fix(seconds)
+            change(&fix)
+            judge.note(fix, isAccepted: true, sigma: 3, inflation: 1, latency: nil, at: fix.stamp)
+        }
+        #expect(judge.health == nil)
+        note(0)
+        #expect(judge.health?.level == .full && judge.health?.reasons == [])
+        note(1) { $0.jamming = .suspected }
+        #expect(judge.health?.level == .reduced && judge.health?.reasons == .jamming)
+        note(2)
+        #expect(judge.health?.level == .reduced)
+        note(5)
+        #expect(judge.health?.level == .full)
+        judge.noteMissing(.tunnel, sigma: 20, isLost: false, at: MotionTests.start.advanced(bySeconds: 8))
+        #expect(judge.health?.level == .reduced && judge.health?.reasons == .tunnel)
+        judge.noteMissing(.tunnel, sigma: 150, isLost: false, at: MotionTests.start.advanced(bySeconds: 80))
+        #expect(judge.health?.level == .lost)
+        note(81) { $0.spoofing = .certain }
+        #expect(judge.health?.level == .lost && judge.health?.reasons.contains(.spoofing) == true)
+    }
+}

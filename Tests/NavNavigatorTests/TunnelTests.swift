@@ -1,0 +1,49 @@
+import Foundation
+import NavGeo
+import NavMap
+import NavMatching
+import NavNavigator
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+/// Drives through the tunnels of a real map, with no fix inside.
+@Suite(.enabled(if: TestData.has("osm/andorra.osm.pbf"), "needs the shared data (NAVBUS_TEST_DATA)"))
+struct TunnelTests {
+    @Test(arguments: [true, false], [true, false])
+    func atATunnelsEndThePositionIsStillRight(hasOdometry: Bool, isGuided: Bool) throws {
+        let passages = try TunnelDrives.passages(longerThan: 400)
+        #expect(passages.count > 5)
+        var within = [0, 0, 0]
+        var outcomes: [TunnelDrives.Outcome] = []
+        var short = 0
+        for (number, passage) in passages.enumerated() {
+            guard
+                let outcome = try TunnelDrives.drive(
+                    passage, hasOdometry: hasOdometry, isGuided: isGuided, seed: UInt64(number + 1))
+            else { continue }
+            outcomes.append(outcome)
+            if ProcessInfo.processInfo.environment["NAVBUS_TEST_REPORT"] != nil {
+                print(
+                    "tunnel \(Int(outcome.length)) m: error \(Int(outcome.error)) m, "
+                        + "\(Int(outcome.error / outcome.length * 1_000)) per mille, sigma \(Int(outcome.sigma)) m, "
+                        + "step \(Int(outcome.jump)) m, odometry \(hasOdometry), guided \(isGuided)")
+            }
+            for deviations in 1...3 where outcome.error <= Double(deviations) * outcome.sigma {
+                within[deviations - 1] += 1
+            }
+            // Without odometry nobody knows how fast another driver is; the bound of one drive is its own uncertainty.
+            let bound = hasOdometry ? 0.03 * outcome.length : 3 * outcome.sigma
+            #expect(outcome.error <= 8 + bound, "\(outcome.error) m after \(outcome.length) m")
+            if outcome.error <= 8 + 0.08 * outcome.length { short += 1 }
+            #expect(!outcome.ride.reroutesWherePredicted)
+            let phases = outcome.ride.simulations.map(\.phase)
+            #expect(Array(phases.prefix(4)) == [.willBegin, .began, .willEnd, .ended])
+            #expect(outcome.ride.simulations.contains { $0.reason == .tunnel })
+        }
+        #expect(outcomes.count > 5)
+        #expect(short * 10 >= outcomes.count * 7, "\(short) of \(outcomes.count) within 8 %")
+        #expect(within[1] * 10 >= outcomes.count * 8, "\(within) of \(outcomes.count) within 1, 2, 3 sigma")
+    }
+}
