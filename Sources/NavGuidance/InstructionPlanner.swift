@@ -29,47 +29,49 @@ struct InstructionPlanner {
     let legs: [Range<Int>]
     let options: GuidanceOptions
 
-    /// The maneuver at the end of a step; nil for an arrival.
-    private func next(_ step: Int) -> Maneuver? {
-        step + 1 < legs[steps[step].leg].upperBound ? steps[step + 1].maneuver : nil
-    }
+    /// Whether a maneuver is at the end of a step, that of the next: after an arrival there is none.
+    private func hasNext(_ step: Int) -> Bool { step + 1 < legs[steps[step].leg].upperBound }
 
     // MARK: Speech
 
     func announcements(_ step: Int) -> StepAnnouncements {
-        let own = steps[step].maneuver
-        guard let next = next(step) else {
+        let start = steps[step].maneuver.routeOffset
+        guard hasNext(step) else {
             return StepAnnouncements(
-                maneuverOffset: own.routeOffset, start: own.routeOffset, expectedSpeed: 0, far: nil, prepare: nil,
+                maneuverOffset: start, start: start, expectedSpeed: 0, far: nil, prepare: nil,
                 near: nil, now: nil, unambiguousDistance: 0, isChained: false)
         }
         let timing = options.timing
-        let speed = expectedSpeed(before: next)
+        let next = step + 1
+        let offset = steps[next].maneuver.routeOffset
+        let end = steps[step].maneuver.endOffset
+        let speed = expectedSpeed(before: steps[next].maneuver.edge)
         let leads = speed >= timing.fastSpeed ? timing.fast : timing.ordinary
-        let isQuiet = next.type == .newName || next.type == .notification || next.type == .merge
-        let isArrival = next.type == .arrive
-        let clear = max(next.routeOffset - max(next.unambiguousOffset, own.endOffset), 12)
+        let type = steps[next].maneuver.type
+        let isQuiet = type == .newName || type == .notification || type == .merge
+        let isArrival = type == .arrive
+        let clear = max(offset - max(steps[next].maneuver.unambiguousOffset, end), 12)
         return StepAnnouncements(
-            maneuverOffset: next.routeOffset, start: min(own.endOffset, next.routeOffset), expectedSpeed: speed,
+            maneuverOffset: offset, start: min(end, offset), expectedSpeed: speed,
             far: isQuiet || isArrival ? nil : leads.far, prepare: isQuiet ? nil : leads.prepare,
             near: isQuiet ? nil : leads.near, now: isArrival ? timing.arrival : leads.now,
-            unambiguousDistance: isArrival ? .infinity : clear, isChained: isChained(step + 1, timing.chainSeconds))
+            unambiguousDistance: isArrival ? .infinity : clear, isChained: isChained(next, timing.chainSeconds))
     }
 
-    private func expectedSpeed(before maneuver: Maneuver) -> Double {
-        let index = maneuver.edge - 1
+    private func expectedSpeed(before edge: Int) -> Double {
+        let index = edge - 1
         guard route.edges.indices.contains(index), route.edges[index].duration > 0 else { return 10 }
         return min(max(route.edges[index].length / route.edges[index].duration, 3), 50)
     }
 
     /// Whether the maneuver at the end of `step` follows that at its beginning within `seconds`.
     private func isChained(_ step: Int, _ seconds: Double) -> Bool {
-        guard let following = next(step) else { return false }
-        let own = steps[step].maneuver
-        guard following.type != .newName, following.type != .notification, own.type != .notification else {
+        guard hasNext(step) else { return false }
+        let following = steps[step + 1].maneuver.type
+        guard following != .newName, following != .notification, steps[step].maneuver.type != .notification else {
             return false
         }
-        let length = max(following.routeOffset - own.endOffset, 0)
+        let length = max(steps[step + 1].maneuver.routeOffset - steps[step].maneuver.endOffset, 0)
         // Time behind the maneuver's own end, in proportion to the way.
         let share = steps[step].length > 0 ? length / steps[step].length : 0
         return steps[step].duration * share <= seconds
@@ -78,14 +80,14 @@ struct InstructionPlanner {
     // MARK: Banners
 
     func visual(_ step: Int) -> VisualInstruction {
-        let own = steps[step].maneuver
-        let shown = next(step) ?? own
-        let follows = next(step) != nil && isChained(step + 1, options.timing.subBannerSeconds)
+        let shown = steps[hasNext(step) ? step + 1 : step].maneuver
+        let follows = hasNext(step) && isChained(step + 1, options.timing.subBannerSeconds)
         return VisualInstruction(
             id: InstructionID(leg: steps[step].leg, step: steps[step].index, kind: .visual),
-            routeOffset: min(own.endOffset, shown.routeOffset), maneuverOffset: shown.routeOffset,
-            primary: primary(shown, isThere: next(step) == nil), secondary: secondary(shown),
-            sub: follows ? next(step + 1).map { primary($0, isThere: false) } : nil, lanes: shown.lanes,
+            routeOffset: min(steps[step].maneuver.endOffset, shown.routeOffset), maneuverOffset: shown.routeOffset,
+            primary: primary(shown, isThere: !hasNext(step)), secondary: secondary(shown),
+            sub: follows && hasNext(step + 1) ? primary(steps[step + 2].maneuver, isThere: false) : nil,
+            lanes: shown.lanes,
             drivingSide: shown.drivingSide)
     }
 
@@ -102,12 +104,12 @@ struct InstructionPlanner {
                 components.append(.exitNumber(maneuver.exitNumber))
             }
             if isRamp, !road.destinations.isEmpty {
-                components += shields(road.destinationReferences)
-                components += list(road.destinations.prefix(2).map { .text($0) })
+                addShields(road.destinationReferences, to: &components)
+                addPlaces(road.destinations, to: &components)
             } else {
-                let name: [BannerComponent] = road.name.isEmpty ? [] : [.text(road.name)]
-                let numbers = shields(road.references.filter { $0 != road.name })
-                components += road.prefersReference ? numbers + name : name + numbers
+                if !road.prefersReference, !road.name.isEmpty { components.append(.text(road.name)) }
+                addShields(road.references, except: road.name, to: &components)
+                if road.prefersReference, !road.name.isEmpty { components.append(.text(road.name)) }
             }
             if components.isEmpty || components.count == 2 && !maneuver.exitNumber.isEmpty {
                 components.append(.text(text(maneuver, isThere: false)))
@@ -125,25 +127,42 @@ struct InstructionPlanner {
         let road = maneuver.road
         guard maneuver.type != .arrive, !road.isUnnamed, !road.destinations.isEmpty else { return nil }
         if maneuver.type == .offRamp || maneuver.type == .onRamp {
-            return banner(maneuver, (road.name.isEmpty ? [] : [.text(road.name)]) + shields(road.references))
+            var components: [BannerComponent] = road.name.isEmpty ? [] : [.text(road.name)]
+            addShields(road.references, to: &components)
+            return banner(maneuver, components)
         }
-        let places = list(road.destinations.prefix(2).map { .text($0) })
+        var places: [BannerComponent] = []
+        addPlaces(road.destinations, to: &places)
         let phrase = options.text.phrases.phrase(["banner.towards"])
-        let text = Sentence(phrase, ["destination": Sentence(name: places.map(\.text).joined())]).text
+        let text = Sentence(phrase) { key in
+            key == "destination" ? Sentence(name: places.map(\.text).joined()) : Sentence()
+        }.text
         return banner(maneuver, [.text(text)])
     }
 
-    private func shields(_ references: [String]) -> [BannerComponent] { list(references.prefix(3).map { .shield($0) }) }
+    /// The first three numbers, but none that is the road's name too.
+    private func addShields(_ references: [String], except name: String? = nil, to line: inout [BannerComponent]) {
+        var count = 0
+        for reference in references where reference != name && count < 3 {
+            if count > 0 { line.append(.delimiter(" / ")) }
+            line.append(.shield(reference))
+            count += 1
+        }
+    }
 
-    private func list(_ components: [BannerComponent]) -> [BannerComponent] {
-        Array(components.map { [$0] }.joined(separator: [.delimiter(" / ")]))
+    /// The first two places.
+    private func addPlaces(_ places: [String], to line: inout [BannerComponent]) {
+        for (index, place) in places.prefix(2).enumerated() {
+            if index > 0 { line.append(.delimiter(" / ")) }
+            line.append(.text(place))
+        }
     }
 
     private func banner(_ maneuver: Maneuver, _ components: [BannerComponent]) -> Banner {
         var text = ""
         for component in components {
             if case .delimiter = component {
-            } else if !text.isEmpty, text.last != " " {
+            } else if let last = text.utf8.last, last != UInt8(ascii: " ") {
                 text += " "
             }
             text += component.text

@@ -20,8 +20,8 @@ public struct InstructionText: Sendable, Hashable {
     public func displayed(metres: Double) -> String {
         let rounded = DistanceScale.round(metres, scale.displayed, decimalSeparator: phrases.decimalSeparator)
         return Sentence(
-            phrases.phrase(["display.\(rounded.unit)"]), ["number": Sentence(words: rounded.number)]
-        ).text
+            phrases.phrase(["display.\(rounded.unit)"])
+        ) { $0 == "number" ? Sentence(words: rounded.number) : Sentence() }.text
     }
 
     /// A distance as one says it, such as "1.5 kilometres".
@@ -38,27 +38,42 @@ public struct InstructionText: Sendable, Hashable {
     func distance(_ metres: Double) -> Sentence {
         let rounded = DistanceScale.round(metres, scale.spoken, decimalSeparator: phrases.decimalSeparator)
         return Sentence(
-            phrases.phrase(["distance.\(rounded.unit).\(phrases.plural(rounded.value))"]),
-            ["number": Sentence(words: rounded.number)])
+            phrases.phrase(["distance.\(rounded.unit).\(phrases.plural(rounded.value))"])
+        ) { $0 == "number" ? Sentence(words: rounded.number) : Sentence() }
     }
 
     /// "In 300 metres, …".
     func inDistance(_ metres: Double, _ instruction: Sentence) -> Sentence {
-        Sentence(
-            phrases.phrase(["sentence.distance"]), ["distance": distance(metres), "instruction": instruction])
+        Sentence(phrases.phrase(["sentence.distance"])) { key in
+            switch key {
+            case "distance": distance(metres)
+            case "instruction": instruction
+            default: Sentence()
+            }
+        }
     }
 
     /// "…, then …".
     func chained(_ instruction: Sentence, _ next: Sentence) -> Sentence {
-        Sentence(phrases.phrase(["sentence.then"]), ["instruction": instruction, "next": next])
+        Sentence(phrases.phrase(["sentence.then"])) { key in
+            switch key {
+            case "instruction": instruction
+            case "next": next
+            default: Sentence()
+            }
+        }
     }
 
     /// "Continue on … for 5 kilometres".
     func continuing(on road: RoadLabel, metres: Double) -> Sentence {
         let name = name(road)
-        return Sentence(
-            phrases.phrase(name.isEmpty ? ["sentence.continue"] : ["sentence.continue.name"]),
-            ["name": Sentence(name: name), "distance": distance(metres)])
+        return Sentence(phrases.phrase(name.isEmpty ? ["sentence.continue"] : ["sentence.continue.name"])) { key in
+            switch key {
+            case "name": Sentence(name: name)
+            case "distance": distance(metres)
+            default: Sentence()
+            }
+        }
     }
 
     func finished(_ sentence: Sentence) -> Sentence {
@@ -69,32 +84,37 @@ public struct InstructionText: Sendable, Hashable {
     ///
     /// - Parameter atHand: whether the maneuver is here: an arrival then is said to have happened.
     func body(_ maneuver: Maneuver, atHand: Bool) -> Sentence {
-        let road = maneuver.road
-        let destination = road.destinations.prefix(2).reduce(into: "") {
-            $0 += ($0.isEmpty ? "" : phrases.listSeparator) + $1
-        }
-        let values: [String: Sentence] = [
-            "name": Sentence(name: name(road)), "destination": Sentence(name: destination),
-            "exit": Sentence(name: maneuver.exitNumber), "rotary": Sentence(name: maneuver.roundaboutName),
-            "waypoint": Sentence(name: maneuver.waypointName), "nth": Sentence(words: ordinal(maneuver.roundaboutExit)),
-            "direction": Sentence(words: compass(maneuver.bearingAfter)),
-        ]
-        return Sentence(phrases.phrase(keys(maneuver, atHand: atHand)), values)
-    }
-
-    /// The keys of the phrases that fit a maneuver, the best first.
-    private func keys(_ maneuver: Maneuver, atHand: Bool) -> [String] {
-        let type = maneuver.type == .arrive && atHand ? "arrived" : maneuver.type.rawValue
-        let modifier = maneuver.modifier?.rawValue ?? ""
-        var keys: [String] = []
-        for type in type == "turn" || type == "arrived" ? [type] : [type, "turn"] {
-            for variant in variants(maneuver) {
-                let ending = variant.isEmpty ? "" : ".\(variant)"
-                keys.append("\(type).\(modifier)\(ending)")
-                keys.append("\(type)\(ending)")
+        Sentence(phrase(maneuver, atHand: atHand)) { key in
+            switch key {
+            case "name": Sentence(name: name(maneuver.road))
+            case "destination":
+                Sentence(
+                    name: maneuver.road.destinations.prefix(2).reduce(into: "") {
+                        $0 += ($0.isEmpty ? "" : phrases.listSeparator) + $1
+                    })
+            case "exit": Sentence(name: maneuver.exitNumber)
+            case "rotary": Sentence(name: maneuver.roundaboutName)
+            case "waypoint": Sentence(name: maneuver.waypointName)
+            case "nth": Sentence(words: ordinal(maneuver.roundaboutExit))
+            case "direction": Sentence(words: compass(maneuver.bearingAfter))
+            default: Sentence()
             }
         }
-        return keys
+    }
+
+    /// The phrase that fits a maneuver best; empty when there is none.
+    private func phrase(_ maneuver: Maneuver, atHand: Bool) -> String {
+        let type = maneuver.type == .arrive && atHand ? "arrived" : maneuver.type.rawValue
+        let modifier = maneuver.modifier?.rawValue ?? ""
+        let variants = variants(maneuver)
+        for type in type == "turn" || type == "arrived" ? [type] : [type, "turn"] {
+            for variant in variants {
+                let ending = variant.isEmpty ? "" : "." + variant
+                if let phrase = phrases.phrases[type + "." + modifier + ending] { return phrase }
+                if let phrase = phrases.phrases[type + ending] { return phrase }
+            }
+        }
+        return ""
     }
 
     /// What is known of the way after a maneuver, the most telling first; the last is always empty.
@@ -127,7 +147,9 @@ public struct InstructionText: Sendable, Hashable {
     private func ordinal(_ number: Int?) -> String {
         guard let number, number > 0 else { return "" }
         if number <= phrases.ordinals.count { return phrases.ordinals[number - 1] }
-        return Sentence(phrases.phrase(["ordinal.other"]), ["number": Sentence(words: String(number))]).text
+        return Sentence(phrases.phrase(["ordinal.other"])) {
+            $0 == "number" ? Sentence(words: String(number)) : Sentence()
+        }.text
     }
 
     private func compass(_ bearing: Double) -> String {

@@ -8,8 +8,8 @@ struct Branch {
     var edge: EdgeIndex
     /// The turn onto it, degrees, clockwise positive.
     var angle: Double
-    /// Class, flags and access.
-    var traits: EdgeTraits
+    /// Class and flags.
+    var traits: RoadKind
 }
 
 /// What a piece of a route is, without its names: what most questions at a junction are about.
@@ -33,31 +33,27 @@ struct RouteRoads {
     init(_ route: Route, _ graph: RoadGraph) {
         self.route = route
         self.graph = graph
-        let sameMap = route.mapVersion == graph.mapVersion
-        resolved = route.edges.map { edge in
-            guard sameMap, let index = graph.edge(edge.key), graph.wayID(of: index) == edge.wayID else { return nil }
-            return index
-        }
-        kinds = route.edges.map { RoadKind(roadClass: $0.roadClass, flags: $0.flags) }
-        (labels, labelNumbers) = RouteRoads.labels(route.edges)
-    }
-
-    private static func labels(_ edges: [RouteEdge]) -> (labels: [RoadLabel], numbers: [Int]) {
+        resolved =
+            route.mapVersion == graph.mapVersion
+            ? graph.edges(route.edgeNames) : Array(repeating: nil, count: route.edges.count)
+        var kinds: [RoadKind] = []
         var labels: [RoadLabel] = []
         var numbers: [Int] = []
-        numbers.reserveCapacity(edges.count)
-        for index in edges.indices {
-            if index == 0 || !isNamedAlike(edges, index) { labels.append(RoadLabel(edges[index].attributes)) }
+        kinds.reserveCapacity(route.edges.count)
+        numbers.reserveCapacity(route.edges.count)
+        var wentByNumber = false
+        route.forEachPiece { roadClass, flags, isNamedAlike in
+            let goesByNumber = RoadLabel.goesByNumber(roadClass, flags)
+            if !isNamedAlike || goesByNumber != wentByNumber {
+                labels.append(RoadLabel(route.edges[kinds.count].attributes))
+            }
+            wentByNumber = goesByNumber
+            kinds.append(RoadKind(roadClass: roadClass, flags: flags))
             numbers.append(labels.count - 1)
         }
-        return (labels, numbers)
-    }
-
-    /// Whether a piece has the same label as the one before it.
-    private static func isNamedAlike(_ edges: [RouteEdge], _ index: Int) -> Bool {
-        edges[index].isNamed(like: edges[index - 1])
-            && RoadLabel.goesByNumber(edges[index].roadClass, edges[index].flags)
-                == RoadLabel.goesByNumber(edges[index - 1].roadClass, edges[index - 1].flags)
+        self.kinds = kinds
+        self.labels = labels
+        labelNumbers = numbers
     }
 
     /// Names and signs of a piece.
@@ -127,19 +123,22 @@ struct RouteRoads {
         }
         let back = graph.opposite(previous)
         let approach = endBearing(index - 1)
-        return graph.outgoing(node).compactMap { edge in
-            guard edge != next, edge != back else { return nil }
-            let traits = graph.traits(of: edge)
-            guard traits.access.contains(.car) else { return nil }
+        var branches: [Branch] = []
+        for edge in graph.outgoing(node) where edge != next && edge != back {
+            let number = Int(graph.traitNumbers[edge.index])
+            guard graph.traitTable[number].access.contains(.car) else { continue }
             let bearing = Double(graph.edgeStartBearings[edge.index])
             // The same road drawn twice is no choice.
             if graph.edgeHeads[edge.index] == graph.edgeHeads[next.index],
                 abs(degrees(from: Double(graph.edgeStartBearings[next.index]), to: bearing)) < 3
             {
-                return nil
+                continue
             }
-            return Branch(edge: edge, angle: degrees(from: approach, to: bearing), traits: traits)
+            let kind = RoadKind(
+                roadClass: graph.traitTable[number].roadClass, flags: graph.traitTable[number].flags)
+            branches.append(Branch(edge: edge, angle: degrees(from: approach, to: bearing), traits: kind))
         }
+        return branches
     }
 
     /// The turns, in degrees, by which traffic from other roads enters the piece `index`; opposite directions of its own roads left out.

@@ -189,10 +189,10 @@ public struct ManeuverBuilder {
     private func leavesForRamp(before index: Int, _ relevant: [Branch]) -> Bool {
         let previous = roads.kinds[index - 1]
         let next = roads.kinds[index]
+        guard !relevant.isEmpty, next.flags.contains(.link), !previous.flags.contains(.link) else { return false }
         // A link between lesser roads that one turns into is a street to a driver.
         let isFast = [previous.roadClass, next.roadClass].contains { $0 == .motorway || $0 == .trunk }
-        return !relevant.isEmpty && next.flags.contains(.link) && !previous.flags.contains(.link)
-            && (isFast || abs(roads.turn(before: index)) < TurnClassifier.endOfRoadTurn)
+        return (isFast || abs(roads.turn(before: index)) < TurnClassifier.endOfRoadTurn)
             && relevant.contains { !$0.traits.flags.contains(.link) }
     }
 
@@ -238,10 +238,10 @@ public struct ManeuverBuilder {
 
     /// Drives a slip lane of an ordinary junction as the turn that it is. Returns the piece after it, or nil when there is none here.
     private mutating func takeSlipLane(from index: Int, end: Int) -> Int? {
-        let edges = roads.route.edges
         guard roads.kinds[index].flags.contains(.link), !roads.kinds[index - 1].flags.contains(.link),
             roads.kinds[index - 1].roadClass != .ferry
         else { return nil }
+        let edges = roads.route.edges
         var next = index
         var length = 0.0
         while next < end, roads.kinds[next].flags.contains(.link), length <= ManeuverBuilder.slipLaneLength {
@@ -382,10 +382,13 @@ public struct ManeuverBuilder {
     private mutating func measure() {
         guard maneuvers.count > 1 else { return }
         for index in 0..<maneuvers.count - 1 {
-            let next = maneuvers[index + 1]
-            maneuvers[index].distance = max(next.routeOffset - maneuvers[index].routeOffset, 0)
-            let pieces = maneuvers[index].edge..<max(next.edge, maneuvers[index].edge)
-            maneuvers[index].duration = roads.route.edges[pieces].reduce(0) { $0 + $1.duration + $1.turnDuration }
+            maneuvers[index].distance = max(maneuvers[index + 1].routeOffset - maneuvers[index].routeOffset, 0)
+            let first = maneuvers[index].edge
+            var duration = 0.0
+            for piece in first..<max(maneuvers[index + 1].edge, first) {
+                duration = duration + roads.route.edges[piece].duration + roads.route.edges[piece].turnDuration
+            }
+            maneuvers[index].duration = duration
         }
     }
 }

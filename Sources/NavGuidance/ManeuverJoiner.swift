@@ -10,19 +10,30 @@ enum ManeuverJoiner {
     static let offsetCrossing = 15.0
 
     static func joined(_ maneuvers: [Maneuver], _ roads: RouteRoads) -> [Maneuver] {
-        var result: [Maneuver] = []
-        for maneuver in maneuvers {
-            if let last = result.last, let both = join(last, maneuver, roads) {
+        // Most stand alone, and none needs to be moved.
+        guard let first = maneuvers.indices.dropFirst().first(where: { mayJoin(maneuvers[$0 - 1], maneuvers[$0]) })
+        else { return maneuvers }
+        var result = Array(maneuvers[..<first])
+        result.reserveCapacity(maneuvers.count)
+        for index in first..<maneuvers.count {
+            if mayJoin(result[result.count - 1], maneuvers[index]),
+                let both = join(result[result.count - 1], maneuvers[index], roads)
+            {
                 result[result.count - 1] = both
             } else {
-                result.append(maneuver)
+                result.append(maneuvers[index])
             }
         }
         return result
     }
 
+    @inline(__always)
+    private static func mayJoin(_ first: borrowing Maneuver, _ second: borrowing Maneuver) -> Bool {
+        isTurn(first.type, first.modifier, first.notes) && isTurn(second.type, second.modifier, second.notes)
+            && second.routeOffset - first.endOffset < reach
+    }
+
     private static func join(_ first: Maneuver, _ second: Maneuver, _ roads: RouteRoads) -> Maneuver? {
-        guard isTurn(first), isTurn(second), second.routeOffset - first.endOffset < reach else { return nil }
         let before = degrees(from: first.bearingBefore, to: first.bearingAfter)
         let after = degrees(from: second.bearingBefore, to: second.bearingAfter)
         let total = degrees(from: first.bearingBefore, to: second.bearingAfter)
@@ -60,10 +71,10 @@ enum ManeuverJoiner {
         first.isUnnamed && second.isUnnamed
     }
 
-    private static func isTurn(_ maneuver: Maneuver) -> Bool {
-        switch maneuver.type {
+    private static func isTurn(_ type: ManeuverType, _ modifier: ManeuverModifier?, _ notes: RoadNotes) -> Bool {
+        switch type {
         case .turn, .continue, .endOfRoad:
-            maneuver.modifier != .uTurn && maneuver.notes.isDisjoint(with: [.boardsFerry])
+            modifier != .uTurn && notes.isDisjoint(with: [.boardsFerry])
         default: false
         }
     }

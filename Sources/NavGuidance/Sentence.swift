@@ -18,18 +18,18 @@ struct Sentence: Sendable, Hashable {
     init(name: String) { pieces = name.isEmpty ? [] : [Piece(text: name, isName: true)] }
 
     /// A phrase with its placeholders filled; one without a value stays empty.
-    init(_ phrase: String, _ values: [String: Sentence]) {
-        var words = ""
+    ///
+    /// - Parameter value: what a placeholder stands for; asked only for those that the phrase has.
+    init(_ phrase: String, _ value: (Substring) -> Sentence) {
         var rest = phrase[...]
-        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
-            words += rest[..<open]
-            if !words.isEmpty { pieces.append(Piece(text: words, isName: false)) }
-            words = ""
-            pieces += values[String(rest[rest.index(after: open)..<close])]?.pieces ?? []
-            rest = rest[rest.index(after: close)...]
+        while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")),
+            let close = rest.utf8[open...].firstIndex(of: UInt8(ascii: "}"))
+        {
+            if open > rest.startIndex { pieces.append(Piece(text: String(rest[..<open]), isName: false)) }
+            pieces += value(rest[rest.utf8.index(after: open)..<close]).pieces
+            rest = rest[rest.utf8.index(after: close)...]
         }
-        words += rest
-        if !words.isEmpty { pieces.append(Piece(text: words, isName: false)) }
+        if !rest.isEmpty { pieces.append(Piece(text: String(rest), isName: false)) }
     }
 
     /// The sentence with a capital letter at its start, unless it starts with a name.
@@ -41,7 +41,9 @@ struct Sentence: Sendable, Hashable {
     }
 
     /// Plain text.
-    var text: String { pieces.reduce(into: "") { $0 += $1.text } }
+    var text: String {
+        pieces.count == 1 ? pieces[0].text : pieces.reduce(into: "") { $0 += $1.text }
+    }
 
     /// Speech Synthesis Markup Language 1.1 (W3C, 2010). Names with digits are marked as parts of an address, so that they are not read as
     /// quantities.

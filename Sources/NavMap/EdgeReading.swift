@@ -30,4 +30,25 @@ package struct EdgeReading {
 extension RoadGraph {
     /// What the tiles hold of an edge.
     package func reading(of edge: EdgeIndex) -> EdgeReading { EdgeReading(self, edge) }
+
+    /// The edges with tile-bound names, each with the OSM way that it must be on; nil where there is none such.
+    package func edges<Names: Collection<(key: EdgeKey, wayID: Int64)>>(_ names: Names) -> [EdgeIndex?] {
+        var result: [EdgeIndex?] = []
+        result.reserveCapacity(names.count)
+        // Neighbours mostly lie in one tile.
+        var last: (id: UInt32, tile: Int?)?
+        for (key, wayID) in names {
+            let id = UInt32(key.rawValue >> 32)
+            if last?.id != id {
+                last = (id, key.tile.flatMap { tileNumber($0) })
+            }
+            guard let tile = last?.tile, key.index < tiles[tile].edgeCount, tiles[tile].edges[key.index].wayID == wayID
+            else {
+                result.append(nil)
+                continue
+            }
+            result.append(EdgeIndex(Int(firstEdgeOfTile[tile]) + key.index))
+        }
+        return result
+    }
 }

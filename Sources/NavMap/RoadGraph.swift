@@ -87,6 +87,8 @@ public final class RoadGraph: Sendable {
     let loadedTiles: Set<RoadTileID>
     let missingArrivals: [NodeIndex: [RoadTileID]]
     let incompleteness: ContiguousArray<Incompleteness>
+    /// One bit for each edge: whether anything stands along it.
+    let edgesWithFeatures: ContiguousArray<UInt64>
 
     /// Stands for "no edge" in ``edgeOpposites``.
     public static let noEdge = EdgeIndex(rawValue: .max)
@@ -121,6 +123,8 @@ public final class RoadGraph: Sendable {
         loadedTiles = assembly.loadedTiles
         missingArrivals = assembly.missingArrivals
         incompleteness = assembly.incompleteness()
+        edgesWithFeatures = RoadGraph.edgesWithFeatures(
+            assembly.tiles, first: assembly.firstEdgeOfTile, count: assembly.edgeTails.count)
     }
 
     /// Directed edges.
@@ -154,10 +158,14 @@ public final class RoadGraph: Sendable {
 
     /// The edge with a tile-bound name; nil when its tile is not loaded or has no such edge.
     public func edge(_ key: EdgeKey) -> EdgeIndex? {
-        guard let id = key.tile else { return nil }
-        let tile = tileIDs.partitioningIndex { $0 >= id }
-        guard tile < tileIDs.count, tileIDs[tile] == id, key.index < tiles[tile].edgeCount else { return nil }
+        guard let id = key.tile, let tile = tileNumber(id), key.index < tiles[tile].edgeCount else { return nil }
         return EdgeIndex(Int(firstEdgeOfTile[tile]) + key.index)
+    }
+
+    /// The place of a tile in ``tiles``; nil when it is not loaded.
+    func tileNumber(_ id: RoadTileID) -> Int? {
+        let tile = tileIDs.partitioningIndex { $0 >= id }
+        return tile < tileIDs.count && tileIDs[tile] == id ? tile : nil
     }
 
     /// OSM way id of an edge.
@@ -184,6 +192,19 @@ public final class RoadGraph: Sendable {
         return (table, numbers)
     }
 
+    private static func edgesWithFeatures(
+        _ tiles: [RoadTile], first: ContiguousArray<UInt32>, count: Int
+    ) -> ContiguousArray<UInt64> {
+        var bits = ContiguousArray<UInt64>(repeating: 0, count: (count + 63) / 64)
+        for (number, tile) in tiles.enumerated() {
+            for feature in tile.features where feature.edge < UInt32(tile.edgeCount) {
+                let edge = Int(first[number]) + Int(feature.edge)
+                bits[edge >> 6] |= 1 << UInt64(edge & 63)
+            }
+        }
+        return bits
+    }
+
     /// The edges on which something holds at times only, ascending, with what.
     package func conditionalEdges() -> [(edge: EdgeIndex, conditions: [RoadCondition])] {
         var result: [(edge: EdgeIndex, conditions: [RoadCondition])] = []
@@ -203,8 +224,14 @@ public final class RoadGraph: Sendable {
         return EdgeShape(tile: tiles[tile], record: tiles[tile].edges[local])
     }
 
+    /// Whether anything stands along an edge.
+    package func hasFeatures(_ edge: EdgeIndex) -> Bool {
+        edgesWithFeatures[edge.index >> 6] & 1 << UInt64(edge.index & 63) != 0
+    }
+
     /// Signals, stops, crossings and the like along an edge, in travel order.
     public func features(of edge: EdgeIndex) -> [PointFeature] {
+        guard hasFeatures(edge) else { return [] }
         let (tile, local) = locate(edge)
         let all = tiles[tile].features
         var low = all.partitioningIndex { $0.edge >= UInt32(local) }

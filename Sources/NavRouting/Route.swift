@@ -90,9 +90,6 @@ public struct RouteEdge: Sendable, Equatable {
     /// Properties, without the cost of copying all ``attributes``.
     package var flags: RoadFlags { sharedAttributes.flags }
 
-    /// Whether both have the same name, numbers and signs.
-    package func isNamed(like other: RouteEdge) -> Bool { sharedAttributes.isNamed(like: other.sharedAttributes) }
-
     /// Mean speed, m/s, stops included; that of free traffic for a piece without length.
     public var speed: Double { duration > 0 ? length / duration : Double(attributes.freeFlowSpeed) }
     /// Limit, m/s; nil when unknown or unlimited.
@@ -204,6 +201,29 @@ public struct Route: Sendable, Equatable {
     public var duration: Double { legs.reduce(0) { $0 + $1.duration } }
     /// Seconds in free traffic, turns included.
     public var freeFlowDuration: Double { legs.reduce(0) { $0 + $1.freeFlowDuration } }
+    /// Tile-bound name and OSM way of each of ``edges``.
+    package var edgeNames: [(key: EdgeKey, wayID: Int64)] {
+        [(key: EdgeKey, wayID: Int64)](unsafeUninitializedCapacity: edges.count) { names, count in
+            edges.withUnsafeBufferPointer { edges in
+                for index in edges.indices {
+                    names.initializeElement(at: index, to: (edges[index].key, edges[index].wayID))
+                }
+                count = edges.count
+            }
+        }
+    }
+
+    /// Rank, properties and whether the names are those of the piece before, of each of ``edges``: without copying one.
+    package func forEachPiece(_ body: (_ roadClass: RoadClass, _ flags: RoadFlags, _ isNamedAlike: Bool) -> Void) {
+        edges.withUnsafeBufferPointer { edges in
+            for index in edges.indices {
+                let isNamedAlike =
+                    index > 0 && edges[index].sharedAttributes.isNamed(like: edges[index - 1].sharedAttributes)
+                body(edges[index].roadClass, edges[index].flags, isNamedAlike)
+            }
+        }
+    }
+
     /// Seconds that traffic adds, at least 0; nil when the traffic is known nowhere on the route.
     public var trafficDelay: Double? {
         edges.contains { $0.congestion != .unknown } ? max(duration - freeFlowDuration, 0) : nil

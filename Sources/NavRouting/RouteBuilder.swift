@@ -133,6 +133,7 @@ struct RouteBuilder {
     private func tollBooths(_ edge: EdgeIndex, from first: Int, to last: Int, passesEnd: Bool) -> Int {
         let isBooth = graph.nodeFlags[graph.edgeHeads[edge.index].index].contains(.tollBooth)
         var count = passesEnd && isBooth ? 1 : 0
+        guard graph.hasFeatures(edge) else { return count }
         for feature in graph.features(of: edge)
         where feature.kind == .tollBooth && Int(feature.shapeIndex) > first && Int(feature.shapeIndex) <= last {
             count += 1
@@ -144,10 +145,14 @@ struct RouteBuilder {
     private mutating func attributes(_ reading: EdgeReading, _ edge: EdgeIndex) -> SharedAttributes {
         let id = reading.attributesID
         if let last, last.id == id { return last.attributes }
-        let found = attributes[id] ?? shared(reading, edge)
-        attributes[id] = found
-        last = (id, found)
-        return found
+        if let found = attributes[id] {
+            last = (id, found)
+            return found
+        }
+        let made = shared(reading, edge)
+        attributes[id] = made
+        last = (id, made)
+        return made
     }
 
     /// Edges that share their attributes share what holds at the time of departure.

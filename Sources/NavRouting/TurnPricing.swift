@@ -79,7 +79,8 @@ struct TurnPricing {
 
     /// Seconds for signals and booths between the ends of an edge.
     static func stopDuration(_ graph: RoadGraph, _ edge: EdgeIndex) -> Double {
-        graph.features(of: edge).reduce(0) { sum, feature in
+        guard graph.hasFeatures(edge) else { return 0 }
+        return graph.features(of: edge).reduce(0) { sum, feature in
             switch feature.kind {
             case .trafficSignals: sum + CostModel.signalDuration
             case .tollBooth, .gate: sum + CostModel.boothDuration
