@@ -150,7 +150,7 @@ let package = Package(
             "NavNodesTests",
             [
                 "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavMapBuild",
-                "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", logging,
+                "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", "NavTestSupport", logging,
             ]),
         tests("NavBenchTests", ["NavBench"]),
         tests("TidyTests", []),

@@ -257,6 +257,10 @@ public struct NodeFlags: OptionSet, Sendable, Hashable {
     public static let impassable = NodeFlags(rawValue: 1 << 10)
     /// A barrier that no goods vehicle passes, such as a height restrictor.
     public static let truckImpassable = NodeFlags(rawValue: 1 << 11)
+    /// A barrier that opens for cars of those who live or work behind it: what lies there is private ground.
+    public static let privateGate = NodeFlags(rawValue: 1 << 12)
+    /// The same for goods vehicles.
+    public static let truckPrivateGate = NodeFlags(rawValue: 1 << 13)
 }
 
 /// A thing on an edge between its ends.

@@ -161,12 +161,15 @@ struct Trip {
         return true
     }
 
-    /// Takes note of what may be driven now.
+    /// Takes note of what may be driven now. A road that opens at times only was open when the route was found.
     mutating func noteClosures(_ map: MapSnapshot) {
         blocked = gone
         let metric = map.router.metric
         for edge in route.edges {
-            if let index = map.graph.edge(edge.key), !metric.allows(index) { blocked.append(edge.routeOffset) }
+            guard let index = map.graph.edge(edge.key), !metric.allows(index) else { continue }
+            if map.metric.allows(index) || map.graph.attributes(of: index).conditions.isEmpty {
+                blocked.append(edge.routeOffset)
+            }
         }
     }
 

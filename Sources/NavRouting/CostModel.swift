@@ -7,7 +7,7 @@ public struct CostModel: Sendable, Hashable {
     /// The vehicle.
     public var profile: VehicleProfile
 
-    /// Seconds that entering private or destination-only ground costs the choice, not the clock: enough to keep through
+    /// Seconds that entering private or destination-only ground, by a road or a gate, costs the choice, not the clock: enough to keep through
     /// traffic out, finite so that addresses there can be reached.
     public static let restrictedEntryPenalty = 450.0
     /// How much worse an avoided road counts than it is.

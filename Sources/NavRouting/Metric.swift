@@ -96,7 +96,7 @@ public final class Metric: Sendable {
             return
         }
         let pricing = TurnPricing(
-            graph, edgeCosts: edgeCosts, closedGround: base.closedGround, barriers: base.model.profile.barriers)
+            graph, edgeCosts: edgeCosts, closedGround: base.closedGround, profile: base.model.profile)
         var arcCosts = base.arcCosts
         changed.sort()
         for (index, node) in changed.enumerated() where index == 0 || changed[index - 1] != node {

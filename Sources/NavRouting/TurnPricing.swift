@@ -13,15 +13,18 @@ struct TurnPricing {
     let edgeCosts: ContiguousArray<UInt32>
     let closedGround: ContiguousArray<Bool>
     private let barriers: NodeFlags
+    private let privateGates: NodeFlags
 
     /// For turns beside edges that have their costs.
     init(
-        _ graph: RoadGraph, edgeCosts: ContiguousArray<UInt32>, closedGround: ContiguousArray<Bool>, barriers: NodeFlags
+        _ graph: RoadGraph, edgeCosts: ContiguousArray<UInt32>, closedGround: ContiguousArray<Bool>,
+        profile: VehicleProfile
     ) {
         self.graph = graph
         self.edgeCosts = edgeCosts
         self.closedGround = closedGround
-        self.barriers = barriers
+        barriers = profile.barriers
+        privateGates = profile.privateGates
     }
 
     /// - Parameter timed: roads that are not as usual.
@@ -50,6 +53,7 @@ struct TurnPricing {
         edgeCosts = costs
         closedGround = closed
         barriers = profile.barriers
+        privateGates = profile.privateGates
     }
 
     /// The cost of an edge that takes some seconds to drive, ms.
@@ -96,6 +100,8 @@ struct TurnPricing {
         var allowsUTurn: Bool
         /// A barrier stands there: the only way on is back.
         var isBarred: Bool
+        /// A gate stands there that opens for residents.
+        var isPrivateGate: Bool
     }
 
     /// The node that an edge leads to. Where edges are missing with their tiles a dead end cannot be told, so nobody
@@ -109,17 +115,20 @@ struct TurnPricing {
         let isBarred = !flags.isDisjoint(with: barriers)
         return Node(
             isJunction: usable > 2, allowsUTurn: isDeadEnd || isBarred || flags.contains(.turningCircle),
-            isBarred: isBarred)
+            isBarred: isBarred, isPrivateGate: !flags.isDisjoint(with: privateGates))
     }
 
     /// Seconds and penalty of a turn; nil when the vehicle may not make it.
     func turn(_ first: EdgeIndex, _ second: EdgeIndex, at node: Node) -> (duration: Double, penalty: Double)? {
-        if second == graph.edgeOpposites[first.index] {
+        let isBack = second == graph.edgeOpposites[first.index]
+        if isBack {
             if !node.allowsUTurn { return nil }
         } else if node.isBarred {
             return nil
         }
-        let penalty = closedGround[second.index] && !closedGround[first.index] ? CostModel.restrictedEntryPenalty : 0
+        // Whoever passes the gate of private ground enters once, and leaving it costs nothing.
+        let enters = (closedGround[second.index] || node.isPrivateGate && !isBack) && !closedGround[first.index]
+        let penalty = enters ? CostModel.restrictedEntryPenalty : 0
         return (TurnPricing.turnDuration(graph, first, second, isJunction: node.isJunction), penalty)
     }
 

@@ -84,6 +84,9 @@ public struct VehicleProfile: Sendable, Hashable {
     /// What marks a node that the vehicle cannot pass.
     var barriers: NodeFlags { kind == .truck ? [.impassable, .truckImpassable] : .impassable }
 
+    /// What marks a node that the vehicle passes only to reach a place behind it, or to leave one.
+    var privateGates: NodeFlags { kind == .truck ? .truckPrivateGate : .privateGate }
+
     /// Whether an edge is one that the driver would rather not use.
     public func avoids(_ roadClass: RoadClass, _ flags: RoadFlags) -> Bool {
         guard !avoid.isEmpty else { return false }

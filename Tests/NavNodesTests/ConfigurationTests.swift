@@ -1,5 +1,6 @@
 import NavConfig
 import NavGeo
+import NavMap
 import NavNodes
 import NavRouting
 import Testing
@@ -34,6 +35,43 @@ struct ConfigurationTests {
         #expect(configuration.trip.map(\.coordinate.text) == ["60.1,24.9", "60.2,25.0", "-33.8,151.2"])
         let none = try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: ["via=60.1,24.9"])
         #expect(none.trip.isEmpty)
+    }
+
+    @Test func theVehiclesSizesAreThoseOfItsKindUnlessGivenInWhicheverOrder() throws {
+        func profile(_ overrides: String...) throws -> VehicleProfile {
+            try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: overrides).profile
+        }
+        #expect(try profile() == VehicleProfile())
+        #expect(try profile("vehicle.kind=truck") == VehicleProfile(kind: .truck))
+        let truck = VehicleProfile(
+            kind: .truck, avoid: .tolls, height: 3.8, width: 2.5, length: 12, weight: 18, axleLoad: 10,
+            carriesDangerousGoods: true)
+        let keys = [
+            "vehicle.height_m=3.8", "vehicle.width_m=2.5", "vehicle.length_m=12", "vehicle.weight_t=18",
+            "vehicle.axle_load_t=10", "vehicle.dangerous_goods=true", "vehicle.avoid=tolls", "vehicle.kind=truck",
+        ]
+        for overrides in [keys, keys.reversed()] {
+            let configuration = try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: overrides)
+            #expect(configuration.profile == truck)
+        }
+        #expect(try profile("vehicle.height_m=2", "vehicle.height_m=").height == nil)
+        for wrong in ["vehicle.weight_t=0", "vehicle.weight_t=nan", "vehicle.height_m=11", "vehicle.length_m=x"] {
+            #expect(throws: ConfigError.self) { try profile(wrong) }
+        }
+    }
+
+    @Test func theOffsetOfThePlacesClocksIsUnknownUnlessGiven() throws {
+        func departure(_ overrides: String...) throws -> LocalTime? {
+            try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: overrides)
+                .departure(at: Timestamp(nanoseconds: 1_767_614_400_000_000_000))
+        }
+        #expect(try departure() == nil)
+        #expect(try departure("utc_offset_min=120") == LocalTime(year: 2026, month: 1, day: 5, hour: 14))
+        #expect(try departure("utc_offset_min=-720") == LocalTime(year: 2026, month: 1, day: 5))
+        #expect(try departure("utc_offset_min=60", "utc_offset_min=") == nil)
+        for wrong in ["841", "-721", "1.5", "x"] {
+            #expect(throws: ConfigError.self) { try departure("utc_offset_min=\(wrong)") }
+        }
     }
 
     @Test(arguments: [

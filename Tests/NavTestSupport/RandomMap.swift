@@ -16,7 +16,8 @@ public struct RandomMap: Sendable {
 
     /// Draws a town of `size` × `size` crossings, around a corner of tiles in all layers unless told otherwise.
     ///
-    /// - Parameter hasRules: Whether there are rules that bind some vehicles or hold at times: on turns, and on roads.
+    /// - Parameter hasRules: Whether there are rules that bind some vehicles or hold at times, on turns and on roads, and
+    ///   private gates.
     public init(
         seed: UInt64, size: Int = 6, gridMetres: Double = 120, centre: Coordinate = TestPlaces.everyTileCorner,
         hasRules: Bool = false
@@ -33,6 +34,10 @@ public struct RandomMap: Sendable {
                 var tags: [String: String] = [:]
                 if random.uniform() < 0.08 { tags["highway"] = "turning_circle" }
                 if random.uniform() < 0.1 { tags["highway"] = "traffic_signals" }
+                if hasRules, random.uniform() < 0.08 {
+                    tags["barrier"] = "lift_gate"
+                    tags[random.uniform() < 0.5 ? "access" : "hgv"] = "private"
+                }
                 data.addNode(
                     id: RandomMap.node(row, column, size), position: FixedCoordinate(frame.coordinate(of: point)),
                     tags: tags)

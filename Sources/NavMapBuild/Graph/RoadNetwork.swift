@@ -127,7 +127,9 @@ struct RoadNetwork: Sendable {
             }
         }
         for (number, node) in data.taggedNodes.enumerated()
-        where !meanings[number].flags.isDisjoint(with: [.impassable, .truckImpassable]) {
+        where !meanings[number].flags.isDisjoint(
+            with: [.impassable, .truckImpassable, .privateGate, .truckPrivateGate])
+        {
             uses[Int(node)] = 2
         }
         segmentRoads.reserveCapacity(lines.count * 2)

@@ -63,8 +63,9 @@ public enum NodeTags {
 
     /// Which barriers a car passes: the wiki's "Key:barrier", as OSRM's and Valhalla's car profiles read it.
     ///
-    /// Access tags on the node decide first (`private` means a gate that opens for residents). Without them gates,
-    /// booths, grids, kerbs and entrances are passed; bollards, blocks, chains, walls and unknown kinds are not.
+    /// Access tags on the node decide first: `private` means a gate that opens for residents, which leads to private
+    /// ground. Without them gates, booths, grids, kerbs and entrances are passed; bollards, blocks, chains, walls and
+    /// unknown kinds are not. What holds for cars holds for goods vehicles unless the node has a tag for these.
     private static func interpretBarrier(_ tags: TagSet, _ strings: StringTable, _ result: inout Meaning) {
         let tagged = AccessTags.car(tags, strings, .forward)
         switch tags.word(.barrier) {
@@ -86,7 +87,13 @@ public enum NodeTags {
             result.flags.insert(.gate)
             result.feature = .gate
         }
-        if !result.flags.contains(.impassable) && barsTrucks(tags, strings) { result.flags.insert(.truckImpassable) }
+        if result.flags.contains(.impassable) { return }
+        if tagged == .private { result.flags.insert(.privateGate) }
+        if barsTrucks(tags, strings) {
+            result.flags.insert(.truckImpassable)
+        } else if (AccessTags.truck(tags, strings, .forward) ?? tagged) == .private {
+            result.flags.insert(.truckPrivateGate)
+        }
     }
 
     /// Whether a barrier that cars pass stops goods vehicles: their access tag says so, or it leaves less room than

@@ -1,5 +1,6 @@
 public import NavConfig
 public import NavGeo
+public import NavMap
 public import NavMatching
 public import NavNavigator
 public import NavRouting
@@ -14,8 +15,11 @@ public struct NavigationConfiguration: NodeConfiguration {
     public var destination: Coordinate?
     /// Stops on the way.
     public var via: [Coordinate] = []
-    /// The vehicle.
-    public var profile = VehicleProfile()
+    /// The vehicle: what it is, and where it differs from the usual one of its kind.
+    public var vehicle = VehicleKeys()
+    /// How many minutes the clocks of the place are ahead of UTC; nil when unknown, and then what holds at times only is
+    /// left out.
+    public var minutesAheadOfUTC: Int?
     /// Thresholds of the core.
     public var navigator = NavigatorConfig()
     /// Thresholds of the matcher.
@@ -28,6 +32,14 @@ public struct NavigationConfiguration: NodeConfiguration {
     public var trip: [Waypoint] {
         guard let destination else { return [] }
         return (via + [destination]).map { Waypoint($0) }
+    }
+
+    /// The vehicle that routes are for.
+    public var profile: VehicleProfile { vehicle.profile }
+
+    /// When a vehicle that sets out at a moment departs, on the clocks of the place; nil when their offset is unknown.
+    public func departure(at moment: Timestamp) -> LocalTime? {
+        minutesAheadOfUTC.map { LocalTime(moment, minutesAheadOfUTC: $0) }
     }
 
     /// Every key.
@@ -49,16 +61,18 @@ public struct NavigationConfiguration: NodeConfiguration {
                     let places = parts.compactMap { Coordinate(text: String($0)) }
                     return places.count == parts.count ? places : nil
                 }, format: { $0.map(\.text).joined(separator: ";") }),
-            .text(
-                "vehicle.kind", \.profile, range: "car | truck",
-                "The kind of vehicle; a truck has the usual limits of Europe.",
-                parse: { VehicleProfile.Kind(rawValue: $0).map { VehicleProfile(kind: $0) } },
-                format: { $0.kind.rawValue }),
-            .text(
-                "vehicle.avoid", \.profile.avoid, range: "any of \(Avoidance.names.map(\.name).joined(separator: ","))",
-                "Roads that are used only when nothing else leads there.", parse: { Avoidance(names: $0) },
-                format: { $0.text }),
-        ] + thresholds.map(\.live)
+        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + [offset.live] + thresholds.map(\.live)
+    }
+
+    private static var offset: ConfigKey<NavigationConfiguration> {
+        .text(
+            "utc_offset_min", \.minutesAheadOfUTC, range: "-720 … 840, or empty",
+            "Minutes that the clocks of the place are ahead of UTC, for what holds at times; empty leaves that out.",
+            parse: { text in
+                if text.isEmpty { return .some(nil) }
+                guard let minutes = Int(text), (-720...840).contains(minutes) else { return nil }
+                return minutes
+            }, format: { $0.map(String.init) ?? "" })
     }
 
     /// What the core looks at when it decides: it can be changed at any time.
@@ -142,24 +156,4 @@ extension Coordinate {
 
     /// `LAT,LON` in degrees.
     public var text: String { "\(latitude),\(longitude)" }
-}
-
-extension Avoidance {
-    /// What can be avoided, by name.
-    public static let names: [(name: String, value: Avoidance)] = [
-        ("tolls", .tolls), ("motorways", .motorways), ("ferries", .ferries), ("unpaved", .unpaved),
-        ("tunnels", .tunnels),
-    ]
-
-    /// A set from names separated by commas; nil when one is unknown.
-    public init?(names text: String) {
-        self = []
-        for name in text.split(separator: ",") {
-            guard let value = Avoidance.names.first(where: { $0.name == name })?.value else { return nil }
-            insert(value)
-        }
-    }
-
-    /// The names, separated by commas.
-    var text: String { Avoidance.names.filter { contains($0.value) }.map(\.name).joined(separator: ",") }
 }

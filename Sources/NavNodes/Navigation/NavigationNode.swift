@@ -91,7 +91,10 @@ public final class NavigationNode: Node {
 
     /// Takes the maps that have come into force meanwhile, and the routes that have been found.
     public func turn(_ now: Int64) -> Int64 {
-        for change in maps.takeChanges() { carryOut(session.handle(change)) }
+        for change in maps.takeChanges() {
+            worker.noteMap()
+            carryOut(session.handle(change))
+        }
         for report in maps.takeReports() {
             switch report {
             case .info(let text): context.log.info("\(text)")

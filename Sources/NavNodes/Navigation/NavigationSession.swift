@@ -200,7 +200,9 @@ public final class NavigationSession {
         for effect in navigator.handle(event) {
             switch effect {
             case .publish(let context, let publication): publish(publication, context)
-            case .requestRoute(let query): outcome.queries.append(query)
+            case .requestRoute(var query):
+                query.request.options.departure = configuration.departure(at: event.stamp)
+                outcome.queries.append(query)
             case .cancelRoute(let id): outcome.cancelled.append(id)
             case .needTiles: outcome.needsTiles = true
             }

@@ -9,6 +9,8 @@ final class RoutingWorker: Sendable {
         var queries: [RouteQuery] = []
         var answers: [(RouteQuery, RouteAnswer)] = []
         var isSearching = false
+        /// Another map came into force.
+        var isMapNew = false
         /// The answer that is being looked for is not wanted any more.
         var dropped = false
         var isStopped = false
@@ -53,6 +55,12 @@ final class RoutingWorker: Sendable {
         }
     }
 
+    /// Lets go of what was made for the map that was in force before.
+    func noteMap() {
+        state.withLock { $0.isMapNew = true }
+        pending.signal()
+    }
+
     /// Whether an answer is there or on its way.
     var isBusy: Bool { state.withLock { $0.isSearching || !$0.queries.isEmpty || !$0.answers.isEmpty } }
 
@@ -75,12 +83,14 @@ final class RoutingWorker: Sendable {
         let planner = RoutePlanner()
         while true {
             pending.wait()
-            let (query, isStopped) = state.withLock { state -> (RouteQuery?, Bool) in
+            let (query, isMapNew, isStopped) = state.withLock { state -> (RouteQuery?, Bool, Bool) in
                 let query = state.queries.isEmpty ? nil : state.queries.removeFirst()
                 state.isSearching = query != nil
-                return (query, state.isStopped)
+                defer { state.isMapNew = false }
+                return (query, state.isMapNew, state.isStopped)
             }
             if isStopped { break }
+            if isMapNew { planner.adopt(store.current) }
             guard let query else { continue }
             let answer = planner.answer(query, on: store.current)
             state.withLock { state in

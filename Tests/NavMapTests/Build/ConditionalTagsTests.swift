@@ -129,6 +129,10 @@ struct ConditionalTagsTests {
             (["barrier": "bollard", "motor_vehicle": "yes", "maxwidth": "2"], .truckImpassable),
             (["barrier": "height_restrictor", "maxheight": "2.1", "hgv": "yes"], []),
             (["barrier": "gate", "locked": "yes"], [.gate, .impassable]),
+            (["barrier": "gate", "access": "private", "hgv": "no"], [.gate, .privateGate, .truckImpassable]),
+            (["barrier": "gate", "access": "private", "hgv": "yes"], [.gate, .privateGate]),
+            (["barrier": "gate", "hgv": "private"], [.gate, .truckPrivateGate]),
+            (["barrier": "gate", "access": "private", "motor_vehicle": "yes"], .gate),
         ] as [([String: String], NodeFlags)])
     func barriers(tags: [String: String], expected: NodeFlags) {
         #expect(NodeTags.flags(of: tags) == expected)

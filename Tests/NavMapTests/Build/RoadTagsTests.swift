@@ -268,7 +268,10 @@ struct NodeTagsTests {
     private static let barrierCases: [(String, String?, NodeFlags)] = [
         ("toll_booth", nil, .tollBooth), ("gate", nil, .gate), ("lift_gate", nil, .gate), ("kerb", nil, []),
         ("cattle_grid", nil, []), ("no", nil, []), ("bollard", nil, .impassable), ("wall", nil, .impassable),
-        ("bollard", "yes", []), ("gate", "no", [.gate, .impassable]), ("block", "private", .gate),
+        ("bollard", "yes", []), ("gate", "no", [.gate, .impassable]),
+        ("block", "private", [.gate, .privateGate, .truckPrivateGate]),
+        ("lift_gate", "private", [.gate, .privateGate, .truckPrivateGate]),
+        ("swing_gate", "permit", [.gate, .privateGate, .truckPrivateGate]),
     ]
 
     @Test("signs and signals", arguments: signCases)

@@ -128,7 +128,9 @@ final class Oracle {
             let left = graph.traits(of: first).flags.contains(.leftHandTraffic)
             seconds += CostModel.turnDuration(angle: angle, leftHandTraffic: left)
         }
-        let penalty = isClosedGround[second.index] && !isClosedGround[first.index] ? 450.0 : 0
+        let isPrivate = flags.contains(model.profile.kind == .truck ? .truckPrivateGate : .privateGate)
+        let isOutside = !isClosedGround[first.index]
+        let penalty = isOutside && (isClosedGround[second.index] || isPrivate && !isBack) ? 450.0 : 0
         return UInt64(((seconds + penalty) * 1_000).rounded())
     }
 }
