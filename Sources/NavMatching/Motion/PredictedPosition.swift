@@ -34,7 +34,11 @@ extension MatchedPosition {
             stamp: estimate.stamp, raw: estimate.coordinate, state: predicted.road == nil ? .noCandidates : .onRoad,
             road: predicted.road, confidence: predicted.road == nil ? 0 : predicted.probability,
             candidates: predicted.road.map {
-                [Candidate(edge: $0.edge, offset: $0.offset, distance: 0, probability: predicted.probability)]
+                [
+                    Candidate(
+                        edge: $0.edge, offset: $0.offset, distance: 0, bearing: $0.bearing,
+                        probability: predicted.probability)
+                ]
             } ?? [], offRoadProbability: predicted.road == nil ? 1 : 1 - predicted.probability,
             speed: max(estimate.speed, 0), isTeleport: false, isHeld: false)
     }

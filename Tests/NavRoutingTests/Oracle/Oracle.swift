@@ -28,13 +28,15 @@ final class Oracle {
     private var turnOffsets: [Int] = [0]
     private var turnCosts: [UInt64] = []
 
+    /// - Parameter metric: Whose last millisecond counts for an edge in traffic: see ``OraclePrices/price(_:_:roundedAs:)``.
     init(
         _ roads: OracleRoads, _ model: CostModel, at departure: LocalTime? = nil,
-        traffic: TrafficOverlay = TrafficOverlay(), excluding excluded: Set<EdgeIndex> = []
+        traffic: TrafficOverlay = TrafficOverlay(), excluding excluded: Set<EdgeIndex> = [],
+        roundedAs metric: Metric? = nil
     ) {
         let graph = roads.graph
         let prices = OraclePrices(model, departure, traffic)
-        let priced = (0..<graph.edgeCount).map { prices.price(EdgeIndex($0), roads) }
+        let priced = (0..<graph.edgeCount).map { prices.price(EdgeIndex($0), roads, roundedAs: metric) }
         let edgeCosts = priced.indices.map { excluded.contains(EdgeIndex($0)) ? nil : priced[$0].cost }
         let paths = graph.restrictions.filter { $0.holds(for: model.profile.access, at: departure) }.map(\.path)
         var inside = [Bool](repeating: false, count: graph.edgeCount)

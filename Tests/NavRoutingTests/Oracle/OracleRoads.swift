@@ -81,7 +81,12 @@ struct OraclePrices {
     }
 
     /// Milliseconds for the whole edge, nil when it may not be driven, and whether it is ground for residents.
-    func price(_ edge: EdgeIndex, _ roads: OracleRoads) -> (cost: UInt64?, isClosedGround: Bool) {
+    ///
+    /// - Parameter metric: The router keeps the shares of an edge's segments in single precision, so the last
+    ///   millisecond of an edge in traffic may be rounded either way: this metric's counts where it is as near as that.
+    func price(
+        _ edge: EdgeIndex, _ roads: OracleRoads, roundedAs metric: Metric? = nil
+    ) -> (cost: UInt64?, isClosedGround: Bool) {
         let attributes = roads.attributes[edge.index]
         let road = road(attributes)
         guard road.isOpen else { return (nil, road.isClosedGround) }
@@ -101,7 +106,13 @@ struct OraclePrices {
         }
         let avoids = model.profile.avoids(attributes.roadClass, attributes.flags)
         let seconds = (duration + roads.stops[edge.index]) * (avoids ? CostModel.avoidanceFactor : 1)
-        return (UInt64((seconds * 1_000).rounded()), road.isClosedGround)
+        let cost = UInt64((seconds * 1_000).rounded())
+        if let metric, metric.allows(edge),
+            max(cost, UInt64(metric.cost(of: edge))) - min(cost, UInt64(metric.cost(of: edge))) <= 1
+        {
+            return (UInt64(metric.cost(of: edge)), road.isClosedGround)
+        }
+        return (cost, road.isClosedGround)
     }
 
     /// Seconds with traffic; nil where a segment is closed.

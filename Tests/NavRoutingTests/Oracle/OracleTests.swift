@@ -46,7 +46,7 @@ struct OracleTests {
             }
             guard queries.faults.count < 10 else { break }
         }
-        #expect(queries.faults.isEmpty, "\(name): \(queries.faults.prefix(3))")
+        for fault in queries.faults.prefix(3) { Issue.record("\(name): \(fault)") }
         #expect(queries.compared == wanted, "\(name)")
         if Self.wanted != nil {
             print(

@@ -67,13 +67,15 @@ struct RandomQueries {
         if setting.excludes { excluded = exclude(&options) }
         let overlay = overlay(share: setting.traffic)
         let model = CostModel(profile: setting.profile)
-        let oracle = Oracle(roads, model, at: setting.departure, traffic: overlay, excluding: excluded)
         let loaded = setting.isPartial ? tiles.filter { _ in random.uniform() < 0.8 } : tiles
         let own =
             setting.isPartial
             ? Router(graph: RoadGraph(tiles: loaded, mapVersion: mapVersion), model: model, at: setting.departure)
             : base.serving(model, at: setting.departure)
         let fast = setting.traffic > 0 ? own.live(overlay) : own
+        let oracle = Oracle(
+            roads, model, at: setting.departure, traffic: overlay, excluding: excluded,
+            roundedAs: setting.traffic > 0 ? fast.metric : nil)
         // At a time that no router was made for.
         let timeless = base.serving(model).live(overlay)
         let loadedIDs = Set(loaded.map(\.id))
