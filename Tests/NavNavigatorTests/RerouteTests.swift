@@ -130,7 +130,7 @@ import Testing
         ride.answering = .failing(RouteFailure(code: .providerUnavailable, message: "down"))
         ride.command(.setRoute(try town.plan("FGHIJ")))
         // Round and round the block beside the route, for long enough.
-        let lap = try town.fixes("KLMCBLKLMCBLKLMCBLKLMCBLKLMCBLKLMCBL")
+        let lap = try town.fixes("LMCBLMCBLMCBLMCBLMCBLMCBLMCBLMCBL")
         let start = try town.fixes("FGL")
         ride.drive(start)
         ride.drive(
@@ -138,7 +138,7 @@ import Testing
                 let place = lap[$0 % lap.count]
                 return Fix(
                     stamp: (start.last?.stamp ?? SeededDrive.start).advanced(bySeconds: Double($0 + 1)),
-                    coordinate: place.coordinate, horizontalSigma: 3, speed: 10, course: nil, type: .fix3D)
+                    coordinate: place.coordinate, horizontalSigma: 3, speed: place.speed, course: nil, type: .fix3D)
             })
         let asked = ride.queries.map { $0.deadline }
         let pauses = zip(asked, asked.dropFirst()).map { $1.seconds(since: $0).rounded() }

@@ -104,7 +104,8 @@ struct LiveMapTests {
         #expect(Self.passes(first, from, to) && !Self.passes(second, from, to))
         // Nothing of the drive was interrupted, and the journal has what came, without the speeds.
         let progress = try rig.all(NavMessages.RouteProgress.self, on: "/nav/progress")
-        #expect(progress.count >= 15 && progress.allSatisfy { $0.deviation == .onRoute })
+        #expect(progress.count >= 15)
+        #expect(Set(progress.compactMap(\.deviation)).isSubset(of: [.onRoute, .uncertain]))
         let traffic = try rig.all(JournalEntry.self, on: "/nav/journal").compactMap { entry -> TrafficSpeeds? in
             if case .traffic(let header)? = entry.event { header } else { nil }
         }
@@ -177,7 +178,8 @@ struct LiveMapTests {
             if try rig.all(JournalEntry.self, on: "/nav/journal").contains(where: { Self.isArrival($0) }) { break }
         }
         for fix in drive.dropFirst(5).prefix(5) { try await rig.send(fix) }
-        #expect(try rig.routes().count >= 1)
+        let events = try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute")
+        #expect(try rig.routes().count >= 1, "\(events.map { ($0.phase, $0.error?.message) })")
     }
 
     private static func isArrival(_ entry: JournalEntry) -> Bool {
