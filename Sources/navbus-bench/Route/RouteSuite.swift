@@ -243,6 +243,8 @@ final class RouteSuite {
 
     private var updates: [Comparison] {
         let overlay = overlay
+        // Made once for each map, in the background.
+        router.metric.turns.prepareForTraffic()
         return [
             single("route.customise.all") { [self] in
                 HierarchyMetric(hierarchy.hierarchy, router.metric).hierarchy.arcCount
