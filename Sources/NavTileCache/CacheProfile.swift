@@ -1,0 +1,98 @@
+import NavGeo
+
+/// How far around the vehicle tiles of one zoom level are kept, metres.
+public struct CacheReach: Sendable, Hashable {
+    /// Around the position. 2,000: the documents' default.
+    public var position: Double
+    /// To each side of the route. 500: the documents' default.
+    public var route: Double
+    /// Around the destination. 5,000: the documents' default.
+    public var destination: Double
+
+    /// The documents' distances unless others are given.
+    public init(position: Double = 2_000, route: Double = 500, destination: Double = 5_000) {
+        self.position = position
+        self.route = route
+        self.destination = destination
+    }
+
+    /// The same with every distance at least `metres`.
+    public func atLeast(_ metres: Double) -> CacheReach {
+        CacheReach(
+            position: max(position, metres), route: max(route, metres), destination: max(destination, metres))
+    }
+}
+
+/// Which tiles of one kind are kept ahead of the vehicle.
+public struct CacheProfile: Sendable, Hashable {
+    /// A zoom level and how far its tiles are kept.
+    public struct Level: Sendable, Hashable {
+        /// Zoom level, 0 ... 22.
+        public var zoom: UInt8
+        /// How far.
+        public var reach: CacheReach
+
+        /// A level.
+        public init(zoom: UInt8, reach: CacheReach) {
+            self.zoom = zoom
+            self.reach = reach
+        }
+    }
+
+    /// The levels, coarse ones first: what leads far is worth more than what lies near, and costs little.
+    public var levels: [Level]
+
+    /// The most tiles that are wanted at once; what is needed latest is left out. 200,000: some 4 GB of road tiles.
+    public var greatestCount = 200_000
+    /// How far the vehicle moves before the tiles around it are looked at again, metres. 100: a twentieth of the
+    /// default radius, and more than a standing receiver wanders.
+    public var step = 100.0
+    /// How far behind the vehicle the route's tiles are still wanted, metres. 2,000: a turn back is not a download.
+    public var behind = 2_000.0
+    /// How much later than the route's an alternative's tiles are wanted, metres. 5,000.
+    public var alternativeDelay = 5_000.0
+
+    /// A profile.
+    public init(levels: [Level]) { self.levels = levels.sorted { $0.zoom < $1.zoom } }
+
+    /// Road tiles: the local layer (zoom 12) as far as `reach` says, and the arterial (9) and highway (6) layers far
+    /// enough around it that a long route and a detour stay routable: 10 km and 50 km.
+    public static func navigation(_ reach: CacheReach = CacheReach()) -> CacheProfile {
+        CacheProfile(levels: [
+            Level(zoom: 6, reach: reach.atLeast(50_000)), Level(zoom: 9, reach: reach.atLeast(10_000)),
+            Level(zoom: 12, reach: reach),
+        ])
+    }
+
+    /// Map tiles of a range of zoom levels, each as far as `reach` says.
+    public static func maps(_ reach: CacheReach = CacheReach(), zooms: ClosedRange<UInt8>) -> CacheProfile {
+        CacheProfile(levels: zooms.map { Level(zoom: $0, reach: reach) })
+    }
+
+    /// Why the numbers make no sense; nil when they do.
+    public var fault: String? {
+        for level in levels {
+            let reach = level.reach
+            guard level.zoom <= TileID.maximumZoom else {
+                return "zoom level \(level.zoom) is above \(TileID.maximumZoom)"
+            }
+            for (name, value) in [
+                ("position", reach.position), ("route", reach.route), ("destination", reach.destination),
+            ] {
+                guard (0...500_000).contains(value) else {
+                    return "the reach around the \(name) is not within 0 ... 500000 m"
+                }
+            }
+            // A tile is 40,075 km / 2^zoom wide at the equator; away from it there are more of them.
+            let across = 2 * max(reach.position, reach.destination) / 40_075_017 * Double(1 << Int(level.zoom)) + 1
+            guard across * across <= Double(greatestCount) else {
+                return "a circle of \(Int(max(reach.position, reach.destination))) m has more than \(greatestCount) "
+                    + "tiles of zoom level \(level.zoom): take a smaller circle or a lower level"
+            }
+        }
+        guard greatestCount >= 1, step >= 0, behind >= 0, alternativeDelay >= 0 else {
+            return "a count or a distance of the profile is negative"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,195 @@
+import Glibc
+public import NavGeo
+
+/// The tiles of one zoom level that an area touches.
+///
+/// All functions pass each tile at least once and may pass it again; what they pass depends on nothing but their
+/// arguments. Distances are exact but for the change of scale within a tile.
+public enum TileCover {
+    /// A line is cut into pieces of this many tiles at most, so that a long edge of a box is not searched as a box.
+    private static let longestPiece = 4.0
+
+    /// Tiles within `radius` metres of a position, each with its distance from it, metres.
+    public static func disc(
+        around centre: Coordinate, radius: Double, zoom: UInt8, _ body: (TileID, Double) -> Void
+    ) {
+        guard centre.isValid, radius >= 0, radius.isFinite else { return }
+        let grid = TileGrid(zoom: zoom)
+        let scale = grid.tiles(perMetreAt: centre.latitude)
+        let point = grid.point(centre)
+        visit(grid, point, point, reach: radius * scale) { tile, distance in body(tile, distance / scale) }
+    }
+
+    /// Tiles within `buffer` metres of a line, each with the distance along the line at which the vehicle first comes
+    /// near it, metres.
+    ///
+    /// - Parameter range: The stretch of the line that counts, metres along it.
+    public static func corridor(
+        along line: ProjectedLine, in range: ClosedRange<Double> = 0 ... .infinity, buffer: Double, zoom: UInt8,
+        _ body: (TileID, Double) -> Void
+    ) {
+        guard buffer >= 0, buffer.isFinite else { return }
+        let grid = TileGrid(zoom: zoom)
+        var covered = CoveredBlock()
+        let vertices = line.vertices
+        for index in vertices.indices {
+            // A line of one point is a disc.
+            let (first, last) = (vertices[max(index - 1, 0)], vertices[index])
+            guard index > 0 || vertices.count == 1, last.offset >= range.lowerBound, first.offset <= range.upperBound
+            else { continue }
+            let (start, end) = (grid.point(first.place), grid.point(last.place))
+            // The larger of the scales at both ends: rather a tile too many.
+            let reach = buffer * max(first.scale, last.scale) * Double(grid.count)
+            if covered.contains(start, end, reach) { continue }
+            let pieces = max(1, Int((max(abs(end.x - start.x), abs(end.y - start.y)) / longestPiece).rounded(.up)))
+            for piece in 0..<pieces {
+                let (low, high) = (Double(piece) / Double(pieces), Double(piece + 1) / Double(pieces))
+                let (from, to) = (between(start, end, low), between(start, end, high))
+                let offset = first.offset + low * (last.offset - first.offset)
+                visit(grid, from, to, reach: reach) { tile, _ in body(tile, max(offset, range.lowerBound)) }
+                covered.set(from, to, reach, isWhole: isWhole(from, to, reach))
+            }
+        }
+    }
+
+    /// Tiles that polygons touch. Each polygon is its outer ring and its holes; what lies in an odd number of rings is
+    /// inside.
+    ///
+    /// - Returns: false when there are more than `limit` tiles; some have been passed by then.
+    public static func polygons(
+        _ polygons: [[[Coordinate]]], zoom: UInt8, limit: Int, _ body: (TileID) -> Void
+    ) -> Bool {
+        let grid = TileGrid(zoom: zoom)
+        var passed = 0
+        for rings in polygons {
+            let shapes = rings.map { ring in closed(ring.filter(\.isValid), grid) }
+            for shape in shapes where shape.count > 1 {
+                for index in 1..<shape.count {
+                    let (start, end) = (shape[index - 1], shape[index])
+                    let steps = max(abs(end.x - start.x), abs(end.y - start.y))
+                    guard passed + Int(min(steps, 1e9)) <= limit else { return false }
+                    let pieces = max(1, Int((steps / longestPiece).rounded(.up)))
+                    for piece in 0..<pieces {
+                        visit(
+                            grid, between(start, end, Double(piece) / Double(pieces)),
+                            between(start, end, Double(piece + 1) / Double(pieces)), reach: 0
+                        ) { tile, _ in
+                            passed += 1
+                            body(tile)
+                        }
+                    }
+                }
+            }
+            guard
+                fill(
+                    shapes, grid, limit: limit - passed,
+                    {
+                        passed += 1; body($0)
+                    })
+            else { return false }
+        }
+        return passed <= limit
+    }
+
+    // MARK: Parts
+
+    /// Passes the tiles within `reach` tiles of a segment with their distance, tiles.
+    private static func visit(
+        _ grid: TileGrid, _ start: TileGrid.Point, _ end: TileGrid.Point, reach: Double,
+        _ body: (TileID, Double) -> Void
+    ) {
+        let limit = reach * reach
+        let columns = TileGrid.cells(from: min(start.x, end.x) - reach, to: max(start.x, end.x) + reach)
+        let rows = TileGrid.cells(
+            from: max(min(start.y, end.y) - reach, 0), to: min(max(start.y, end.y) + reach, Double(grid.count) - 0.5))
+        for y in rows {
+            // Around the whole world each column once.
+            for x in columns.prefix(grid.count) {
+                let squared = TileGrid.squaredDistance(x: x, y: y, from: start, to: end)
+                guard squared <= limit, let tile = grid.tile(x: x, y: y) else { continue }
+                body(tile, squared.squareRoot())
+            }
+        }
+    }
+
+    /// Whether the box around a segment has no tile beyond its reach: all of its tiles were passed.
+    private static func isWhole(_ start: TileGrid.Point, _ end: TileGrid.Point, _ reach: Double) -> Bool {
+        let columns = TileGrid.cells(from: min(start.x, end.x) - reach, to: max(start.x, end.x) + reach)
+        let rows = TileGrid.cells(from: min(start.y, end.y) - reach, to: max(start.y, end.y) + reach)
+        guard columns.count * rows.count <= 16 else { return false }
+        return rows.allSatisfy { y in
+            columns.allSatisfy { TileGrid.squaredDistance(x: $0, y: y, from: start, to: end) <= reach * reach }
+        }
+    }
+
+    /// Tiles whose middle is inside, row by row: with those that the boundary touches, all that the area touches.
+    private static func fill(
+        _ shapes: [[TileGrid.Point]], _ grid: TileGrid, limit: Int, _ body: (TileID) -> Void
+    ) -> Bool {
+        let points = shapes.joined()
+        guard let top = points.map(\.y).min(), let bottom = points.map(\.y).max() else { return true }
+        var left = limit
+        for y in max(Int(top.rounded(.down)), 0)...max(min(Int(bottom.rounded(.down)), grid.count - 1), 0) {
+            let middle = Double(y) + 0.5
+            var crossings: [Double] = []
+            for shape in shapes where shape.count > 1 {
+                for index in 1..<shape.count {
+                    let (start, end) = (shape[index - 1], shape[index])
+                    guard (start.y <= middle) != (end.y <= middle) else { continue }
+                    crossings.append(start.x + (middle - start.y) / (end.y - start.y) * (end.x - start.x))
+                }
+            }
+            crossings.sort()
+            for pair in stride(from: 0, to: crossings.count - 1, by: 2) {
+                let first = Int((crossings[pair] - 0.5).rounded(.up))
+                let last = Int((crossings[pair + 1] - 0.5).rounded(.down))
+                guard first <= last else { continue }
+                left -= last - first + 1
+                guard left >= 0 else { return false }
+                for x in first...last { if let tile = grid.tile(x: x, y: y) { body(tile) } }
+            }
+        }
+        return true
+    }
+
+    private static func closed(_ ring: [Coordinate], _ grid: TileGrid) -> [TileGrid.Point] {
+        guard let first = ring.first else { return [] }
+        var places = [TileGrid.world(first)]
+        for coordinate in ring.dropFirst() + [first] {
+            places.append(TileGrid.world(coordinate).unwrapped(after: places[places.count - 1]))
+        }
+        return places.map { grid.point($0) }
+    }
+
+    private static func between(_ start: TileGrid.Point, _ end: TileGrid.Point, _ share: Double) -> TileGrid.Point {
+        TileGrid.Point(x: start.x + share * (end.x - start.x), y: start.y + share * (end.y - start.y))
+    }
+}
+
+/// The block of tiles that the last piece of a line passed entirely: most pieces of a road are short and pass no other.
+private struct CoveredBlock {
+    private var columns = 0...0
+    private var rows = 0...0
+    private var isKnown = false
+
+    func contains(_ start: TileGrid.Point, _ end: TileGrid.Point, _ reach: Double) -> Bool {
+        guard isKnown else { return false }
+        let (columns, rows) = Self.block(start, end, reach)
+        return self.columns.lowerBound <= columns.lowerBound && columns.upperBound <= self.columns.upperBound
+            && self.rows.lowerBound <= rows.lowerBound && rows.upperBound <= self.rows.upperBound
+    }
+
+    mutating func set(_ start: TileGrid.Point, _ end: TileGrid.Point, _ reach: Double, isWhole: Bool) {
+        (columns, rows) = Self.block(start, end, reach)
+        isKnown = isWhole
+    }
+
+    private static func block(
+        _ start: TileGrid.Point, _ end: TileGrid.Point, _ reach: Double
+    ) -> (ClosedRange<Int>, ClosedRange<Int>) {
+        (
+            TileGrid.cells(from: min(start.x, end.x) - reach, to: max(start.x, end.x) + reach),
+            TileGrid.cells(from: min(start.y, end.y) - reach, to: max(start.y, end.y) + reach)
+        )
+    }
+}

@@ -1,0 +1,149 @@
+import NavGeo
+import NavTileCache
+import Testing
+
+/// What is kept ahead of a vehicle.
+@Suite struct CachePlannerTests {
+    private static let start = Coordinate(latitude: 41.15, longitude: -8.61)
+
+    private static func line(_ kilometres: Double, bearing: Double = 1.2) -> Polyline {
+        Polyline(
+            stride(from: 0, through: kilometres, by: 0.5).map {
+                Geodesy.destination(from: start, bearing: bearing, distance: $0 * 1_000)
+            })
+    }
+
+    private static let local = CacheProfile(levels: [.init(zoom: 12, reach: CacheReach())])
+
+    @Test func whatIsNeededSoonerComesFirst() {
+        var planner = CachePlanner(.navigation())
+        _ = planner.move(to: Self.start)
+        let changes = planner.follow(PlannedLine(Self.line(80)))
+        #expect(changes.removed.isEmpty)
+        #expect(changes.added.map(\.need) == changes.added.map(\.need).sorted())
+        #expect(Set(changes.added.map(\.tile)).isDisjoint(with: Set()))
+        #expect(planner.wanted.map(\.need) == planner.wanted.map(\.need).sorted())
+        #expect(Set(planner.wanted.map(\.tile)).count == planner.wanted.count)
+        // The circle around the destination is wider than the corridor.
+        let end = Self.line(80).coordinates[160]
+        let beside = Geodesy.destination(from: end, bearing: 1.2 + .pi / 2, distance: 4_900)
+        #expect(planner.wants(TileID(containing: beside, zoom: 12)))
+        // Detours stay routable on the layers above.
+        let aside = Geodesy.destination(from: Self.line(80).coordinates[80], bearing: 1.2 + .pi / 2, distance: 9_500)
+        #expect(planner.wants(TileID(containing: aside, zoom: 9)))
+        #expect(!planner.wants(TileID(containing: aside, zoom: 12)))
+    }
+
+    @Test func aStandingVehicleAsksForNothing() {
+        var planner = CachePlanner(Self.local)
+        #expect(!planner.move(to: Self.start).isEmpty)
+        for turn in 0..<500 {
+            let noise = Geodesy.destination(
+                from: Self.start, bearing: Double(turn), distance: Double(turn % 50))
+            #expect(planner.move(to: noise).isEmpty)
+        }
+    }
+
+    @Test func theTilesOfADriveAreWantedAllTheTimeAndLeftBehindInTheEnd() {
+        var planner = CachePlanner(Self.local)
+        let line = Self.line(60)
+        _ = planner.follow(PlannedLine(line))
+        var wanted = Set(planner.wanted.map(\.tile))
+        for offset in stride(from: 0.0, through: line.length, by: 36) {
+            guard let place = line.coordinate(at: offset) else { continue }
+            let changes = planner.move(to: place, cursor: offset)
+            #expect(wanted.isDisjoint(with: changes.added.map(\.tile)))
+            #expect(wanted.isSuperset(of: changes.removed))
+            wanted.formUnion(changes.added.map(\.tile))
+            wanted.subtract(changes.removed)
+            #expect(planner.wants(TileID(containing: place, zoom: 12)))
+            TileCover.disc(around: place, radius: 2_000, zoom: 12) { tile, _ in #expect(planner.wants(tile)) }
+        }
+        // The changes told add up to what is wanted.
+        #expect(wanted == Set(planner.wanted.map(\.tile)))
+        #expect(!planner.wants(TileID(containing: Self.start, zoom: 12)))
+    }
+
+    @Test func anotherRouteIsToldAsADifference() {
+        var planner = CachePlanner(Self.local)
+        var wanted = Set(planner.move(to: Self.start).added.map(\.tile))
+        for bearing in [0.2, 1.2, 1.25, 4] {
+            let changes = planner.follow(PlannedLine(Self.line(40, bearing: bearing)))
+            #expect(wanted.isDisjoint(with: changes.added.map(\.tile)))
+            #expect(wanted.isSuperset(of: changes.removed))
+            wanted.formUnion(changes.added.map(\.tile))
+            wanted.subtract(changes.removed)
+            #expect(wanted == Set(planner.wanted.map(\.tile)))
+        }
+        let changes = planner.follow(nil)
+        wanted.subtract(changes.removed)
+        #expect(changes.added.isEmpty && wanted == Set(planner.wanted.map(\.tile)))
+    }
+
+    @Test func alternativesAreKeptFromTheirForksOnAndLaterThanTheRoute() {
+        var planner = CachePlanner(Self.local)
+        let route = Self.line(60)
+        let common = Array(route.coordinates[...40])
+        let aside = (1...80).map {
+            Geodesy.destination(from: common[40], bearing: 2.6, distance: Double($0) * 500)
+        }
+        let other = Polyline(common + aside)
+        let fork = route.cumulativeLengths[40]
+        _ = planner.follow(
+            PlannedLine(route), alternatives: [PlannedLine(other, fork: fork, ownFork: other.cumulativeLengths[40])])
+        let needs = Dictionary(uniqueKeysWithValues: planner.wanted.map { ($0.tile, $0.need) })
+        let far = TileID(containing: aside[60], zoom: 12)
+        #expect(needs[far].map { $0 > fork + 15_000 && $0 < fork + 40_000 } == true)
+        _ = planner.follow(PlannedLine(route))
+        #expect(!planner.wants(far))
+    }
+
+    @Test func whatIsNeededLastIsLeftOutWhenThereAreTooMany() {
+        var profile = Self.local
+        profile.greatestCount = 20
+        var planner = CachePlanner(profile)
+        let changes = planner.follow(PlannedLine(Self.line(300)))
+        #expect(changes.added.count == 20)
+        #expect(changes.added.allSatisfy { $0.need < 100_000 })
+    }
+
+    @Test func profilesWithoutSenseAreRefusedWithTheirReason() {
+        #expect(CacheProfile.navigation().fault == nil)
+        #expect(CacheProfile.maps(zooms: 5...14).fault == nil)
+        #expect(CacheProfile.navigation(CacheReach(position: -1)).fault?.contains("position") == true)
+        #expect(CacheProfile.navigation(CacheReach(route: .nan)).fault?.contains("route") == true)
+        #expect(CacheProfile.maps(zooms: 22...22).fault?.contains("zoom level 22") == true)
+        #expect(CacheProfile.maps(zooms: 5...40).fault != nil)
+    }
+}
+
+/// What goes when the store is full.
+@Suite struct EvictionTests {
+    private func tile(
+        _ id: Int64, _ bytes: Int64 = 10, at second: Int64 = 0, pinned: Bool = false, need: Double? = nil
+    ) -> StoredTile {
+        StoredTile(
+            id: id, bytes: bytes, lastNeeded: Timestamp(nanoseconds: second), isPinned: pinned, need: need)
+    }
+
+    @Test func nothingGoesWhileThereIsRoom() {
+        #expect(Eviction.victims(among: [tile(1)], budget: 20, toFit: 10, needed: 0) == [])
+    }
+
+    @Test func theLeastRecentlyNeededGoesFirstAndOnlyAsMuchAsMust() {
+        let tiles = [tile(1, at: 5), tile(2, at: 3), tile(3, at: 4), tile(4, at: 3)]
+        #expect(Eviction.victims(among: tiles, budget: 40, toFit: 15, needed: 0) == [2, 4])
+    }
+
+    @Test func pinnedTilesStayWhateverComes() {
+        let tiles = [tile(1, pinned: true), tile(2, pinned: true, need: 900)]
+        #expect(Eviction.victims(among: tiles, budget: 20, toFit: 1, needed: 0) == nil)
+    }
+
+    @Test func whatIsNeededLaterMakesRoomForWhatIsNeededSooner() {
+        let tiles = [tile(1, need: 100), tile(2, need: 9_000), tile(3, need: 5_000), tile(4)]
+        #expect(Eviction.victims(among: tiles, budget: 40, toFit: 25, needed: 1_000) == [4, 2, 3])
+        #expect(Eviction.victims(among: tiles, budget: 40, toFit: 25, needed: 6_000) == nil)
+        #expect(Eviction.victims(among: tiles, budget: 40, toFit: 25, needed: nil) == nil)
+    }
+}
