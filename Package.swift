@@ -74,6 +74,7 @@ let package = Package(
         library("NavNavigator", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"]),
 
         library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
+        library("NavTileCache", ["NavGeo"]),
 
         // Reads OpenStreetMap extracts and writes road tiles.
         library("NavMapBuild", ["NavGeo", "NavMap", "CZlib", "CCrypto"]),
@@ -122,6 +123,7 @@ let package = Package(
         .executableTarget(
             name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
+        tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
         tests(
             "NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavSimulation", "NavTestSupport"],
