@@ -143,7 +143,7 @@ let package = Package(
         // NavBusProbe is a node that tests can stop and kill.
         .executableTarget(
             name: "NavBusProbe", dependencies: ["NavBus"], path: "Tests/NavBusProbe", swiftSettings: strict),
-        tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe"]),
+        tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe"], exclude: ["Corpus"]),
         tests("NavBagTests", ["NavBag"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
         tests("NavConfigTests", ["NavConfig"]),
