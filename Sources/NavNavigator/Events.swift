@@ -21,7 +21,7 @@ public struct MapSnapshot: Sendable {
     /// - Parameter forEach: Who does the parts of what can be shared out; the calling thread unless given.
     public init(
         graph: RoadGraph, model: CostModel = CostModel(),
-        forEach: HierarchyMetric.ForEach = { count, body in for part in 0..<count { body(part) } }
+        forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
     ) {
         self.graph = graph
         turns = TurnGraph(graph)

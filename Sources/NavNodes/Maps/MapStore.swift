@@ -32,16 +32,12 @@ public final class MapStore: Sendable {
     public init(_ map: MapSnapshot, cores: Int = 1) {
         content = Mutex(map)
         isShared = cores > 1
-        forEach = isShared ? MapStore.onAllCores : MapStore.inTurn
+        forEach = isShared ? MapStore.onAllCores : HierarchyMetric.inTurn
     }
 
     /// Does parts on as many threads as there are cores.
     package static let onAllCores: @Sendable (Int, @Sendable (Int) -> Void) -> Void = { count, body in
         DispatchQueue.concurrentPerform(iterations: count, execute: body)
-    }
-
-    private static let inTurn: @Sendable (Int, @Sendable (Int) -> Void) -> Void = { count, body in
-        for part in 0..<count { body(part) }
     }
 
     /// The map in force.

@@ -6,7 +6,7 @@ extension Router {
     /// - Parameter forEach: Who does the parts; the calling thread unless given.
     public static func fastest(
         _ turns: TurnGraph, model: CostModel,
-        forEach: HierarchyMetric.ForEach = { count, body in for part in 0..<count { body(part) } }
+        forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
     ) -> Router {
         let priced = Mutex<Metric?>(nil)
         let contracted = Mutex<ContractionHierarchy?>(nil)

@@ -14,7 +14,7 @@ extension Metric {
     ///   - forEach: Who does the parts; the calling thread unless given.
     public convenience init(
         _ base: Metric, traffic: TrafficOverlay, at now: Timestamp? = nil,
-        forEach: HierarchyMetric.ForEach = { count, body in for part in 0..<count { body(part) } }
+        forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
     ) {
         guard !traffic.speeds.isEmpty else {
             self.init(base, live: nil, closed: [])
