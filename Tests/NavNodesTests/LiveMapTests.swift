@@ -95,9 +95,14 @@ struct LiveMapTests {
                     NavMessages.TrafficSpeed(fromNode: from, toNode: to, closed: true),
                     NavMessages.TrafficSpeed(fromNode: to, toNode: from, closed: true),
                 ]))
-        for fix in drive.dropFirst(12).prefix(4) { try await rig.send(fix) }
-
-        let events = try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute")
+        // On a machine that stalls the node predicts for a while by its own clock, and does not reroute while it does.
+        var sent = 12
+        var events: [NavMessages.RerouteEvent] = []
+        while sent < 16 || sent < 30 && events.last?.phase != .applied {
+            try await rig.send(drive[sent])
+            sent += 1
+            events = try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute")
+        }
         #expect(events.compactMap(\.phase) == [.willReroute, .fetching, .fetched, .applied])
         #expect(events.allSatisfy { $0.reason == .routeInvalidated })
         let second = try #require(try rig.routes().last)
@@ -113,7 +118,7 @@ struct LiveMapTests {
 
         // It opens again: nothing has to be done.
         try await rig.send(TrafficSpeeds(replacesAll: true))
-        try await rig.send(drive[16])
+        try await rig.send(drive[sent])
         #expect(try rig.all(NavMessages.RerouteEvent.self, on: "/nav/reroute").count == events.count)
     }
 
