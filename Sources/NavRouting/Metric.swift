@@ -204,8 +204,9 @@ extension ContiguousArray {
 }
 
 extension CostModel {
-    /// How much dearer a road is than its time, for a vehicle that avoids such roads.
+    /// How much dearer a road is than its time: for a vehicle that avoids such roads, and on tracks that are not for it.
     func avoidanceFactor(_ traits: EdgeTraits) -> Double {
-        profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
+        let avoidance = profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
+        return profile.isClosedTrack(traits) ? max(avoidance, CostModel.trackFactor) : avoidance
     }
 }

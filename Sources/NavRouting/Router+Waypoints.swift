@@ -33,8 +33,17 @@ extension Router {
         }
         let outcome = route(request, candidates: nearest, detour: false, workspace)
         guard case .failed(.unreachable) = outcome else { return outcome }
-        let wider = request.waypoints.map { snapper.around($0, radius: request.snapRadius) }
-        return route(request, candidates: wider, detour: true, workspace)
+        // The nearest roads that are connected, among ever more of them: an island may be a whole car park. Waypoints in
+        // between multiply the searches, so there the first roads must do.
+        var roads = Snapper.alternativeRoads
+        while true {
+            let wider = request.waypoints.map { snapper.around($0, radius: request.snapRadius, roads: roads) }
+            let outcome = route(request, candidates: wider, detour: true, workspace)
+            guard case .failed(.unreachable) = outcome, wider.count == 2,
+                wider.contains(where: { $0.count >= roads * 2 })
+            else { return outcome }
+            roads *= 4
+        }
     }
 
     /// The ways to pass a place: one for each state of its edge, where what was driven before decides what may follow.

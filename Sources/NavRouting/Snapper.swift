@@ -3,10 +3,14 @@ import NavMap
 
 /// Finds the places on roads that a waypoint may stand for.
 struct Snapper {
-    /// How many roads are tried when the nearest one leads nowhere.
+    /// How many roads are tried first when the nearest one leads nowhere.
     static let alternativeRoads = 12
-    /// Cost of a metre between waypoint and road when another than the nearest road is taken, ms: a walk at 1.4 m/s.
-    static let approachCost = 714.0
+    /// Cost of a metre between waypoint and road when another than the nearest road is taken, ms: what is asked for is the
+    /// nearest road that is connected, not the place beside the waypoint from which the drive is shorter.
+    static let approachCost = 60_000.0
+    /// Metres that another road may be farther away than a track for farms and forests, and is taken all the same: a
+    /// place beside a street is in the street, whatever passes behind the house.
+    static let trackReluctance = 30.0
 
     let metric: Metric
 
@@ -14,9 +18,20 @@ struct Snapper {
     static let meetingDistance = 0.1
 
     /// The nearest road's permitted directions; where the nearest point is one where roads meet, those of all of them.
+    ///
+    /// A track that nobody drives through gives way to another road that is little farther away, unless the waypoint has
+    /// a bearing: that is a vehicle, and it is where it is.
     func nearest(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
-        let usable = candidates(waypoint, radius: radius, atLeast: 1)
-        guard let first = usable.first else { return [] }
+        var usable = candidates(waypoint, radius: radius, atLeast: 1)
+        guard var first = usable.first else { return [] }
+        if waypoint.bearing == nil, isClosedTrack(first.edge) {
+            let reach = min(first.distance + Snapper.trackReluctance, radius)
+            let wider = hits(waypoint, within: reach)
+            if let road = wider.first(where: { !isClosedTrack($0.edge) }) {
+                first = road
+                usable = wider
+            }
+        }
         let opposite = metric.turns.graph.opposite(first.edge)
         return usable.filter { hit in
             if hit.edge == first.edge || hit.edge == opposite { return true }
@@ -26,8 +41,8 @@ struct Snapper {
     }
 
     /// Permitted edges around a waypoint, the nearest first, each road in up to two directions.
-    func around(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
-        let count = Snapper.alternativeRoads * 2
+    func around(_ waypoint: Waypoint, radius: Double, roads: Int) -> [EdgeProjection] {
+        let count = roads * 2
         return Array(candidates(waypoint, radius: radius, atLeast: count).prefix(count))
     }
 
@@ -53,13 +68,22 @@ struct Snapper {
         // Most waypoints lie on a road: look close first, so that the wide search is the exception.
         var reach = 40.0
         while true {
-            let hits = metric.turns.graph.edges(near: waypoint.coordinate, radius: min(reach, radius)).filter { hit in
-                metric.allows(hit.edge)
-                    && (waypoint.bearing.map { Angle.separation($0, hit.bearing) <= waypoint.bearingTolerance } ?? true)
-                    && (waypoint.approach == .unrestricted || isAtKerb(hit))
-            }
+            let hits = hits(waypoint, within: min(reach, radius))
             if hits.count >= count || reach >= radius { return hits }
             reach *= 4
         }
+    }
+
+    /// Permitted edges within a distance, in metres, of a waypoint, the nearest first.
+    private func hits(_ waypoint: Waypoint, within reach: Double) -> [EdgeProjection] {
+        metric.turns.graph.edges(near: waypoint.coordinate, radius: reach).filter { hit in
+            metric.allows(hit.edge)
+                && (waypoint.bearing.map { Angle.separation($0, hit.bearing) <= waypoint.bearingTolerance } ?? true)
+                && (waypoint.approach == .unrestricted || isAtKerb(hit))
+        }
+    }
+
+    private func isClosedTrack(_ edge: EdgeIndex) -> Bool {
+        metric.model.profile.isClosedTrack(metric.turns.graph.traits(of: edge))
     }
 }
