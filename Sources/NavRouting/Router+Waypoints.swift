@@ -33,16 +33,17 @@ extension Router {
         }
         let outcome = route(request, candidates: nearest, detour: false, workspace)
         guard case .failed(.unreachable) = outcome else { return outcome }
-        // The nearest roads that are connected, among ever more of them: an island may be a whole car park. Waypoints in
-        // between multiply the searches, so there the first roads must do.
-        var roads = Snapper.alternativeRoads
+        guard request.waypoints.count == 2 else {
+            let wider = request.waypoints.map { snapper.around($0, radius: request.snapRadius) }
+            return route(request, candidates: wider, detour: true, workspace)
+        }
+        // Farther and farther: an island may be a whole car park, and many roads are many seeds of a search.
+        var reach = Snapper.alternativeReach
         while true {
-            let wider = request.waypoints.map { snapper.around($0, radius: request.snapRadius, roads: roads) }
+            let wider = request.waypoints.map { snapper.hits($0, within: min(reach, request.snapRadius)) }
             let outcome = route(request, candidates: wider, detour: true, workspace)
-            guard case .failed(.unreachable) = outcome, wider.count == 2,
-                wider.contains(where: { $0.count >= roads * 2 })
-            else { return outcome }
-            roads *= 4
+            guard case .failed(.unreachable) = outcome, reach < request.snapRadius else { return outcome }
+            reach *= 4
         }
     }
 

@@ -3,8 +3,10 @@ import NavMap
 
 /// Finds the places on roads that a waypoint may stand for.
 struct Snapper {
-    /// How many roads are tried first when the nearest one leads nowhere.
+    /// How many roads are tried for each of several waypoints when the nearest one leads nowhere.
     static let alternativeRoads = 12
+    /// The first distance within which the roads around an end are tried when the nearest one leads nowhere, metres.
+    static let alternativeReach = 80.0
     /// Cost of a metre between waypoint and road when another than the nearest road is taken, ms: what is asked for is the
     /// nearest road that is connected, not the place beside the waypoint from which the drive is shorter.
     static let approachCost = 60_000.0
@@ -19,15 +21,15 @@ struct Snapper {
 
     /// The nearest road's permitted directions; where the nearest point is one where roads meet, those of all of them.
     ///
-    /// A track that nobody drives through gives way to another road that is little farther away, unless the waypoint has
-    /// a bearing: that is a vehicle, and it is where it is.
+    /// A track that nobody drives through gives way to another road that is little farther away and that one can stop
+    /// in, unless the waypoint has a bearing: that is a vehicle, and it is where it is.
     func nearest(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
         var usable = candidates(waypoint, radius: radius, atLeast: 1)
         guard var first = usable.first else { return [] }
         if waypoint.bearing == nil, isClosedTrack(first.edge) {
             let reach = min(first.distance + Snapper.trackReluctance, radius)
             let wider = hits(waypoint, within: reach)
-            if let road = wider.first(where: { !isClosedTrack($0.edge) }) {
+            if let road = wider.first(where: { isStreet($0.edge) }) {
                 first = road
                 usable = wider
             }
@@ -40,17 +42,19 @@ struct Snapper {
         }
     }
 
-    /// Permitted edges around a waypoint, the nearest first, each road in up to two directions.
-    func around(_ waypoint: Waypoint, radius: Double, roads: Int) -> [EdgeProjection] {
-        let count = roads * 2
+    /// Permitted edges around a waypoint, the nearest first, each road in up to two directions: ``alternativeRoads``.
+    func around(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
+        let count = Snapper.alternativeRoads * 2
         return Array(candidates(waypoint, radius: radius, atLeast: count).prefix(count))
     }
 
     /// A candidate as a place for a search; `detour` adds what being away from it costs.
     func place(_ candidate: EdgeProjection, detour: Bool) -> EdgePosition {
-        EdgePosition(
+        guard detour else { return EdgePosition(edge: candidate.edge, offset: candidate.offset, penalty: 0) }
+        let distance = candidate.distance + (isClosedTrack(candidate.edge) ? Snapper.trackReluctance : 0)
+        return EdgePosition(
             edge: candidate.edge, offset: candidate.offset,
-            penalty: detour ? UInt32(min(candidate.distance * Snapper.approachCost, 1e9)) : 0)
+            penalty: UInt32(min(distance * Snapper.approachCost, 1e9)))
     }
 
     /// Within this distance of the line a waypoint lies on no side of it, metres.
@@ -75,7 +79,7 @@ struct Snapper {
     }
 
     /// Permitted edges within a distance, in metres, of a waypoint, the nearest first.
-    private func hits(_ waypoint: Waypoint, within reach: Double) -> [EdgeProjection] {
+    func hits(_ waypoint: Waypoint, within reach: Double) -> [EdgeProjection] {
         metric.turns.graph.edges(near: waypoint.coordinate, radius: reach).filter { hit in
             metric.allows(hit.edge)
                 && (waypoint.bearing.map { Angle.separation($0, hit.bearing) <= waypoint.bearingTolerance } ?? true)
@@ -83,7 +87,13 @@ struct Snapper {
         }
     }
 
+    /// Whether people live and stop along an edge, as they do not on motorways and the roads like them.
+    private func isStreet(_ edge: EdgeIndex) -> Bool {
+        let roadClass = metric.traits(of: edge).roadClass
+        return roadClass != .motorway && roadClass != .trunk && roadClass != .ferry && !isClosedTrack(edge)
+    }
+
     private func isClosedTrack(_ edge: EdgeIndex) -> Bool {
-        metric.model.profile.isClosedTrack(metric.turns.graph.traits(of: edge))
+        metric.model.profile.isClosedTrack(metric.traits(of: edge))
     }
 }

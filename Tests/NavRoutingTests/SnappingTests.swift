@@ -69,14 +69,14 @@ struct SnappingTests {
         #expect(route.waypoints[0].snapDistance > 150)
     }
 
-    /// A street and a track 30 m beside it; both lead to the road in the east.
-    private func beside(_ tags: [String: String]) throws -> ASCIIMap {
+    /// A street and a track some metres beside it; both lead to the road in the east.
+    private func beside(_ tags: [String: String], metres: Double = 28) throws -> ASCIIMap {
         try ASCIIMap(
             """
             A--------B
                      |
             C--------D
-            """, gridMetres: 15, ways: ["AB": road, "BD": road, "CD": tags])
+            """, gridMetres: metres / 2, ways: ["AB": road, "BD": road, "CD": tags])
     }
 
     @Test("a place beside a street is not on the track behind the house")
@@ -85,11 +85,25 @@ struct SnappingTests {
         let place = try map.position(between: "C", "D", at: 0.4)
         let near = try map.route([Waypoint(place), Waypoint(try map.coordinate("B"))])
         #expect(map.names(of: near) == ["AB"])
-        #expect(abs(near.waypoints[0].snapDistance - 30) < 1, "the distance says that a road was passed over")
+        #expect(abs(near.waypoints[0].snapDistance - 28) < 1, "the distance says that a road was passed over")
         // A little farther away the track is where the place is.
-        let field = try map.position(between: "C", "D", at: 0.4, right: 2)
-        let far = try map.route([Waypoint(field), Waypoint(try map.coordinate("B"))])
-        #expect(map.names(of: far).first == "CD")
+        let apart = try beside(track, metres: 34)
+        let field = try apart.position(between: "C", "D", at: 0.4)
+        let far = try apart.route([Waypoint(field), Waypoint(try apart.coordinate("B"))])
+        #expect(apart.names(of: far).first == "CD")
+    }
+
+    @Test("a motorway beside a track is no place to stop")
+    func trackBesideMotorway() throws {
+        let map = try ASCIIMap(
+            """
+            A--------B
+                     |
+            C--------D
+            """, gridMetres: 15, ways: ["AB": ["highway": "motorway"], "BD": road, "CD": track])
+        let place = try map.position(between: "C", "D", at: 0.4)
+        let route = try map.route([Waypoint(try map.coordinate("A")), Waypoint(place)])
+        #expect(map.names(of: route).last == "CD")
     }
 
     @Test("a track that is open to the public is a road like others")
@@ -126,8 +140,8 @@ struct SnappingTests {
             """,
             ways: [
                 "AC": ["highway": "track", "tracktype": "grade1", "surface": "asphalt", "maxspeed": "30"],
-                "AB": ["highway": "residential", "maxspeed": "20"], "BE": ["highway": "residential", "maxspeed": "20"],
-                "CDE": ["highway": "residential", "maxspeed": "20"],
+                "AB": ["highway": "residential", "maxspeed": "50"], "BE": ["highway": "residential", "maxspeed": "50"],
+                "CDE": ["highway": "residential", "maxspeed": "50"],
             ])
         #expect(try map.route("AC") == "ABEDC")
         let forest = try map.position(between: "A", "C", at: 0.4)

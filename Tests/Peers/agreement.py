@@ -43,7 +43,8 @@ def table(figures):
     """The distributions as a table in Markdown."""
     keys = ("duration", "distance", "same_places_duration", "same_places_distance")
     return "\n".join(
-        ["| ours / theirs | " + " | ".join(f"p{percent}" for percent in PERCENTS) + " |", "|---|" + "---|" * len(PERCENTS)]
+        ["| ours / theirs | " + " | ".join(f"p{percent}" for percent in PERCENTS) + " |",
+         "|---|" + "---|" * len(PERCENTS)]
         + [f"| {key.replace('_', ' ')} | " + " | ".join(f"{value:.3f}" for value in figures[key]) + " |"
            for key in keys])
 

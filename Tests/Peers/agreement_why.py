@@ -5,9 +5,8 @@ pair names its class:
 
 1. *snap*: an end lies on other roads for the two sides, and between equal places the routes agree.
 2. *time only*: one route, timed differently.
-3. *closed to us*, *closed to them*: one side cannot drive the other's route, forced there by places on it. What it
-   drives of it and what not names the ways; their tags, barriers and turn restrictions say why.
-4. *level*: an end lies at one place for both, but on another road there: of another level, or beyond a node.
+3. *level*: an end lies at one place for both, but on another road there: of another level, or beyond a node.
+4. *closed to us*, *closed to them*: one side cannot drive ways of the other's route; their tags and barriers say why.
 5. *ends*: they agree but for the direction in which the first or the last road is driven.
 6. *penalty*: one side says the other's route is faster and does not take it, so something that is not time weighs.
 7. *tie*: each finds its own route faster, and neither by more than TIE; *cost*: by more than that. The ways with the
@@ -77,16 +76,30 @@ def force(extract, side, ends, path, other):
     return side.drive([ends[0], *places, ends[1]])
 
 
-def undriven(extract, path, other, forced):
-    """The ways of the parts of a path that another does not have, and that a forced route does not drive either."""
+def closed(extract, side, path, other, forced):
+    """The ways of a path that another route and a forced one do not have, and that the side cannot drive: their metres.
+
+    A way is open if the side drives from a third to two thirds of its longest segment, and straight there: ways that
+    a forced route leaves out for a turn or for the place of its end are not closed.
+    """
     driven = set(segments(forced.nodes)) if forced else set()
     ways = {}
     for part in stretches(extract, path, other):
         for pair in part:
             if pair not in driven:
-                way = extract.pairs.get(pair)
-                ways[way] = ways.get(way, 0) + extract.length(pair)
-    return {way: length for way, length in ways.items() if length >= SHORTEST}
+                ways.setdefault(extract.pairs.get(pair), []).append(pair)
+    result = {}
+    for way, pairs in sorted(ways.items(), key=lambda item: -sum(map(extract.length, item[1])))[:12]:
+        longest = max(pairs, key=extract.length)
+        length = extract.length(longest)
+        if length < 3:
+            continue
+        (a, b), (c, d) = (extract.places[node] for node in longest)
+        ends = [(a + (c - a) * share, b + (d - b) * share) for share in (1 / 3, 2 / 3)]
+        drive = side.drive(ends)
+        if not drive or drive.distance > length / 3 + 10 or max(map(metres, ends, drive.places)) > SAME_PLACE:
+            result[way] = sum(map(extract.length, pairs))
+    return result
 
 
 def end_lines(extract, place, mine, theirs, index):
@@ -126,14 +139,7 @@ def explain(extract, navbus, peer, places):
     """Why the sides differ on a pair of places: the class and lines of evidence."""
     mine, theirs = navbus.drive(list(places)), peer.drive(list(places))
     if not mine or not theirs:
-        found = mine or theirs
-        lines = [f"{'ours' if mine else 'theirs'} alone: {found.distance:.0f} m {found.duration:.0f} s" if found else
-                 "neither"]
-        if found:
-            for index in (0, -1):
-                lines.append(f"{'start' if index == 0 else 'end':5} {metres(places[index], found.places[index]):.0f} m "
-                             "from the place on " + extract.tags(found.ways[index][0] if found.ways else None))
-        return "only ours" if mine else "only theirs" if theirs else "neither", lines
+        return alone(extract, places, mine, theirs)
     lines = [f"ours {mine.distance:.0f} m {mine.duration:.0f} s, theirs {theirs.distance:.0f} m "
              f"{theirs.duration:.0f} s"]
     gaps = [metres(mine.places[index], theirs.places[index]) for index in (0, -1)]
@@ -148,44 +154,61 @@ def explain(extract, navbus, peer, places):
         if same(extract, ours_there, theirs) or same(extract, theirs_here, mine):
             return "snap", lines
         # What is left of the difference between equal places.
-        if ours_there:
-            mine = ours_there
-    ends = theirs.places
+        mine = ours_there or mine
     if same(extract, mine, theirs):
         return "time only", lines + speed_lines(extract, mine, mine.joined(), 5) + ["theirs:"] + speed_lines(
             extract, theirs, theirs.joined(), 5)
-    lines += part_lines(extract, mine, theirs)
-    forced_us = force(extract, navbus, ends, theirs.nodes, mine.nodes)
-    forced_them = force(extract, peer, ends, mine.nodes, theirs.nodes)
-    closed_us = undriven(extract, theirs.nodes, mine.nodes, forced_us)
-    closed_them = undriven(extract, mine.nodes, theirs.nodes, forced_them)
-    for text, drive in (("ours forced over theirs", forced_us), ("theirs forced over ours", forced_them)):
-        lines.append(f"{text}: {drive.distance:.0f} m {drive.duration:.0f} s"
-                     + (f" cost {drive.cost:.0f}" if drive.cost else "") if drive else f"{text}: none")
-    if theirs.cost:
-        lines.append(f"theirs cost {theirs.cost:.0f}")
-    for who, ways, drive in (("us", closed_us, theirs), ("them", closed_them, mine)):
-        for way, length in sorted(ways.items(), key=lambda item: -item[1])[:6]:
-            lines.append(f"not driven by {who}: {length:.0f} m of {extract.tags(way)}")
-        parts = stretches(extract, drive.nodes, (mine if drive is theirs else theirs).nodes)
-        lines += [f"  {text}" for text in extract.barriers([pair[0] for part in parts for pair in part])[:6]]
-    only_us = set(mine.joined()) - set(theirs.joined())
-    only_them = set(theirs.joined()) - set(mine.joined())
-    lines += ["only ours: " + line for line in speed_lines(extract, mine, only_us)]
-    lines += ["only theirs: " + line for line in speed_lines(extract, theirs, only_them)]
-    if forced_us:
-        lines += ["ours on theirs: " + line for line in speed_lines(extract, forced_us, only_them, 4)]
-    if forced_them:
-        lines += ["theirs on ours: " + line for line in speed_lines(extract, forced_them, only_us, 4)]
     if max(gaps) <= SAME_PLACE and any(
             mine.ways and theirs.ways and mine.ways[index][0] != theirs.ways[index][0] for index in (0, -1)):
         for index in (0, -1):
             lines += [f"{'start' if index == 0 else 'end'} {line}"
                       for line in end_lines(extract, places[index], mine, theirs, index)]
         return "level", lines
-    if closed_us or closed_them:
-        names = [f"closed to {who}" for who, ways in (("us", closed_us), ("them", closed_them)) if ways]
-        return " and ".join(names), lines
+    cause, evidence = weigh(extract, navbus, peer, mine, theirs)
+    return cause, lines + evidence
+
+
+def alone(extract, places, mine, theirs):
+    """The class and lines of a pair for which one side, or none, has a route."""
+    found = mine or theirs
+    if not found:
+        return "neither", []
+    name = "ours" if mine else "theirs"
+    lines = [f"{name} alone: {found.distance:.0f} m {found.duration:.0f} s"]
+    for index in (0, -1):
+        way = found.ways[index][0] if found.ways else None
+        lines.append(f"{'start' if index == 0 else 'end':5} {metres(places[index], found.places[index]):.0f} m from "
+                     f"the place on {extract.tags(way)}")
+    return f"only {name}", lines
+
+
+def weigh(extract, navbus, peer, mine, theirs):
+    """The class and lines of two routes between equal places, by what each side says of the other's."""
+    lines = part_lines(extract, mine, theirs)
+    forced_us = force(extract, navbus, theirs.places, theirs.nodes, mine.nodes)
+    forced_them = force(extract, peer, theirs.places, mine.nodes, theirs.nodes)
+    closed_us = closed(extract, navbus, theirs.nodes, mine.nodes, forced_us)
+    closed_them = closed(extract, peer, mine.nodes, theirs.nodes, forced_them)
+    for text, drive in (("ours forced over theirs", forced_us), ("theirs forced over ours", forced_them)):
+        lines.append(f"{text}: {drive.distance:.0f} m {drive.duration:.0f} s"
+                     + (f" cost {drive.cost:.0f}" if drive.cost else "") if drive else f"{text}: none")
+    if theirs.cost:
+        lines.append(f"theirs cost {theirs.cost:.0f}")
+    for who, ways, drive, other in (("us", closed_us, theirs, mine), ("them", closed_them, mine, theirs)):
+        lines += [f"closed to {who}: {length:.0f} m of {extract.tags(way)}"
+                  for way, length in sorted(ways.items(), key=lambda item: -item[1])[:6]]
+        parts = stretches(extract, drive.nodes, other.nodes)
+        lines += [f"  {text}" for text in extract.barriers([pair[0] for part in parts for pair in part])[:6]]
+    only_us = set(mine.joined()) - set(theirs.joined())
+    only_them = set(theirs.joined()) - set(mine.joined())
+    for text, drive, ways, limit in (("only ours", mine, only_us, 7), ("only theirs", theirs, only_them, 7),
+                                     ("ours on theirs", forced_us, only_them, 4),
+                                     ("theirs on ours", forced_them, only_us, 4)):
+        if drive:
+            lines += [f"{text}: {line}" for line in speed_lines(extract, drive, ways, limit)]
+    barred = [f"closed to {who}" for who, ways in (("us", closed_us), ("them", closed_them)) if ways]
+    if barred:
+        return " and ".join(barred), lines
     if not only_us and not only_them:
         return "ends", lines
     if forced_us and forced_us.duration < mine.duration - 3:
