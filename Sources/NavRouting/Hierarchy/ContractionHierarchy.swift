@@ -60,6 +60,9 @@ public final class ContractionHierarchy: Sendable {
         var downOffsets = ContiguousArray<UInt32>(repeating: 0, count: count + 1)
         for head in heads { downOffsets[Int(head) + 1] += 1 }
         for vertex in 0..<count { downOffsets[vertex + 1] += downOffsets[vertex] }
+        guard zip(downOffsets, downOffsets.dropFirst()).allSatisfy({ $1 - $0 <= ArcMiddles.noPlace }) else {
+            return nil
+        }
         self.downOffsets = FlatArray(downOffsets)
         downTails = FlatArray(repeating: 0, count: heads.count)
         downArcs = FlatArray(repeating: 0, count: heads.count)
