@@ -76,12 +76,20 @@ struct TraceMatch {
         var limits = FixLimits()
         limits.startMaximumAccuracy = limits.maximumAccuracy
         var tracker = PositionTracker(limits: limits)
+        var beat = TraceBeat()
         for input in inputs.all {
             switch input {
             case .odometry(let odometry): if !isRaw { tracker.take(odometry) }
             case .fix(let fix) where isRaw: body(.counts(fix, isElsewhere: false))
             case .fix(let fix):
-                switch tracker.take(fix) {
+                let verdict = tracker.take(fix)
+                let isKnown = fix.speed != nil || tracker.hasWheelSpeed(at: fix.stamp)
+                beat.take(fix)
+                if !isKnown, beat.isSparse, verdict.isJump || verdict.isDuplicate && beat.hasMoved {
+                    body(.counts(fix, isElsewhere: false))
+                    continue
+                }
+                switch verdict {
                 case .rejected(let rejection): body(.rejected(fix, "\(rejection.reason)"))
                 case .standby: body(.rejected(fix, "standby"))
                 case .accepted: body(.counts(tracker.estimate?.refined(fix) ?? fix, isElsewhere: false))
@@ -90,6 +98,51 @@ struct TraceMatch {
                 }
             }
         }
+    }
+}
+
+/// How often a trace has a position.
+///
+/// Between sparse positions without a speed the filter does not know where the vehicle can be: a jump is then left to the matcher, which
+/// asks the roads, and so are two positions with times of whole seconds that fall into one.
+private struct TraceBeat {
+    /// Usual seconds between two positions from which they are sparse.
+    private static let sparse = 2.0
+    /// Weight of the newest interval.
+    private static let memory = 0.2
+
+    private var last: Fix?
+    private var interval = 0.0
+    /// Whether the last position was another than the one before.
+    private(set) var hasMoved = false
+
+    /// Whether positions are sparse.
+    var isSparse: Bool { interval > TraceBeat.sparse }
+
+    /// Takes note of a fix.
+    mutating func take(_ fix: Fix) {
+        hasMoved = last.map { $0.coordinate != fix.coordinate } ?? false
+        if let last, fix.stamp > last.stamp {
+            let seconds = fix.stamp.seconds(since: last.stamp)
+            interval += interval == 0 ? seconds : (seconds - interval) * TraceBeat.memory
+        }
+        last = fix
+    }
+}
+
+extension FixVerdict {
+    /// Whether the fix lies where the filter does not expect the vehicle.
+    fileprivate var isJump: Bool {
+        switch self {
+        case .rejected(let rejection): rejection.reason == .jump
+        case .acceptedAfterJump: true
+        case .accepted, .acceptedAfterClockSet, .standby: false
+        }
+    }
+
+    /// Whether the fix has the time of one before.
+    fileprivate var isDuplicate: Bool {
+        if case .rejected(let rejection) = self { rejection.reason == .duplicate } else { false }
     }
 }
 
@@ -123,7 +176,9 @@ private struct Text {
                 Text.road($0.wayID, $0.fromNodeID, $0.toNodeID, $0.segmentOffset)
                     + String(format: ",%.4f,", position.confidence)
             }
-            line(Text.start(position.stamp, position.coordinate) + (road ?? ",,,,,") + "\(position.state)")
+            line(
+                Text.start(position.stamp, position.coordinate) + (road ?? ",,,,,,")
+                    + (position.isHeld ? "held" : "\(position.state)"))
         }
     }
 
@@ -134,7 +189,7 @@ private struct Text {
         case .csv:
             let start = Text.start(position.stamp, position.coordinate)
             guard let edge = position.edge else {
-                line(start + ",,,,,\(NavMatching.MatchedPosition.State.offRoad)")
+                line(start + ",,,,,,\(NavMatching.MatchedPosition.State.offRoad)")
                 return
             }
             let shape = graph.shape(of: edge)
