@@ -84,8 +84,9 @@ struct TraceMatch {
             case .fix(let fix):
                 let verdict = tracker.take(fix)
                 let isKnown = fix.speed != nil || tracker.hasWheelSpeed(at: fix.stamp)
-                beat.take(fix)
-                if !isKnown, beat.isSparse, verdict.isJump || verdict.isDuplicate && beat.hasMoved {
+                beat.take(fix, verdict)
+                let isUnsure = !isKnown && beat.isSparse
+                if verdict.isJump && (isUnsure || beat.isAfterGap) || verdict.isDuplicate && isUnsure && beat.hasMoved {
                     body(.counts(fix, isElsewhere: false))
                     continue
                 }
@@ -103,11 +104,13 @@ struct TraceMatch {
 
 /// How often a trace has a position.
 ///
-/// Between sparse positions without a speed the filter does not know where the vehicle can be: a jump is then left to the matcher, which
-/// asks the roads, and so are two positions with times of whole seconds that fall into one.
+/// Between sparse positions without a speed, and after a tunnel, the filter does not know where the vehicle can be: a jump is then left to the
+/// matcher, which asks the roads, and so are two sparse positions with times of whole seconds that fall into one.
 private struct TraceBeat {
     /// Usual seconds between two positions from which they are sparse.
     private static let sparse = 2.0
+    /// Seconds without a position that are a gap: the node predicts positions from then on.
+    private static let gap = 2.5
     /// Weight of the newest interval.
     private static let memory = 0.2
 
@@ -116,11 +119,16 @@ private struct TraceBeat {
     /// Whether the last position was another than the one before.
     private(set) var hasMoved = false
 
+    /// Whether there was a gap, and no fix has counted since.
+    private(set) var isAfterGap = false
+
     /// Whether positions are sparse.
     var isSparse: Bool { interval > TraceBeat.sparse }
 
-    /// Takes note of a fix.
-    mutating func take(_ fix: Fix) {
+    /// Takes note of a fix and of what the filter thinks of it.
+    mutating func take(_ fix: Fix, _ verdict: FixVerdict) {
+        if let last, fix.stamp.seconds(since: last.stamp) > TraceBeat.gap { isAfterGap = true }
+        if verdict == .accepted { isAfterGap = false }
         hasMoved = last.map { $0.coordinate != fix.coordinate } ?? false
         if let last, fix.stamp > last.stamp {
             let seconds = fix.stamp.seconds(since: last.stamp)

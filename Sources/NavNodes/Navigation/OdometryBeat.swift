@@ -12,15 +12,15 @@ struct OdometryBeat {
 
     /// The time of the last fix that counted, or of the odometry taken since.
     private var reference: NavGeo.Timestamp?
-    /// The first of the reports that are ahead.
-    private var first: NavGeo.Timestamp?
+    /// The first and the last of the reports that are ahead and follow each other.
+    private var ahead: (first: NavGeo.Timestamp, last: NavGeo.Timestamp)?
     /// Seconds by which the last report was ahead, negative behind, when it was left out; nil when it was taken.
     private(set) var lead: Double?
 
     /// Takes note of a fix that counts.
     mutating func noteFix(_ stamp: NavGeo.Timestamp) {
         reference = stamp
-        first = nil
+        ahead = nil
     }
 
     /// Whether a report is of the time of the fixes.
@@ -32,14 +32,15 @@ struct OdometryBeat {
             return false
         }
         if lead > Self.longestLeap {
-            let first = self.first.map { min($0, stamp) } ?? stamp
-            self.first = first
+            let follows = ahead.map { (0...Self.confirmation).contains(stamp.seconds(since: $0.last)) } ?? false
+            let first = follows ? ahead?.first ?? stamp : stamp
+            ahead = (first, stamp)
             guard stamp.seconds(since: first) >= Self.confirmation else {
                 self.lead = lead
                 return false
             }
         }
-        (self.first, self.lead) = (nil, nil)
+        (ahead, self.lead) = (nil, nil)
         self.reference = max(reference, stamp)
         return true
     }
