@@ -63,7 +63,7 @@ struct ReplayTests {
     @Test func odometryIsSimulatedReplayedAndRecorded() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
-            let wheels = ["--odometry", "20", "--outage", "100-140", "--latency", "0.2", "--back-up", "8", "--json"]
+            let wheels = ["--odometry", "20", "--outage", "200-240", "--latency", "0.2", "--back-up", "8", "--json"]
             var bags: [[UInt8]] = []
             for name in ["drive.mcap", "again.mcap"] {
                 let said = try await box.succeed("navbus", Town.simulation(tiles: tiles, to: name, wheels))
