@@ -105,7 +105,7 @@ public struct PositionTracker: Sendable {
 
     /// Takes in a fix.
     public mutating func take(_ fix: Fix) -> FixVerdict {
-        guard selector.choose(fix, sigma: config.sigma(of: fix), limit: limits.maximumAccuracy) else { return .standby }
+        guard selector.choose(fix, sigma: config.sigma(of: fix), limits) else { return .standby }
         var beat = regulator
         let valid = beat.validity(of: fix.stamp)
         var expected = base
