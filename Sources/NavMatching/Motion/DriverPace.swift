@@ -19,14 +19,14 @@ struct DriverPace: Sendable {
     /// Over how long drivers stay the same, seconds.
     private static let memory = 300.0
     /// What a driver's usual speed is as a share of the road's, and how many seconds of driving that assumption is worth.
-    private static let (usualShare, assumption) = (0.97, 10.0)
+    private static let (usualShare, assumption) = (0.97, 20.0)
     /// Standard deviation of a driver's speed around their own line, as a share, before anything is known: drivers who are not hindered keep
     /// it within 5 to 15 %.
     private static let usualDeviation = 0.1
     /// Standard deviation of the slope around 1, before anything is known.
-    private static let slopeSigma = 0.4
+    private static let slopeSigma = 0.25
     /// Seconds of driving that are one observation: speeds stay alike as long.
-    private static let independence = 30.0
+    private static let independence = 45.0
     /// The least deviation that is ever said.
     private static let leastDeviation = 0.03
 
@@ -55,15 +55,15 @@ struct DriverPace: Sendable {
     /// The speed that this driver has on a road, m/s.
     func speed(onRoad road: Double) -> Double { weight > 0 ? exp(line(at: log(road))) : road * DriverPace.usualShare }
 
-    /// How their speed differs from that, as a share: a standard deviation.
-    func deviation(onRoad road: Double) -> Double {
+    /// How their speed differs from that, as shares: variances of what changes with time, and of what is not known of the driver.
+    func variance(onRoad road: Double) -> (passing: Double, lasting: Double) {
         let noise = max(residual.square, DriverPace.leastDeviation * DriverPace.leastDeviation)
-        guard weight > 0 else { return (noise + DriverPace.usualDeviation * DriverPace.usualDeviation).squareRoot() }
+        guard weight > 0 else { return (noise, DriverPace.usualDeviation * DriverPace.usualDeviation) }
         let across = log(road) - meanRoad
         // Variances of the line's level and of its slope.
         let level = noise * DriverPace.independence / (weight + DriverPace.independence)
         let slope = noise * DriverPace.independence / (squares + ridge)
-        return (noise + level + slope * across * across).squareRoot()
+        return (noise, level + slope * across * across)
     }
 
     /// Their usual speed as a share of the road's, where most is known.

@@ -36,7 +36,7 @@ struct RoadAhead {
 
     /// Angle by which a way that turns off is less likely by a factor of e, radians: of ten vehicles at a crossing two turn off.
     private static let turnScale = 0.8
-    /// How much less likely a road of another class is.
+    /// How much less likely a road of another class or a ramp is.
     private static let otherClass = 0.4
     /// How much likelier the route is: of ten drivers who are guided nine follow where two ways are alike.
     private static let routeFactor = 9.0
@@ -66,7 +66,7 @@ struct RoadAhead {
         let graph = turns.graph
         let opposite = graph.opposite(place.edge)
         let bearing = Double(graph.edgeEndBearings[place.edge.index])
-        let roadClass = graph.traits(of: place.edge).roadClass
+        let traits = graph.traits(of: place.edge)
         let isRoute = prior?.contains(place.edge) ?? false
         for arc in turns.arcs(from: place.state) where metric.cost(ofArc: arc) != Metric.forbidden {
             let state = turns.target(of: arc)
@@ -75,7 +75,10 @@ struct RoadAhead {
             let onRoute = isRoute && (prior?.contains(next) ?? false)
             let angle = Angle.separation(bearing, Double(graph.edgeStartBearings[next.index]))
             var weight = exp(-angle / RoadAhead.turnScale)
-            if graph.traits(of: next).roadClass != roadClass { weight *= RoadAhead.otherClass }
+            let other = graph.traits(of: next)
+            if other.roadClass != traits.roadClass || other.flags.contains(.link) != traits.flags.contains(.link) {
+                weight *= RoadAhead.otherClass
+            }
             if onRoute { weight *= RoadAhead.routeFactor }
             body(RoadExit(state: state, edge: next, weight: weight, isRoute: onRoute))
         }
@@ -103,6 +106,9 @@ struct RoadAhead {
         return place
     }
 
+    /// Whether an edge is in a tunnel.
+    func isTunnel(_ edge: EdgeIndex) -> Bool { metric.turns.graph.traits(of: edge).flags.contains(.tunnel) }
+
     // MARK: Speeds
 
     /// Speed of traffic that flows freely on an edge, m/s.
@@ -113,12 +119,13 @@ struct RoadAhead {
     }
 
     /// The speed with which a driver passes a place, m/s: theirs on that road, and no more than lets them brake for the bends and the slower
-    /// roads ahead.
-    func speed(at start: RoadPlace, _ pace: DriverPace) -> Double {
+    /// roads ahead. And what the bends alone let a usual driver do.
+    func speed(at start: RoadPlace, _ pace: DriverPace) -> (expected: Double, inBends: Double) {
         let graph = metric.turns.graph
         let share = min(max(pace.share, 0.75), 1.2)
         var place = start
         var lowest = pace.speed(onRoad: freeSpeed(of: place.edge))
+        var inBends = Double.infinity
         /// Metres from here to the point in question.
         var ahead = -place.offset
         var points = 0
@@ -133,8 +140,9 @@ struct RoadAhead {
                 if ahead + length >= 0 {
                     let bearing = Geodesy.bearing(from: point, to: next)
                     if let before, ahead >= 0 {
-                        let corner = RoadAhead.speed(inBend: before, (bearing, length)) * share
-                        lowest = min(lowest, RoadAhead.speed(before: ahead, of: corner))
+                        let corner = RoadAhead.speed(inBend: before, (bearing, length))
+                        inBends = min(inBends, RoadAhead.speed(before: ahead, of: corner))
+                        lowest = min(lowest, RoadAhead.speed(before: ahead, of: corner * share))
                     }
                     before = (bearing, length)
                     points += 1
@@ -150,7 +158,7 @@ struct RoadAhead {
             let next = pace.speed(onRoad: freeSpeed(of: place.edge))
             lowest = min(lowest, RoadAhead.speed(before: max(ahead, 0), of: next))
         }
-        return max(lowest, RoadAhead.cornerSpeed * share)
+        return (max(lowest, RoadAhead.cornerSpeed * share), inBends)
     }
 
     /// The speed from which a driver can brake to another one, m/s.

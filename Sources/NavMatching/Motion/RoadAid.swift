@@ -8,7 +8,9 @@ public import NavMap
 /// error along the road. It tells so once in a while only: a lane stays the same lane. Nothing of it reaches the matcher, so a wrong road can
 /// neither confirm itself nor hold the vehicle; at the first doubt what roads told is forgotten.
 public struct RoadAid: Sendable {
+    /// Where the road was sure the last time.
     private struct Trail: Sendable {
+        /// On the line, and by the fixes alone.
         var coordinate: Coordinate
         var seen: Coordinate
         /// Metres driven along a road that was sure.
@@ -21,14 +23,12 @@ public struct RoadAid: Sendable {
 
     /// Probability that the vehicle is on the line of the road, from which it is sure.
     private static let sureness = 0.95
-    /// Metres between lines that are one.
-    private static let lineWidth = 4.0
-    /// Angle between the directions of one line, radians.
-    private static let lineAngle = 0.5
     /// Metres that must be driven on a sure road before it tells anything: parallel roads and ramps are told apart by then.
     private static let settling = 60.0
-    /// Metres that the line may change sideways without being another.
+    /// Metres by which the place on the line may move otherwise than the vehicle without being on another line.
     private static let sideways = 6.0
+    /// Metres that may be driven while the road is not sure.
+    private static let longestDoubt = 100.0
     /// Standard deviation between a vehicle and its road's line, metres: a lane to the right, and how exact maps are drawn.
     private static let crossSigma = 3.0
     /// Standard deviation between the direction of a vehicle and that of its road's line, radians.
@@ -43,22 +43,29 @@ public struct RoadAid: Sendable {
 
     /// Takes in what the matcher made of the last fix, and corrects its place along the road.
     public mutating func follow(_ match: inout MatchedPosition, _ tracker: inout PositionTracker, _ graph: RoadGraph) {
-        guard let road = match.road, !match.isHeld, !match.isTeleport, let free = tracker.estimate,
-            RoadAid.sureness(of: match, road, graph) >= RoadAid.sureness
-        else { return forget(&tracker) }
-        let (sine, cosine) = (sin(road.bearing), cos(road.bearing))
+        guard let road = match.road, !match.isHeld, !match.isTeleport, let free = tracker.estimate else {
+            return forget(&tracker)
+        }
         let frame = LocalFrame(origin: road.coordinate)
-        func across(_ point: LocalPoint) -> Double { point.east * cosine - point.north * sine }
-        let beside = across(frame.point(free.coordinate))
-        let free2 = free.covariance.sigma(across: road.bearing)
-        let limit = RoadAid.deviations * (free2 * free2 + RoadAid.crossSigma * RoadAid.crossSigma).squareRoot()
-        guard abs(beside) <= limit else { return forget(&tracker) }
+        guard match.lineProbability(graph) >= RoadAid.sureness else {
+            // At a corner both roads are likely for a moment: nothing is learned, and nothing forgotten as yet.
+            guard let trail, Geodesy.distance(trail.seen, free.coordinate) < RoadAid.longestDoubt else {
+                return forget(&tracker)
+            }
+            return place(&match, road, tracker, frame, graph)
+        }
+        let beside = frame.point(free.coordinate)
+        let across = beside.east * cos(road.bearing) - beside.north * sin(road.bearing)
+        let sigma = free.covariance.sigma(across: road.bearing)
+        let limit = RoadAid.deviations * (sigma * sigma + RoadAid.crossSigma * RoadAid.crossSigma).squareRoot()
+        guard abs(across) <= limit else { return forget(&tracker) }
         var trail = trail ?? Trail(coordinate: road.coordinate, seen: free.coordinate, metres: 0, untold: 0)
-        // The line and the vehicle moved alike, unless it is another line.
-        let moved = frame.point(free.coordinate) - frame.point(trail.seen)
+        // The place on the line and the vehicle moved alike, unless it is another line.
+        let moved = beside - frame.point(trail.seen)
         let line = LocalPoint(east: 0, north: 0) - frame.point(trail.coordinate)
         let metres = line.length
-        guard abs(across(line) - across(moved)) <= RoadAid.sideways + 0.2 * metres else { return forget(&tracker) }
+        let slack = RoadAid.sideways + min(0.1 * metres, RoadAid.sideways)
+        guard (line - moved).length <= slack else { return forget(&tracker) }
         trail.metres += metres
         trail.untold += metres
         (trail.coordinate, trail.seen) = (road.coordinate, free.coordinate)
@@ -71,8 +78,7 @@ public struct RoadAid: Sendable {
             trail.untold = 0
         }
         self.trail = trail
-        guard let aided = tracker.roadEstimate else { return }
-        place(&match, road, at: aided, frame, graph)
+        place(&match, road, tracker, frame, graph)
     }
 
     /// Forgets the road.
@@ -81,29 +87,12 @@ public struct RoadAid: Sendable {
         tracker.release()
     }
 
-    /// Probability that the vehicle is on the line of a road: on its edge, or on one that goes on from it or leads to it.
-    private static func sureness(
-        of match: MatchedPosition, _ road: MatchedPosition.RoadPosition, _ graph: RoadGraph
-    ) -> Double {
-        let frame = LocalFrame(origin: road.coordinate)
-        let (sine, cosine) = (sin(road.bearing), cos(road.bearing))
-        var sum = 0.0
-        for candidate in match.candidates {
-            if candidate.edge == road.edge {
-                sum += candidate.probability
-            } else if candidate.probability > 0.01, Angle.separation(candidate.bearing, road.bearing) < lineAngle {
-                let point = frame.point(graph.position(at: candidate.offset, of: candidate.edge).coordinate)
-                if abs(point.east * cosine - point.north * sine) < lineWidth { sum += candidate.probability }
-            }
-        }
-        return sum
-    }
-
-    /// Moves the place along its edge to where the filter has it.
+    /// Moves the place along its edge to where the filter has it, with what roads told.
     private func place(
-        _ match: inout MatchedPosition, _ road: MatchedPosition.RoadPosition, at aided: MotionEstimate,
+        _ match: inout MatchedPosition, _ road: MatchedPosition.RoadPosition, _ tracker: PositionTracker,
         _ frame: LocalFrame, _ graph: RoadGraph
     ) {
+        guard let aided = tracker.roadEstimate else { return }
         let point = frame.point(aided.coordinate)
         let along = point.east * sin(road.bearing) + point.north * cos(road.bearing)
         let offset = min(max(road.offset + along, 0), Double(graph.edgeLengths[road.edge.index]))
@@ -117,5 +106,33 @@ public struct RoadAid: Sendable {
         match.road?.toNodeID = shape.nodeID(segment + 1)
         match.road?.segmentOffset = Geodesy.distance(shape[segment].coordinate, position.coordinate)
         match.road?.distance = Geodesy.distance(match.raw, position.coordinate)
+    }
+}
+
+extension MatchedPosition {
+    /// Metres between lines that are one.
+    private static let lineWidth = 4.0
+    /// Angle between the directions of one line, radians.
+    private static let lineAngle = 0.5
+
+    /// Probability that the vehicle is on the line of the matched road: on its edge, or on one that goes on from it or leads to it.
+    func lineProbability(_ graph: RoadGraph) -> Double {
+        guard let road else { return 0 }
+        let frame = LocalFrame(origin: road.coordinate)
+        let (sine, cosine) = (sin(road.bearing), cos(road.bearing))
+        var sum = 0.0
+        for candidate in candidates {
+            if candidate.edge == road.edge {
+                sum += candidate.probability
+            } else if candidate.probability > 0.01,
+                Angle.separation(candidate.bearing, road.bearing) < MatchedPosition.lineAngle
+            {
+                let point = frame.point(graph.position(at: candidate.offset, of: candidate.edge).coordinate)
+                if abs(point.east * cosine - point.north * sine) < MatchedPosition.lineWidth {
+                    sum += candidate.probability
+                }
+            }
+        }
+        return min(sum, 1)
     }
 }

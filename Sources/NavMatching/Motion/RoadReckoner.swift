@@ -31,9 +31,9 @@ struct RoadReckoner: Sendable {
     private(set) var speed: Double
     /// A vehicle that drives as usual.
     private var model: SpeedModel
-    /// The real speed as a share of the model's, less 1, and what of that is left.
-    private let excess: Double
-    private var excessLeft = 1.0
+    /// The real speed as a share of the model's, less 1: when it was last seen, and now.
+    private let excessSeen: Double
+    private var excess: Double
 
     /// Variance along the road, covariance with the speed's deviation, and that one's variance.
     private var alongVariance: Double
@@ -76,7 +76,8 @@ struct RoadReckoner: Sendable {
         branches = [Branch(place: place, probability: probability, followsRoute: true)]
         self.speed = max(speed, 0)
         self.model = model
-        excess = model.ratio(of: max(speed, 0)) - 1
+        excessSeen = model.ratio(of: max(speed, 0)) - 1
+        excess = excessSeen
         alongVariance = alongSigma * alongSigma
         speedVariance = RoadReckoner.initialSpeedSigma * RoadReckoner.initialSpeedSigma
     }
@@ -118,15 +119,16 @@ struct RoadReckoner: Sendable {
             let step = min(rest, 1)
             rest -= step
             let fading = step == 1 ? decay : exp(-step / config.expectedSpeedTime)
+            let outlook = model.outlook(
+                from: excessSeen, onRoad: ahead.freeSpeed(of: place.edge), inTunnel: ahead.isTunnel(place.edge))
             if speed >= RoadReckoner.standingSpeed {
-                model.advance(step, ceiling: ahead.speed(at: place, model.pace))
-                excessLeft *= fading
-                let next = max((model.speed ?? speed) * (1 + excess * excessLeft), RoadReckoner.standingSpeed)
+                model.advance(step, ceiling: ahead.speed(at: place, model.pace).expected)
+                excess = outlook.excess + (excess - outlook.excess) * fading
+                let next = max((model.speed ?? speed) * (1 + excess), RoadReckoner.standingSpeed)
                 move((speed + next) / 2 * step, ahead)
                 speed = next
             }
-            let road = ahead.freeSpeed(of: place.edge)
-            let share = max(speed, RoadReckoner.standingSpeed) * model.pace.deviation(onRoad: road)
+            let share = max(speed, RoadReckoner.standingSpeed) * outlook.variance.squareRoot()
             alongVariance += step * (2 * alongSpeed + step * speedVariance)
             alongSpeed = fading * (alongSpeed + step * speedVariance)
             speedVariance = fading * fading * speedVariance + share * share * (1 - fading * fading)
