@@ -118,7 +118,8 @@ public struct Reckoning: Sendable {
             stamp: fix.stamp, road: match.road, confidence: match.lineProbability(metric.turns.graph),
             travelled: tracker.estimate?.travelled ?? 0)
         // One fix beside the road or between two does not take the road away.
-        if origin.map({ $0.road == nil || $0.confidence < Reckoning.roadProbability }) ?? false, let previous, previous.road != nil,
+        if origin.map({ $0.road == nil || $0.confidence < Reckoning.roadProbability }) ?? false, let previous,
+            previous.road != nil,
             fix.stamp.seconds(since: previous.stamp) < 3, match.state != .offRoad
         {
             origin?.road = previous.road

@@ -219,7 +219,8 @@ struct RoadReckoner: Sendable {
         for index in 1..<branches.count {
             let branch = branches[index]
             if let same = (0..<kept).first(where: {
-                branches[$0].place.edge == branch.place.edge && abs(branches[$0].place.offset - branch.place.offset) < 30
+                branches[$0].place.edge == branch.place.edge
+                    && abs(branches[$0].place.offset - branch.place.offset) < 30
             }) {
                 branches[same].probability += branch.probability
                 continue
