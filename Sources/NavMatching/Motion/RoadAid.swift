@@ -6,12 +6,14 @@ public import NavMap
 ///
 /// A road tells how far the vehicle is beside its line, and so what of the receiver's error lasts in that direction; behind a bend that is an
 /// error along the road. It tells so once in a while only: a lane stays the same lane. Nothing of it reaches the matcher, so a wrong road can
-/// neither confirm itself nor hold the vehicle; at the first doubt what roads told is forgotten.
+/// neither confirm itself nor hold the vehicle. While a road is not sure nothing is learned from it; when the line that is matched moves
+/// otherwise than the vehicle, or the doubt lasts, what roads told is forgotten.
 public struct RoadAid: Sendable {
     /// Where the road was sure the last time.
     private struct Trail: Sendable {
         /// On the line, and by the fixes alone.
         var coordinate: Coordinate
+        var bearing: Double
         var seen: Coordinate
         /// Metres driven along a road that was sure.
         var metres: Double
@@ -27,14 +29,16 @@ public struct RoadAid: Sendable {
     private static let settling = 60.0
     /// Metres by which the place on the line may move otherwise than the vehicle without being on another line.
     private static let sideways = 6.0
+    /// The same at a corner, per radian: a filter goes straight on for a moment.
+    private static let cornering = 6.0
     /// Metres that may be driven while the road is not sure.
     private static let longestDoubt = 100.0
     /// Standard deviation between a vehicle and its road's line, metres: a lane to the right, and how exact maps are drawn.
     private static let crossSigma = 3.0
     /// Standard deviation between the direction of a vehicle and that of its road's line, radians.
     private static let bearingSigma = 0.1
-    /// Metres after which both are others.
-    private static let distance = 60.0
+    /// Metres after which both are others: who keeps to a lane keeps to it from one junction to the next.
+    private static let distance = 150.0
     /// Standard deviations that a vehicle can be beside its road.
     private static let deviations = 3.0
 
@@ -43,32 +47,35 @@ public struct RoadAid: Sendable {
 
     /// Takes in what the matcher made of the last fix, and corrects its place along the road.
     public mutating func follow(_ match: inout MatchedPosition, _ tracker: inout PositionTracker, _ graph: RoadGraph) {
-        guard let road = match.road, !match.isHeld, !match.isTeleport, let free = tracker.estimate else {
-            return forget(&tracker)
-        }
+        guard let road = match.road, !match.isTeleport, let free = tracker.estimate else { return forget(&tracker) }
         let frame = LocalFrame(origin: road.coordinate)
-        guard match.lineProbability(graph) >= RoadAid.sureness else {
+        guard !match.isHeld, match.lineProbability(graph) >= RoadAid.sureness else {
             // At a corner both roads are likely for a moment: nothing is learned, and nothing forgotten as yet.
             guard let trail, Geodesy.distance(trail.seen, free.coordinate) < RoadAid.longestDoubt else {
                 return forget(&tracker)
             }
-            return place(&match, road, tracker, frame, graph)
+            if !match.isHeld { place(&match, road, tracker, frame, graph) }
+            return
         }
         let beside = frame.point(free.coordinate)
         let across = beside.east * cos(road.bearing) - beside.north * sin(road.bearing)
         let sigma = free.covariance.sigma(across: road.bearing)
         let limit = RoadAid.deviations * (sigma * sigma + RoadAid.crossSigma * RoadAid.crossSigma).squareRoot()
         guard abs(across) <= limit else { return forget(&tracker) }
-        var trail = trail ?? Trail(coordinate: road.coordinate, seen: free.coordinate, metres: 0, untold: 0)
+        var trail =
+            trail
+            ?? Trail(
+                coordinate: road.coordinate, bearing: road.bearing, seen: free.coordinate, metres: 0, untold: 0)
         // The place on the line and the vehicle moved alike, unless it is another line.
         let moved = beside - frame.point(trail.seen)
         let line = LocalPoint(east: 0, north: 0) - frame.point(trail.coordinate)
         let metres = line.length
-        let slack = RoadAid.sideways + min(0.1 * metres, RoadAid.sideways)
+        let turned = min(Angle.separation(trail.bearing, road.bearing), 1)
+        let slack = RoadAid.sideways + min(0.1 * metres, RoadAid.sideways) + RoadAid.cornering * turned
         guard (line - moved).length <= slack else { return forget(&tracker) }
         trail.metres += metres
         trail.untold += metres
-        (trail.coordinate, trail.seen) = (road.coordinate, free.coordinate)
+        (trail.coordinate, trail.bearing, trail.seen) = (road.coordinate, road.bearing, free.coordinate)
         if trail.metres >= RoadAid.settling, trail.untold > 0.5 {
             let growth = max(RoadAid.distance / trail.untold, 1).squareRoot()
             tracker.constrain(
