@@ -16,6 +16,12 @@ struct RoadPlace: Sendable {
         state = edge.rawValue
         self.offset = offset
     }
+
+    init(edge: EdgeIndex, state: TurnState, offset: Double) {
+        self.edge = edge
+        self.state = state
+        self.offset = offset
+    }
 }
 
 /// A way on at the end of an edge.
@@ -176,13 +182,5 @@ struct RoadAhead {
             max(min(first.length, second.length) / 2, cornerReach.lowerBound), cornerReach.upperBound)
         let radius = reach / tan(min(bend, 3) / 2)
         return max((lateralAcceleration * radius).squareRoot(), cornerSpeed)
-    }
-}
-
-extension RoadPlace {
-    init(edge: EdgeIndex, state: TurnState, offset: Double) {
-        self.edge = edge
-        self.state = state
-        self.offset = offset
     }
 }
