@@ -11,10 +11,7 @@ import NavRouting
 public struct Navigator {
     private var config: NavigatorConfig
     private var map: MapSnapshot
-    private var matcher: StreamingMatcher
-    private var tracker: PositionTracker
-    private var reckoning: Reckoning
-    private var judge = HealthJudge()
+    private var positioning: Positioning
     private var search: RouteSearch
     private var lastPosition: Sighting?
     private var trip: Trip?
@@ -46,9 +43,7 @@ public struct Navigator {
     {
         self.config = config
         self.map = map
-        self.matcher = StreamingMatcher(metric: map.metric, config: matcher)
-        tracker = PositionTracker(limits: config.fixLimits)
-        reckoning = Reckoning(config: config.reckoning)
+        positioning = Positioning(metric: map.metric, config: config, matcher: matcher)
         search = RouteSearch(config)
     }
 
@@ -56,11 +51,10 @@ public struct Navigator {
     public mutating func handle(_ event: NavigatorEvent) -> [Effect] {
         effects = []
         switch event.kind {
-        case .fix(let fix): handle(fix, event)
+        case .fix(let fix): follow(positioning.take(fix, at: event.stamp, map.metric, prior), event)
         case .odometry(let odometry):
-            tracker.take(odometry)
-            reckon(at: event.stamp, event)
-        case .timer: reckon(at: event.stamp, event)
+            follow(positioning.take(odometry, at: event.stamp, map.metric, prior), event)
+        case .timer: follow(positioning.advance(to: event.stamp, map.metric, prior), event)
         case .command(let command): handle(command, event)
         case .routeAnswer(let id, let answer): handle(answer, id, event)
         case .mapChanged(let snapshot): adopt(snapshot, event)
@@ -73,8 +67,7 @@ public struct Navigator {
     private mutating func adopt(_ snapshot: MapSnapshot, _ event: NavigatorEvent) {
         let old = map.graph
         map = snapshot
-        matcher.adopt(snapshot.metric)
-        reckoning.adopt { snapshot.graph.edge($0.edgeKey) }
+        positioning.adopt(snapshot.metric)
         search.noteTiles(at: event.stamp)
         if old !== snapshot.graph, trip?.noteMap(from: old, to: snapshot.graph) == true, let plan = trip?.plan {
             publish(.route(plan, .mapChanged), event)
@@ -84,57 +77,28 @@ public struct Navigator {
 
     private mutating func adopt(_ config: NavigatorConfig) {
         self.config = config
-        tracker.limits = config.fixLimits
-        reckoning.config = config.reckoning
+        positioning.adopt(config)
         search.config = config
         trip?.config = config
     }
 
-    // MARK: Fixes
+    // MARK: Positions
 
     /// When to send ``NavigatorEvent/Kind/timer``, if nothing else happens before; nil for never.
-    public var due: Timestamp? { reckoning.due }
+    public var due: Timestamp? { positioning.due }
 
-    private mutating func handle(_ fix: Fix, _ event: NavigatorEvent) {
-        let verdict = tracker.take(fix)
-        let isJump = verdict == .acceptedAfterJump
-        switch verdict {
-        case .standby: return
-        case .rejected(let rejection):
-            reject(fix, rejection, event)
-            return
-        case .accepted, .acceptedAfterJump: break
-        case .acceptedAfterClockSet:
-            matcher.reset()
-            endReckoning(event)
-            reckoning.reset()
-            trip?.noteClockSet(to: fix.stamp)
-            search.noteClockSet(to: event.stamp)
+    private mutating func follow(_ happenings: [Positioning.Happening], _ event: NavigatorEvent) {
+        for happening in happenings {
+            switch happening {
+            case .rejected(let fix, let rejection): publish(.fixRejected(fix, rejection), event)
+            case .clockSet(let stamp):
+                trip?.noteClockSet(to: stamp)
+                search.noteClockSet(to: event.stamp)
+            case .receiver(let old, let new): publish(.receiver(from: old, to: new), event)
+            case .simulation(let simulation): publish(.simulation(simulation), event)
+            case .position(let position): follow(position, event)
+            }
         }
-        if isJump {
-            matcher.reset()
-            endReckoning(event)
-            reckoning.reset()
-        }
-        if let replaced = tracker.replacedReceiver { publish(.receiver(from: replaced, to: fix.receiver), event) }
-        let estimate = tracker.estimate
-        judge.note(
-            fix, isAccepted: true, sigma: estimate?.covariance.perAxis, inflation: tracker.inflation,
-            latency: tracker.usualLatency, at: event.stamp)
-        let refined = estimate?.refined(fix) ?? fix
-        var match = matcher.match(refined, routePrior: prior)
-        match.raw = fix.coordinate
-        if isJump { match.isTeleport = true }
-        if let estimate { match.calibrate(estimate, stated: matcher.sigma(of: refined)) }
-        let reason = reckoning.reason
-        let ends = reckoning.note(fix, match, tracker, map.metric)
-        if !ends, reason != nil, let led = reckoning.lead(to: match, tracker, map.metric, prior) {
-            publish(led, like: fix, event)
-            return
-        }
-        let position = Sighting(fix: fix, match: match, directionProbability: Navigator.directionProbability(match))
-        if let reason, reckoning.reason == nil { publishEnd(of: reason, at: position, event) }
-        follow(position, event)
     }
 
     private var prior: RoutePrior? { trip.flatMap { $0.isComplete ? nil : $0.prior } }
@@ -148,58 +112,6 @@ public struct Navigator {
             request(.start(waypoints), waypoints, from: position, event)
         }
         followTrip(position, event)
-    }
-
-    private mutating func reject(_ fix: Fix, _ rejection: FixRejection, _ event: NavigatorEvent) {
-        publish(.fixRejected(fix, rejection), event)
-        switch rejection.reason {
-        // Nothing new is known of the present.
-        case .duplicate, .outOfOrder, .stale, .future: return
-        case .invalid, .fixType, .accuracy, .startAccuracy, .frozen, .speed, .jump, .integrity, .spoofing, .jamming:
-            judge.note(
-                fix, isAccepted: false, sigma: nil, inflation: tracker.inflation, latency: tracker.usualLatency,
-                at: event.stamp)
-            reckoning.noteBad()
-            reckon(at: event.stamp, event)
-        }
-    }
-
-    // MARK: Dead reckoning
-
-    /// Predicts the position when it is due.
-    private mutating func reckon(at stamp: Timestamp, _ event: NavigatorEvent) {
-        let reason = reckoning.reason
-        switch reckoning.predict(at: stamp, &tracker, map.metric, prior) {
-        case .nothing: break
-        case .lost:
-            judge.noteMissing(nil, sigma: nil, isLost: true, at: stamp)
-            if let reason { publishEnd(of: reason, at: nil, event) }
-        case .predicted(let predicted, let begins):
-            judge.noteMissing(
-                reckoning.reason, sigma: predicted.road?.alongSigma ?? predicted.estimate.covariance.perAxis,
-                isLost: false, at: stamp)
-            let fix = Fix(stamp: stamp, coordinate: predicted.estimate.coordinate)
-            if begins, let reason = reckoning.reason {
-                let position = Sighting(predicted, like: fix)
-                publish(.simulation(SimulationEvent(phase: .willBegin, reason: reason, position: position)), event)
-                publish(.simulation(SimulationEvent(phase: .began, reason: reason, position: position)), event)
-            }
-            publish(predicted, like: fix, event)
-        }
-    }
-
-    private mutating func publish(_ predicted: PredictedPosition, like fix: Fix, _ event: NavigatorEvent) {
-        follow(Sighting(predicted, like: fix), event)
-    }
-
-    private mutating func endReckoning(_ event: NavigatorEvent) {
-        guard let reason = reckoning.reason else { return }
-        publishEnd(of: reason, at: nil, event)
-    }
-
-    private mutating func publishEnd(of reason: ReckoningReason, at position: Sighting?, _ event: NavigatorEvent) {
-        publish(.simulation(SimulationEvent(phase: .willEnd, reason: reason, position: position)), event)
-        publish(.simulation(SimulationEvent(phase: .ended, reason: reason, position: position)), event)
     }
 
     private mutating func followTrip(_ position: Sighting, _ event: NavigatorEvent) {
@@ -314,18 +226,6 @@ public struct Navigator {
         return Waypoint(position.road?.coordinate ?? position.coordinate, bearing: keepsCourse ? course : nil)
     }
 
-    /// See ``Sighting/directionProbability``.
-    private static func directionProbability(_ match: MatchedPosition) -> Double {
-        guard let road = match.road else { return 0 }
-        var along = 0.0
-        var all = 0.0
-        for candidate in match.candidates {
-            all += candidate.probability
-            if Angle.separation(candidate.bearing, road.bearing) < .pi / 2 { along += candidate.probability }
-        }
-        return all > 0 ? along / all : 0
-    }
-
     /// Gives up what is asked for; nobody is waiting for it any more.
     private mutating func cancelSearch(_ event: NavigatorEvent) {
         let pending = search.pending
@@ -421,7 +321,7 @@ public struct Navigator {
         let state = NavigatorState(
             phase: phase, isRerouting: search.isRerouting, leg: trip?.leg ?? 0,
             legCount: trip?.plan.route.legs.count ?? 0, isHeld: trip?.isHeld ?? false,
-            destination: trip?.plan.route.waypoints.last?.waypoint, health: judge.health)
+            destination: trip?.plan.route.waypoints.last?.waypoint, health: positioning.health)
         guard state != publishedState else { return }
         publishedState = state
         publish(.state(state), event)
