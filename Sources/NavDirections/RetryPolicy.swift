@@ -1,0 +1,29 @@
+/// When a failed attempt is repeated.
+struct RetryPolicy: Sendable {
+    /// How often.
+    var retries: Int
+    /// The pause before the first repetition, seconds.
+    var firstPause: Double
+    /// The longest pause, seconds.
+    var longestPause: Double
+
+    /// The pause after an attempt that failed, seconds; nil when it is not repeated.
+    ///
+    /// Pauses double, and each is drawn from its upper half, so that vehicles that lost one provider at one moment do not
+    /// return to it at one moment. A provider that says when to come back is believed.
+    ///
+    /// - Parameters:
+    ///   - attempt: counted from 0.
+    ///   - remaining: seconds until the answer is of no use any more.
+    func pause(
+        after error: DirectionsError, attempt: Int, remaining: Double, using random: inout some RandomNumberGenerator
+    ) -> Double? {
+        guard error.isTransient, attempt < retries else { return nil }
+        var pause = firstPause
+        for _ in 0..<min(attempt, 30) { pause = min(pause * 2, longestPause) }
+        pause = min(pause, longestPause)
+        pause *= 0.5 + 0.5 * Double(random.next() >> 11) * 0x1p-53
+        pause = max(pause, error.retryAfter ?? 0)
+        return pause < remaining ? pause : nil
+    }
+}
