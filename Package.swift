@@ -142,7 +142,9 @@ let package = Package(
         tests(
             "NavSimulationTests",
             ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
-        tests("NavMatchingTests", ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavTestSupport"]),
+        tests(
+            "NavMatchingTests",
+            ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
         tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
         tests(
             "NavNavigatorTests",

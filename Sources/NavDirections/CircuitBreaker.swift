@@ -2,9 +2,9 @@
 ///
 /// Closed until some failures in a row; then open for a rest that doubles with each trial that fails; then half open, when
 /// one question is let through. It knows no clock: moments are durations since any fixed one.
-struct CircuitBreaker: Sendable {
+package struct CircuitBreaker: Sendable {
     /// What becomes of a question.
-    enum Verdict: Equatable {
+    package enum Verdict: Equatable {
         /// It may be asked.
         case ask
         /// Not before this has passed.
@@ -22,14 +22,14 @@ struct CircuitBreaker: Sendable {
     private let longestRest: Duration
     private var state = State.closed(failures: 0)
 
-    init(failuresToRest: Int, firstRest: Duration, longestRest: Duration) {
+    package init(failuresToRest: Int, firstRest: Duration, longestRest: Duration) {
         self.failuresToRest = max(failuresToRest, 1)
         self.firstRest = firstRest
         self.longestRest = max(longestRest, firstRest)
     }
 
     /// Whether a question may be asked now; the one who is told to ask says how it ended.
-    mutating func admit(at now: Duration) -> Verdict {
+    package mutating func admit(at now: Duration) -> Verdict {
         switch state {
         case .closed: return .ask
         case .open(let until, let rest):
@@ -41,7 +41,7 @@ struct CircuitBreaker: Sendable {
     }
 
     /// How long the provider is left alone, when it is.
-    func rest(at now: Duration) -> Duration? {
+    package func rest(at now: Duration) -> Duration? {
         switch state {
         case .closed: nil
         case .open(let until, _): until > now ? until - now : .zero
@@ -50,10 +50,10 @@ struct CircuitBreaker: Sendable {
     }
 
     /// The provider answered, whatever it said.
-    mutating func noteAnswer() { state = .closed(failures: 0) }
+    package mutating func noteAnswer() { state = .closed(failures: 0) }
 
     /// The provider failed; `atLeast` is how long it asks to be left alone.
-    mutating func noteFailure(at now: Duration, atLeast: Duration?) {
+    package mutating func noteFailure(at now: Duration, atLeast: Duration?) {
         let rest: Duration
         switch state {
         case .closed(let failures):
@@ -69,7 +69,7 @@ struct CircuitBreaker: Sendable {
     }
 
     /// The question came to nothing that says anything of the provider.
-    mutating func noteNothing(at now: Duration) {
+    package mutating func noteNothing(at now: Duration) {
         if case .trial(let rest) = state { state = .open(until: now, rest: rest) }
     }
 }

@@ -61,9 +61,9 @@ struct DirectionsClient: Sendable {
         }
         let body = isRead ? try await response.body.collect(upTo: maximumBytes) : ByteBuffer()
         return DirectionsReply(
-            status: Int(response.status.code), retryAfter: response.headers.first(name: "Retry-After"),
-            date: response.headers.first(name: "Date"), location: response.headers.first(name: "Location"),
-            body: Data(body.readableBytesView))
+            status: Int(response.status.code), body: Data(body.readableBytesView),
+            retryAfter: response.headers.first(name: "Retry-After"), date: response.headers.first(name: "Date"),
+            location: response.headers.first(name: "Location"))
     }
 
     /// Ends all connections.

@@ -1,19 +1,19 @@
 import Foundation
 import NavGeo
 import NavMap
-import NavRouting
+package import NavRouting
 
 /// A request for a route as an HTTP request.
-struct DirectionsQuestion: Sendable, Equatable {
+package struct DirectionsQuestion: Sendable, Equatable {
     /// GET without a body, POST with one.
-    var url: String
+    package var url: String
     /// JSON; nil for none.
-    var body: String?
+    package var body: String?
     /// Sent as `Authorization: Bearer`; nil for none.
-    var bearer: String?
+    package var bearer: String?
 
     /// The request in the configured dialect.
-    init(
+    package init(
         _ request: RouteRequest, vehicle: VehicleProfile, _ configuration: DirectionsConfiguration, token: AccessToken?
     ) throws(DirectionsError) {
         if let fault = request.fault { throw DirectionsError(.invalidInput, fault) }
@@ -156,8 +156,14 @@ private struct QuestionBuilder {
         guard configuration.sendsDeparture, let minutes = request.options.departure?.minutes,
             (0...Self.latestMinute).contains(minutes)
         else { return nil }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
         let date = Date(timeIntervalSince1970: Double(minutes) * 60)
-        return String(date.formatted(.iso8601.timeZone(separator: .omitted)).prefix(16))
+        let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute], from: date)
+        guard let year = parts.year, let month = parts.month, let day = parts.day, let hour = parts.hour,
+            let minute = parts.minute
+        else { return nil }
+        return String(format: "%04d-%02d-%02dT%02d:%02d", year, month, day, hour, minute)
     }
 
     /// The end of the year 9999.
@@ -171,6 +177,11 @@ private struct QuestionBuilder {
             "banner_instructions": false, "voice_instructions": false, "units": "kilometers",
             "directions_type": configuration.includesSteps ? "maneuvers" : "none",
             "locations": waypoints.indices.map(location),
+            // Without being named the annotations are not made.
+            "filters": [
+                "action": "include",
+                "attributes": ["shape_attributes.length", "shape_attributes.time", "shape_attributes.speed"],
+            ] as [String: Any],
             "costing_options": [profile: costing],
         ]
         if configuration.alternatives > 0 { document["alternates"] = configuration.alternatives }

@@ -1,7 +1,7 @@
-import Foundation
+package import Foundation
 
 /// An HTTP answer as far as it matters.
-struct DirectionsReply: Sendable {
+package struct DirectionsReply: Sendable {
     /// HTTP status.
     var status: Int
     /// `Retry-After`; nil without.
@@ -13,8 +13,16 @@ struct DirectionsReply: Sendable {
     /// What was sent.
     var body: Data
 
+    package init(status: Int, body: Data, retryAfter: String? = nil, date: String? = nil, location: String? = nil) {
+        self.status = status
+        self.body = body
+        self.retryAfter = retryAfter
+        self.date = date
+        self.location = location
+    }
+
     /// Why there is no route in it; nil when there should be one.
-    var failure: DirectionsError? {
+    package var failure: DirectionsError? {
         if (300..<400).contains(status) {
             return DirectionsError(
                 .redirected,

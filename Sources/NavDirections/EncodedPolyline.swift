@@ -1,9 +1,9 @@
-import NavGeo
+package import NavGeo
 
 /// Lines as text: Google's encoded polyline algorithm with six decimals.
-enum EncodedPolyline {
+package enum EncodedPolyline {
     /// The points of a line; nil when the text is none, leads off the Earth, or has more points than allowed.
-    static func decode(_ text: String, maximumPoints: Int) -> [Coordinate]? {
+    package static func decode(_ text: String, maximumPoints: Int) -> [Coordinate]? {
         var points: [Coordinate] = []
         var bytes = text.utf8.makeIterator()
         var (latitude, longitude) = (Int64(0), Int64(0))

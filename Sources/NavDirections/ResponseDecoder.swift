@@ -1,11 +1,13 @@
 import Foundation
 import NavGeo
-import NavRouting
+package import NavRouting
 
 /// Reads routes out of an answer; whatever it holds ends in routes that make sense or in an error.
-struct ResponseDecoder {
+package struct ResponseDecoder {
     /// What was asked for.
     let request: RouteRequest
+
+    package init(request: RouteRequest) { self.request = request }
 
     /// The most points of a route's line.
     static let maximumPoints = 1_000_000
@@ -13,7 +15,7 @@ struct ResponseDecoder {
     static let maximumRoutes = 8
 
     /// The provider's routes, its best first.
-    func routes(_ reply: DirectionsReply) throws(DirectionsError) -> [ProvidedRoute] {
+    package func routes(_ reply: DirectionsReply) throws(DirectionsError) -> [ProvidedRoute] {
         if let failure = reply.failure { throw failure }
         let document: DirectionsDocument
         do {

@@ -1,11 +1,17 @@
 /// When a failed attempt is repeated.
-struct RetryPolicy: Sendable {
+package struct RetryPolicy: Sendable {
     /// How often.
-    var retries: Int
+    package var retries: Int
     /// The pause before the first repetition, seconds.
-    var firstPause: Double
+    package var firstPause: Double
     /// The longest pause, seconds.
-    var longestPause: Double
+    package var longestPause: Double
+
+    package init(retries: Int, firstPause: Double, longestPause: Double) {
+        self.retries = retries
+        self.firstPause = firstPause
+        self.longestPause = longestPause
+    }
 
     /// The pause after an attempt that failed, seconds; nil when it is not repeated.
     ///
@@ -15,7 +21,7 @@ struct RetryPolicy: Sendable {
     /// - Parameters:
     ///   - attempt: counted from 0.
     ///   - remaining: seconds until the answer is of no use any more.
-    func pause(
+    package func pause(
         after error: DirectionsError, attempt: Int, remaining: Double, using random: inout some RandomNumberGenerator
     ) -> Double? {
         guard error.isTransient, attempt < retries else { return nil }

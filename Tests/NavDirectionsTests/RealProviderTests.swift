@@ -113,10 +113,13 @@ func faults(of route: Route, on router: Router, _ request: RouteRequest) -> [Str
         }
         for number in [piece.duration, piece.freeFlowDuration, piece.turnDuration]
         where !(number >= 0 && number.isFinite) { faults.append("edge \(index) takes \(number) s") }
-        if let last = state, !legStarts.contains(index), piece.key != route.edges[index - 1].key || piece.startOffset == 0 {
-            state = turns.arcs(from: last).filter {
-                turns.edge(of: turns.target(of: $0)) == edge && router.metric.cost(ofArc: $0) != Metric.forbidden
-            }.map { turns.target(of: $0) }.first
+        if let last = state, !legStarts.contains(index),
+            piece.key != route.edges[index - 1].key || piece.startOffset == 0
+        {
+            state =
+                turns.arcs(from: last).filter {
+                    turns.edge(of: turns.target(of: $0)) == edge && router.metric.cost(ofArc: $0) != Metric.forbidden
+                }.map { turns.target(of: $0) }.first
             if state == nil { faults.append("no turn leads to edge \(index)") }
         }
         if legStarts.contains(index) { state = edge.rawValue }

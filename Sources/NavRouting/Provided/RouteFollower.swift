@@ -82,9 +82,15 @@ package struct RouteFollower {
     private func place(_ walk: inout Walk, on leg: ProvidedRoute.Leg, after previous: LegPath?) throws(Fault) {
         let graph = metric.turns.graph
         let line = leg.line
-        guard let first = line.first, let last = line.last, let firstEdge = walk.edges.first,
-            let lastEdge = walk.edges.last
-        else {
+        guard let first = line.first, let last = line.last else {
+            throw Fault(leg: walk.leg, message: "it has no line")
+        }
+        if walk.edges.isEmpty, let hit = nearest(first, heading: line.first { $0 != first }, backwards: false) {
+            // A leg of a few metres need not leave a trace.
+            walk.edges = [hit.edge]
+            (walk.firstSegment, walk.lastSegment) = (nil, nil)
+        }
+        guard let firstEdge = walk.edges.first, let lastEdge = walk.edges.last else {
             throw Fault(leg: walk.leg, message: "none of its roads is on the map")
         }
         var start = graph.place(of: first, on: firstEdge, segment: walk.firstSegment)
