@@ -49,7 +49,7 @@ package struct RouteFollower {
         for (number, (leg, stop)) in zip(provided.legs, stops).enumerated() {
             var walk = Walk(number, sequences[number])
             try place(&walk, on: leg, after: number > 0 ? paths.last : nil)
-            try connect(&walk)
+            try connectJoined(&walk)
             paths += split(walk, at: request.waypoints[(firstWaypoint + 1)..<stop])
             firstWaypoint = stop
         }
@@ -67,6 +67,8 @@ package struct RouteFollower {
         var start = 0.0
         var end = 0.0
         var turnsRound = false
+        /// Whether the first edge is the one on which the leg before ended, not one of its own.
+        var beginsBefore = false
 
         init(_ leg: Int, _ sequence: EdgeSequence) {
             self.leg = leg
@@ -144,10 +146,25 @@ package struct RouteFollower {
             // The stop lies where two edges meet.
             walk.edges.insert(end.edge, at: 0)
             walk.start = end.offset
+            walk.beginsBefore = true
         }
     }
 
     // MARK: Connection
+
+    /// Drives the leg from where the one before it ended; on its own where the rules would lead another way then.
+    private func connectJoined(_ walk: inout Walk) throws(Fault) {
+        if walk.beginsBefore {
+            var joined = walk
+            if (try? connect(&joined)) != nil, joined.edges == walk.edges {
+                walk = joined
+                return
+            }
+            walk.edges.removeFirst()
+            walk.start = 0
+        }
+        try connect(&walk)
+    }
 
     /// Drives the edges one after another by the rules of the turn graph.
     private func connect(_ walk: inout Walk) throws(Fault) {
