@@ -167,17 +167,24 @@ struct MisbehaviourTests {
 
     @Test func aFailureThatPassesIsOvercomeWithinTheDeadline() async throws {
         let body = try Recorded.body("osrm-alternatives")
-        let server = try LoopbackServer(
-            .answer(status: 503, headers: ["Retry-After: 0"]), .bytes([]),
-            .answer(status: 429, headers: ["Retry-After: 0"]), .answer(body: body))
-        var configuration = configuration(server.url)
-        // An attempt on a connection that just broke may fail without a request.
-        configuration.retries = 8
-        configuration.firstPause = 0.01
-        // That it is overcome counts here, not how soon a busy machine does it.
-        (configuration.deadline, configuration.attemptTimeout) = (60, 30)
-        let answer = try await ask(configuration).get()
-        #expect(answer.attempts >= 4 && server.requests.count == 4)
+        // That it is overcome counts here. Where a busy machine lets the longest deadline pass, it is tried anew.
+        for _ in 0..<10 {
+            let server = try LoopbackServer(
+                .answer(status: 503, headers: ["Retry-After: 0"]), .bytes([]),
+                .answer(status: 429, headers: ["Retry-After: 0"]), .answer(body: body))
+            var configuration = configuration(server.url)
+            // An attempt on a connection that just broke may fail without a request.
+            configuration.retries = 8
+            configuration.firstPause = 0.01
+            (configuration.deadline, configuration.attemptTimeout) = (60, 30)
+            let start = ContinuousClock.now
+            let result = try await ask(configuration)
+            if case .failure = result, ContinuousClock.now - start > .seconds(50) { continue }
+            let answer = try result.get()
+            #expect(answer.attempts >= 4 && server.requests.count == 4)
+            return
+        }
+        Issue.record("no attempt within ten had a minute of the machine's time")
     }
 
     @Test func aFailureThatStaysIsNotRepeated() async throws {
