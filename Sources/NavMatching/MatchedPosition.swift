@@ -88,3 +88,23 @@ public struct MatchedPosition: Sendable, Hashable {
             offRoadProbability: 0, speed: nil, isTeleport: false, isHeld: false)
     }
 }
+
+extension MatchedPosition.RoadPosition {
+    /// The place some metres from an edge's start.
+    ///
+    /// - Parameter raw: where the receiver has the vehicle; nil where no fix stands behind the place.
+    init(
+        _ edge: EdgeIndex, at offset: Double, on graph: RoadGraph, raw: Coordinate?, alongSigma: Double,
+        crossSigma: Double
+    ) {
+        let shape = graph.shape(of: edge)
+        let position = graph.position(at: offset, of: edge)
+        let segment = min(max(position.segment, 0), shape.count - 2)
+        self.init(
+            coordinate: position.coordinate, edge: edge, edgeKey: graph.key(of: edge), wayID: graph.wayID(of: edge),
+            fromNodeID: shape.nodeID(segment), toNodeID: shape.nodeID(segment + 1), offset: offset,
+            segmentOffset: Geodesy.distance(shape[segment].coordinate, position.coordinate),
+            bearing: position.bearing, distance: raw.map { Geodesy.distance($0, position.coordinate) } ?? 0,
+            alongSigma: alongSigma, crossSigma: crossSigma)
+    }
+}

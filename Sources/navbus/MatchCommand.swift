@@ -97,7 +97,7 @@ struct MatchCommand: ParsableCommand {
         /// Reads a trace; fixes without a time, which cannot be followed, are told on standard error.
         init(_ path: String) throws {
             var timeless = 0
-            var receivers: [String] = []
+            var receivers = ReceiverRegister(preferred: [])
             let trace = try TraceInput(path: path)
             try trace.forEachInput { input in
                 switch input {
@@ -107,10 +107,7 @@ struct MatchCommand: ParsableCommand {
                         timeless += 1
                         return
                     }
-                    let name = message.frameId ?? message.source ?? ""
-                    let number = receivers.firstIndex(of: name) ?? receivers.count
-                    if number == receivers.count, number < 8 { receivers.append(name) }
-                    fix.receiver = UInt8(number)
+                    fix.receiver = receivers.number(of: message)
                     all.append(.fix(fix))
                 }
             }

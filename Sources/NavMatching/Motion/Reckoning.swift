@@ -308,15 +308,8 @@ public struct Reckoning: Sendable {
     }
 
     private func place(_ walker: RoadReckoner, _ graph: RoadGraph) -> MatchedPosition.RoadPosition {
-        let place = walker.place
-        let shape = graph.shape(of: place.edge)
-        let position = graph.position(at: place.offset, of: place.edge)
-        let segment = min(max(position.segment, 0), shape.count - 2)
-        return MatchedPosition.RoadPosition(
-            coordinate: position.coordinate, edge: place.edge, edgeKey: graph.key(of: place.edge),
-            wayID: graph.wayID(of: place.edge), fromNodeID: shape.nodeID(segment), toNodeID: shape.nodeID(segment + 1),
-            offset: place.offset,
-            segmentOffset: Geodesy.distance(shape[segment].coordinate, position.coordinate),
-            bearing: position.bearing, distance: 0, alongSigma: walker.alongSigma, crossSigma: Reckoning.crossSigma)
+        MatchedPosition.RoadPosition(
+            walker.place.edge, at: walker.place.offset, on: graph, raw: nil, alongSigma: walker.alongSigma,
+            crossSigma: Reckoning.crossSigma)
     }
 }

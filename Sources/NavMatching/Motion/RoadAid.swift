@@ -103,16 +103,8 @@ public struct RoadAid: Sendable {
         let point = frame.point(aided.coordinate)
         let along = point.east * sin(road.bearing) + point.north * cos(road.bearing)
         let offset = min(max(road.offset + along, 0), Double(graph.edgeLengths[road.edge.index]))
-        let position = graph.position(at: offset, of: road.edge)
-        let shape = graph.shape(of: road.edge)
-        let segment = min(max(position.segment, 0), shape.count - 2)
-        match.road?.offset = offset
-        match.road?.coordinate = position.coordinate
-        match.road?.bearing = position.bearing
-        match.road?.fromNodeID = shape.nodeID(segment)
-        match.road?.toNodeID = shape.nodeID(segment + 1)
-        match.road?.segmentOffset = Geodesy.distance(shape[segment].coordinate, position.coordinate)
-        match.road?.distance = Geodesy.distance(match.raw, position.coordinate)
+        match.road = MatchedPosition.RoadPosition(
+            road.edge, at: offset, on: graph, raw: match.raw, alongSigma: road.alongSigma, crossSigma: road.crossSigma)
     }
 }
 

@@ -32,6 +32,11 @@ public struct InputTrack: Sendable {
         self.channels = channels
     }
 
+    /// The odometry of a message of the track; nil for what cannot be read.
+    static func odometry(_ message: BagMessage) -> VehicleOdometry? {
+        try? VehicleOdometry(decoding: Array(message.data), limit: 4 << 10)
+    }
+
     /// Takes note of the next message of the bag that is of the track.
     mutating func add(_ topic: String) {
         counts[counts.count - 1] &+= 1
@@ -83,9 +88,7 @@ extension TraceInput {
             var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
             for index in 0...fixes.count {
                 while let (topic, message) = try track?.message(before: index) {
-                    guard topic == "/vehicle/odometry",
-                        let odometry = try? VehicleOdometry(decoding: Array(message.data), limit: 4 << 10)
-                    else { continue }
+                    guard topic == "/vehicle/odometry", let odometry = InputTrack.odometry(message) else { continue }
                     body(.odometry(odometry))
                 }
                 if fixes.indices.contains(index) { body(.fix(fixes[index])) }

@@ -103,7 +103,7 @@ public struct Replay {
             _ message: BagMessage, _ log: inout MessageLog<Sink>
         ) throws(BagError) {
             odometry += 1
-            let report = try? VehicleOdometry(decoding: Array(message.data), limit: 4 << 10)
+            let report = InputTrack.odometry(message)
             let outcome = report.map { session.handle($0, sequence: odometry) }
             // One that was left out may be of any time.
             if let outcome, let stamp = report?.stampNs, !outcome.messages.isEmpty {

@@ -1,11 +1,11 @@
 import NavGeo
 import NavMatching
-import NavMessages
+package import NavMessages
 
 /// The receivers that fixes come from: their names, their numbers for the core, when each was heard, and which one is used.
 ///
 /// Those that the configuration prefers have the lowest numbers, in its order; the others get theirs with their first fix.
-struct ReceiverRegister {
+package struct ReceiverRegister {
     private struct Receiver {
         var name: String
         /// Time of its last fix.
@@ -29,7 +29,8 @@ struct ReceiverRegister {
     /// How often another receiver was taken.
     private(set) var switches = 0
 
-    init(preferred names: [String]) {
+    /// A register in which the preferred receivers have their numbers.
+    package init(preferred names: [String]) {
         preferred = names.count
         receivers = names.map { Receiver(name: $0) }
     }
@@ -38,7 +39,7 @@ struct ReceiverRegister {
     var names: [String] { receivers.map(\.name) }
 
     /// The number of the receiver that a message is of: by its frame, else by its source.
-    mutating func number(of message: NavMessages.GnssFix) -> UInt8 {
+    package mutating func number(of message: NavMessages.GnssFix) -> UInt8 {
         let name = message.frameId ?? message.source ?? ""
         if let number = receivers.firstIndex(where: { $0.name == name }) { return UInt8(number) }
         guard receivers.count < Self.most else { return UInt8(Self.most) }

@@ -97,35 +97,8 @@ package struct RouteFollower {
         guard let firstEdge = walk.edges.first, let lastEdge = walk.edges.last else {
             throw Fault(leg: walk.leg, message: "none of its roads is on the map")
         }
-        var start = graph.place(of: first, on: firstEdge, segment: walk.firstSegment)
-        if start.distance > Self.onTheRoad {
-            let hit = nearest(first, heading: line.first { $0 != first }, backwards: false)
-            if let hit, hit.distance < start.distance - Self.onTheRoad,
-                hit.edge == firstEdge || start.distance > Self.endTolerance || turn(hit.edge.rawValue, firstEdge) != nil
-            {
-                if hit.edge != firstEdge { walk.edges.insert(hit.edge, at: 0) }
-                start = (hit.offset, hit.distance)
-            } else if start.distance > Self.endTolerance {
-                throw Fault(
-                    leg: walk.leg, message: "its start is not on the map, or not on a road for this vehicle",
-                    missingTiles: graph.missingTiles(at: graph.edgeTails[firstEdge.index]))
-            }
-        }
-        var end = graph.place(of: last, on: lastEdge, segment: walk.lastSegment)
-        if end.distance > Self.onTheRoad {
-            let hit = nearest(last, heading: line.last { $0 != last }, backwards: true)
-            if let hit, hit.distance < end.distance - Self.onTheRoad,
-                hit.edge == lastEdge || end.distance > Self.endTolerance || turn(lastEdge.rawValue, hit.edge) != nil
-            {
-                if hit.edge != lastEdge { walk.edges.append(hit.edge) }
-                end = (hit.offset, hit.distance)
-            } else if end.distance > Self.endTolerance {
-                throw Fault(
-                    leg: walk.leg, message: "its end is not on the map, or not on a road for this vehicle",
-                    missingTiles: graph.missingTiles(at: graph.edgeHeads[lastEdge.index]))
-            }
-        }
-        (walk.start, walk.end) = (start.offset, end.offset)
+        walk.start = try place(.start, first, heading: line.first { $0 != first }, on: firstEdge, &walk)
+        walk.end = try place(.end, last, heading: line.last { $0 != last }, on: lastEdge, &walk)
         if let previous { join(&walk, to: previous.end) }
         if walk.edges.count == 1, walk.end < walk.start {
             guard walk.start - walk.end <= Self.endTolerance else {
@@ -133,6 +106,36 @@ package struct RouteFollower {
             }
             walk.end = walk.start
         }
+    }
+
+    private enum End: String {
+        case start, end
+    }
+
+    /// Metres from an edge's start to where the line begins or ends on it: on the leg's own edge, or on the one before or
+    /// behind it where that is nearer, which then is the leg's too.
+    private func place(
+        _ end: End, _ point: Coordinate, heading other: Coordinate?, on edge: EdgeIndex, _ walk: inout Walk
+    ) throws(Fault) -> Double {
+        let graph = metric.turns.graph
+        let isStart = end == .start
+        let own = graph.place(of: point, on: edge, segment: isStart ? walk.firstSegment : walk.lastSegment)
+        guard own.distance > Self.onTheRoad else { return own.offset }
+        let isFar = own.distance > Self.endTolerance
+        if let hit = nearest(point, heading: other, backwards: !isStart), hit.distance < own.distance - Self.onTheRoad,
+            hit.edge == edge || isFar
+                || (isStart ? turn(hit.edge.rawValue, edge) : turn(edge.rawValue, hit.edge)) != nil
+        {
+            if hit.edge != edge { walk.edges.insert(hit.edge, at: isStart ? 0 : walk.edges.count) }
+            return hit.offset
+        }
+        guard !isFar else {
+            throw Fault(
+                leg: walk.leg, message: "its \(end.rawValue) is not on the map, or not on a road for this vehicle",
+                missingTiles: graph.missingTiles(
+                    at: isStart ? graph.edgeTails[edge.index] : graph.edgeHeads[edge.index]))
+        }
+        return own.offset
     }
 
     private func nearest(_ place: Coordinate, heading other: Coordinate?, backwards: Bool) -> EdgeProjection? {
