@@ -97,6 +97,7 @@ public enum MessageRegistry {
         ShouldRerouteRequest.self,
         RerouteOptionsRequest.self,
         RerouteOptionsAnswer.self,
+        AcceptRerouteRequest.self,
         ShouldTakeAlternativeRequest.self,
         ShouldAcceptFasterRouteRequest.self,
         ShouldDiscardFixRequest.self,

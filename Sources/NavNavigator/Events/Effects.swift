@@ -22,22 +22,18 @@ public struct EventContext: Sendable, Hashable {
 public enum Effect: Sendable {
     /// Publish something.
     case publish(EventContext, Publication)
-    /// Find a route and answer with its id.
+    /// Find routes and answer with the id.
     case requestRoute(RouteQuery)
     /// Nobody waits for this route any more.
     case cancelRoute(requestID: UInt64)
     /// Roads in these tiles are needed.
     case needTiles([RoadTileID])
-}
-
-/// A request to the routing worker.
-public struct RouteQuery: Sendable, Equatable {
-    /// Comes back with the answer.
-    public var requestID: UInt64
-    /// What to find.
-    public var request: RouteRequest
-    /// By when the answer is wanted.
-    public var deadline: Timestamp
+    /// Ask the owner's policy and answer with the id.
+    case askPolicy(PolicyRequest)
+    /// Nobody waits for this decision any more.
+    case withdrawPolicy(requestID: UInt64)
+    /// Answer a command.
+    case reply(call: UInt64, CommandReply)
 }
 
 /// A message to the outside.
@@ -64,13 +60,31 @@ public enum Publication: Sendable {
     case simulation(SimulationEvent)
     /// Another receiver is used from now on.
     case receiver(from: UInt8, to: UInt8)
+    /// Routes to choose from before the start; none once the choice is over.
+    case preview(RoutePreview)
+    /// The alternatives to the route in force.
+    case alternatives(AlternativesUpdate)
+    /// A step of going on along an alternative.
+    case alternativeSwitch(AlternativeSwitch)
+    /// A step of taking a faster route.
+    case fasterRoute(FasterRouteEvent)
+    /// The route's durations were brought up to date.
+    case refresh(RefreshEvent)
+    /// A question to the owner's policy.
+    case policyRequest(PolicyRequest)
+    /// A decision of the owner's policy, or in its place.
+    case policyDecision(PolicyDecision)
 }
 
 /// Why a route came into force.
 public enum RouteChange: Sendable, Hashable {
     case started, set, rerouted, stopped
-    /// The same way in another version of the map: its edges have other names.
-    case mapChanged
+    /// The vehicle goes on along an alternative.
+    case alternativeTaken
+    case fasterRoute
+    case waypointSkipped
+    /// Other durations on the same way, or the same way in another version of the map, where its edges have other names.
+    case refreshed
 }
 
 /// The phase of a trip.
@@ -81,6 +95,8 @@ public struct NavigatorState: Sendable, Hashable {
         case idle
         /// A position, no route.
         case freeDrive
+        /// Routes to choose from, no guidance yet.
+        case preview
         /// Guidance along a route.
         case guidance(GuidanceState)
     }
@@ -110,6 +126,23 @@ public struct NavigatorState: Sendable, Hashable {
     public var health: PositionHealth?
 }
 
+/// Why positions are made without fixes.
+public enum SimulationReason: Sendable, Hashable, CaseIterable {
+    /// A user asked for a drive without a vehicle.
+    case manual
+    /// No fix that counts for too long.
+    case poorGNSS
+    /// The same in a tunnel of the map.
+    case tunnel
+
+    init(_ reason: ReckoningReason) {
+        switch reason {
+        case .poorGNSS: self = .poorGNSS
+        case .tunnel: self = .tunnel
+        }
+    }
+}
+
 /// Positions are made without fixes, or are no longer.
 public struct SimulationEvent: Sendable, Hashable {
     /// The step. `willBegin` and `began` come together, as do `willEnd` and `ended`: a consumer that prepares itself sees the first one first.
@@ -120,7 +153,7 @@ public struct SimulationEvent: Sendable, Hashable {
     /// The step.
     public var phase: Phase
     /// Why.
-    public var reason: ReckoningReason
+    public var reason: SimulationReason
     /// Where the vehicle is thought to be; nil when that is lost.
     public var position: Sighting?
 }
@@ -195,41 +228,6 @@ public struct RouteProgress: Sendable, Equatable {
     public var snappedBearing: Double
     /// Stops and pass-through points ahead.
     public var waypointsRemaining: Int
-}
-
-/// A step of rerouting.
-public struct RerouteEvent: Sendable, Equatable {
-    /// The step.
-    public enum Phase: Sendable, Equatable {
-        case willReroute
-        case fetching(attempt: Int)
-        case fetched
-        case applied(oldRouteID: UInt64)
-        /// `nextAttempt` is nil when it will not be tried again.
-        case failed(RouteFailure, nextAttempt: Timestamp?)
-        case rejected(Rejection)
-    }
-
-    /// Why a found route was not taken.
-    public enum Rejection: Sendable, Hashable {
-        case backOnRoute, superseded
-    }
-
-    /// Why a route is looked for.
-    public enum Reason: Sendable, Hashable {
-        case offRoute, wrongWay, manual
-        /// Part of the route ahead is closed or no longer exists.
-        case routeInvalidated
-    }
-
-    /// The step.
-    public var phase: Phase
-    /// Why.
-    public var reason: Reason
-    /// The request, once there is one.
-    public var requestID: UInt64?
-    /// Where the vehicle is.
-    public var position: Coordinate?
 }
 
 /// A step of arriving.

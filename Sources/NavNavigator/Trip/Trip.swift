@@ -16,11 +16,11 @@ struct Trip {
     }
 
     /// Where the vehicle is in the trip's course.
-    private enum Stage {
+    enum Stage {
         /// On the way to the end of a leg.
         case driving(leg: Int, isApproaching: Bool)
-        /// At the end of a leg, until the next one is started by hand.
-        case held(leg: Int)
+        /// At the end of a leg: until it is decided whether the next one begins, then until it is started by hand.
+        case atStop(leg: Int, isHeld: Bool)
         /// At the destination.
         case complete
     }
@@ -40,9 +40,9 @@ struct Trip {
             monitor.config = config
         }
     }
-    private let times: RouteTimes
-    private var stage = Stage.driving(leg: 0, isApproaching: false)
-    private var cursor: RouteCursor
+    private(set) var times: RouteTimes
+    var stage = Stage.driving(leg: 0, isApproaching: false)
+    private(set) var cursor: RouteCursor
     private var monitor: DeviationMonitor
     private var trigger: InstructionTrigger
     /// Metres from the route's start to where each edge begins that does not exist in the map any more.
@@ -51,15 +51,22 @@ struct Trip {
     private var blocked: [Double] = []
     private var visualID: InstructionID?
     private var spokenID: InstructionID?
+    /// Whether leaving the route so near to the stop leads to no new one; nil as long as it was not near.
+    var preventsReroutes: Bool?
+    /// Since when all that makes an arrival holds.
+    var reachedSince: Timestamp?
+    /// The last progress.
+    private(set) var progress: RouteProgress?
 
     /// A trip along a plan without defects, at its start.
     ///
     /// - Parameters:
     ///   - origin: where the vehicle was when the route was asked for.
+    ///   - start: metres from the route's start that the vehicle is at least.
     ///   - isApproaching: whether the approach to the first stop has been announced already, on the route before.
     init(
         _ plan: RoutePlan, routeID: UInt64, graph: RoadGraph, config: NavigatorConfig, at stamp: Timestamp,
-        origin: Sighting?, isApproaching: Bool = false
+        origin: Sighting?, start: Double = 0, isApproaching: Bool = false
     ) {
         self.plan = plan
         self.routeID = routeID
@@ -67,6 +74,7 @@ struct Trip {
         times = RouteTimes(plan.route)
         stage = .driving(leg: 0, isApproaching: isApproaching)
         cursor = RouteCursor(plan.route, config: config, origin: origin)
+        cursor.skip(to: min(start, plan.route.legs[0].length))
         monitor = DeviationMonitor(config, at: stamp)
         trigger = InstructionTrigger(plan.guidance)
         deviation = Deviation(state: .onRoute, distance: 0, probability: 0, courseDifference: nil, since: stamp)
@@ -78,14 +86,14 @@ struct Trip {
     /// The leg being driven, or at whose end the vehicle is; from 0.
     var leg: Int {
         switch stage {
-        case .driving(let leg, _), .held(let leg): leg
+        case .driving(let leg, _), .atStop(let leg, _): leg
         case .complete: route.legs.count - 1
         }
     }
 
     /// Whether the vehicle is at a stop and waits for the next leg to be started.
     var isHeld: Bool {
-        if case .held = stage { return true }
+        if case .atStop(_, isHeld: true) = stage { return true }
         return false
     }
 
@@ -104,28 +112,32 @@ struct Trip {
     /// Stops and pass-through points that still lie ahead, the destination included.
     var remainingWaypoints: [Waypoint] { remainingIndices.map { route.waypoints[$0].waypoint } }
 
-    /// Whether another route would only lead back to a stop that is as good as reached.
-    func suppressesReroute(at position: Sighting) -> Bool {
-        switch stage {
-        case .held, .complete: true
-        case .driving:
-            legEnd - cursor.offset < config.arrivalSuppressReroute
-                && Geodesy.distance(stop.snapped, position.coordinate) < config.arrivalSuppressReroute
-        }
+    /// Metres from the route's start.
+    var offset: Double { cursor.offset }
+
+    /// Seconds to the destination.
+    var durationRemaining: Double {
+        isComplete ? 0 : times.duration(from: offset, toEndOf: currentLeg) + times.duration(after: currentLeg)
     }
 
-    private var route: Route { plan.route }
-    private var currentLeg: RouteLeg { route.legs[leg] }
-    private var legEnd: Double { currentLeg.routeOffset + currentLeg.length }
+    /// The next stop's index in the route's waypoints.
+    var nextStop: Int { currentLeg.destination }
+
+    /// Stops and pass-through points that still lie ahead, as indices in the route's waypoints.
+    var waypointsAhead: [Int] { remainingIndices }
+
+    var route: Route { plan.route }
+    var currentLeg: RouteLeg { route.legs[leg] }
+    var legEnd: Double { currentLeg.routeOffset + currentLeg.length }
     /// The stop at the end of the leg.
-    private var stop: RouteWaypoint { route.waypoints[currentLeg.destination] }
+    var stop: RouteWaypoint { route.waypoints[currentLeg.destination] }
 
     private var remainingIndices: [Int] {
         let destination = currentLeg.destination
         let passed =
             switch stage {
             case .complete: route.waypoints.count - 1
-            case .held: destination
+            case .atStop: destination
             case .driving(let leg, _): leg == 0 ? 0 : route.legs[leg - 1].destination
             }
         return route.waypoints.indices.dropFirst(passed + 1).filter {
@@ -156,7 +168,7 @@ struct Trip {
                 if known != nil, isLoaded { gone.append(edge.routeOffset) }
             }
         }
-        plan = RoutePlan(route: renamed, guidance: plan.guidance)
+        plan.route = renamed
         cursor.adopt(renamed)
         return true
     }
@@ -194,6 +206,7 @@ struct Trip {
         if placement.isFollowing { wasSeenOnRoute = true }
         let due = instructions(position)
         let progress = progress(position)
+        self.progress = progress
         var happenings: [Happening] = [.progress(progress)]
         happenings += due.map {
             .instruction($0, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
@@ -203,11 +216,14 @@ struct Trip {
         return happenings
     }
 
-    /// Starts the next leg where the vehicle is held; nil when it is not.
-    mutating func advanceLeg() -> ArrivalEvent? {
-        guard case .held(let leg) = stage else { return nil }
-        return start(leg: leg + 1)
+    /// Goes on along the same way with other durations.
+    mutating func refresh(_ plan: RoutePlan) {
+        self.plan = plan
+        times = RouteTimes(plan.route)
     }
+
+    /// Moves the cursor on to where the next leg starts.
+    mutating func skipToLegStart() { cursor.skip(to: currentLeg.routeOffset) }
 
     private static func prior(_ route: Route, in graph: RoadGraph) -> RoutePrior {
         RoutePrior(edges: route.edges.compactMap { graph.edge($0.key) })
@@ -236,56 +252,6 @@ struct Trip {
             }
         }
         return due
-    }
-
-    // MARK: Arriving
-
-    private mutating func arrivals(_ position: Sighting, isAtStop: Bool) -> [ArrivalEvent] {
-        guard case .driving(let leg, let wasApproaching) = stage else { return [] }
-        let remaining = max(legEnd - cursor.offset, 0)
-        let duration = times.duration(from: cursor.offset, toEndOf: currentLeg)
-        let isReached = isReached(position, remaining, isAtStop: isAtStop)
-        let isOff = deviation.state == .offRoute || deviation.state == .wrongWay
-        guard isReached || !isOff && duration <= config.arrivalApproach else { return [] }
-        var events = [event(.approaching(isFirst: !wasApproaching), remaining, duration)]
-        stage = .driving(leg: leg, isApproaching: true)
-        guard isReached else { return events }
-        events.append(event(.arrived, remaining, duration))
-        if leg == route.legs.count - 1 {
-            stage = .complete
-        } else if config.legsAutoAdvance {
-            events.append(start(leg: leg + 1))
-        } else {
-            stage = .held(leg: leg)
-            events.append(event(.held, remaining, duration))
-        }
-        return events
-    }
-
-    /// Whether the stop is reached: along the route, or beside it, as in a car park.
-    private func isReached(_ position: Sighting, _ remaining: Double, isAtStop: Bool) -> Bool {
-        switch deviation.state {
-        case .onRoute, .offStep, .uncertain:
-            if isAtStop, remaining <= config.arrivalRadius { return true }
-        case .offRoute, .wrongWay: break
-        }
-        return remaining <= config.arrivalSuppressReroute
-            && min(
-                Geodesy.distance(position.coordinate, stop.waypoint.coordinate),
-                Geodesy.distance(position.coordinate, stop.snapped)) <= config.arrivalRadius
-    }
-
-    private mutating func start(leg: Int) -> ArrivalEvent {
-        stage = .driving(leg: leg, isApproaching: false)
-        cursor.skip(to: currentLeg.routeOffset)
-        return event(
-            .legStarted, legEnd - cursor.offset, times.duration(from: cursor.offset, toEndOf: currentLeg))
-    }
-
-    private func event(_ phase: ArrivalEvent.Phase, _ remaining: Double, _ duration: Double) -> ArrivalEvent {
-        ArrivalEvent(
-            phase: phase, leg: leg, waypoint: currentLeg.destination, isDestination: leg == route.legs.count - 1,
-            distanceRemaining: max(remaining, 0), durationRemaining: duration)
     }
 
     // MARK: Progress
