@@ -101,6 +101,9 @@ public enum TopicCatalogue {
             name: "/nav/fix_rejected", type: FixRejected.self, qos: .keepLast(64), nominalRateHz: nil,
             maxSize: 32 << 10, isRecorded: true, when: "on event"),
         Topic(
+            name: "/nav/receiver", type: ReceiverSelection.self, qos: .latched, nominalRateHz: nil,
+            maxSize: 16 << 10, isRecorded: true, when: "on change of the receiver in use"),
+        Topic(
             name: "/nav/simulation", type: SimulationEvent.self, qos: .keepLast(16), nominalRateHz: nil,
             maxSize: 16 << 10, isRecorded: true, when: "on event"),
         Topic(

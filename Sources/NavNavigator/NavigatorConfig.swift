@@ -12,6 +12,8 @@ public struct NavigatorConfig: Sendable, Hashable {
 
     /// Longest delay between a fix's time and its arrival beyond the usual one, seconds.
     public var fixMaximumAge = 2.0
+    /// Receivers with numbers below this are preferred to all others, in the order of their numbers.
+    public var fixPreferredReceivers = 0
     /// When positions are predicted for want of fixes.
     public var reckoning = ReckoningConfig()
 
@@ -129,6 +131,7 @@ public struct NavigatorConfig: Sendable, Hashable {
         limits.startMaximumAccuracy = fixStartMaximumAccuracy
         limits.clockSetFixes = fixClockSetFixes
         limits.maximumAge = fixMaximumAge
+        limits.preferredReceivers = fixPreferredReceivers
         return limits
     }
 }

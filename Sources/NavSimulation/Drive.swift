@@ -17,6 +17,11 @@ public struct DriveState: Sendable, Equatable {
     public var speed: Double
     /// The index of the edge in ``Drive/edges``.
     public var edge: Int
+    /// Whether it moves backwards: its body then points against ``course``.
+    public var reverses = false
+
+    /// Direction of the body, radians clockwise from north.
+    public var heading: Double { reverses ? Angle.normalised(course + .pi) : course }
 }
 
 /// A drive along a path of edges, with the speeds of a calm driver.
@@ -102,7 +107,7 @@ public struct Drive: Sendable {
         return states
     }
 
-    private func state(at offset: Double, time: Double, speed: Double) -> DriveState {
+    func state(at offset: Double, time: Double, speed: Double) -> DriveState {
         DriveState(
             time: time, offset: offset, coordinate: line.coordinate(at: offset) ?? line.coordinates[0],
             course: line.bearing(at: offset) ?? 0, speed: speed, edge: edgeOfSegment[line.segment(at: offset)])

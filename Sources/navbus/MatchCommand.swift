@@ -16,6 +16,11 @@ struct MatchCommand: ParsableCommand {
             (--format edges) also holds the roads between fixes: a segment is written once it is certain, at the latest \
             --lag fixes that moved after it was driven, and is never taken back. With --smooth each position and the path \
             are those that the whole drive makes most probable.
+
+            Fixes are judged and filtered as the navigation node does, with the odometry of a bag. Those that cannot be (out of order, twice, \
+            frozen, jumped, too inaccurate, without a position) are rows without a position whose state says rejected and why. A fix \
+            without a speed is matched where the receiver has it: between sparse positions the roads know more than the filter. \
+            --raw matches every fix as it is.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case csv, edges, geojson }
@@ -39,6 +44,7 @@ struct MatchCommand: ParsableCommand {
         help: ArgumentHelp(
             "Fixes by which the driven path may lag behind the position, 0 to 1000; 0 decides at once.",
             valueName: "FIXES")) var lag: Int?
+    @Flag(help: "Match every fix as it is: none is rejected, none is filtered.") var raw = false
     @OptionGroup var vehicle: VehicleOptions
 
     func validate() throws {
@@ -53,26 +59,64 @@ struct MatchCommand: ParsableCommand {
         let metric = Metric(TurnGraph(graph), model: CostModel(profile: try vehicle.vehicle))
         let bar = ProgressBar()
         for (index, trace) in traces.enumerated() {
-            let fixes = try TraceInput(path: trace).fixes
+            let inputs = try Inputs(trace)
             var output = Output()
             let text = TraceMatch(
-                metric: metric, format: format, lag: lag ?? PathTracker.usualLag, isSmoothed: smooth)
+                metric: metric, format: format, lag: lag ?? PathTracker.usualLag, isSmoothed: smooth, isRaw: raw)
             if let outDir {
                 let file = try MatchCommand.outputFile(trace, in: outDir, format: format)
                 var lines = ""
-                text.run(fixes) { lines += $0 + "\n" }
+                text.run(inputs) { lines += $0 + "\n" }
                 do {
                     try lines.write(toFile: file, atomically: true, encoding: .utf8)
                 } catch {
                     throw NodeError(.system, "cannot write '\(file)': does '\(outDir)' exist?")
                 }
             } else {
-                text.run(fixes) { output.line($0) }
+                text.run(inputs) { output.line($0) }
                 output.flush()
             }
             bar.show(Double(index + 1) / Double(traces.count), "traces")
         }
         bar.finish()
+    }
+
+    /// What a trace says, by its times.
+    struct Inputs {
+        /// A fix or odometry.
+        enum Input {
+            case fix(Fix)
+            case odometry(Odometry)
+        }
+
+        private(set) var all: [Input] = []
+
+        /// Reads a trace; fixes without a time, which cannot be followed, are told on standard error.
+        init(_ path: String) throws {
+            var timeless = 0
+            var receivers: [String] = []
+            let trace = try TraceInput(path: path)
+            try trace.forEachInput { input in
+                switch input {
+                case .odometry(let message): if let odometry = Odometry(message) { all.append(.odometry(odometry)) }
+                case .fix(let message):
+                    guard var fix = Fix(message, sequence: nil) else {
+                        timeless += 1
+                        return
+                    }
+                    let name = message.frameId ?? message.source ?? ""
+                    let number = receivers.firstIndex(of: name) ?? receivers.count
+                    if number == receivers.count, number < 8 { receivers.append(name) }
+                    fix.receiver = UInt8(number)
+                    all.append(.fix(fix))
+                }
+            }
+            guard timeless > 0 else { return }
+            guard timeless < trace.fixes.count else {
+                throw NodeError(.invalid, "'\(path)': no position has a time, without which a drive cannot be followed")
+            }
+            Console.note("'\(path)': \(timeless) positions without a time are left out")
+        }
     }
 
     /// `DIR/NAME.FORMAT.csv`, with the trace's folder in the name where traces of several folders are called alike.
@@ -84,119 +128,5 @@ struct MatchCommand: ParsableCommand {
             ? url.deletingPathExtension().lastPathComponent
             : "\(folder)-\(url.deletingPathExtension().lastPathComponent)"
         return "\(directory)/\(name).\(format.rawValue)\(format == .geojson ? "" : ".csv")"
-    }
-}
-
-/// Matches one trace and writes it in a format.
-struct TraceMatch {
-    let metric: Metric
-    let format: MatchCommand.Format
-    /// Fixes by which the driven path may lag.
-    let lag: Int
-    /// Whether the whole drive is looked at before anything is decided.
-    let isSmoothed: Bool
-
-    func run(_ messages: [GnssFix], _ line: (String) -> Void) {
-        let fixes = messages.enumerated().compactMap { Fix($0.element, sequence: UInt64($0.offset)) }
-        switch format {
-        case .csv: line("t_s,lat,lon,way_id,from_node,to_node,offset_m,confidence,state")
-        case .edges: line("seq,from_node,to_node,way_id")
-        case .geojson: break
-        }
-        var text = Text(format: format)
-        if isSmoothed {
-            smooth(fixes, &text, line)
-        } else {
-            follow(fixes, &text, line)
-        }
-        text.end(line)
-    }
-
-    private func follow(_ fixes: [Fix], _ text: inout Text, _ line: (String) -> Void) {
-        var matcher = StreamingMatcher(metric: metric, recordsPath: format == .edges)
-        var tracker = PathTracker(lag: lag)
-        for fix in fixes {
-            let position = matcher.match(fix)
-            text.add(position, line)
-            if let step = matcher.step { text.add(tracker.append(step), line) }
-        }
-        text.add(tracker.finish(), line)
-    }
-
-    private func smooth(_ fixes: [Fix], _ text: inout Text, _ line: (String) -> Void) {
-        let drive = DriveSmoother(metric: metric).smooth(fixes)
-        for position in drive.positions { text.add(position, metric.turns.graph, line) }
-        text.add(drive.segments, line)
-    }
-}
-
-/// What has been matched, as lines of a format.
-private struct Text {
-    let format: MatchCommand.Format
-    private var sequence = 0
-    private var coordinates: [String] = []
-
-    init(format: MatchCommand.Format) { self.format = format }
-
-    mutating func add(_ segments: [DrivenSegment], _ line: (String) -> Void) {
-        guard format == .edges else { return }
-        for segment in segments {
-            line("\(sequence),\(segment.fromNodeID),\(segment.toNodeID),\(segment.wayID)")
-            sequence += 1
-        }
-    }
-
-    mutating func add(_ position: NavMatching.MatchedPosition, _ line: (String) -> Void) {
-        switch format {
-        case .edges: break
-        case .geojson: if let road = position.road { add(road.coordinate) }
-        case .csv:
-            let road = position.road.map {
-                Text.road($0.wayID, $0.fromNodeID, $0.toNodeID, $0.segmentOffset)
-                    + String(format: ",%.4f,", position.confidence)
-            }
-            line(Text.start(position.stamp, position.coordinate) + (road ?? ",,,,,") + "\(position.state)")
-        }
-    }
-
-    mutating func add(_ position: SmoothedPosition, _ graph: RoadGraph, _ line: (String) -> Void) {
-        switch format {
-        case .edges: break
-        case .geojson: if position.edge != nil { add(position.coordinate) }
-        case .csv:
-            let start = Text.start(position.stamp, position.coordinate)
-            guard let edge = position.edge else {
-                line(start + ",,,,,\(NavMatching.MatchedPosition.State.offRoad)")
-                return
-            }
-            let shape = graph.shape(of: edge)
-            let segment = graph.position(at: position.offset, of: edge).segment
-            let road = Text.road(
-                graph.wayID(of: edge), shape.nodeID(segment), shape.nodeID(segment + 1),
-                Geodesy.distance(shape[segment].coordinate, position.coordinate))
-            line(start + road + ",,\(NavMatching.MatchedPosition.State.onRoad)")
-        }
-    }
-
-    func end(_ line: (String) -> Void) {
-        guard format == .geojson else { return }
-        line(
-            #"{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"LineString","coordinates":["#
-                + coordinates.joined(separator: ",") + "]}}]}")
-    }
-
-    private mutating func add(_ coordinate: NavGeo.Coordinate) {
-        coordinates.append(String(format: "[%.7f,%.7f]", coordinate.longitude, coordinate.latitude))
-    }
-
-    private static func start(_ stamp: NavGeo.Timestamp, _ coordinate: NavGeo.Coordinate) -> String {
-        let seconds = stamp.nanoseconds / 1_000_000_000
-        let millis = abs(stamp.nanoseconds % 1_000_000_000) / 1_000_000
-        let time = millis == 0 ? "\(seconds)" : "\(seconds)." + String(format: "%03d", Int(millis))
-        return time + String(format: ",%.8f,%.8f", coordinate.latitude, coordinate.longitude)
-    }
-
-    private static func road(_ way: Int64, _ from: Int64, _ to: Int64, _ offset: Double) -> String {
-        ",\(way),\(from),\(to)," + String(format: "%.2f", offset)
     }
 }

@@ -12,7 +12,10 @@ struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
         abstract: "Run the navigation core over recorded fixes, as fast as it can.",
-        discussion: "Equal input, configuration and tiles give byte-identical output.")
+        discussion: """
+            Of a bag its /gnss/fix, /vehicle/odometry and /traffic/speeds enter the core, in the order in which they were recorded. \
+            Equal input, configuration and tiles give byte-identical output.
+            """)
 
     @Argument(help: "The fixes: a bag (its /gnss/fix), CSV, GPX, NMEA 0183 or gpsd JSON.") var input: String
     @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
@@ -45,7 +48,7 @@ struct ReplayCommand: ParsableCommand {
         do throws(BagError) {
             var log = MessageLog(try BagWriter(path: out, overwrite: true))
             summary = try Replay(map: map, configuration: configuration, file: file).run(
-                fixes, traffic: trace.traffic, into: &log
+                fixes, others: trace.others, into: &log
             ) { done in
                 bar.show(Double(done) / Double(max(fixes.count, 1)), "fixes")
             }
@@ -57,8 +60,9 @@ struct ReplayCommand: ParsableCommand {
         if json {
             print(try navbus.json(summary))
         } else {
+            let motion = summary.odometry > 0 ? "\(summary.odometry) reports of odometry, " : ""
             print(
-                "\(out): \(summary.fixes) fixes, \(summary.messages) messages, \(summary.routes) routes, \(summary.reroutes) reroutes, "
+                "\(out): \(summary.fixes) fixes, \(motion)\(summary.messages) messages, \(summary.routes) routes, \(summary.reroutes) reroutes, "
                     + "\(summary.arrivals) arrivals, \(summary.rejected) fixes rejected")
         }
     }

@@ -3,6 +3,7 @@ import Foundation
 import NavGeo
 import NavGuidance
 import NavMap
+import NavNavigator
 import NavNodes
 import NavRouting
 
@@ -70,39 +71,21 @@ struct RouteCommand: ParsableCommand {
     }
 
     private func routes(_ router: Router, _ request: RouteRequest) throws -> AlternativeRoutes {
-        let workspace = SearchWorkspace()
-        if alternatives == 0 {
-            let outcome = router.route(request, workspace: workspace)
-            guard case .found(let route) = outcome else { throw RouteCommand.failure(outcome, request.waypoints) }
-            return AlternativeRoutes(main: route)
-        }
-        guard router.isHierarchical else {
+        guard alternatives == 0 || router.isHierarchical else {
             throw NodeError(
                 .invalid, "'\(tiles)' was built without an order of its roads, which alternatives need: build it again")
         }
-        let outcome = router.alternatives(request, limit: alternatives, workspace: workspace)
-        switch outcome {
-        case .found(let routes): return routes
-        case .notFound(let reason): throw RouteCommand.failure(reason, request.waypoints)
-        }
-    }
-
-    /// The error of an outcome without a route.
-    static func failure(_ outcome: RouteOutcome, _ waypoints: [Waypoint]) -> NodeError {
-        switch outcome {
-        case .found: NodeError(.invalid, "a route was found")
-        case .unreachable(let index):
-            NodeError(.missing, "no road leads to \(waypoints[index].coordinate.text) for this vehicle")
-        case .offRoad(let index):
-            NodeError(
-                .missing,
-                "no road for this vehicle within 1000 m of \(waypoints[index].coordinate.text): is it inside the map? (navbus map info)"
-            )
-        case .tilesNeeded(let tiles):
-            NodeError(
-                .missing,
-                "these tiles are needed and not there: \(tiles.prefix(10).map(\.description).joined(separator: ", "))")
-        case .invalid(let reason): NodeError(.usage, reason)
+        let workspace = SearchWorkspace()
+        do throws(RouteFailure) {
+            if alternatives == 0 {
+                return AlternativeRoutes(main: try router.route(request, workspace: workspace).route(of: request))
+            }
+            switch router.alternatives(request, limit: alternatives, workspace: workspace) {
+            case .found(let routes): return routes
+            case .notFound(let reason): return AlternativeRoutes(main: try reason.route(of: request))
+            }
+        } catch {
+            throw NodeError(error)
         }
     }
 }

@@ -19,7 +19,12 @@ struct Span: ExpressibleByArgument {
 /// `navbus simulate`.
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "simulate", abstract: "Drive a route with the errors of a receiver, into a bag.")
+        commandName: "simulate", abstract: "Drive a route with the errors of a receiver, into a bag.",
+        discussion: """
+            The bag has the fixes as /gnss/fix and, with --odometry, what the wheels and the gyroscope say as /vehicle/odometry: the \
+            speed is wrong by a share and the rate of turn by an offset that the seed chooses for the car, with noise on top. \
+            Where the receiver errs at all (--noise open or urban) it gets nothing in mapped tunnels of 30 m and more.
+            """)
 
     @Option(help: ArgumentHelp("Directory of road tiles.", valueName: "DIR")) var tiles: String
     @Option(parsing: .unconditional, help: ArgumentHelp("Start, degrees.", valueName: "LAT,LON")) var from: Coordinate
@@ -39,7 +44,22 @@ struct SimulateCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp("No fixes between two moments, seconds; may be given several times.", valueName: "START-END")
     ) var outage: [Span] = []
+    @Flag(
+        inversion: .prefixedNo,
+        help: ArgumentHelp("Whether mapped tunnels are outages; by default they are unless --noise is none."))
+    var tunnelOutages: Bool?
     @Option(help: ArgumentHelp("Fixes a second, at most 1000.", valueName: "HZ")) var rate = 1.0
+    @Option(
+        help: ArgumentHelp(
+            "Time from a fix's stamp to its arrival, at most 10; the bag has the fixes when they arrive.",
+            valueName: "SECONDS"))
+    var latency = 0.0
+    @Option(
+        help: ArgumentHelp(
+            "Reports of the vehicle's own motion a second, at most 1000; none unless given.", valueName: "HZ"))
+    var odometry: Double?
+    @Option(help: ArgumentHelp("Metres that the vehicle backs up before it sets out.", valueName: "METRES"))
+    var backUp = 0.0
     @Option(help: ArgumentHelp("Chooses the errors; equal seeds give equal drives.", valueName: "NUMBER")) var seed:
         UInt64 = 1
     @Option(
@@ -53,6 +73,11 @@ struct SimulateCommand: ParsableCommand {
 
     func validate() throws {
         guard rate >= 0.001, rate <= 1_000 else { throw ValidationError("--rate must be from 0.001 to 1000") }
+        if let odometry, !(0.001...1_000).contains(odometry) {
+            throw ValidationError("--odometry must be from 0.001 to 1000")
+        }
+        guard (0...10).contains(latency) else { throw ValidationError("--latency must be from 0 to 10") }
+        guard (0...10_000).contains(backUp) else { throw ValidationError("--back-up must be from 0 to 10000") }
         if let deviateAt, !(deviateAt >= 0) { throw ValidationError("--deviate-at must be metres, at least 0") }
         guard Timestamp(seconds: start) != nil else { throw ValidationError("--start must be seconds since 1970") }
     }
@@ -60,16 +85,24 @@ struct SimulateCommand: ParsableCommand {
     func run() throws {
         let graph = try TilesetDirectory(path: tiles).loadGraph()
         let router = Router(graph: graph, model: CostModel(profile: try vehicle.vehicle))
-        let plan = DriveSimulator.Plan(
+        var plan = DriveSimulator.Plan(
             waypoints: ([from] + via + [to]).map { Waypoint($0) }, deviateAt: deviateAt,
             receiver: ReceiverModel(noise, outages: outage.map(\.range)), rate: rate, seed: seed,
             start: Timestamp(seconds: start) ?? Timestamp(nanoseconds: 0))
+        plan.odometryRate = odometry
+        plan.backUp = backUp
+        plan.tunnelsAreDark = tunnelOutages ?? (noise != .none)
+        plan.latency = latency
         let report = try DriveSimulator(router: router).run(plan, into: out)
         if json {
             print(try navbus.json(report))
         } else {
             let wrong = report.deviation.map { ", wrong turn after \(Int($0)) m" } ?? ""
-            print("\(out): \(report.fixes) fixes, \(Int(report.distance)) m in \(Int(report.duration)) s\(wrong)")
+            let motion = report.odometry > 0 ? ", \(report.odometry) reports of odometry" : ""
+            let dark = report.outage > 0 ? ", \(Int(report.outage.rounded())) s of them without a fix" : ""
+            print(
+                "\(out): \(report.fixes) fixes\(motion), \(Int(report.distance)) m in \(Int(report.duration)) s\(dark)\(wrong)"
+            )
         }
     }
 }

@@ -147,6 +147,36 @@ struct ReceiverTests {
         }
     }
 
+    @Test func aDeviceThatLost1024WeeksIsReadInThePresent() async throws {
+        let receiver = try SerialReceiver()
+        try await withSandbox { box in
+            // 2006-05-18 is 2026-01-01 less 1,024 weeks.
+            let echo = try box.start("navbus", ["topic", "echo", "/gnss/fix", "--count", "3"])
+            let node = try box.start("gnss-node", ["--name", "roof", "--set", "source=\(receiver.device)"])
+            try await node.says("reading '\(receiver.device)'")
+            var second = 0
+            try await eventually("three positions", detail: { node.errors + echo.errors }) {
+                receiver.send(
+                    Self.nmea(
+                        "GPRMC,1200" + String(format: "%02d", second % 60)
+                            + ",A,6010.0000,N,02456.0000,E,10.0,0.0,180506,,,A"))
+                second += 1
+                return echo.exitStatus != nil
+            }
+            let noon = 1_767_268_800.0
+            for line in try await echo.wait().outputLines {
+                let fix = try json(line) as? [String: Any]
+                let time = (fix?["timestamp"] as? [String: Any])?["seconds"]
+                let seconds = try #require((time as? Double) ?? (time as? String).flatMap(Double.init), "\(line)")
+                #expect((noon..<noon + 60).contains(seconds))
+                // Where the format names no receiver, the node does.
+                #expect(fix?["source"] as? String == "roof")
+            }
+            node.send(SIGTERM)
+            #expect(try await node.wait().status == 0)
+        }
+    }
+
     @Test func filesOfEveryKindArePlayedToTheirEnd() async throws {
         try await withSandbox { box in
             let csv =

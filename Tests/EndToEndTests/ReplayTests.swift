@@ -60,6 +60,48 @@ struct ReplayTests {
         }
     }
 
+    @Test func odometryIsSimulatedReplayedAndRecorded() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            let wheels = ["--odometry", "20", "--outage", "100-140", "--latency", "0.2", "--back-up", "8", "--json"]
+            var bags: [[UInt8]] = []
+            for name in ["drive.mcap", "again.mcap"] {
+                let said = try await box.succeed("navbus", Town.simulation(tiles: tiles, to: name, wheels))
+                let report = try json(said.output) as? [String: Any]
+                #expect((report?["odometry"] as? Int ?? 0) > 20 * 300 && (report?["outage"] as? Double ?? 0) >= 41)
+                bags.append(try #require(readBytes("\(box.path)/\(name)")))
+            }
+            #expect(bags[0] == bags[1])
+
+            let said = try await box.succeed(
+                "navbus",
+                ["replay", "drive.mcap", "--tiles", tiles, "--to", Town.to, "--out", "1.mcap", "--json"])
+            let summary = try json(said.output) as? [String: Any]
+            #expect((summary?["odometry"] as? Int ?? 0) > 20 * 300 && summary?["rejected"] as? Int == 0)
+            let info = try await box.succeed("navbus", ["bag", "info", "1.mcap", "--json"])
+            let counts = try topicCounts(of: info.output)
+            #expect((counts["/vehicle/odometry"] ?? 0) > 20 * 300 && counts["/nav/simulation"] == 4)
+            #expect((counts["/nav/receiver"] ?? 0) == 1)
+
+            // A node that hears the bag in lockstep says the same.
+            let recorder = try box.start("navbus", ["bag", "record", "--lockstep", "--out", "live.mcap"])
+            let node = try box.start(
+                "navigation-node",
+                ["--set", "sim_time=true", "--set", "tiles=\(tiles)", "--set", "destination=\(Town.to)"])
+            try await box.succeed(
+                "navbus", ["bag", "play", "drive.mcap", "--lockstep", "--wait-for", "navigation-node,recorder"])
+            for program in [node, recorder] {
+                program.send(SIGINT)
+                #expect(try await program.wait().status == 0)
+            }
+            let live = try topicCounts(
+                of: try await box.succeed("navbus", ["bag", "info", "live.mcap", "--json"]).output)
+            for topic in ["/vehicle/odometry", "/gnss/fix", "/nav/simulation", "/nav/receiver", "/nav/reroute"] {
+                #expect(live[topic] == counts[topic], "\(topic)")
+            }
+        }
+    }
+
     /// Needs the recorded drives beside the project.
     @Test(.enabled(if: Project.data != nil, "needs the recorded drives: set NAVBUS_TEST_DATA"))
     func aRealDriveGivesTheSameBytesTwice() async throws {

@@ -11,7 +11,7 @@ struct CatalogueTests {
             if case .keepLast(let count) = topic.qos { #expect(count > 0, "\(topic.name)") }
         }
         #expect(Set(TopicCatalogue.all.map { $0.name }).count == TopicCatalogue.all.count)
-        #expect(TopicCatalogue.all.count == 27)
+        #expect(TopicCatalogue.all.count == 28)
     }
 
     @Test("a health topic is found by the name of any node, and no other topic by a prefix")

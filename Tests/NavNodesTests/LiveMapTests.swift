@@ -220,7 +220,7 @@ struct LiveMapTests {
         func replay(_ trace: TraceInput, to path: String) throws -> Replay.Summary {
             var log = MessageLog(try BagWriter(path: path, overwrite: true))
             let summary = try Replay(map: map, configuration: Helsinki.configuration)
-                .run(trace.fixes, traffic: trace.traffic, into: &log)
+                .run(trace.fixes, others: trace.others, into: &log)
             try log.close()
             return summary
         }
@@ -250,7 +250,7 @@ struct LiveMapTests {
             }
             try log.close()
             let trace = try TraceInput(path: folder + "/in.mcap")
-            #expect(trace.traffic?.count == 1 && trace.fixes == drive)
+            #expect(trace.others?.count == 1 && trace.fixes == drive)
             let first = try replay(trace, to: folder + "/a.mcap")
             _ = try replay(trace, to: folder + "/b.mcap")
             #expect(first.reroutes >= 1)

@@ -84,7 +84,7 @@ struct RouteConditionsTests {
             let trace = try TraceInput(path: folder + "/in.mcap")
             var log = MessageLog(try BagWriter(path: folder + "/out.mcap", overwrite: true))
             _ = try Replay(map: snapshot, configuration: configuration)
-                .run(trace.fixes, traffic: trace.traffic, into: &log)
+                .run(trace.fixes, others: trace.others, into: &log)
             try log.close()
             return try content(of: folder + "/out.mcap")
         }

@@ -27,6 +27,9 @@ public struct FixLimits: Sendable, Hashable {
     /// The same, if one can: reflections last for some seconds.
     public var slideConfirmation = 6.0
 
+    /// Receivers with numbers below this are preferred to all others, in the order of their numbers.
+    public var preferredReceivers = 0
+
     /// The defaults.
     public init() {}
 }

@@ -108,7 +108,7 @@ public struct PositionTracker: Sendable {
     /// - Parameter isVouchedFor: Whether somebody who knows better says that it counts: then accuracy, speed, place and the receiver's own
     ///   doubts are no reason to leave it out.
     public mutating func take(_ fix: Fix, isVouchedFor: Bool = false) -> FixVerdict {
-        guard selector.choose(fix, sigma: config.sigma(of: fix), limit: limits.maximumAccuracy) else { return .standby }
+        guard selector.choose(fix, sigma: config.sigma(of: fix), limits) else { return .standby }
         var beat = regulator
         let valid = beat.validity(of: fix.stamp)
         var expected = base

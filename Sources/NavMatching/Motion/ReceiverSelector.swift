@@ -1,6 +1,8 @@
 import NavGeo
 
 /// Chooses among several receivers: the better one is used, and it stays in use until another is clearly better or it falls silent.
+///
+/// A receiver that is preferred is better than those after it while it has positions that can be used.
 struct ReceiverSelector: Sendable {
     private struct Receiver: Sendable {
         var id: UInt8
@@ -31,21 +33,27 @@ struct ReceiverSelector: Sendable {
     private static let memory = 0.2
 
     /// Whether a fix is of the receiver in use, which this fix may change.
-    mutating func choose(_ fix: Fix, sigma: Double, limit: Double) -> Bool {
+    mutating func choose(_ fix: Fix, sigma: Double, _ limits: FixLimits) -> Bool {
         replaced = nil
         let isGood =
             fix.isUsable && fix.spoofing != .certain && fix.jamming != .certain && fix.integrity != .certain
-            && sigma <= limit
+            && sigma <= limits.maximumAccuracy
         guard let index = note(fix, sigma: sigma, isGood: isGood) else { return fix.receiver == active }
         guard let active, let current = entry(active) else {
             active = fix.receiver
             return true
         }
         if active == fix.receiver { return true }
-        guard isGood, let candidate = receivers[index] else { return false }
+        guard isGood, let candidate = receivers[index] else {
+            receivers[index]?.betterSince = nil
+            return false
+        }
         // A clock that was set back looks like silence that has not begun.
         let silent = current.good.map { abs(fix.stamp.seconds(since: $0)) > ReceiverSelector.silence } ?? true
-        if candidate.sigma < current.sigma * ReceiverSelector.advantage {
+        let ranks = (min(Int(candidate.id), limits.preferredReceivers), min(Int(active), limits.preferredReceivers))
+        if ranks.0 < ranks.1
+            || ranks.0 == ranks.1 && candidate.sigma < current.sigma * ReceiverSelector.advantage
+        {
             if candidate.betterSince == nil { receivers[index]?.betterSince = fix.stamp }
         } else {
             receivers[index]?.betterSince = nil

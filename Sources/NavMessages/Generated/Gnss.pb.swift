@@ -351,6 +351,39 @@ public struct FixRejectionReason: ProtoEnum {
     }
 }
 
+/// Why a receiver is used.
+///
+/// Values that this build does not know survive as their number.
+public struct ReceiverSelectionReason: ProtoEnum {
+    /// Number on the wire.
+    public let rawValue: Int32
+
+    /// Makes a value of any number, known or not.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// Unknown.
+    public static let unspecified = Self(rawValue: 0)
+    /// It is the first with a fix that counts.
+    public static let first = Self(rawValue: 1)
+    /// The one before has no usable position any more.
+    public static let failed = Self(rawValue: 2)
+    /// It has been clearly more accurate for some time.
+    public static let better = Self(rawValue: 3)
+    /// It is preferred by the configuration, and usable again.
+    public static let preferred = Self(rawValue: 4)
+
+    /// Names in the schema, by number.
+    public static var names: [(value: Int32, name: String)] {
+        [
+            (0, "RECEIVER_SELECTION_REASON_UNSPECIFIED"),
+            (1, "RECEIVER_SELECTION_REASON_FIRST"),
+            (2, "RECEIVER_SELECTION_REASON_FAILED"),
+            (3, "RECEIVER_SELECTION_REASON_BETTER"),
+            (4, "RECEIVER_SELECTION_REASON_PREFERRED"),
+        ]
+    }
+}
+
 /// One solution of a GNSS receiver, published on /gnss/fix.
 ///
 /// Fields 1 to 7 and 9 to 13 have the numbers and meanings of foxglove.LocationFix, so that a fix is readable as one;
@@ -938,5 +971,128 @@ extension FixRejected: WireMessage {
         value = c.pointee.has_value != 0 ? c.pointee.value : nil
         limit = c.pointee.has_limit != 0 ? c.pointee.limit : nil
         fix = try Wire.message(c.pointee.fix)
+    }
+}
+
+/// Which of several receivers is used, published on /nav/receiver when that changes, the first one included.
+public struct ReceiverSelection: Message {
+    /// Time of the fix that changed it, ns since the Unix epoch, UTC.
+    public var stampNs: Int64?
+    /// Navigation session; absent outside one.
+    public var sessionId: UInt64?
+    /// Route that is followed; absent in free drive.
+    public var routeId: UInt64?
+    /// Header sequence of the fix that changed it.
+    public var causeSequence: UInt64?
+    /// Number of this event among all events of the node; absent for the first receiver.
+    public var eventSequence: UInt64?
+    /// The receiver in use from now on: frame_id of its fixes, else their source; empty when they name neither.
+    public var receiver: String?
+    /// The receiver that was in use until now; absent the first time.
+    public var previous: String?
+    /// Why it changed.
+    public var reason: ReceiverSelectionReason?
+    /// Every receiver that was heard or is configured, in the order of preference, then of their first fix.
+    public var receivers: [String]
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        stampNs: Int64? = nil,
+        sessionId: UInt64? = nil,
+        routeId: UInt64? = nil,
+        causeSequence: UInt64? = nil,
+        eventSequence: UInt64? = nil,
+        receiver: String? = nil,
+        previous: String? = nil,
+        reason: ReceiverSelectionReason? = nil,
+        receivers: [String] = []
+    ) {
+        self.stampNs = stampNs
+        self.sessionId = sessionId
+        self.routeId = routeId
+        self.causeSequence = causeSequence
+        self.eventSequence = eventSequence
+        self.receiver = receiver
+        self.previous = previous
+        self.reason = reason
+        self.receivers = receivers
+    }
+}
+
+extension ReceiverSelection: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.ReceiverSelection" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0x1d8deee77fd529a2 }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__ReceiverSelection>) { navbus__v1__receiver_selection__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__ReceiverSelection>? {
+        navbus__v1__receiver_selection__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__ReceiverSelection>, _ arena: Wire.Arena) {
+        if let value = stampNs {
+            c.pointee.stamp_ns = value
+            c.pointee.has_stamp_ns = 1
+        }
+        if let value = sessionId {
+            c.pointee.session_id = value
+            c.pointee.has_session_id = 1
+        }
+        if let value = routeId {
+            c.pointee.route_id = value
+            c.pointee.has_route_id = 1
+        }
+        if let value = causeSequence {
+            c.pointee.cause_sequence = value
+            c.pointee.has_cause_sequence = 1
+        }
+        if let value = eventSequence {
+            c.pointee.event_sequence = value
+            c.pointee.has_event_sequence = 1
+        }
+        if let value = receiver {
+            c.pointee.receiver = Wire.string(value, arena)
+        }
+        if let value = previous {
+            c.pointee.previous = Wire.string(value, arena)
+        }
+        if let value = reason {
+            c.pointee.reason = Navbus__V1__ReceiverSelectionReason(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_reason = 1
+        }
+        if !receivers.isEmpty {
+            c.pointee.n_receivers = receivers.count
+            c.pointee.receivers = Wire.strings(receivers, arena)
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__ReceiverSelection>) throws(MessageError) {
+        stampNs = c.pointee.has_stamp_ns != 0 ? c.pointee.stamp_ns : nil
+        sessionId = c.pointee.has_session_id != 0 ? c.pointee.session_id : nil
+        routeId = c.pointee.has_route_id != 0 ? c.pointee.route_id : nil
+        causeSequence = c.pointee.has_cause_sequence != 0 ? c.pointee.cause_sequence : nil
+        eventSequence = c.pointee.has_event_sequence != 0 ? c.pointee.event_sequence : nil
+        receiver = try Wire.string(c.pointee.receiver, "navbus.v1.ReceiverSelection.receiver")
+        previous = try Wire.string(c.pointee.previous, "navbus.v1.ReceiverSelection.previous")
+        reason = c.pointee.has_reason != 0 ? ReceiverSelectionReason(rawValue: Int32(bitPattern: c.pointee.reason.rawValue)) : nil
+        receivers = try Wire.strings(c.pointee.receivers, c.pointee.n_receivers, "navbus.v1.ReceiverSelection.receivers")
     }
 }

@@ -22,6 +22,7 @@ public enum MessageRegistry {
         GnssFix.self,
         GnssHealth.self,
         FixRejected.self,
+        ReceiverSelection.self,
         Pose.self,
         RoadPosition.self,
         MatchCandidate.self,

@@ -13,6 +13,8 @@ public struct Replay {
     public struct Summary: Sendable, Equatable, Codable {
         /// Fixes that entered the core.
         public var fixes = 0
+        /// Reports of the vehicle's own motion that entered the core.
+        public var odometry = 0
         /// Messages in the new bag.
         public var messages = 0
         /// Routes that were found.
@@ -40,51 +42,124 @@ public struct Replay {
 
     /// Replays fixes into a bag.
     ///
-    /// Traffic comes into force at once, before the fix that it precedes.
+    /// Traffic comes into force at once, before the fix that it precedes. Odometry enters the core where it stands between the fixes.
     ///
     /// - Parameters:
-    ///   - traffic: What was said of the traffic between the fixes.
+    ///   - others: The traffic and the odometry between the fixes.
     ///   - progress: Is told the number of fixes done.
     public func run<Sink: ByteSink>(
-        _ fixes: [GnssFix], traffic: TrafficTrack? = nil, into log: inout MessageLog<Sink>,
+        _ fixes: [GnssFix], others: InputTrack? = nil, into log: inout MessageLog<Sink>,
         progress: (Int) -> Void = { _ in }
     ) throws(BagError) -> Summary {
         let store = MapStore(map)
         if let file { _ = store.update([TrafficUpdate(file)], at: NavGeo.Timestamp(nanoseconds: .min)) }
-        let session = NavigationSession(map: store.current, configuration: configuration, nodeName: "replay")
+        var run = Run(
+            session: NavigationSession(map: store.current, configuration: configuration, nodeName: "replay"),
+            store: store)
+        var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
+        for index in 0...fixes.count {
+            let fix = fixes.indices.contains(index) ? fixes[index] : nil
+            // A bag's log time never falls: a fix with an older stamp is logged when it arrived, after its predecessor.
+            if index == 0 { run.logTime = max(run.logTime, fix?.stampNs ?? run.logTime) }
+            var changes: [MapChange] = []
+            while let (topic, message) = try track?.message(before: index) {
+                if topic == "/traffic/speeds" {
+                    if let change = try run.takeTraffic(message, &log) { changes.append(change) }
+                } else {
+                    try run.takeOdometry(message, &log)
+                }
+            }
+            try run.take(changes, at: fix?.stampNs, &log)
+            guard let fix else { break }
+            try run.take(fix, &log)
+            progress(index + 1)
+        }
+        return run.summary
+    }
+
+    /// What lasts from one message of a replay to the next.
+    private struct Run {
+        let session: NavigationSession
+        let store: MapStore
         let planner = RoutePlanner()
         var summary = Summary()
         var logTime: Int64 = 0
-        var track = try traffic.map { track throws(BagError) in try TrafficTrack.Reader(track) }
-        for (index, fix) in fixes.enumerated() {
-            var changes: [MapChange] = []
-            while let message = try track?.message(before: index) {
-                logTime = max(logTime, index == 0 ? fix.stampNs ?? logTime : logTime)
-                try log.write(
-                    message.data, topic: "/traffic/speeds", type: TrafficSpeeds.fullName, sequence: nil,
-                    logTime: logTime, publishTime: Int64(clamping: message.publishTime))
-                summary.messages += 1
-                if let change = Replay.change(message, store, at: NavGeo.Timestamp(nanoseconds: logTime)) {
-                    changes.append(change)
-                }
-            }
-            let now = NavGeo.Timestamp(nanoseconds: fix.stampNs ?? logTime)
-            if let expiry = store.nextExpiry, expiry <= now, store.update([], at: now).isChanged {
-                changes.append(MapChange(expiredAt: now, store.current))
-            }
-            for change in changes {
-                try carryOut(session.handle(change), session, planner, store, &summary, &log, logTime)
-            }
-            // A bag's log time never falls: a fix with an older stamp is logged when it arrived, after its predecessor.
+        private var odometry: UInt64 = 0
+
+        init(session: NavigationSession, store: MapStore) {
+            self.session = session
+            self.store = store
+        }
+
+        mutating func take<Sink: ByteSink>(_ fix: GnssFix, _ log: inout MessageLog<Sink>) throws(BagError) {
             logTime = max(logTime, fix.stampNs ?? logTime)
             try log.write(fix, topic: "/gnss/fix", logTime: logTime, publishTime: fix.stampNs ?? logTime)
             summary.fixes += 1
             summary.messages += 1
-            let outcome = session.handle(fix, sequence: UInt64(index + 1))
-            try carryOut(outcome, session, planner, store, &summary, &log, logTime)
-            progress(index + 1)
+            try carryOut(session.handle(fix, sequence: UInt64(summary.fixes)), &log)
         }
-        return summary
+
+        mutating func takeOdometry<Sink: ByteSink>(
+            _ message: BagMessage, _ log: inout MessageLog<Sink>
+        ) throws(BagError) {
+            odometry += 1
+            let report = try? VehicleOdometry(decoding: Array(message.data), limit: 4 << 10)
+            let outcome = report.map { session.handle($0, sequence: odometry) }
+            // One that was left out may be of any time.
+            if let outcome, let stamp = report?.stampNs, !outcome.messages.isEmpty {
+                logTime = max(logTime, stamp)
+                summary.odometry += 1
+            }
+            try write(message, "/vehicle/odometry", VehicleOdometry.fullName, &log)
+            if let outcome { try carryOut(outcome, &log) }
+        }
+
+        /// Writes traffic and brings it into force; nil for what cannot be read, or changes nothing.
+        mutating func takeTraffic<Sink: ByteSink>(
+            _ message: BagMessage, _ log: inout MessageLog<Sink>
+        ) throws(BagError) -> MapChange? {
+            try write(message, "/traffic/speeds", TrafficSpeeds.fullName, &log)
+            return Replay.change(message, store, at: NavGeo.Timestamp(nanoseconds: logTime))
+        }
+
+        private mutating func write<Sink: ByteSink>(
+            _ message: BagMessage, _ topic: String, _ type: String, _ log: inout MessageLog<Sink>
+        ) throws(BagError) {
+            try log.write(
+                message.data, topic: topic, type: type, sequence: nil, logTime: logTime,
+                publishTime: Int64(clamping: message.publishTime))
+            summary.messages += 1
+        }
+
+        mutating func take<Sink: ByteSink>(
+            _ changes: [MapChange], at stamp: Int64?, _ log: inout MessageLog<Sink>
+        ) throws(BagError) {
+            var changes = changes
+            let now = NavGeo.Timestamp(nanoseconds: stamp ?? logTime)
+            if let expiry = store.nextExpiry, expiry <= now, store.update([], at: now).isChanged {
+                changes.append(MapChange(expiredAt: now, store.current))
+            }
+            for change in changes { try carryOut(session.handle(change), &log) }
+        }
+
+        /// Writes what a session says and finds the routes that it asks for.
+        private mutating func carryOut<Sink: ByteSink>(
+            _ first: NavigationSession.Outcome, _ log: inout MessageLog<Sink>
+        ) throws(BagError) {
+            var outcomes = [first]
+            while !outcomes.isEmpty {
+                let outcome = outcomes.removeFirst()
+                for message in outcome.messages {
+                    summary.count(message.message)
+                    summary.messages += 1
+                    try log.write(
+                        message.message, topic: message.topic, logTime: logTime, publishTime: message.stamp.nanoseconds)
+                }
+                for query in outcome.queries where !outcome.cancelled.contains(query.requestID) {
+                    outcomes.append(session.handle(planner.answer(query, on: store.current), to: query))
+                }
+            }
+        }
     }
 
     /// Brings a message of traffic into force; nil for one that cannot be read.
@@ -94,26 +169,6 @@ public struct Replay {
         }
         guard let update, store.update([update], at: now).isChanged else { return nil }
         return MapChange(map: store.current, traffic: [(update.header, UInt64(message.sequence))])
-    }
-
-    /// Writes what a session says and finds the routes that it asks for.
-    private func carryOut<Sink: ByteSink>(
-        _ first: NavigationSession.Outcome, _ session: NavigationSession, _ planner: RoutePlanner, _ store: MapStore,
-        _ summary: inout Summary, _ log: inout MessageLog<Sink>, _ logTime: Int64
-    ) throws(BagError) {
-        var outcomes = [first]
-        while !outcomes.isEmpty {
-            let outcome = outcomes.removeFirst()
-            for message in outcome.messages {
-                summary.count(message.message)
-                summary.messages += 1
-                try log.write(
-                    message.message, topic: message.topic, logTime: logTime, publishTime: message.stamp.nanoseconds)
-            }
-            for query in outcome.queries where !outcome.cancelled.contains(query.requestID) {
-                outcomes.append(session.handle(planner.answer(query, on: store.current), to: query))
-            }
-        }
     }
 }
 

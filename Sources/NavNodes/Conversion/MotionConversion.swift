@@ -17,6 +17,17 @@ extension Odometry {
     }
 }
 
+extension VehicleOdometry {
+    /// The message of the core's odometry.
+    public init(_ odometry: Odometry) {
+        self.init(
+            stampNs: odometry.stamp.nanoseconds, speedMps: odometry.speed.map { abs($0) },
+            speedSigmaMps: odometry.speedSigma, yawRateRadps: odometry.turnRate.map { -$0 },
+            yawRateSigmaRadps: odometry.turnRateSigma, reverse: odometry.speed.map { $0 < 0 },
+            standstill: odometry.standsStill)
+    }
+}
+
 extension SignalAlarm {
     init(_ status: SpoofingStatus?) {
         switch status {

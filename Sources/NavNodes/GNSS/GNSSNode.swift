@@ -150,6 +150,8 @@ public final class GNSSNode: Node {
     private func publish(_ fix: GnssFix) {
         var fix = fix
         if !configuration.receiver.isEmpty { fix.source = configuration.receiver }
+        // Fixes of several receivers on one topic are told apart by what they say of themselves.
+        if fix.frameId == nil, fix.source == nil { fix.source = context.name }
         fix.stampReception()
         context.publish(
             fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)

@@ -3,12 +3,12 @@ import NavBag
 import NavGNSS
 public import NavMessages
 
-/// Recorded fixes of a file of any kind: a bag, or what receivers and loggers write.
+/// Recorded fixes of a file of any kind, and what a bag has besides: a bag, or what receivers and loggers write.
 public struct TraceInput: Sendable {
     /// The fixes, in the order in which they arrived.
     public let fixes: [GnssFix]
-    /// The traffic between them; nil where the file has none.
-    public let traffic: TrafficTrack?
+    /// The traffic and the odometry between them; nil where the file has neither.
+    public let others: InputTrack?
     /// What was left out, by reason.
     public let rejected: [(reason: String, count: Int)]
 
@@ -28,7 +28,7 @@ public struct TraceInput: Sendable {
         do throws(TraceError) {
             let trace = try TraceReader.read([UInt8](data), name: path)
             fixes = trace.fixes
-            traffic = nil
+            others = nil
             rejected = trace.rejections.all.filter { $0.count > 0 }.map { ($0.reason.rawValue, $0.count) }
         } catch {
             throw NodeError(.invalid, "'\(path)': \(error)")
@@ -53,20 +53,22 @@ public struct TraceInput: Sendable {
                         .invalidArgument, "/gnss/fix in '\(path)' is of type '\(type)', expected \(GnssFix.fullName)")
                 }
             }
-            let others = Set(reader.index.channels(topic: "/traffic/speeds").map(\.id))
-            var positions: [Int] = []
-            var cursor = reader.messages(BagQuery(topics: ["/gnss/fix", "/traffic/speeds"]))
+            var track = InputTrack(path: path, reader)
+            var cursor = reader.messages(BagQuery(topics: ["/gnss/fix"] + InputTrack.types.keys.sorted()))
             while let message = try cursor.next() {
-                if others.contains(message.channelID) {
-                    positions.append(fixes.count)
+                if let topic = track.channels[message.channelID] {
+                    track.add(topic)
+                } else if !channels.contains(where: { $0.id == message.channelID }) {
+                    continue
                 } else if let fix = try? GnssFix(decoding: Array(message.data), limit: 16 << 10) {
                     fixes.append(fix)
+                    track.addFix()
                 } else {
                     unreadable += 1
                 }
             }
             self.fixes = fixes
-            traffic = positions.isEmpty ? nil : TrafficTrack(path: path, positions: positions)
+            others = track.count > 0 ? track : nil
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
         } catch {
             throw NodeError(.invalid, error.description)

@@ -11,6 +11,7 @@ enum EventLine {
         case let spoken as NavMessages.SpokenInstruction: spoken.text.map { "say: \($0)" }
         case let state as NavMessages.NavigationState: self.state(state)
         case let event as NavMessages.SimulationEvent: simulation(event)
+        case let selection as ReceiverSelection: receiver(selection)
         default: nil
         }
     }
@@ -54,6 +55,13 @@ enum EventLine {
         guard event.phase == .began || event.phase == .ended else { return nil }
         let phase = word(event.phase?.description, "SIMULATION_PHASE_")
         return "prediction \(phase) (\(word(event.reason?.description, "SIMULATION_REASON_")))"
+    }
+
+    private static func receiver(_ selection: ReceiverSelection) -> String? {
+        guard let name = selection.receiver else { return nil }
+        guard let previous = selection.previous else { return name.isEmpty ? nil : "receiver '\(name)'" }
+        let reason = word(selection.reason?.description, "RECEIVER_SELECTION_REASON_")
+        return "receiver '\(name)' instead of '\(previous)' (\(reason))"
     }
 
     private static func word(_ name: String?, _ prefix: String) -> String {

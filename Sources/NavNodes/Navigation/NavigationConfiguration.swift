@@ -20,6 +20,8 @@ public struct NavigationConfiguration: NodeConfiguration {
     /// How many minutes the clocks of the place are ahead of UTC; nil when unknown, and then what holds at times only is
     /// left out.
     public var minutesAheadOfUTC: Int?
+    /// Names of receivers in the order in which they are preferred; the others come after them and are used by their accuracy.
+    public var receivers: [String] = [] { didSet { navigator.fixPreferredReceivers = receivers.count } }
     /// Thresholds of the core.
     public var navigator = NavigatorConfig()
     /// Thresholds of the matcher.
@@ -61,7 +63,19 @@ public struct NavigationConfiguration: NodeConfiguration {
                     let places = parts.compactMap { Coordinate(text: String($0)) }
                     return places.count == parts.count ? places : nil
                 }, format: { $0.map(\.text).joined(separator: ";") }),
-        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + [offset.live] + thresholds.map(\.live)
+        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + [preference, offset.live] + thresholds.map(\.live)
+    }
+
+    private static var preference: ConfigKey<NavigationConfiguration> {
+        .text(
+            "receivers", \.receivers, range: "at most \(ReceiverRegister.mostPreferred) names, or empty",
+            "Receivers in the order of preference, by what their fixes name as frame or source, separated by commas: the first that has "
+                + "usable fixes is used, and others, by their accuracy, when none has.",
+            parse: { text in
+                let names = text.split(separator: ",").map { String($0.trimmingPrefix(while: { $0 == " " })) }
+                guard names.count <= ReceiverRegister.mostPreferred, Set(names).count == names.count else { return nil }
+                return names
+            }, format: { $0.joined(separator: ",") })
     }
 
     private static var offset: ConfigKey<NavigationConfiguration> {

@@ -25,7 +25,8 @@ public final class NavigationNode: Node {
     /// Topics that the node publishes.
     static let topics = [
         "/nav/state", "/nav/position", "/nav/progress", "/nav/route", "/nav/reroute", "/nav/instruction/visual",
-        "/nav/instruction/spoken", "/nav/arrival", "/nav/fix_rejected", "/nav/simulation", "/nav/journal",
+        "/nav/instruction/spoken", "/nav/arrival", "/nav/fix_rejected", "/nav/simulation", "/nav/receiver",
+        "/nav/journal",
     ]
 
     /// Loads the map.
@@ -116,6 +117,28 @@ public final class NavigationNode: Node {
         carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
     }
 
+    /// Whether positions can be relied upon, and which receivers are missed; what became of the input is counted.
+    public func findings(_ now: Int64) -> [HealthFinding] {
+        let positioning = session.positioning
+        for (name, value) in positioning.counters { context.counter(name).set(Int(clamping: value)) }
+        let (silent, switches) = session.silentReceivers
+        context.counter("receiver_switches").set(switches)
+        let stray = session.odometryLead.map { lead in
+            HealthFinding(
+                "odometry_stray",
+                "odometry is \(Int(abs(lead))) s \(lead < 0 ? "behind" : "ahead of") the fixes and left out: its stamps must be of "
+                    + "the fixes' clock (UTC)")
+        }
+        return positioning.findings + (stray.map { [$0] } ?? [])
+            + silent.map { receiver in
+                let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"
+                return HealthFinding(
+                    "receiver_silent",
+                    "receiver '\(receiver.name)': \(since), while others are heard: look at its node",
+                    about: receiver.name)
+            }
+    }
+
     /// Whether a route is being looked for or a map is being made.
     public var pendingCount: Int { (worker.isBusy ? 1 : 0) + (maps.isBusy ? 1 : 0) }
 
@@ -130,7 +153,6 @@ public final class NavigationNode: Node {
             context.publish(message.message, on: message.topic, stamp: message.stamp)
             if let line = EventLine.text(message.message) { context.log.info(line) }
         }
-        for note in outcome.notes { context.log.info("\(note)") }
         for id in outcome.cancelled { worker.cancel(id) }
         for query in outcome.queries { worker.submit(query) }
         if outcome.needsTiles { maps.look() }

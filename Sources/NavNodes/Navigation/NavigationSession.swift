@@ -37,8 +37,6 @@ public final class NavigationSession {
         package var cancelled: [UInt64] = []
         /// Whether roads are needed in tiles that are not on board.
         package var needsTiles = false
-        /// What a person following the drive wants to know, and no message says.
-        package var notes: [String] = []
     }
 
     private var map: MapSnapshot
@@ -49,6 +47,15 @@ public final class NavigationSession {
     /// The stamp of the last event.
     private var latest: NavGeo.Timestamp?
     private var outcome = Outcome()
+    /// Tells odometry of another time from that of the fixes' time.
+    private var beat = OdometryBeat()
+    /// The stamp of the last fix that counted.
+    private var lastUsed: NavGeo.Timestamp?
+    private var receivers: ReceiverRegister
+    /// The receiver of the fix at hand, and whether the core has said nothing of the fix yet.
+    private var (receiver, isStandby) = (UInt8(0), false)
+    /// What positioning is worth, and what became of its input since the start.
+    package private(set) var positioning = PositioningReport()
     private let nodeName: String
     private var configuration: NavigationConfiguration
 
@@ -58,6 +65,7 @@ public final class NavigationSession {
         self.nodeName = nodeName
         self.configuration = configuration
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
+        receivers = ReceiverRegister(preferred: configuration.receivers)
     }
 
     /// Starts the journal and sets out for the configured destination, at the time of the first fix.
@@ -80,24 +88,40 @@ public final class NavigationSession {
     public func handle(_ message: NavMessages.GnssFix, sequence: UInt64) -> Outcome {
         outcome = Outcome()
         guard var fix = Fix(message, sequence: sequence) else { return outcome }
-        fix.receiver = receiver(message)
+        fix.receiver = receivers.number(of: message)
+        receivers.note(fix, limit: configuration.navigator.fixMaximumAccuracy)
         if journalSequence == 0 { start(at: fix.stamp) }
         fireTimers(before: fix.stamp)
         rejectedSource = message
         journal(.fix(message), fix.stamp, cause: sequence)
+        (receiver, isStandby) = (fix.receiver, true)
         run(NavigatorEvent(stamp: fix.stamp, causeSequence: sequence, kind: .fix(fix)))
+        if isStandby { positioning.standby += 1 }
+        isStandby = false
         return outcome
     }
 
-    /// Takes the vehicle's own motion in. A message without a time is left out, and so is what comes before the first fix.
+    /// Takes the vehicle's own motion in.
+    ///
+    /// A message without a time is left out, and so is what comes before the first fix, or is of another time than the fixes.
     public func handle(_ message: NavMessages.VehicleOdometry, sequence: UInt64) -> Outcome {
         outcome = Outcome()
-        guard journalSequence > 0, let odometry = Odometry(message) else { return outcome }
+        guard journalSequence > 0, let odometry = Odometry(message), beat.takes(odometry.stamp) else {
+            positioning.odometryLeftOut += 1
+            return outcome
+        }
+        positioning.odometry += 1
         fireTimers(before: odometry.stamp)
         journal(.odometry(message), odometry.stamp, cause: sequence)
         run(NavigatorEvent(stamp: odometry.stamp, causeSequence: sequence, kind: .odometry(odometry)))
         return outcome
     }
+
+    /// Seconds by which the odometry of now is ahead of the fixes, which is why it is left out; nil while it is used.
+    var odometryLead: Double? { beat.lead }
+
+    /// Receivers that are silent while others are heard, and how often another one was taken.
+    var silentReceivers: (silent: [ReceiverRegister.Silent], switches: Int) { (receivers.silent, receivers.switches) }
 
     /// When the core wants to be asked next, by the clock of the fixes; nil for never.
     public var due: NavGeo.Timestamp? { navigator.due }
@@ -116,18 +140,6 @@ public final class NavigationSession {
             journal(.timer(TimerFired(name: "prediction", dueNs: due.nanoseconds)), due, cause: 0)
             run(NavigatorEvent(stamp: due, kind: .timer))
         }
-    }
-
-    /// Names of the receivers heard, by number; those beyond the last count as that.
-    private var receivers: [String] = []
-
-    /// The number of the receiver that a message is of: by its frame, else by its source.
-    private func receiver(_ message: NavMessages.GnssFix) -> UInt8 {
-        let name = message.frameId ?? message.source ?? ""
-        if let number = receivers.firstIndex(of: name) { return UInt8(number) }
-        guard receivers.count < 8 else { return 8 }
-        receivers.append(name)
-        return UInt8(receivers.count - 1)
     }
 
     /// Takes the answer to a query in, stamped with the newest fix that counted.
@@ -190,7 +202,9 @@ public final class NavigationSession {
             cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .command(.stop)))
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
-        (plan, newest, journalSequence, receivers) = (nil, nil, 0, [])
+        (plan, newest, latest, journalSequence) = (nil, nil, nil, 0)
+        (beat, lastUsed, positioning.health) = (OdometryBeat(), nil, nil)
+        receivers = ReceiverRegister(preferred: configuration.receivers)
         return outcome
     }
 
@@ -221,21 +235,41 @@ public final class NavigationSession {
     }
 
     private func publish(_ publication: Publication, _ context: EventContext) {
-        // Fixes that were held up or are wrong do not move the time.
-        if case .position = publication { newest = context.stamp }
-        if case .receiver(let old, let new) = publication {
-            let name = { [receivers] (number: UInt8) in Int(number) < receivers.count ? receivers[Int(number)] : "?" }
-            outcome.notes.append("receiver '\(name(new))' is used instead of '\(name(old))'")
-            return
-        }
+        take(note: publication, context)
         guard let (topic, message) = encode(publication, context) else { return }
         outcome.messages.append(OutgoingMessage(topic, context.stamp, message))
+    }
+
+    /// Takes note of what the core says of positioning.
+    private func take(note publication: Publication, _ context: EventContext) {
+        switch publication {
+        case .position(let sighting):
+            // Fixes that were held up or are wrong do not move the time.
+            newest = context.stamp
+            guard isStandby else { return }
+            isStandby = false
+            positioning.used += 1
+            beat.noteFix(context.stamp)
+            guard sighting.prediction == nil else { return }
+            lastUsed = context.stamp
+            guard var selection = receivers.begin(with: receiver) else { return }
+            selection.place(in: context)
+            selection.eventSequence = nil
+            outcome.messages.append(OutgoingMessage("/nav/receiver", context.stamp, selection))
+        case .fixRejected(_, let rejection):
+            isStandby = false
+            positioning.count(rejection.reason)
+        case .state(let state): positioning.health = state.health
+        default: return
+        }
     }
 
     private func encode(_ publication: Publication, _ context: EventContext) -> (String, any Message)? {
         switch publication {
         case .state(let state):
-            return ("/nav/state", NavigationState(state, context: context, mapVersion: map.graph.mapVersion))
+            var message = NavigationState(state, context: context, mapVersion: map.graph.mapVersion)
+            message.gnss?.lastQualifiedAgeS = lastUsed.map { max(context.stamp.seconds(since: $0), 0) }
+            return ("/nav/state", message)
         case .position(let sighting):
             return ("/nav/position", NavMessages.MatchedPosition(sighting, context: context, graph: map.graph))
         case .progress(let progress): return ("/nav/progress", NavMessages.RouteProgress(progress, context: context))
@@ -264,10 +298,22 @@ public final class NavigationSession {
             return ("/nav/arrival", NavMessages.ArrivalEvent(event, context: context, route: plan?.route))
         case .simulation(let event):
             return ("/nav/simulation", NavMessages.SimulationEvent(event, context: context))
-        case .receiver: return nil
+        case .receiver(let old, let new):
+            var selection = receivers.change(from: old, to: new, at: context.stamp)
+            selection.place(in: context)
+            return ("/nav/receiver", selection)
         case .fixRejected(_, let rejection):
             return ("/nav/fix_rejected", FixRejected(rejection, rejectedSource, context: context))
         }
+    }
+}
+
+extension ReceiverSelection {
+    /// Says when and on which drive it was.
+    mutating func place(in context: EventContext) {
+        stampNs = context.stamp.nanoseconds
+        (sessionId, routeId) = (context.session, context.route)
+        (causeSequence, eventSequence) = (context.cause, context.eventSequence)
     }
 }
 

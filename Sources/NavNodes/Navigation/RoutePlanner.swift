@@ -31,27 +31,13 @@ package final class RoutePlanner {
 
     /// The answer to a query on a map.
     package func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
-        switch router(of: map, at: query.request.options.departure).route(query.request, workspace: workspace) {
-        case .found(let route):
+        let outcome = router(of: map, at: query.request.options.departure).route(query.request, workspace: workspace)
+        do throws(RouteFailure) {
+            let route = try outcome.route(of: query.request)
             return .found(
                 RoutePlan(route: route, guidance: RouteGuidance(route: route, graph: map.graph, options: options)))
-        case .unreachable(let waypoint):
-            return .failed(
-                RouteFailure(code: .noRoute, message: "no road leads to waypoint \(waypoint) for this vehicle"))
-        case .offRoad(let waypoint):
-            let place = query.request.waypoints[waypoint].coordinate.text
-            return .failed(
-                RouteFailure(
-                    code: .noRoadNearby,
-                    message:
-                        "no road for this vehicle within \(Int(query.request.snapRadius)) m of waypoint \(waypoint) (\(place))"
-                ))
-        case .tilesNeeded(let tiles):
-            return .failed(
-                RouteFailure(
-                    code: .tilesNeeded, message: "\(tiles.count) road tiles are needed that are not on board",
-                    missingTiles: tiles))
-        case .invalid(let reason): return .failed(RouteFailure(code: .invalidRequest, message: reason))
+        } catch {
+            return .failed(error)
         }
     }
 }

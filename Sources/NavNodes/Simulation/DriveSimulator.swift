@@ -3,10 +3,11 @@ public import NavGeo
 import NavMap
 import NavMatching
 import NavMessages
+import NavNavigator
 public import NavRouting
 public import NavSimulation
 
-/// Drives a route that no car has driven, with the errors of a receiver, into a bag.
+/// Drives a route that no car has driven, with the errors of a receiver and of the vehicle's own sensors, into a bag.
 public struct DriveSimulator {
     /// What is driven.
     public struct Plan: Sendable {
@@ -22,6 +23,14 @@ public struct DriveSimulator {
         public var seed: UInt64
         /// When the drive starts.
         public var start: NavGeo.Timestamp
+        /// Reports of the vehicle's own motion a second; nil for none.
+        public var odometryRate: Double?
+        /// Metres that the vehicle backs up before it sets out.
+        public var backUp = 0.0
+        /// Whether there are no fixes in mapped tunnels of 30 m and more.
+        public var tunnelsAreDark = false
+        /// Seconds between a fix's time and its arrival, which varies by a fifth; 0 writes no time of arrival.
+        public var latency = 0.0
 
         /// A plan.
         public init(
@@ -45,6 +54,10 @@ public struct DriveSimulator {
         public var duration: Double
         /// Fixes written.
         public var fixes: Int
+        /// Reports of the vehicle's own motion written.
+        public var odometry: Int
+        /// Seconds without fixes.
+        public var outage: Double
         /// Metres from the start where the drive leaves the planned route; nil when it does not.
         public var deviation: Double?
     }
@@ -54,11 +67,16 @@ public struct DriveSimulator {
     /// A simulator on a map, for the router's vehicle.
     public init(router: Router) { self.router = router }
 
-    /// Drives a plan and writes the fixes as a bag.
+    /// Drives a plan and writes the fixes, and the odometry where there is any, as a bag in the order of arrival.
     public func run(_ plan: Plan, into path: String) throws(NodeError) -> Report {
         let workspace = SearchWorkspace()
-        let outcome = router.route(RouteRequest(waypoints: plan.waypoints), workspace: workspace)
-        guard case .found(let route) = outcome else { throw Self.failure(outcome, plan) }
+        let request = RouteRequest(waypoints: plan.waypoints)
+        let route: NavRouting.Route
+        do throws(RouteFailure) {
+            route = try router.route(request, workspace: workspace).route(of: request)
+        } catch {
+            throw NodeError(error)
+        }
         let graph = router.metric.turns.graph
         let driven: DrivePath?
         if let distance = plan.deviateAt {
@@ -75,15 +93,37 @@ public struct DriveSimulator {
         guard let driven,
             let drive = Drive(router.metric, edges: driven.edges, from: driven.start, to: driven.end)
         else { throw NodeError(.missing, "start and destination are the same place on the road") }
-        let states = drive.states(rate: plan.rate)
-        let fixes = plan.receiver.fixes(states, start: plan.start, seed: plan.seed)
+        let states = drive.states(rate: plan.rate, backingUp: plan.backUp)
+        var receiver = plan.receiver
+        if plan.tunnelsAreDark { receiver.outages += drive.tunnels(states, on: graph) }
+        let fixes = receiver.fixes(states, start: plan.start, seed: plan.seed)
+        let reports = odometry(drive, plan)
         do throws(BagError) {
             var log = MessageLog(try BagWriter(path: path, overwrite: true))
-            for fix in fixes {
-                try log.write(
-                    GnssFix(fix), topic: "/gnss/fix", logTime: fix.stamp.nanoseconds,
-                    publishTime: fix.stamp.nanoseconds)
+            var next = 0
+            func writeReports(before time: Int64) throws(BagError) {
+                while next < reports.count, reports[next].stamp.nanoseconds <= time {
+                    let stamp = reports[next].stamp.nanoseconds
+                    try log.write(
+                        VehicleOdometry(reports[next]), topic: "/vehicle/odometry", logTime: stamp, publishTime: stamp)
+                    next += 1
+                }
             }
+            var random = SeededRandom(seed: plan.seed &+ 2)
+            var arrival = Int64.min
+            for fix in fixes {
+                var message = GnssFix(fix)
+                if plan.latency > 0 {
+                    let delay = plan.latency * (0.8 + 0.4 * random.uniform())
+                    message.receiveStampNs = fix.stamp.advanced(bySeconds: delay).nanoseconds
+                }
+                // What is sent first arrives first.
+                arrival = max(arrival, message.receiveStampNs ?? fix.stamp.nanoseconds)
+                if plan.latency > 0 { message.receiveStampNs = arrival }
+                try writeReports(before: arrival)
+                try log.write(message, topic: "/gnss/fix", logTime: arrival, publishTime: fix.stamp.nanoseconds)
+            }
+            try writeReports(before: .max)
             try log.addMetadata(
                 name: "navbus.simulation",
                 [
@@ -91,27 +131,23 @@ public struct DriveSimulator {
                     "to": plan.waypoints.last?.coordinate.text ?? "",
                     "seed": "\(plan.seed)", "map_version": graph.mapVersion,
                     "deviation_m": driven.deviation.map { "\(Int($0))" } ?? "",
+                    "odometry_hz": plan.odometryRate.map { "\($0)" } ?? "",
                 ])
             try log.close()
         } catch {
             throw NodeError(.system, "the drive cannot be written: \(error)")
         }
+        let outage = Double(states.count - fixes.count) / plan.rate
         return Report(
             distance: drive.line.length, duration: states.last?.time ?? 0, fixes: fixes.count,
-            deviation: driven.deviation)
+            odometry: reports.count, outage: outage, deviation: driven.deviation)
     }
 
-    private static func failure(_ outcome: RouteOutcome, _ plan: Plan) -> NodeError {
-        switch outcome {
-        case .found, .invalid: NodeError(.usage, "these places make no route")
-        case .unreachable(let index):
-            NodeError(.missing, "no road leads to \(plan.waypoints[index].coordinate.text)")
-        case .offRoad(let index):
-            NodeError(
-                .missing,
-                "no road near \(plan.waypoints[index].coordinate.text): is it inside the map? (navbus map info)")
-        case .tilesNeeded(let tiles):
-            NodeError(.missing, "the route needs \(tiles.count) tiles that are not there")
-        }
+    /// What the vehicle's sensors say of the drive: those of a car that the plan's seed chooses.
+    private func odometry(_ drive: Drive, _ plan: Plan) -> [Odometry] {
+        guard let rate = plan.odometryRate else { return [] }
+        let seed = plan.seed &+ 1
+        return OdometryModel.car(seed: seed).reports(
+            drive.states(rate: rate, backingUp: plan.backUp), start: plan.start, seed: seed)
     }
 }

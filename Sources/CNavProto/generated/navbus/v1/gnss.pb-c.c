@@ -142,6 +142,51 @@ void   navbus__v1__fix_rejected__free_unpacked
   assert(message->base.descriptor == &navbus__v1__fix_rejected__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   navbus__v1__receiver_selection__init
+                     (Navbus__V1__ReceiverSelection         *message)
+{
+  static const Navbus__V1__ReceiverSelection init_value = NAVBUS__V1__RECEIVER_SELECTION__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__receiver_selection__get_packed_size
+                     (const Navbus__V1__ReceiverSelection *message)
+{
+  assert(message->base.descriptor == &navbus__v1__receiver_selection__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__receiver_selection__pack
+                     (const Navbus__V1__ReceiverSelection *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__receiver_selection__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__receiver_selection__pack_to_buffer
+                     (const Navbus__V1__ReceiverSelection *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__receiver_selection__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__ReceiverSelection *
+       navbus__v1__receiver_selection__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__ReceiverSelection *)
+     protobuf_c_message_unpack (&navbus__v1__receiver_selection__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__receiver_selection__free_unpacked
+                     (Navbus__V1__ReceiverSelection *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__receiver_selection__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor navbus__v1__gnss_fix__field_descriptors[38] =
 {
   {
@@ -882,6 +927,148 @@ const ProtobufCMessageDescriptor navbus__v1__fix_rejected__descriptor =
   (ProtobufCMessageInit) navbus__v1__fix_rejected__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor navbus__v1__receiver_selection__field_descriptors[9] =
+{
+  {
+    "stamp_ns",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SFIXED64,
+    offsetof(Navbus__V1__ReceiverSelection, has_stamp_ns),
+    offsetof(Navbus__V1__ReceiverSelection, stamp_ns),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "session_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Navbus__V1__ReceiverSelection, has_session_id),
+    offsetof(Navbus__V1__ReceiverSelection, session_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "route_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Navbus__V1__ReceiverSelection, has_route_id),
+    offsetof(Navbus__V1__ReceiverSelection, route_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cause_sequence",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FIXED64,
+    offsetof(Navbus__V1__ReceiverSelection, has_cause_sequence),
+    offsetof(Navbus__V1__ReceiverSelection, cause_sequence),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "event_sequence",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Navbus__V1__ReceiverSelection, has_event_sequence),
+    offsetof(Navbus__V1__ReceiverSelection, event_sequence),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "receiver",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__ReceiverSelection, receiver),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "previous",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__ReceiverSelection, previous),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reason",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__ReceiverSelection, has_reason),
+    offsetof(Navbus__V1__ReceiverSelection, reason),
+    &navbus__v1__receiver_selection_reason__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "receivers",
+    9,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Navbus__V1__ReceiverSelection, n_receivers),
+    offsetof(Navbus__V1__ReceiverSelection, receivers),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__receiver_selection__field_indices_by_name[] = {
+  3,   /* field[3] = cause_sequence */
+  4,   /* field[4] = event_sequence */
+  6,   /* field[6] = previous */
+  7,   /* field[7] = reason */
+  5,   /* field[5] = receiver */
+  8,   /* field[8] = receivers */
+  2,   /* field[2] = route_id */
+  1,   /* field[1] = session_id */
+  0,   /* field[0] = stamp_ns */
+};
+static const ProtobufCIntRange navbus__v1__receiver_selection__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 9 }
+};
+const ProtobufCMessageDescriptor navbus__v1__receiver_selection__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.ReceiverSelection",
+  "ReceiverSelection",
+  "Navbus__V1__ReceiverSelection",
+  "navbus.v1",
+  sizeof(Navbus__V1__ReceiverSelection),
+  9,
+  navbus__v1__receiver_selection__field_descriptors,
+  navbus__v1__receiver_selection__field_indices_by_name,
+  1,  navbus__v1__receiver_selection__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__receiver_selection__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCEnumValue navbus__v1__position_covariance_type__enum_values_by_number[4] =
 {
   { "POSITION_COVARIANCE_TYPE_UNSPECIFIED", "NAVBUS__V1__POSITION_COVARIANCE_TYPE__POSITION_COVARIANCE_TYPE_UNSPECIFIED", 0 },
@@ -1220,5 +1407,39 @@ const ProtobufCEnumDescriptor navbus__v1__fix_rejection_reason__descriptor =
   navbus__v1__fix_rejection_reason__enum_values_by_name,
   1,
   navbus__v1__fix_rejection_reason__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue navbus__v1__receiver_selection_reason__enum_values_by_number[5] =
+{
+  { "RECEIVER_SELECTION_REASON_UNSPECIFIED", "NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_UNSPECIFIED", 0 },
+  { "RECEIVER_SELECTION_REASON_FIRST", "NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_FIRST", 1 },
+  { "RECEIVER_SELECTION_REASON_FAILED", "NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_FAILED", 2 },
+  { "RECEIVER_SELECTION_REASON_BETTER", "NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_BETTER", 3 },
+  { "RECEIVER_SELECTION_REASON_PREFERRED", "NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_PREFERRED", 4 },
+};
+static const ProtobufCIntRange navbus__v1__receiver_selection_reason__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex navbus__v1__receiver_selection_reason__enum_values_by_name[5] =
+{
+  { "RECEIVER_SELECTION_REASON_BETTER", 3 },
+  { "RECEIVER_SELECTION_REASON_FAILED", 2 },
+  { "RECEIVER_SELECTION_REASON_FIRST", 1 },
+  { "RECEIVER_SELECTION_REASON_PREFERRED", 4 },
+  { "RECEIVER_SELECTION_REASON_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor navbus__v1__receiver_selection_reason__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "navbus.v1.ReceiverSelectionReason",
+  "ReceiverSelectionReason",
+  "Navbus__V1__ReceiverSelectionReason",
+  "navbus.v1",
+  5,
+  navbus__v1__receiver_selection_reason__enum_values_by_number,
+  5,
+  navbus__v1__receiver_selection_reason__enum_values_by_name,
+  1,
+  navbus__v1__receiver_selection_reason__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -20,6 +20,7 @@ PROTOBUF_C__BEGIN_DECLS
 typedef struct Navbus__V1__GnssFix Navbus__V1__GnssFix;
 typedef struct Navbus__V1__GnssHealth Navbus__V1__GnssHealth;
 typedef struct Navbus__V1__FixRejected Navbus__V1__FixRejected;
+typedef struct Navbus__V1__ReceiverSelection Navbus__V1__ReceiverSelection;
 
 
 /* --- enums --- */
@@ -326,6 +327,32 @@ typedef enum _Navbus__V1__FixRejectionReason {
   NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_SPEED = 15
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__FIX_REJECTION_REASON)
 } Navbus__V1__FixRejectionReason;
+/*
+ * Why a receiver is used.
+ */
+typedef enum _Navbus__V1__ReceiverSelectionReason {
+  /*
+   * Unknown.
+   */
+  NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_UNSPECIFIED = 0,
+  /*
+   * It is the first with a fix that counts.
+   */
+  NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_FIRST = 1,
+  /*
+   * The one before has no usable position any more.
+   */
+  NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_FAILED = 2,
+  /*
+   * It has been clearly more accurate for some time.
+   */
+  NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_BETTER = 3,
+  /*
+   * It is preferred by the configuration, and usable again.
+   */
+  NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_PREFERRED = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__RECEIVER_SELECTION_REASON)
+} Navbus__V1__ReceiverSelectionReason;
 
 /* --- messages --- */
 
@@ -618,6 +645,61 @@ struct  Navbus__V1__FixRejected
     , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__FIX_REJECTION_REASON__FIX_REJECTION_REASON_UNSPECIFIED, 0, 0, 0, 0, NULL }
 
 
+/*
+ * Which of several receivers is used, published on /nav/receiver when that changes, the first one included.
+ */
+struct  Navbus__V1__ReceiverSelection
+{
+  ProtobufCMessage base;
+  /*
+   * Time of the fix that changed it, ns since the Unix epoch, UTC.
+   */
+  protobuf_c_boolean has_stamp_ns;
+  int64_t stamp_ns;
+  /*
+   * Navigation session; absent outside one.
+   */
+  protobuf_c_boolean has_session_id;
+  uint64_t session_id;
+  /*
+   * Route that is followed; absent in free drive.
+   */
+  protobuf_c_boolean has_route_id;
+  uint64_t route_id;
+  /*
+   * Header sequence of the fix that changed it.
+   */
+  protobuf_c_boolean has_cause_sequence;
+  uint64_t cause_sequence;
+  /*
+   * Number of this event among all events of the node; absent for the first receiver.
+   */
+  protobuf_c_boolean has_event_sequence;
+  uint64_t event_sequence;
+  /*
+   * The receiver in use from now on: frame_id of its fixes, else their source; empty when they name neither.
+   */
+  char *receiver;
+  /*
+   * The receiver that was in use until now; absent the first time.
+   */
+  char *previous;
+  /*
+   * Why it changed.
+   */
+  protobuf_c_boolean has_reason;
+  Navbus__V1__ReceiverSelectionReason reason;
+  /*
+   * Every receiver that was heard or is configured, in the order of preference, then of their first fix.
+   */
+  size_t n_receivers;
+  char **receivers;
+};
+#define NAVBUS__V1__RECEIVER_SELECTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__receiver_selection__descriptor) \
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, NAVBUS__V1__RECEIVER_SELECTION_REASON__RECEIVER_SELECTION_REASON_UNSPECIFIED, 0,NULL }
+
+
 /* Navbus__V1__GnssFix methods */
 void   navbus__v1__gnss_fix__init
                      (Navbus__V1__GnssFix         *message);
@@ -675,6 +757,25 @@ Navbus__V1__FixRejected *
 void   navbus__v1__fix_rejected__free_unpacked
                      (Navbus__V1__FixRejected *message,
                       ProtobufCAllocator *allocator);
+/* Navbus__V1__ReceiverSelection methods */
+void   navbus__v1__receiver_selection__init
+                     (Navbus__V1__ReceiverSelection         *message);
+size_t navbus__v1__receiver_selection__get_packed_size
+                     (const Navbus__V1__ReceiverSelection   *message);
+size_t navbus__v1__receiver_selection__pack
+                     (const Navbus__V1__ReceiverSelection   *message,
+                      uint8_t             *out);
+size_t navbus__v1__receiver_selection__pack_to_buffer
+                     (const Navbus__V1__ReceiverSelection   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__ReceiverSelection *
+       navbus__v1__receiver_selection__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__receiver_selection__free_unpacked
+                     (Navbus__V1__ReceiverSelection *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Navbus__V1__GnssFix_Closure)
@@ -685,6 +786,9 @@ typedef void (*Navbus__V1__GnssHealth_Closure)
                   void *closure_data);
 typedef void (*Navbus__V1__FixRejected_Closure)
                  (const Navbus__V1__FixRejected *message,
+                  void *closure_data);
+typedef void (*Navbus__V1__ReceiverSelection_Closure)
+                 (const Navbus__V1__ReceiverSelection *message,
                   void *closure_data);
 
 /* --- services --- */
@@ -701,9 +805,11 @@ extern const ProtobufCEnumDescriptor    navbus__v1__altitude_datum__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__gnss_quality__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__gnss_quality_reason__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__fix_rejection_reason__descriptor;
+extern const ProtobufCEnumDescriptor    navbus__v1__receiver_selection_reason__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__gnss_fix__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__gnss_health__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__fix_rejected__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__receiver_selection__descriptor;
 
 PROTOBUF_C__END_DECLS
 

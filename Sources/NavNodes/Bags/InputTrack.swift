@@ -1,0 +1,97 @@
+import NavBag
+public import NavMessages
+
+/// What a bag holds beside its fixes that the core takes in, traffic and odometry, each message by the number of fixes before
+/// it. They are read when their time has come: an hour of a city's traffic, or of wheels at 100 Hz, is more than memory should
+/// hold.
+public struct InputTrack: Sendable {
+    /// The topics of a track with their types.
+    static let types: [String: String] = [
+        "/traffic/speeds": TrafficSpeeds.fullName, "/vehicle/odometry": VehicleOdometry.fullName,
+    ]
+
+    private let path: String
+    /// Channels of the bag that carry a topic of the track in its type, by their topics.
+    let channels: [UInt16: String]
+    /// Messages before the first fix, between each fix and the next, and after the last.
+    private(set) var counts: [UInt32] = [0]
+    /// Messages in the track.
+    public private(set) var count = 0
+    /// Those of `/vehicle/odometry`.
+    public private(set) var odometryCount = 0
+
+    init(path: String, _ reader: BagReader) {
+        self.path = path
+        var channels: [UInt16: String] = [:]
+        for (topic, type) in InputTrack.types {
+            for channel in reader.index.channels(topic: topic)
+            where reader.index.schema(channel.schemaID)?.name == type {
+                channels[channel.id] = topic
+            }
+        }
+        self.channels = channels
+    }
+
+    /// Takes note of the next message of the bag that is of the track.
+    mutating func add(_ topic: String) {
+        counts[counts.count - 1] &+= 1
+        count += 1
+        if topic == "/vehicle/odometry" { odometryCount += 1 }
+    }
+
+    /// Takes note of a fix.
+    mutating func addFix() { counts.append(0) }
+
+    /// Reads the track from its start.
+    struct Reader {
+        private let channels: [UInt16: String]
+        private var counts: [UInt32]
+        private var next: () throws(BagError) -> BagMessage?
+
+        init(_ track: InputTrack) throws(BagError) {
+            (channels, counts) = (track.channels, track.counts)
+            let reader = try BagReader(path: track.path)
+            var cursor = reader.messages(BagQuery(topics: Array(InputTrack.types.keys.sorted())))
+            next = { () throws(BagError) in try cursor.next() }
+        }
+
+        /// The next message, with its topic, that comes before a fix, the first being 0, and after the one before; nil when
+        /// there is none. The number of fixes stands for the end.
+        mutating func message(before fix: Int) throws(BagError) -> (topic: String, message: BagMessage)? {
+            guard counts.indices.contains(fix), counts[fix] > 0 else { return nil }
+            counts[fix] -= 1
+            while let message = try next() {
+                if let topic = channels[message.channelID] { return (topic, message) }
+            }
+            return nil
+        }
+    }
+}
+
+/// One recorded input of positioning.
+public enum RecordedInput: Sendable {
+    /// What a receiver said.
+    case fix(GnssFix)
+    /// What the vehicle said of its own motion.
+    case odometry(VehicleOdometry)
+}
+
+extension TraceInput {
+    /// Hands out the fixes, and the odometry of a bag between them, in the order in which they were recorded.
+    public func forEachInput(_ body: (RecordedInput) -> Void) throws(NodeError) {
+        do throws(BagError) {
+            var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
+            for index in 0...fixes.count {
+                while let (topic, message) = try track?.message(before: index) {
+                    guard topic == "/vehicle/odometry",
+                        let odometry = try? VehicleOdometry(decoding: Array(message.data), limit: 4 << 10)
+                    else { continue }
+                    body(.odometry(odometry))
+                }
+                if fixes.indices.contains(index) { body(.fix(fixes[index])) }
+            }
+        } catch {
+            throw NodeError(.invalid, error.description)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import NavGeo
+import NavMatching
+import NavMessages
+
+/// The receivers that fixes come from: their names, their numbers for the core, when each was heard, and which one is used.
+///
+/// Those that the configuration prefers have the lowest numbers, in its order; the others get theirs with their first fix.
+struct ReceiverRegister {
+    private struct Receiver {
+        var name: String
+        /// Time of its last fix.
+        var heard: NavGeo.Timestamp?
+        /// Time of its last fix with a position that can be used.
+        var good: NavGeo.Timestamp?
+    }
+
+    /// The most receivers that have a number of their own; those beyond share the last one.
+    static let most = 8
+    /// The most that can be preferred: as many as are compared.
+    static let mostPreferred = 4
+    /// How long the receiver in use may be without a position before another one is used, seconds, as the core has it.
+    private static let patience = 1.5
+
+    private let preferred: Int
+    private var receivers: [Receiver]
+    private var newest: NavGeo.Timestamp?
+    /// The number of the receiver in use; nil before the first.
+    private(set) var active: UInt8?
+    /// How often another receiver was taken.
+    private(set) var switches = 0
+
+    init(preferred names: [String]) {
+        preferred = names.count
+        receivers = names.map { Receiver(name: $0) }
+    }
+
+    /// The receivers' names by number.
+    var names: [String] { receivers.map(\.name) }
+
+    /// The number of the receiver that a message is of: by its frame, else by its source.
+    mutating func number(of message: NavMessages.GnssFix) -> UInt8 {
+        let name = message.frameId ?? message.source ?? ""
+        if let number = receivers.firstIndex(where: { $0.name == name }) { return UInt8(number) }
+        guard receivers.count < Self.most else { return UInt8(Self.most) }
+        receivers.append(Receiver(name: name))
+        return UInt8(receivers.count - 1)
+    }
+
+    /// Takes note of a fix before the core sees it.
+    ///
+    /// - Parameter limit: standard deviation up to which its position can be used, metres.
+    mutating func note(_ fix: Fix, limit: Double) {
+        let number = Int(fix.receiver)
+        guard receivers.indices.contains(number) else { return }
+        receivers[number].heard = fix.stamp
+        newest = fix.stamp
+        let isSound = fix.spoofing != .certain && fix.jamming != .certain && fix.integrity != .certain
+        if fix.isUsable, isSound, (fix.horizontalSigma ?? 0) <= limit { receivers[number].good = fix.stamp }
+    }
+
+    /// The first receiver in use; nil when there was one already.
+    mutating func begin(with number: UInt8) -> ReceiverSelection? {
+        guard active == nil else { return nil }
+        active = number
+        return selection(of: number, instead: nil, .first)
+    }
+
+    /// Another receiver is used from now on.
+    mutating func change(from old: UInt8, to new: UInt8, at stamp: NavGeo.Timestamp) -> ReceiverSelection {
+        active = new
+        switches += 1
+        let good = receivers.indices.contains(Int(old)) ? receivers[Int(old)].good : nil
+        let hasFailed = good.map { abs(stamp.seconds(since: $0)) > Self.patience } ?? true
+        let isPreferred = Int(new) < preferred && new < old
+        return selection(of: new, instead: old, hasFailed ? .failed : isPreferred ? .preferred : .better)
+    }
+
+    private func selection(
+        of new: UInt8, instead old: UInt8?, _ reason: ReceiverSelectionReason
+    ) -> ReceiverSelection {
+        ReceiverSelection(
+            receiver: name(of: new), previous: old.map(name(of:)), reason: reason, receivers: names)
+    }
+
+    private func name(of number: UInt8) -> String {
+        receivers.indices.contains(Int(number)) ? receivers[Int(number)].name : "others"
+    }
+
+    /// A receiver that is missed.
+    struct Silent: Equatable {
+        var name: String
+        /// Seconds since its last fix; nil when there was none yet.
+        var seconds: Double?
+    }
+
+    /// How long one of several receivers may be silent, and how long one that nobody asked for is missed, seconds.
+    private static let (silence, memory) = (2.5, 60.0)
+
+    /// Receivers that are silent while others are heard.
+    var silent: [Silent] {
+        guard let newest else { return [] }
+        return receivers.enumerated().compactMap { number, receiver in
+            guard let heard = receiver.heard else {
+                return number < preferred ? Silent(name: receiver.name, seconds: nil) : nil
+            }
+            let seconds = newest.seconds(since: heard)
+            guard seconds > Self.silence, number < preferred || seconds < Self.memory else { return nil }
+            return Silent(name: receiver.name, seconds: seconds)
+        }
+    }
+}

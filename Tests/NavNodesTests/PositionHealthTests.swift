@@ -1,0 +1,115 @@
+import Logging
+import NavBus
+import NavGeo
+import NavMessages
+import NavNodes
+import Testing
+
+/// What `/health/navigation-node` and `/nav/state` say of positioning.
+struct PositionHealthTests {
+    /// A node that lives by the clock of the fixes that it is given.
+    private final class Bench {
+        let node: NodeRunner<NavigationNode>
+        private let player: NodeLink
+        private let ear: InProcessBus
+        private let tiles: Tiles
+        private(set) var health = NodeHealth()
+        private(set) var states: [NavigationState] = []
+
+        init() throws {
+            tiles = try Tiles()
+            let network = InProcessNetwork(pipeDepth: 10_000)
+            let quiet = NodeLog(node: "test", level: .critical)
+            var configuration = Helsinki.configuration
+            configuration.tiles = tiles.path
+            var run = RunConfiguration(configuration)
+            run.kit.simTime = true
+            ear = try InProcessBus(name: "ear", network: network)
+            node = try NodeRunner<NavigationNode>(
+                try InProcessBus(name: "navigation-node", network: network), configuration: run, log: quiet)
+            _ = try ear.subscribe(
+                matching: TopicFilter(include: ["/nav/state", "/health/*"]), qos: .keepLast(10_000),
+                maximumPayloadSize: 1 << 20)
+            player = NodeLink(try InProcessBus(name: "player", network: network), log: quiet)
+            try player.advertise(["/clock", "/gnss/fix", "/vehicle/odometry"])
+        }
+
+        /// The time goes on to that of a fix, which comes unless it is missing.
+        func take(_ fix: GnssFix, isMissing: Bool = false, _ odometry: VehicleOdometry? = nil) async throws {
+            let stamp = NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0)
+            player.publish(Clock(stampNs: fix.stampNs), on: "/clock", stamp: stamp)
+            if !isMissing { player.publish(fix, on: "/gnss/fix", stamp: stamp) }
+            if let odometry { player.publish(odometry, on: "/vehicle/odometry", stamp: stamp) }
+            for _ in 0..<3 { try node.step(waiting: .zero) }
+            while node.node.pendingCount > 0 {
+                try await Task.sleep(for: .milliseconds(5))
+                try node.step(waiting: .zero)
+            }
+            while let delivery = try ear.poll(timeout: .zero) {
+                if delivery.topic == "/nav/state" {
+                    states.append(try NavigationState(decoding: delivery.payload.bytes))
+                } else {
+                    health = try NodeHealth(decoding: delivery.payload.bytes)
+                }
+            }
+        }
+
+        var codes: [String] { health.reasons.compactMap(\.code) }
+        func counter(_ name: String) -> UInt64? { health.counters.first { $0.name == name }?.value }
+    }
+
+    @Test func spoofingAndItsEndAreTold() async throws {
+        let drive = try Helsinki.drive.get()
+        let bench = try Bench()
+        defer { bench.node.finish() }
+        for fix in drive[..<20] { try await bench.take(fix) }
+        #expect(bench.health.state == .ok && bench.codes.isEmpty)
+        #expect(bench.states.last?.gnss?.quality == .full)
+        for fix in drive[20..<26] {
+            var fix = fix
+            fix.spoofing = .detected
+            try await bench.take(fix)
+        }
+        #expect(bench.health.state == .lost && bench.codes.contains("gnss_spoofing"))
+        #expect((bench.counter("fixes_rejected_spoofing") ?? 0) >= 5)
+        #expect(bench.states.last?.gnss?.quality == .lost)
+        #expect(bench.states.last?.gnss?.reasons.contains(.spoofing) == true)
+        #expect((bench.states.last?.gnss?.lastQualifiedAgeS ?? 0) >= 1)
+        for fix in drive[26..<40] { try await bench.take(fix) }
+        #expect(bench.health.state == .ok && bench.codes.isEmpty)
+        #expect(bench.states.last?.gnss?.quality == .full && bench.states.last?.gnss?.reasons.isEmpty == true)
+    }
+
+    @Test func fixesThatFailAreAReasonAndSoAreThoseThatDoNotCome() async throws {
+        let drive = try Helsinki.drive.get()
+        let bench = try Bench()
+        defer { bench.node.finish() }
+        for fix in drive[..<20] { try await bench.take(fix) }
+        for fix in drive[20..<28] {
+            var fix = fix
+            fix.horizontalAccuracyM = 300
+            try await bench.take(fix)
+        }
+        #expect(bench.codes.contains("gnss_no_fix") && bench.health.state != .ok)
+        #expect((bench.counter("fixes_rejected_accuracy") ?? 0) >= 7)
+        #expect(bench.counter("fixes_rejected_jump") == nil)
+        for fix in drive[28..<40] { try await bench.take(fix) }
+        #expect(bench.codes.isEmpty)
+        for fix in drive[40..<50] { try await bench.take(fix, isMissing: true) }
+        #expect(bench.codes.contains("topic_silent") && bench.codes.contains("gnss_no_fix"))
+        let topic = bench.health.topics.first { $0.topic == "/gnss/fix" }
+        #expect((topic?.ageS ?? 0) >= 8)
+    }
+
+    @Test func odometryOfAnotherClockIsAReason() async throws {
+        let drive = try Helsinki.drive.get()
+        let bench = try Bench()
+        defer { bench.node.finish() }
+        for fix in drive[..<20] {
+            let report = VehicleOdometry(stampNs: (fix.stampNs ?? 0) + 3_600_000_000_000, speedMps: 5)
+            try await bench.take(fix, report)
+        }
+        #expect(bench.health.state == .degraded && bench.codes == ["odometry_stray"])
+        #expect((bench.counter("odometry_left_out") ?? 0) >= 18 && bench.counter("odometry_used") == 0)
+    }
+}

@@ -1,0 +1,279 @@
+import Foundation
+import NavBag
+import NavGeo
+import NavMap
+import NavMatching
+import NavMessages
+import NavNavigator
+import NavNodes
+import NavRouting
+import NavSimulation
+import Testing
+
+/// What a session makes of fixes and odometry as they arrive: late, often, of several receivers, with wheels or without.
+struct PositioningTests {
+    // MARK: Drives
+
+    /// The bag of a drive through Helsinki.
+    static func drive(
+        rate: Double = 1, noise: ReceiverModel.Environment = .open, outages: [ClosedRange<Double>] = [],
+        deviateAt: Double? = nil, _ change: (inout DriveSimulator.Plan) -> Void = { _ in }
+    ) throws -> (inputs: [RecordedInput], report: DriveSimulator.Report) {
+        let map = try Helsinki.map.get()
+        var plan = DriveSimulator.Plan(
+            waypoints: [NavRouting.Waypoint(Helsinki.from), NavRouting.Waypoint(Helsinki.to)], deviateAt: deviateAt,
+            receiver: ReceiverModel(noise, outages: outages), rate: rate, seed: 5,
+            start: NavGeo.Timestamp(nanoseconds: Helsinki.start))
+        change(&plan)
+        return try withFolder { folder in
+            let report = try DriveSimulator(router: Router(map.metric)).run(plan, into: folder + "/drive.mcap")
+            var inputs: [RecordedInput] = []
+            try TraceInput(path: folder + "/drive.mcap").forEachInput { inputs.append($0) }
+            return (inputs, report)
+        }
+    }
+
+    /// Where the vehicle of a drive truly is, every 20 ms.
+    static func truth(backUp: Double = 0) throws -> [Int64: NavGeo.Coordinate] {
+        let drive = try drive(rate: 50, noise: .none) { $0.backUp = backUp }
+        var truth: [Int64: NavGeo.Coordinate] = [:]
+        for case .fix(let fix) in drive.inputs {
+            guard let stamp = fix.stampNs, let latitude = fix.latitude, let longitude = fix.longitude else { continue }
+            truth[moment(stamp)] = NavGeo.Coordinate(latitude: latitude, longitude: longitude)
+        }
+        return truth
+    }
+
+    /// The number of the 20 ms that are nearest to a stamp.
+    private static func moment(_ stamp: Int64) -> Int64 { (stamp - Helsinki.start + 10_000_000) / 20_000_000 }
+
+    private func error(_ position: NavMessages.MatchedPosition, _ truth: [Int64: NavGeo.Coordinate]) -> Double? {
+        guard let stamp = position.stampNs, let place = truth[Self.moment(stamp)], let pose = position.matched,
+            let latitude = pose.latitude, let longitude = pose.longitude
+        else { return nil }
+        return Geodesy.distance(place, NavGeo.Coordinate(latitude: latitude, longitude: longitude))
+    }
+
+    // MARK: Rates
+
+    @Test(arguments: [1.0, 5, 10, 20])
+    func aDriveEndsTheSameWayAtAnyRate(rate: Double) throws {
+        let seat = try Seat(Helsinki.configuration)
+        let drive = try Self.drive(rate: rate, deviateAt: 500) { $0.odometryRate = 50 }
+        drive.inputs.forEach { seat.take($0) }
+        #expect(seat.all(FixRejected.self).isEmpty)
+        let phases = seat.all(NavMessages.RerouteEvent.self).compactMap(\.phase)
+        #expect(phases == [.willReroute, .fetching, .fetched, .applied])
+        #expect(seat.all(NavMessages.ArrivalEvent.self).count { $0.phase == .arrived } == 1)
+        #expect(seat.all(NavMessages.MatchedPosition.self).count == drive.report.fixes)
+        #expect(
+            seat.session.positioning.counters.first { $0.name == "fixes_used" }?.value == UInt64(drive.report.fixes))
+    }
+
+    // MARK: Latency
+
+    @Test(arguments: [0.3, 1.0])
+    func lateFixesCountForTheTimeThatTheyAreOf(latency: Double) throws {
+        let truth = try Self.truth()
+        let seat = try Seat(NavigationConfiguration())
+        let drive = try Self.drive(rate: 5, noise: .none) {
+            $0.odometryRate = 50
+            $0.latency = latency
+        }
+        // The wheels are ahead of the fixes when these arrive.
+        var ahead: Int64 = 0
+        var newest: Int64 = 0
+        for input in drive.inputs {
+            switch input {
+            case .odometry(let odometry): newest = max(newest, odometry.stampNs ?? 0)
+            case .fix(let fix): ahead = max(ahead, newest - (fix.stampNs ?? 0))
+            }
+            seat.take(input)
+        }
+        #expect(Double(ahead) * 1e-9 > latency * 0.8)
+        #expect(seat.all(FixRejected.self).isEmpty)
+        let measured = seat.all(NavMessages.MatchedPosition.self).filter { $0.source != .predicted }
+        let errors = measured.dropFirst(20).compactMap { error($0, truth) }.sorted()
+        #expect(errors.count > 500)
+        // A second late at 10 m/s would be 10 m off.
+        #expect(errors[errors.count * 95 / 100] < 3, "p95 \(errors[errors.count * 95 / 100])")
+    }
+
+    // MARK: Odometry
+
+    @Test func wheelsCarryThePositionThroughAnOutage() throws {
+        let truth = try Self.truth()
+        let outage = 60.0...100.0
+        func errorAtEnd(_ odometry: Double?) throws -> (
+            error: Double, method: NavMessages.PredictionMethod?, driven: Double
+        ) {
+            let seat = try Seat(Helsinki.configuration)
+            let drive = try Self.drive(outages: [outage]) { $0.odometryRate = odometry }
+            drive.inputs.forEach { seat.take($0) }
+            let predicted = seat.all(NavMessages.MatchedPosition.self).filter { $0.source == .predicted }
+            let last = try #require(predicted.last { ($0.stampNs ?? 0) <= Helsinki.start + 100_000_000_000 })
+            let driven = (3_000..<5_000 as Range<Int64>).reduce(0.0) { sum, moment in
+                guard let first = truth[moment], let second = truth[moment + 1] else { return sum }
+                return sum + Geodesy.distance(first, second)
+            }
+            #expect(seat.all(NavMessages.RerouteEvent.self).isEmpty)
+            return (try #require(error(last, truth)), last.prediction, driven)
+        }
+        let with = try errorAtEnd(50)
+        #expect(with.method == .odometry)
+        #expect(with.driven > 100 && with.error < max(0.03 * with.driven, 8), "\(with)")
+        #expect(try errorAtEnd(nil).method == .alongRoute)
+    }
+
+    @Test func aVehicleThatBacksUpIsNotTurnedRound() throws {
+        let truth = try Self.truth(backUp: 15)
+        let seat = try Seat(Helsinki.configuration)
+        let drive = try Self.drive(rate: 5) {
+            $0.odometryRate = 50
+            $0.backUp = 15
+        }
+        #expect(drive.inputs.contains { if case .odometry(let report) = $0 { report.reverse == true } else { false } })
+        drive.inputs.forEach { seat.take($0) }
+        #expect(seat.all(FixRejected.self).isEmpty)
+        #expect(seat.all(NavMessages.ArrivalEvent.self).contains { $0.phase == .arrived })
+        let errors = seat.all(NavMessages.MatchedPosition.self).compactMap { error($0, truth) }.sorted()
+        #expect(errors[errors.count / 2] < 5)
+    }
+
+    @Test func odometryGoesThroughAMessageUnchanged() throws {
+        for speed in [-1.5, 0, 13.25] {
+            let odometry = Odometry(
+                stamp: NavGeo.Timestamp(nanoseconds: 77), speed: speed, speedSigma: 0.1, turnRate: 0.2,
+                turnRateSigma: 0.01, standsStill: speed == 0)
+            let bytes = VehicleOdometry(odometry).encoded()
+            #expect(Odometry(try VehicleOdometry(decoding: bytes, limit: 1_000)) == odometry)
+        }
+    }
+
+    @Test func odometryOfAnotherTimeIsLeftOut() throws {
+        let seat = try Seat(NavigationConfiguration())
+        let fixes = try Helsinki.drive.get()
+        for fix in fixes.prefix(20) { seat.take(.fix(fix)) }
+        let now = try #require(fixes[19].stampNs)
+        for lead in [Int64.max - now, 3_600_000_000_000, 11_000_000_000, -60_000_000_000] {
+            seat.take(.odometry(VehicleOdometry(stampNs: now + lead, speedMps: 5)))
+        }
+        #expect(seat.all(NavMessages.SimulationEvent.self).isEmpty)
+        #expect(seat.session.positioning.odometryLeftOut == 4 && seat.session.positioning.odometry == 0)
+        // Wheels that go on where there are no fixes are believed after a while.
+        for step in 0..<200 as Range<Int64> {
+            seat.take(.odometry(VehicleOdometry(stampNs: now + 20_000_000_000 + step * 20_000_000, speedMps: 5)))
+        }
+        #expect((90...110).contains(seat.session.positioning.odometry))
+    }
+
+    @Test func aReplayTakesTheOdometryOfABagAndIsRepeatable() throws {
+        let map = try Helsinki.map.get()
+        try withFolder { folder in
+            var plan = DriveSimulator.Plan(
+                waypoints: [NavRouting.Waypoint(Helsinki.from), NavRouting.Waypoint(Helsinki.to)], deviateAt: nil,
+                receiver: ReceiverModel(.open, outages: [60...90]), rate: 1, seed: 2,
+                start: NavGeo.Timestamp(nanoseconds: Helsinki.start))
+            plan.odometryRate = 20
+            let report = try DriveSimulator(router: Router(map.metric)).run(plan, into: folder + "/drive.mcap")
+            #expect(report.odometry > 20 * 200 && report.outage == 31)
+            func replay(_ input: String, _ output: String) throws -> Replay.Summary {
+                let trace = try TraceInput(path: folder + input)
+                var log = MessageLog(try BagWriter(path: folder + output, overwrite: true))
+                let summary = try Replay(map: map, configuration: Helsinki.configuration)
+                    .run(trace.fixes, others: trace.others, into: &log)
+                try log.close()
+                return summary
+            }
+            let summary = try replay("/drive.mcap", "/1.mcap")
+            // What comes before the first fix has no place yet; the last of it shares the first fix's time.
+            #expect(summary.fixes == report.fixes && report.odometry - summary.odometry <= 1)
+            _ = try replay("/drive.mcap", "/2.mcap")
+            _ = try replay("/1.mcap", "/3.mcap")
+            let first = try Data(contentsOf: URL(fileURLWithPath: folder + "/1.mcap"))
+            for other in ["/2.mcap", "/3.mcap"] {
+                #expect(try Data(contentsOf: URL(fileURLWithPath: folder + other)) == first, "\(other)")
+            }
+            let messages = try content(of: folder + "/1.mcap")
+            #expect(messages.count { $0.topic == "/vehicle/odometry" } == report.odometry)
+            #expect(zip(messages, messages.dropFirst()).allSatisfy { $0.logTime <= $1.logTime })
+            let methods = try messages.filter { $0.topic == "/nav/position" }.map {
+                try NavMessages.MatchedPosition(decoding: $0.data).prediction
+            }
+            #expect(methods.count { $0 == .odometry } > 20)
+        }
+    }
+
+    // MARK: Time of receivers
+
+    /// A drive along a parallel at 10 m/s in NMEA 0183, `rate` epochs a second, around a leap second.
+    private static func leapSecond(rate: Int) -> [UInt8] {
+        func sentence(_ content: String) -> String {
+            "$\(content)*" + String(format: "%02X", content.utf8.reduce(0, ^)) + "\r\n"
+        }
+        var text = ""
+        for epoch in 0..<(60 * rate) {
+            let second = epoch / rate
+            let clock: (hms: String, date: String) =
+                switch second {
+                case ..<30: ("2359" + String(format: "%02d", 30 + second), "311216")
+                case 30: ("235960", "311216")
+                default: ("0000" + String(format: "%02d", second - 31), "010117")
+                }
+            let time = clock.hms + String(format: ".%02d", epoch % rate * 100 / rate)
+            let minutes = 10.0 / Double(rate) * Double(epoch) / 1852
+            text += sentence(
+                "GPRMC,\(time),A,6010.\(String(format: "%05d", Int(minutes * 1e5))),N,02456.0000,E,19.44,0.0,\(clock.date),,,A"
+            )
+        }
+        return Array(text.utf8)
+    }
+
+    @Test(arguments: [1, 5, 10])
+    func aLeapSecondHoldsUpNobody(rate: Int) throws {
+        try withFolder { folder in
+            try Data(Self.leapSecond(rate: rate)).write(to: URL(fileURLWithPath: folder + "/leap.nmea"))
+            let seat = try Seat(NavigationConfiguration())
+            try TraceInput(path: folder + "/leap.nmea").forEachInput { seat.take($0) }
+            let positions = seat.all(NavMessages.MatchedPosition.self)
+            // The second that is told twice is rejected once, as what it is.
+            let rejected = seat.all(FixRejected.self)
+            #expect(rejected.count <= rate)
+            #expect(rejected.allSatisfy { $0.reason == .duplicate || $0.reason == .outOfOrder })
+            #expect(positions.count + rejected.count >= 60 * rate)
+            #expect(positions.allSatisfy { $0.isTeleport != true && $0.source != .predicted })
+            let places = positions.compactMap { $0.raw?.latitude }
+            #expect(zip(places, places.dropFirst()).allSatisfy { $1 > $0 && $1 - $0 < 20.0 / 111_000 })
+        }
+    }
+}
+
+/// A session that gets its routes at once, and what it says.
+final class Seat {
+    let session: NavigationSession
+    private let map: MapSnapshot
+    private let planner = RoutePlanner()
+    private var sequence: UInt64 = 0
+    private(set) var messages: [OutgoingMessage] = []
+
+    init(_ configuration: NavigationConfiguration) throws {
+        map = try Helsinki.map.get()
+        session = NavigationSession(map: map, configuration: configuration, nodeName: "test")
+    }
+
+    func take(_ input: RecordedInput) {
+        sequence += 1
+        var outcomes: [NavigationSession.Outcome]
+        switch input {
+        case .fix(let fix): outcomes = [session.handle(fix, sequence: sequence)]
+        case .odometry(let odometry): outcomes = [session.handle(odometry, sequence: sequence)]
+        }
+        while !outcomes.isEmpty {
+            let outcome = outcomes.removeFirst()
+            messages += outcome.messages
+            for query in outcome.queries { outcomes.append(session.handle(planner.answer(query, on: map), to: query)) }
+        }
+    }
+
+    func all<M: Message>(_ type: M.Type) -> [M] { messages.compactMap { $0.message as? M } }
+}

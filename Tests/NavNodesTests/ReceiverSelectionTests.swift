@@ -1,0 +1,131 @@
+import Logging
+import NavBus
+import NavGeo
+import NavMessages
+import NavNodes
+import Testing
+
+/// Several receivers, one of which is used.
+struct ReceiverSelectionTests {
+    /// Fixes of the drive by one receiver.
+    private func fixes(_ name: String, accuracy: Double, _ range: Range<Int>, shift: Int64 = 0) throws -> [GnssFix] {
+        try Helsinki.drive.get()[range].map { fix in
+            var fix = fix
+            fix.source = name
+            fix.horizontalAccuracyM = accuracy
+            fix.stampNs = fix.stampNs.map { $0 + shift }
+            return fix
+        }
+    }
+
+    /// Hears receivers by the times of their fixes.
+    private func run(_ receivers: [GnssFix]..., configuration: NavigationConfiguration = Helsinki.configuration) throws
+        -> Seat
+    {
+        let seat = try Seat(configuration)
+        for fix in receivers.joined().sorted(by: { ($0.stampNs ?? 0) < ($1.stampNs ?? 0) }) { seat.take(.fix(fix)) }
+        return seat
+    }
+
+    private static let half: Int64 = 100_000_000
+
+    @Test func theFirstReceiverIsNamedAndStaysWhileItIsAsGood() throws {
+        let seat = try run(
+            try fixes("front", accuracy: 3, 0..<100), try fixes("rear", accuracy: 2.5, 0..<100, shift: Self.half))
+        let selections = seat.all(ReceiverSelection.self)
+        #expect(selections.map(\.receiver) == ["front"] && selections.map(\.reason) == [.first])
+        #expect(selections[0].previous == nil && selections[0].stampNs != nil)
+        #expect(seat.session.positioning.standby == 100 && seat.session.positioning.used == 100)
+        #expect(seat.all(MatchedPosition.self).allSatisfy { $0.source != .predicted })
+    }
+
+    @Test func aClearlyBetterReceiverIsTakenAndOneThatFallsSilentIsReplaced() throws {
+        let seat = try run(
+            try fixes("front", accuracy: 9, 0..<200),
+            try fixes("rear", accuracy: 1.5, 20..<100, shift: Self.half))
+        let selections = seat.all(ReceiverSelection.self)
+        #expect(selections.map(\.reason) == [.first, .better, .failed])
+        #expect(selections.map(\.receiver) == ["front", "rear", "front"])
+        #expect(selections.map(\.previous) == [nil, "front", "rear"])
+        #expect(selections.last?.receivers == ["front", "rear"])
+        // The silent one is missed for a minute, not for ever.
+        #expect(seat.all(SimulationEvent.self).isEmpty)
+    }
+
+    @Test func theConfiguredOrderWinsOverAccuracyWhileTheReceiverCanBeUsed() throws {
+        var configuration = Helsinki.configuration
+        configuration.receivers = ["rtk", "backup"]
+        var broken = try fixes("rtk", accuracy: 8, 10..<150, shift: Self.half)
+        for index in 50..<70 { (broken[index].latitude, broken[index].longitude) = (nil, nil) }
+        let seat = try run(broken, try fixes("backup", accuracy: 2, 0..<150), configuration: configuration)
+        let selections = seat.all(ReceiverSelection.self)
+        #expect(selections.map(\.receiver) == ["backup", "rtk", "backup", "rtk"])
+        #expect(selections.map(\.reason) == [.first, .preferred, .failed, .preferred])
+        #expect(selections.allSatisfy { $0.receivers == ["rtk", "backup"] })
+        #expect(seat.all(ArrivalEvent.self).isEmpty == false || seat.all(RouteProgress.self).count > 100)
+    }
+
+    @Test func manyNamesAreNoGrowth() throws {
+        let seat = try Seat(NavigationConfiguration())
+        for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
+            var fix = fix
+            fix.frameId = "receiver \(index)"
+            seat.take(.fix(fix))
+        }
+        #expect(seat.all(ReceiverSelection.self).allSatisfy { $0.receivers.count <= 8 })
+    }
+
+    @Test func twoNodesPublishOnOneTopicAndTheHealthTellsWhoIsMissing() throws {
+        let tiles = try Tiles()
+        let network = InProcessNetwork(pipeDepth: 10_000)
+        let quiet = NodeLog(node: "test", level: .critical)
+        var configuration = Helsinki.configuration
+        configuration.tiles = tiles.path
+        configuration.receivers = ["front", "rear"]
+        var run = RunConfiguration(configuration)
+        run.kit.simTime = true
+        let ear = try InProcessBus(name: "ear", network: network)
+        let node = try NodeRunner<NavigationNode>(
+            try InProcessBus(name: "navigation-node", network: network), configuration: run, log: quiet)
+        defer { node.finish() }
+        _ = try ear.subscribe(
+            matching: TopicFilter(include: ["/nav/receiver", "/health/*"]), qos: .keepLast(10_000),
+            maximumPayloadSize: 1 << 20)
+        let player = NodeLink(try InProcessBus(name: "player", network: network), log: quiet)
+        let front = NodeLink(try InProcessBus(name: "front", network: network), log: quiet)
+        let rear = NodeLink(try InProcessBus(name: "rear", network: network), log: quiet)
+        try player.advertise(["/clock"])
+        for link in [front, rear] { try link.advertise(["/gnss/fix"]) }
+        var healths: [NodeHealth] = []
+        var selections: [ReceiverSelection] = []
+        for (index, fix) in try fixes("front", accuracy: 3, 0..<60).enumerated() {
+            let stamp = NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0)
+            player.publish(Clock(stampNs: fix.stampNs), on: "/clock", stamp: stamp)
+            if index < 30 { front.publish(fix, on: "/gnss/fix", stamp: stamp) }
+            var other = fix
+            other.source = "rear"
+            other.stampNs = fix.stampNs.map { $0 + 1_000 }
+            rear.publish(other, on: "/gnss/fix", stamp: stamp)
+            for _ in 0..<3 { try node.step(waiting: .zero) }
+            while let delivery = try ear.poll(timeout: .zero) {
+                if delivery.topic == "/nav/receiver" {
+                    selections.append(try ReceiverSelection(decoding: delivery.payload.bytes))
+                } else {
+                    healths.append(try NodeHealth(decoding: delivery.payload.bytes))
+                }
+            }
+        }
+        #expect(selections.map(\.receiver) == ["front", "rear"] && selections.map(\.reason) == [.first, .failed])
+        let last = try #require(healths.last)
+        #expect(last.state == .degraded && last.reasons.map(\.code) == ["receiver_silent"])
+        #expect(last.reasons[0].message?.contains("'front'") == true)
+        func counter(_ name: String) -> UInt64? { last.counters.first { $0.name == name }?.value }
+        #expect(counter("receiver_switches") == 1)
+        #expect((counter("fixes_used") ?? 0) >= 55 && (counter("fixes_standby") ?? 0) >= 29)
+        // Who comes late learns which one is used.
+        let late = try InProcessBus(name: "late", network: network)
+        _ = try late.subscribe(to: "/nav/receiver", qos: .latched, maximumPayloadSize: 1 << 16)
+        let latched = try #require(try late.poll(timeout: .zero))
+        #expect(try ReceiverSelection(decoding: latched.payload.bytes).receiver == "rear")
+    }
+}
