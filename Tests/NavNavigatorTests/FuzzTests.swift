@@ -402,6 +402,5 @@ import Testing
         #expect(invariants.rejected > 50)
         #expect(invariants.predicted > 20)
         #expect(invariants.asked > 5)
-        #expect(invariants.shown > 0)
     }
 }

@@ -115,6 +115,7 @@ public enum MessageRegistry {
         RouteAnswer.self,
         NavigationCommand.self,
         TileArrival.self,
+        CallEnded.self,
         TimerFired.self,
         ClockTick.self,
         ParameterChange.self,

@@ -22,22 +22,44 @@ package final class RoutePlanner {
     /// How many routers there are besides those of the map.
     package var cachedCount: Int { cache?.count ?? 0 }
 
-    private func router(of map: MapSnapshot, at departure: LocalTime?) -> Router {
+    private func router(of map: MapSnapshot, for vehicle: VehicleProfile?, at departure: LocalTime?) -> Router {
         adopt(map)
         var cache = self.cache ?? RouterCache(map.router)
         defer { self.cache = cache }
-        return cache.router(for: map.router.metric.model, at: departure)
+        return cache.router(
+            for: vehicle.map { CostModel(profile: $0) } ?? map.router.metric.model, at: departure)
     }
 
     /// The answer to a query on a map.
     package func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
-        let outcome = router(of: map, at: query.request.options.departure).route(query.request, workspace: workspace)
+        let router = router(of: map, for: query.vehicle, at: query.request.options.departure)
         do throws(RouteFailure) {
-            let route = try outcome.route(of: query.request)
-            return .found(
-                RoutePlan(route: route, guidance: RouteGuidance(route: route, graph: map.graph, options: options)))
+            if query.alternatives > 0, router.isHierarchical { return .found(try several(query, router, map)) }
+            let route = try router.route(query.request, workspace: workspace).route(of: query.request)
+            return .found(FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, map))))
         } catch {
             return .failed(error)
         }
+    }
+
+    private func several(_ query: RouteQuery, _ router: Router, _ map: MapSnapshot) throws(RouteFailure) -> FoundRoutes {
+        switch router.alternatives(
+            query.request, limit: query.alternatives, to: query.current, workspace: workspace)
+        {
+        case .found(let found):
+            return FoundRoutes(
+                main: RoutePlan(route: found.main, guidance: guidance(found.main, map)),
+                mainIsCurrent: found.mainIsCurrent, via: found.via,
+                alternatives: found.alternatives.map {
+                    AlternativePlan(alternative: $0, guidance: guidance($0.route, map))
+                })
+        case .notFound(let outcome):
+            let route = try outcome.route(of: query.request)
+            return FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, map)))
+        }
+    }
+
+    private func guidance(_ route: Route, _ map: MapSnapshot) -> RouteGuidance {
+        RouteGuidance(route: route, graph: map.graph, options: options)
     }
 }

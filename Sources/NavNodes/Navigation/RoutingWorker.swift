@@ -34,7 +34,11 @@ final class RoutingWorker: Sendable {
 
     /// Queues a query.
     func submit(_ query: RouteQuery) {
-        state.withLock { $0.queries.append(query) }
+        state.withLock { state in
+            // The trip's own route comes before routes to look at.
+            let place = state.queries.firstIndex { $0.purpose.urgency < query.purpose.urgency } ?? state.queries.endIndex
+            state.queries.insert(query, at: place)
+        }
         pending.signal()
     }
 
@@ -100,5 +104,16 @@ final class RoutingWorker: Sendable {
             waker.wake()
         }
         finished.signal()
+    }
+}
+
+extension RoutePurpose {
+    /// The greater, the sooner.
+    fileprivate var urgency: Int {
+        switch self {
+        case .start, .reroute: 2
+        case .calculate: 1
+        case .fasterRoute, .alternatives: 0
+        }
     }
 }
