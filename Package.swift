@@ -27,6 +27,9 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let heaps = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
+let http = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 let package = Package(
@@ -46,6 +49,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         // YAML: launch files and node configuration.
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+        // HTTP with TLS, deadlines and cancellation: the online provider of routes.
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        // The types of its interface: bytes, headers, times.
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     ],
     targets: [
         // C in its corner: a modulemap and a shim header each.
@@ -76,6 +83,10 @@ let package = Package(
         library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
         library("NavTileCache", ["NavGeo"]),
 
+        // Routes of an online provider; the only target that speaks HTTP.
+        library(
+            "NavDirections", ["NavGeo", "NavMap", "NavRouting", "NavMatching", http, nioCore, nioHTTP]),
+
         // Reads OpenStreetMap extracts and writes road tiles.
         library("NavMapBuild", ["NavGeo", "NavMap", "CZlib", "CCrypto"]),
 
@@ -84,7 +95,7 @@ let package = Package(
         library(
             "NavNodes",
             [
-                "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS",
+                "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavDirections",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 "CCrypto", argumentParser, logging,
             ]),
@@ -131,7 +142,9 @@ let package = Package(
         tests(
             "NavSimulationTests",
             ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
-        tests("NavMatchingTests", ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavTestSupport"]),
+        tests(
+            "NavMatchingTests",
+            ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavSimulation", "NavTestSupport"]),
         tests("NavGuidanceTests", ["NavGeo", "NavMap", "NavRouting", "NavGuidance", "NavTestSupport"]),
         tests(
             "NavNavigatorTests",
@@ -139,6 +152,9 @@ let package = Package(
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 "NavTestSupport",
             ]),
+        tests(
+            "NavDirectionsTests",
+            ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavDirections", "NavSimulation", "NavTestSupport"]),
         tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC"]),
         // NavBusProbe is a node that tests can stop and kill.
         .executableTarget(
@@ -151,7 +167,8 @@ let package = Package(
         tests(
             "NavNodesTests",
             [
-                "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGeo", "NavMap", "NavMapBuild",
+                "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
+                "NavMapBuild",
                 "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", "NavTestSupport", logging,
             ]),
         tests("NavBenchTests", ["NavBench"]),

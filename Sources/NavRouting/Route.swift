@@ -248,6 +248,23 @@ public struct RouteRequest: Sendable, Hashable {
         self.options = options
         self.snapRadius = snapRadius
     }
+
+    /// Why the request makes no sense; nil when it does.
+    package var fault: String? {
+        guard waypoints.count >= 2 else { return "a route needs a start and a destination" }
+        for (index, waypoint) in waypoints.enumerated() where !waypoint.coordinate.isValid {
+            return "waypoint \(index) is not a position on Earth"
+        }
+        for (index, waypoint) in waypoints.enumerated() {
+            guard waypoint.bearing?.isFinite ?? true, waypoint.bearingTolerance >= 0 else {
+                return "waypoint \(index) has a bearing or a tolerance that is no angle"
+            }
+        }
+        guard (0...Self.greatestSnapRadius).contains(snapRadius) else {
+            return "the snap radius is not within 0 ... \(Int(Self.greatestSnapRadius)) m"
+        }
+        return options.fault
+    }
 }
 
 /// The answer to a ``RouteRequest``.

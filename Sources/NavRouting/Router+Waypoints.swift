@@ -4,19 +4,7 @@ import NavMap
 extension Router {
     /// The legs of the fastest route, or why there is none.
     func solve(_ request: RouteRequest, _ workspace: SearchWorkspace) -> SolveOutcome {
-        guard request.waypoints.count >= 2 else { return .failed(.invalid("a route needs a start and a destination")) }
-        for (index, waypoint) in request.waypoints.enumerated() where !waypoint.coordinate.isValid {
-            return .failed(.invalid("waypoint \(index) is not a position on Earth"))
-        }
-        for (index, waypoint) in request.waypoints.enumerated() {
-            guard waypoint.bearing?.isFinite ?? true, waypoint.bearingTolerance >= 0 else {
-                return .failed(.invalid("waypoint \(index) has a bearing or a tolerance that is no angle"))
-            }
-        }
-        guard (0...RouteRequest.greatestSnapRadius).contains(request.snapRadius) else {
-            return .failed(.invalid("the snap radius is not within 0 ... \(Int(RouteRequest.greatestSnapRadius)) m"))
-        }
-        if let fault = request.options.fault { return .failed(.invalid(fault)) }
+        if let fault = request.fault { return .failed(.invalid(fault)) }
         if let own = ownMetric(for: request.options) {
             var rest = request
             rest.options.excludedEdges = []

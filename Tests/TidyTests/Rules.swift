@@ -26,7 +26,7 @@ enum Rules {
         "NavGNSS": ["NavMessages"],
         "NavMapBuild": ["NavGeo", "NavMap", "CZlib", "CCrypto"],
         "NavTileStore": ["NavGeo", "NavMap", "NavTileCache"],
-        "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavGuidance"],
+        "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavMatching"],
         "NavNodes": pureColumn.union(busColumn).union([
             "CCrypto", "NavConfig", "NavTileCache", "NavTileStore", "NavDirections",
         ]),

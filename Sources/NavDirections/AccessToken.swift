@@ -1,0 +1,42 @@
+import Foundation
+
+/// What a provider knows its customers by. It shows itself to nobody but the provider.
+public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
+    let value: String
+
+    /// The longest token, bytes.
+    static let longest = 4_096
+
+    /// A token; spaces and line ends around it do not count.
+    public init(_ text: String) throws(DirectionsError) {
+        let value = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !value.isEmpty, value.utf8.count <= Self.longest, value.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+            throw DirectionsError(
+                .configuration, "the token is empty, longer than \(Self.longest) bytes, or holds other than ASCII")
+        }
+        self.value = value
+    }
+
+    /// The token of a file, else of the variable `NAVBUS_DIRECTIONS_TOKEN`; nil when neither is given.
+    ///
+    /// - Parameter file: a path; empty for none.
+    public static func read(file: String, environment: [String: String]) throws(DirectionsError) -> AccessToken? {
+        if file.isEmpty {
+            guard let text = environment["NAVBUS_DIRECTIONS_TOKEN"] else { return nil }
+            return try AccessToken(text)
+        }
+        guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.read(upToCount: longest + 2)
+        else {
+            throw DirectionsError(.configuration, "the token file '\(file)' cannot be read: is it there, and yours?")
+        }
+        guard let text = String(bytes: data, encoding: .utf8) else {
+            throw DirectionsError(.configuration, "the token file '\(file)' holds other than text")
+        }
+        return try AccessToken(text)
+    }
+
+    /// Not the token.
+    public var description: String { "(a token)" }
+    /// Not the token.
+    public var debugDescription: String { description }
+}

@@ -1,0 +1,103 @@
+import Foundation
+
+/// Who is asked for routes, how, and for how long.
+public struct DirectionsConfiguration: Sendable, Hashable {
+    /// How a provider is spoken to.
+    public enum Dialect: String, Sendable, CaseIterable {
+        /// OSRM's HTTP API v1. It answers with OSM nodes, so its routes are looked up on the map.
+        case osrm
+        /// Mapbox Directions v5: OSRM's shape with traffic.
+        case mapbox
+        /// Valhalla's `/route` with `format=osrm`.
+        case valhalla
+    }
+
+    /// Where the provider is, up to what the dialect adds: `https://host`, a port and a path if need be. Empty for none.
+    public var url = ""
+    /// How it is spoken to.
+    public var dialect = Dialect.osrm
+    /// OSRM's or Mapbox's profile, Valhalla's costing; empty for the usual one of the dialect and the vehicle.
+    public var profile = ""
+    /// How long an answer is waited for in all, seconds, 0.05 ... 60.
+    public var deadline = 3.0
+    /// How long one attempt may take, seconds, 0.05 ... 60.
+    public var attemptTimeout = 2.0
+    /// How often an attempt is repeated that failed for a reason that passes, 0 ... 10.
+    public var retries = 2
+    /// The pause before the first repetition, seconds, 0 ... 60; each further one is twice as long, and every pause is drawn
+    /// from its upper half.
+    public var firstPause = 0.2
+    /// The longest pause, seconds, 0 ... 60.
+    public var longestPause = 2.0
+    /// The largest answer, bytes, 1 KiB ... 256 MiB; none is asked for compressed. A route of 500 km with its annotations takes about 2 MB.
+    public var maximumBytes = 8 << 20
+    /// How many alternatives are asked for, 0 ... 3.
+    public var alternatives = 0
+    /// Language of names, an IETF tag; empty for the provider's.
+    public var language = ""
+    /// Whether the provider's steps are asked for; guidance is made on board, so they are only weight.
+    public var includesSteps = false
+    /// Whether the time of departure of a request is sent; without it the provider takes now.
+    public var sendsDeparture = false
+    /// `HOST:PORT` of an HTTP proxy; empty for none. Variables of the environment are not looked at.
+    public var proxy = ""
+    /// How many failures in a row until the provider is left alone, 1 ... 100.
+    public var failuresToRest = 3
+    /// How long it is left alone at first, seconds, 0.1 ... 3,600; twice as long after each try that fails.
+    public var firstRest = 5.0
+    /// How long it is left alone at most, seconds.
+    public var longestRest = 300.0
+
+    /// No provider.
+    public init() {}
+
+    /// Whether there is a provider.
+    public var isEnabled: Bool { !url.isEmpty }
+
+    /// The proxy's host and port; nil for none.
+    var proxyAddress: (host: String, port: Int)? {
+        guard let colon = proxy.lastIndex(of: ":"), colon > proxy.startIndex,
+            let port = Int(proxy[proxy.index(after: colon)...]), (1...65_535).contains(port)
+        else { return nil }
+        return (String(proxy[..<colon]), port)
+    }
+
+    /// Why it makes no sense; nil when it does.
+    ///
+    /// - Parameter hasToken: whether an access token goes with each request.
+    func fault(hasToken: Bool) -> String? {
+        guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
+            scheme == "https" || scheme == "http", let host = parts.host, !host.isEmpty
+        else { return "'\(url)' is no address of a provider: give https://HOST or http://HOST:PORT" }
+        guard parts.query == nil, parts.fragment == nil, parts.user == nil, parts.password == nil else {
+            return "the provider's address has a query, a fragment or a user: give the part before them"
+        }
+        let isLocal = ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host)
+        if hasToken, scheme == "http", !isLocal {
+            return "a token is not sent over plain http: give https, or no token"
+        }
+        if dialect == .mapbox, !hasToken { return "Mapbox needs a token: name its file" }
+        if !proxy.isEmpty, proxyAddress == nil { return "'\(proxy)' is no proxy: give HOST:PORT" }
+        let isPlain = { (text: String, more: String) in
+            text.utf8.count <= 100
+                && text.unicodeScalars.allSatisfy { scalar in
+                    scalar.isASCII && scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+                        || more.unicodeScalars.contains(scalar)
+                }
+        }
+        guard isPlain(profile, "_-/"), !profile.contains("//") else { return "'\(profile)' is no profile" }
+        guard isPlain(language, "-") else { return "'\(language)' is no language tag" }
+        let ranges: [(String, Double, ClosedRange<Double>)] = [
+            ("the deadline", deadline, 0.05...60), ("the time of an attempt", attemptTimeout, 0.05...60),
+            ("the number of retries", Double(retries), 0...10), ("the first pause", firstPause, 0...60),
+            ("the longest pause", longestPause, 0...60), ("the number of alternatives", Double(alternatives), 0...3),
+            ("the largest answer", Double(maximumBytes), 1_024...Double(256 << 20)),
+            ("the number of failures", Double(failuresToRest), 1...100), ("the first rest", firstRest, 0.1...3_600),
+            ("the longest rest", longestRest, 0.1...86_400),
+        ]
+        for (name, value, range) in ranges where !range.contains(value) {
+            return "\(name) is not within \(range.lowerBound) ... \(range.upperBound)"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+
+/// A Directions answer as JSON: OSRM's shape, which Mapbox and Valhalla share; what is not read is not named.
+struct DirectionsDocument: Decodable {
+    struct Route: Decodable {
+        var geometry: String
+        var duration: Double
+        var distance: Double
+        var legs: [Leg]
+    }
+
+    struct Leg: Decodable {
+        var duration: Double
+        var distance: Double
+        var annotation: Annotation?
+    }
+
+    struct Annotation: Decodable {
+        var distance: [Double?]?
+        var duration: [Double?]?
+        var congestion: [String?]?
+        var nodes: [Int64]?
+    }
+
+    struct Waypoint: Decodable {
+        /// Longitude and latitude.
+        var location: [Double]?
+    }
+
+    var code: String?
+    var message: String?
+    var routes: [Route]?
+    var waypoints: [Waypoint?]?
+}
+
+/// What an answer says when there is no route: of OSRM, Mapbox and Valhalla, in whichever shape.
+struct FailureDocument: Decodable {
+    var code: String?
+    var message: String?
+    /// Valhalla's own number and text.
+    var number: Int?
+    var text: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case code, message
+        case number = "error_code"
+        case text = "error"
+    }
+
+    init(from decoder: any Decoder) throws {
+        // Any part may be missing or of another type: it only explains.
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        code = try? container.decodeIfPresent(String.self, forKey: .code)
+        message = try? container.decodeIfPresent(String.self, forKey: .message)
+        number = try? container.decodeIfPresent(Int.self, forKey: .number)
+        text = try? container.decodeIfPresent(String.self, forKey: .text)
+    }
+}

@@ -1,0 +1,175 @@
+import Foundation
+public import NavMatching
+public import NavRouting
+import Synchronization
+
+/// Routes from a provider on the network, put on the map on board.
+public struct OnlineRoutes: Sendable, Equatable {
+    /// The provider's best route first, then its alternatives as far as they are on the map; at least one.
+    public var routes: [MappedRoute]
+    /// Attempts that it took, at least 1.
+    public var attempts: Int
+}
+
+/// Asks a provider for routes: off unless configured, and never the only source of them.
+///
+/// A question ends within the deadline with routes of the map on board or with a typed failure, upon which the caller
+/// routes on board. A provider that fails again and again is left alone for a while, so that nobody waits for it; then one
+/// question is let through, and the first that is answered brings it back.
+public struct OnlineRouteProvider: Sendable {
+    /// What copies share.
+    private final class Core: Sendable {
+        let configuration: DirectionsConfiguration
+        let token: AccessToken?
+        let client: DirectionsClient
+        let policy: RetryPolicy
+        let breaker: Mutex<CircuitBreaker>
+        let random: Mutex<any RandomNumberGenerator & Sendable>
+        let start = ContinuousClock.now
+
+        init(
+            _ configuration: DirectionsConfiguration, _ token: AccessToken?,
+            _ random: any RandomNumberGenerator & Sendable
+        ) {
+            self.configuration = configuration
+            self.token = token
+            client = DirectionsClient(configuration)
+            policy = RetryPolicy(
+                retries: configuration.retries, firstPause: configuration.firstPause,
+                longestPause: configuration.longestPause)
+            breaker = Mutex(
+                CircuitBreaker(
+                    failuresToRest: configuration.failuresToRest, firstRest: .seconds(configuration.firstRest),
+                    longestRest: .seconds(configuration.longestRest)))
+            self.random = Mutex(random)
+        }
+
+        deinit { client.beginShutdown() }
+
+        /// Since the provider was made.
+        var now: Duration { ContinuousClock.now - start }
+
+        func pause(after error: DirectionsError, attempt: Int, remaining: Double) -> Double? {
+            random.withLock { random in
+                var chance = random
+                defer { random = chance }
+                return policy.pause(after: error, attempt: attempt, remaining: remaining, using: &chance)
+            }
+        }
+    }
+
+    private let core: Core
+
+    /// A provider.
+    ///
+    /// - Parameters:
+    ///   - token: goes with each request; nil for a provider that asks for none.
+    ///   - random: draws the pauses between attempts.
+    public init(
+        _ configuration: DirectionsConfiguration, token: AccessToken? = nil,
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    ) throws(DirectionsError) {
+        if let fault = configuration.fault(hasToken: token != nil) { throw DirectionsError(.configuration, fault) }
+        core = Core(configuration, token, random)
+    }
+
+    /// Seconds until the provider is asked again after failures; nil when it is asked now.
+    public var rest: Double? { core.breaker.withLock { $0.rest(at: core.now) }.map(\.inSeconds) }
+
+    /// The provider's routes for a request, on a router's map.
+    ///
+    /// - Parameters:
+    ///   - router: its map, vehicle and traffic are those that the routes must be legal on.
+    ///   - deadline: seconds that the caller can wait; no longer than the configured deadline in any case. Putting the
+    ///     route on the map comes on top: milliseconds with nodes, up to a second for 500 km without.
+    public func routes(
+        _ request: RouteRequest, on router: Router, deadline: Double? = nil
+    ) async throws(DirectionsError) -> OnlineRoutes {
+        let question = try DirectionsQuestion(
+            request, vehicle: router.metric.model.profile, core.configuration, token: core.token)
+        if case .rest(let rest) = core.breaker.withLock({ $0.admit(at: core.now) }) {
+            throw DirectionsError(
+                .resting, "the provider failed before and is left alone for a while", retryAfter: rest.inSeconds)
+        }
+        let limit = min(deadline.map { $0.isFinite ? max($0, 0) : 0 } ?? .infinity, core.configuration.deadline)
+        let provided: [ProvidedRoute]
+        var attempts = 0
+        do {
+            provided = try await ask(question, request, limit: limit, &attempts)
+            core.breaker.withLock { $0.noteAnswer() }
+        } catch {
+            note(error)
+            throw error
+        }
+        return OnlineRoutes(routes: try mapped(provided, request, router), attempts: attempts)
+    }
+
+    /// Ends the provider's connections. Questions under way fail.
+    public func shutdown() async { await core.client.shutdown() }
+
+    /// Asks until an answer comes, nothing is to be gained from asking again, or the time is up.
+    private func ask(
+        _ question: DirectionsQuestion, _ request: RouteRequest, limit: Double, _ attempts: inout Int
+    ) async throws(DirectionsError) -> [ProvidedRoute] {
+        let end = core.now + .seconds(limit)
+        while true {
+            let remaining = (end - core.now).inSeconds
+            attempts += 1
+            do throws(DirectionsError) {
+                guard remaining > 0 else {
+                    throw DirectionsError(.timedOut, "there is no time left to ask the provider")
+                }
+                let timeout = min(remaining, core.configuration.attemptTimeout)
+                let reply = try await core.client.ask(question, timeout: timeout)
+                return try ResponseDecoder(request: request).routes(reply)
+            } catch {
+                let left = (end - core.now).inSeconds
+                guard let pause = core.pause(after: error, attempt: attempts - 1, remaining: left) else { throw error }
+                do {
+                    try await Task.sleep(for: .seconds(pause))
+                } catch {
+                    throw DirectionsError(.cancelled, "the question was taken back")
+                }
+            }
+        }
+    }
+
+    private func note(_ error: DirectionsError) {
+        let now = core.now
+        core.breaker.withLock { breaker in
+            if error.blamesProvider {
+                // A token that is refused is refused until somebody changes it.
+                let wait = error.code == .unauthorized ? core.configuration.longestRest : error.retryAfter
+                breaker.noteFailure(at: now, atLeast: wait.map { .seconds($0) })
+            } else if error.code == .cancelled {
+                breaker.noteNothing(at: now)
+            } else {
+                breaker.noteAnswer()
+            }
+        }
+    }
+
+    /// The routes that are on the map; the best one must be.
+    private func mapped(
+        _ provided: [ProvidedRoute], _ request: RouteRequest, _ router: Router
+    ) throws(DirectionsError) -> [MappedRoute] {
+        let mapping = RouteMapping(router)
+        var result: [MappedRoute] = []
+        for (number, route) in provided.enumerated() {
+            if Task.isCancelled { throw DirectionsError(.cancelled, "the question was taken back") }
+            do {
+                result.append(try mapping.map(route, for: request))
+            } catch {
+                guard number == 0 else { continue }
+                throw DirectionsError(
+                    .unmapped, "the provider's route is not used: \(error.message)", missingTiles: error.missingTiles)
+            }
+        }
+        return result
+    }
+}
+
+extension Duration {
+    /// Seconds.
+    var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import NavGeo
+package import NavRouting
+
+/// Reads routes out of an answer; whatever it holds ends in routes that make sense or in an error.
+package struct ResponseDecoder {
+    /// What was asked for.
+    let request: RouteRequest
+
+    package init(request: RouteRequest) { self.request = request }
+
+    /// The most points of a route's line.
+    static let maximumPoints = 1_000_000
+    /// The most routes of an answer.
+    static let maximumRoutes = 8
+
+    /// The provider's routes, its best first.
+    package func routes(_ reply: DirectionsReply) throws(DirectionsError) -> [ProvidedRoute] {
+        if let failure = reply.failure { throw failure }
+        let document: DirectionsDocument
+        do {
+            document = try JSONDecoder().decode(DirectionsDocument.self, from: reply.body)
+        } catch {
+            throw malformed(Self.place(of: error))
+        }
+        guard document.code == nil || document.code == "Ok" else {
+            throw malformed("its code is unknown")
+        }
+        guard let routes = document.routes, !routes.isEmpty else { throw malformed("it has no routes") }
+        guard routes.count <= Self.maximumRoutes else { throw malformed("it has \(routes.count) routes") }
+        var result: [ProvidedRoute] = []
+        for route in routes { result.append(try provided(route, document.waypoints ?? [])) }
+        return result
+    }
+
+    private func malformed(_ what: String) -> DirectionsError {
+        DirectionsError(.malformed, "the provider's answer is not of this dialect: \(what)")
+    }
+
+    /// Where decoding failed, without what was found there.
+    private static func place(of error: any Error) -> String {
+        func path(_ context: DecodingError.Context) -> String {
+            let keys = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+            return keys.isEmpty ? "the document" : keys
+        }
+        guard let error = error as? DecodingError else { return "it is not JSON" }
+        switch error {
+        case .keyNotFound(let key, let context): return "\(path(context)) lacks '\(key.stringValue)'"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            return "\(path(context)) is of another type"
+        case .dataCorrupted(let context):
+            return context.codingPath.isEmpty ? "it is not JSON" : "\(path(context)) is no value"
+        @unknown default: return "it cannot be read"
+        }
+    }
+
+    private func provided(
+        _ route: DirectionsDocument.Route, _ waypoints: [DirectionsDocument.Waypoint?]
+    ) throws(DirectionsError) -> ProvidedRoute {
+        guard let points = EncodedPolyline.decode(route.geometry, maximumPoints: Self.maximumPoints), points.count >= 2
+        else { throw malformed("its geometry is no line") }
+        let stops = stopCount
+        guard route.legs.count == stops else {
+            throw malformed("it has \(route.legs.count) legs for \(stops) stops after the start")
+        }
+        let lines = self.lines(points, route.legs, waypoints)
+        var legs: [ProvidedRoute.Leg] = []
+        for (leg, line) in zip(route.legs, lines) { legs.append(self.leg(leg, line)) }
+        let result = ProvidedRoute(legs: legs)
+        if let fault = result.fault { throw malformed(fault) }
+        return result
+    }
+
+    private var stopCount: Int {
+        let last = request.waypoints.count - 1
+        return request.waypoints.indices.count { $0 > 0 && ($0 == last || request.waypoints[$0].isStop) }
+    }
+
+    private func leg(_ leg: DirectionsDocument.Leg, _ line: [Coordinate]) -> ProvidedRoute.Leg {
+        var result = ProvidedRoute.Leg(line: line, duration: leg.duration, length: leg.distance)
+        guard let annotation = leg.annotation else { return result }
+        let segments = line.count - 1
+        // Lists of another length belong to another line: they tell nothing.
+        if let nodes = annotation.nodes, nodes.count == line.count { result.nodeIDs = nodes }
+        if let durations = annotation.duration, durations.count == segments {
+            let known = durations.compactMap { $0 }
+            if known.count == segments { result.durations = known }
+        }
+        if let levels = annotation.congestion, levels.count == segments {
+            result.congestion = levels.map { $0.flatMap(Congestion.init) ?? .unknown }
+        }
+        return result
+    }
+
+    // MARK: Legs
+
+    /// The line of each leg: legs are counted by their annotations, else divided at the stops.
+    private func lines(
+        _ points: [Coordinate], _ legs: [DirectionsDocument.Leg], _ waypoints: [DirectionsDocument.Waypoint?]
+    ) -> [[Coordinate]] {
+        if legs.count == 1 { return [points] }
+        let counts = legs.compactMap { leg in
+            leg.annotation?.distance?.count ?? leg.annotation?.duration?.count ?? leg.annotation?.congestion?.count
+        }
+        if counts.count == legs.count, counts.reduce(0, +) == points.count - 1, !counts.contains(0) {
+            var first = 0
+            return counts.map { count in
+                defer { first += count }
+                return Array(points[first...(first + count)])
+            }
+        }
+        return divided(points, at: stops(waypoints).dropLast())
+    }
+
+    /// The places of the stops after the start: where the provider put them, else where they were asked for.
+    private func stops(_ waypoints: [DirectionsDocument.Waypoint?]) -> [Coordinate] {
+        let last = request.waypoints.count - 1
+        let stops = request.waypoints.indices.filter { $0 > 0 && ($0 == last || request.waypoints[$0].isStop) }
+        let isOfStops = waypoints.count == stops.count + 1 && waypoints.count != request.waypoints.count
+        return stops.enumerated().map { number, stop in
+            let index = isOfStops ? number + 1 : stop
+            if waypoints.indices.contains(index), let location = waypoints[index]?.location, location.count == 2 {
+                let place = Coordinate(latitude: location[1], longitude: location[0])
+                if place.isValid { return place }
+            }
+            return request.waypoints[stop].coordinate
+        }
+    }
+
+    /// A line cut where it passes some places, one after another.
+    private func divided(_ points: [Coordinate], at places: ArraySlice<Coordinate>) -> [[Coordinate]] {
+        let line = Polyline(points)
+        var cuts = [0.0]
+        for place in places {
+            let from = cuts[cuts.count - 1]
+            cuts.append(line.project(place, within: from...max(line.length, from))?.offset ?? from)
+        }
+        cuts.append(line.length)
+        return zip(cuts, cuts.dropFirst()).map { start, end in
+            let part = line.slice(from: start, to: end)
+            guard part.count >= 2 else {
+                let place = line.coordinate(at: start) ?? points[0]
+                return [place, place]
+            }
+            return part
+        }
+    }
+}

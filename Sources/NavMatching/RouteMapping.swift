@@ -1,0 +1,180 @@
+public import NavGeo
+public import NavMap
+public import NavRouting
+
+/// A provided route as a route of this map.
+public struct MappedRoute: Sendable, Equatable {
+    /// The route on the map's edges, with the provider's times and traffic.
+    public var route: Route
+    /// The share of the provided route's length that it follows, 0 ... 1.
+    public var share: Double
+    /// Where it does not, in travel order.
+    public var unmapped: [UnmappedStretch]
+}
+
+/// Why a provided route is no route of this map.
+public struct RouteMappingError: Error, Sendable, Equatable {
+    /// The kind of failure.
+    public enum Code: String, Sendable, CaseIterable {
+        /// The provided route makes no sense, or is none for the request.
+        case invalid
+        /// Too much of it leads over roads that the map lacks, or that the vehicle may not use.
+        case unmapped
+        /// It cannot be driven by the map's rules.
+        case interrupted
+    }
+
+    /// The kind.
+    public var code: Code
+    /// What happened, for people.
+    public var message: String
+    /// The share of the provided route's length that could be followed, 0 ... 1; 0 when that is unknown.
+    public var share: Double
+    /// Where it could not be followed, in travel order.
+    public var unmapped: [UnmappedStretch]
+    /// Tiles whose lack may be the reason, by ascending id.
+    public var missingTiles: [RoadTileID]
+
+    /// A failure.
+    public init(
+        code: Code, message: String, share: Double = 0, unmapped: [UnmappedStretch] = [],
+        missingTiles: [RoadTileID] = []
+    ) {
+        self.code = code
+        self.message = message
+        self.share = share
+        self.unmapped = unmapped
+        self.missingTiles = missingTiles
+    }
+}
+
+/// Puts routes that somebody else found on the map, so that they are matched, guided and preferred as its own.
+///
+/// A leg that names its OSM nodes is looked up. The line of any other is matched as a drive along it would be. What comes
+/// out is connected and legal for the vehicle on this map, whatever was provided; it is compared with the provided line
+/// and refused when too little agrees. The work grows with the route's length, not with the map.
+public struct RouteMapping: Sendable {
+    /// What counts as the same route.
+    public struct Config: Sendable, Hashable {
+        /// The least share of the provided route that must be followed, 0 ... 1. A twentieth is what a new roundabout or a
+        /// road closed to this vehicle may take of a drive through a town.
+        public var minimumShare = 0.95
+        /// How far apart the lines may lie and still be one road, metres: maps differ by some metres, and by the half width
+        /// of a road that one of them draws as two carriageways.
+        public var tolerance = 15.0
+        /// By how much the followed route may be longer than the provided one, as a share of it.
+        public var maximumDetour = 0.05
+        /// By how much the followed route may be longer in any case, metres: a block.
+        public var freeDetour = 300.0
+        /// Metres between two points of a line that is matched.
+        public var spacing = 12.0
+        /// The most points of a provided route, lines without nodes sampled; more is refused.
+        public var maximumPoints = 1_000_000
+
+        /// The defaults.
+        public init() {}
+    }
+
+    private let router: Router
+    private let config: Config
+
+    /// A mapping onto the roads that a router's vehicle may use in its traffic.
+    public init(_ router: Router, config: Config = Config()) {
+        self.router = router
+        self.config = config
+    }
+
+    /// The provided route on this map.
+    ///
+    /// - Parameter request: what the provider was asked; its waypoints become the route's, its exclusions are kept.
+    public func map(_ provided: ProvidedRoute, for request: RouteRequest) throws(RouteMappingError) -> MappedRoute {
+        if let fault = request.fault ?? provided.fault { throw RouteMappingError(code: .invalid, message: fault) }
+        let follower = RouteFollower(router, request)
+        guard provided.legs.count == follower.stops.count else {
+            throw RouteMappingError(
+                code: .invalid,
+                message: "the provided route has \(provided.legs.count) legs for \(follower.stops.count) stops")
+        }
+        let points = provided.legs.reduce(0) {
+            $0 + $1.line.count + Int(min(Polyline($1.line).length, 1e9) / config.spacing)
+        }
+        guard points <= config.maximumPoints else {
+            throw RouteMappingError(code: .invalid, message: "the provided route is too long to be followed")
+        }
+        let sequences = provided.legs.map { follower.edges(steps(of: $0, follower.metric)) }
+        let route: Route
+        do {
+            route = try follower.route(provided, along: sequences)
+        } catch {
+            throw RouteMappingError(
+                code: .interrupted, message: "leg \(error.leg) of the provided route: \(error.message)",
+                missingTiles: error.missingTiles)
+        }
+        let agreement = RouteAgreement(provided, route, tolerance: config.tolerance)
+        let percent = (agreement.share * 1_000).rounded() / 10
+        guard agreement.share >= config.minimumShare else {
+            throw RouteMappingError(
+                code: .unmapped, message: "only \(percent) % of the provided route is on the map",
+                share: agreement.share, unmapped: agreement.unmapped)
+        }
+        let longest = provided.lineLength * (1 + config.maximumDetour) + config.freeDetour
+        guard route.length <= longest else {
+            throw RouteMappingError(
+                code: .unmapped,
+                message:
+                    "the provided route takes a way that is \(Int(route.length - provided.lineLength)) m longer here",
+                share: agreement.share, unmapped: agreement.unmapped)
+        }
+        return MappedRoute(
+            route: route.withTimes(of: provided, tolerance: config.tolerance), share: agreement.share,
+            unmapped: agreement.unmapped)
+    }
+
+    /// The roads under a leg.
+    private func steps(of leg: ProvidedRoute.Leg, _ metric: Metric) -> [RoadStep] {
+        if !leg.nodeIDs.isEmpty {
+            return zip(leg.nodeIDs, leg.nodeIDs.dropFirst()).filter { $0 != $1 }.map { RoadStep(from: $0, to: $1) }
+        }
+        let smoother = DriveSmoother(metric: metric, config: Self.matcherConfig)
+        return smoother.smooth(drive(along: leg.line), includesPartialEnds: true).segments.map {
+            RoadStep(from: $0.fromNodeID, to: $0.toNodeID, wayID: $0.wayID)
+        }
+    }
+
+    /// What is assumed of a line instead of a receiver: each point is evidence of its own, and none lies far off.
+    private static let matcherConfig: MatcherConfig = {
+        var config = MatcherConfig()
+        config.minimumSigma = 2
+        config.minimumRadius = 25
+        config.decorrelationDistance = 10
+        return config
+    }()
+
+    /// Standard deviation of a point of a line from the road, metres.
+    private static let lineSigma = 3.0
+    /// The speed of the drive along a line, m/s.
+    private static let driveSpeed = 12.0
+
+    /// A drive along a line with a fix at each of its corners and between them.
+    private func drive(along line: [Coordinate]) -> [Fix] {
+        let line = Polyline(line)
+        let count = max(Int((line.length / config.spacing).rounded(.up)), 1)
+        var fixes: [Fix] = []
+        fixes.reserveCapacity(count + 1)
+        for number in 0...count {
+            let offset = line.length * Double(number) / Double(count)
+            guard let point = line.coordinate(at: offset) else { break }
+            fixes.append(
+                Fix(
+                    stamp: Timestamp(nanoseconds: Int64((offset / Self.driveSpeed * 1e9).rounded())), coordinate: point,
+                    horizontalSigma: Self.lineSigma, speed: Self.driveSpeed, course: line.bearing(at: offset),
+                    type: .simulated, sequence: nil))
+        }
+        return fixes
+    }
+}
+
+extension ProvidedRoute {
+    /// Metres along the lines.
+    fileprivate var lineLength: Double { legs.reduce(0) { $0 + Polyline($1.line).length } }
+}

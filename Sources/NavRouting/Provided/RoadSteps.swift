@@ -1,0 +1,73 @@
+package import NavMap
+
+/// A piece of road between two neighbouring OSM nodes that a route leads over.
+package struct RoadStep: Sendable, Equatable {
+    /// OSM node that it is driven from.
+    package var from: Int64
+    /// OSM node that it is driven to.
+    package var to: Int64
+    /// OSM way; nil for any.
+    package var wayID: Int64?
+
+    /// A piece between two nodes.
+    package init(from: Int64, to: Int64, wayID: Int64? = nil) {
+        self.from = from
+        self.to = to
+        self.wayID = wayID
+    }
+}
+
+/// The edges that a leg leads over as far as they are known, in travel order; neighbours need not meet.
+package struct EdgeSequence: Sendable, Equatable {
+    /// The edges, none twice in a row.
+    package var edges: [EdgeIndex] = []
+    /// The segment of the first edge's line that the leg begins on.
+    package var firstSegment = 0
+    /// The segment of the last edge's line that the leg ends on.
+    package var lastSegment = 0
+}
+
+/// Finds edges by the OSM nodes along them.
+struct StepFinder {
+    private let metric: Metric
+    private let segments: RoadSegments
+
+    init(_ metric: Metric) {
+        self.metric = metric
+        segments = metric.turns.segments(metric.turns.graph)
+    }
+
+    /// The edges under some steps; a step between nodes that no permitted road joins is passed over.
+    func edges(_ steps: [RoadStep]) -> EdgeSequence {
+        var result = EdgeSequence()
+        for step in steps {
+            guard let (edge, segment) = place(of: step, after: result) else { continue }
+            if edge == result.edges.last, segment > result.lastSegment {
+                result.lastSegment = segment
+                continue
+            }
+            if result.edges.isEmpty { result.firstSegment = segment }
+            result.edges.append(edge)
+            result.lastSegment = segment
+        }
+        return result
+    }
+
+    /// The edge and segment of a step: where the sequence goes on if it can, else where an edge begins.
+    private func place(of step: RoadStep, after sequence: EdgeSequence) -> (EdgeIndex, Int)? {
+        let node = segments.firstNode(from: step.from)
+        guard node < segments.nodes.count, segments.nodes[node] == step.from else { return nil }
+        var best: (edge: EdgeIndex, segment: Int, rank: Int)?
+        for slot in Int(segments.slotOffsets[node])..<Int(segments.slotOffsets[node + 1])
+        where segments.slotTargets[slot] == step.to {
+            let edge = EdgeIndex(rawValue: segments.slotEdges[slot])
+            guard metric.allows(edge) else { continue }
+            let segment = Int(segments.slotSegments[slot] - segments.offsets[edge.index])
+            var rank = segment == 0 ? 1 : 2
+            if edge == sequence.edges.last, segment == sequence.lastSegment + 1 { rank = 0 }
+            if let way = step.wayID, segments.ways[edge.index] != way { rank += 4 }
+            if rank < best?.rank ?? .max { best = (edge, segment, rank) }
+        }
+        return best.map { ($0.edge, $0.segment) }
+    }
+}

@@ -1,0 +1,69 @@
+import NavGeo
+
+/// How much of a provided route a route of this map follows: compared line with line, whatever made the one from the
+/// other.
+package struct RouteAgreement: Sendable {
+    /// The share of the provided route's length that the other follows, 0 ... 1.
+    package private(set) var share = 1.0
+    /// Where it does not, in travel order.
+    package private(set) var unmapped: [UnmappedStretch] = []
+
+    /// Metres between two compared points.
+    private static let spacing = 20.0
+    /// How far ahead the line is looked for where it goes on, metres.
+    private static let reach = 300.0
+    /// How far ahead it is looked for where it was lost, metres.
+    private static let longReach = 3_000.0
+
+    /// Compares the legs of two routes.
+    ///
+    /// - Parameter tolerance: how far apart the lines may lie and still be one road, metres.
+    package init(_ provided: ProvidedRoute, _ route: Route, tolerance: Double) {
+        var (length, lost) = (0.0, 0.0)
+        for (number, (leg, own)) in zip(provided.legs, route.legs).enumerated() {
+            let line = Polyline(leg.line)
+            let points = route.edges[own.edges].reduce(into: (first: Int.max, last: 0)) { range, edge in
+                range.first = min(range.first, edge.coordinates.lowerBound)
+                range.last = max(range.last, edge.coordinates.upperBound)
+            }
+            guard points.first <= points.last else { continue }
+            let other = Polyline(Array(route.coordinates[points.first...points.last]))
+            length += line.length
+            for stretch in Self.unmapped(line, other, tolerance, leg: number) {
+                lost += stretch.length
+                unmapped.append(stretch)
+            }
+        }
+        if length > 0 { share = min(max(1 - lost / length, 0), 1) }
+    }
+
+    private static func unmapped(
+        _ line: Polyline, _ other: Polyline, _ tolerance: Double, leg: Int
+    ) -> [UnmappedStretch] {
+        var result: [UnmappedStretch] = []
+        var cursor = 0.0
+        var (lostSince, last): (Double?, Double) = (nil, 0)
+        let count = max(Int((line.length / spacing).rounded(.up)), 1)
+        for number in 0...count {
+            let offset = line.length * Double(number) / Double(count)
+            guard let point = line.coordinate(at: offset) else { break }
+            let reach = lostSince == nil ? reach : longReach
+            let hit = other.project(point, within: max(cursor - tolerance, 0)...(cursor + reach))
+            if let hit, hit.distance <= tolerance {
+                cursor = max(cursor, hit.offset)
+                if let start = lostSince { close(start, offset) }
+                lostSince = nil
+            } else if lostSince == nil {
+                lostSince = last
+            }
+            last = offset
+        }
+        if let start = lostSince { close(start, line.length) }
+        return result
+
+        func close(_ start: Double, _ end: Double) {
+            guard end > start, let coordinate = line.coordinate(at: start) else { return }
+            result.append(UnmappedStretch(leg: leg, start: start, end: end, coordinate: coordinate))
+        }
+    }
+}

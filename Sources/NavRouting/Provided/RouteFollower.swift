@@ -1,0 +1,304 @@
+import NavGeo
+package import NavMap
+
+/// Turns the roads that a provided route leads over into a route of this map: connected, permitted to the vehicle, with
+/// its waypoints.
+///
+/// Where the given roads do not meet, or the turn between them is forbidden here, the shortest legal way to one of the
+/// next given edges takes their place. Whether that still is the provided route, ``RouteAgreement`` tells.
+package struct RouteFollower {
+    /// Why a route cannot be followed.
+    package struct Fault: Error {
+        /// The leg, from 0.
+        package var leg: Int
+        /// What happened, for people.
+        package var message: String
+        /// Tiles whose lack may be the reason, by ascending id.
+        package var missingTiles: [RoadTileID] = []
+    }
+
+    /// The costs that the request asks for: excluded roads are forbidden in it.
+    package let metric: Metric
+    private let request: RouteRequest
+    private let finder: StepFinder
+
+    /// The farthest that the line's end may lie from the road that is taken for it, metres: half the width of a broad
+    /// street, and what two maps differ by.
+    static let endTolerance = 25.0
+
+    /// A follower for the vehicle, time and traffic of a router and the options of a request.
+    package init(_ router: Router, _ request: RouteRequest) {
+        metric = router.ownMetric(for: request.options) ?? router.metric
+        self.request = request
+        finder = StepFinder(metric)
+    }
+
+    /// The edges under a leg's steps.
+    package func edges(_ steps: [RoadStep]) -> EdgeSequence { finder.edges(steps) }
+
+    /// The stops that end legs, as indices in the request's waypoints.
+    package var stops: [Int] {
+        let last = request.waypoints.count - 1
+        return request.waypoints.indices.filter { $0 > 0 && ($0 == last || request.waypoints[$0].isStop) }
+    }
+
+    /// The route along some edges, one sequence for each leg of the provided route.
+    package func route(_ provided: ProvidedRoute, along sequences: [EdgeSequence]) throws(Fault) -> Route {
+        var paths: [LegPath] = []
+        var firstWaypoint = 0
+        for (number, (leg, stop)) in zip(provided.legs, stops).enumerated() {
+            var walk = Walk(number, sequences[number])
+            try place(&walk, on: leg, after: number > 0 ? paths.last : nil)
+            try connect(&walk)
+            paths += split(walk, at: request.waypoints[(firstWaypoint + 1)..<stop])
+            firstWaypoint = stop
+        }
+        var builder = RouteBuilder(metric)
+        return builder.route(request.waypoints, legs: paths)
+    }
+
+    /// A leg while it is made.
+    private struct Walk {
+        let leg: Int
+        var edges: [EdgeIndex]
+        var firstSegment: Int?
+        var lastSegment: Int?
+        var states: [TurnState] = []
+        var start = 0.0
+        var end = 0.0
+        var turnsRound = false
+
+        init(_ leg: Int, _ sequence: EdgeSequence) {
+            self.leg = leg
+            edges = sequence.edges
+            firstSegment = sequence.firstSegment
+            lastSegment = sequence.lastSegment
+        }
+    }
+
+    // MARK: Ends
+
+    /// Finds where the leg starts and ends; it goes on from the place where the leg before it ended.
+    private func place(_ walk: inout Walk, on leg: ProvidedRoute.Leg, after previous: LegPath?) throws(Fault) {
+        let graph = metric.turns.graph
+        let line = leg.line
+        guard let first = line.first, let last = line.last else {
+            throw Fault(leg: walk.leg, message: "it has no line")
+        }
+        if walk.edges.isEmpty, let hit = nearest(first, heading: line.first { $0 != first }, backwards: false) {
+            // A leg of a few metres need not leave a trace.
+            walk.edges = [hit.edge]
+            (walk.firstSegment, walk.lastSegment) = (nil, nil)
+        }
+        guard let firstEdge = walk.edges.first, let lastEdge = walk.edges.last else {
+            throw Fault(leg: walk.leg, message: "none of its roads is on the map")
+        }
+        var start = graph.place(of: first, on: firstEdge, segment: walk.firstSegment)
+        if start.distance > Self.endTolerance {
+            guard let hit = nearest(first, heading: line.first { $0 != first }, backwards: false) else {
+                throw Fault(leg: walk.leg, message: "its start is not on the map, or not on a road for this vehicle")
+            }
+            if hit.edge != firstEdge { walk.edges.insert(hit.edge, at: 0) }
+            start = (hit.offset, hit.distance)
+            walk.firstSegment = hit.segment
+        }
+        var end = graph.place(of: last, on: lastEdge, segment: walk.lastSegment)
+        if end.distance > Self.endTolerance {
+            guard let hit = nearest(last, heading: line.last { $0 != last }, backwards: true) else {
+                throw Fault(leg: walk.leg, message: "its end is not on the map, or not on a road for this vehicle")
+            }
+            if hit.edge != lastEdge { walk.edges.append(hit.edge) }
+            end = (hit.offset, hit.distance)
+            walk.lastSegment = hit.segment
+        }
+        (walk.start, walk.end) = (start.offset, end.offset)
+        if let previous { join(&walk, to: previous.end) }
+        if walk.edges.count == 1, walk.end < walk.start {
+            guard walk.start - walk.end <= Self.endTolerance else {
+                throw Fault(leg: walk.leg, message: "it leads back along one edge")
+            }
+            walk.end = walk.start
+        }
+    }
+
+    private func nearest(_ place: Coordinate, heading other: Coordinate?, backwards: Bool) -> EdgeProjection? {
+        let bearing = other.map {
+            backwards ? Geodesy.bearing(from: $0, to: place) : Geodesy.bearing(from: place, to: $0)
+        }
+        let waypoint = Waypoint(place, bearing: bearing, bearingTolerance: .pi / 2)
+        return Snapper(metric: metric).nearest(waypoint, radius: Self.endTolerance).first
+    }
+
+    /// Lets a leg begin exactly where the one before it ended.
+    private func join(_ walk: inout Walk, to end: EdgePosition) {
+        let graph = metric.turns.graph
+        let length = Double(graph.edgeLengths[end.edge.index])
+        if walk.edges[0] == end.edge {
+            walk.start = end.offset
+        } else if graph.opposite(end.edge) == walk.edges[0] {
+            walk.start = max(length - end.offset, 0)
+            walk.turnsRound = true
+        } else if turn(end.edge.rawValue, walk.edges[0]) != nil,
+            length - end.offset <= Self.endTolerance, walk.start <= Self.endTolerance
+        {
+            // The stop lies where two edges meet.
+            walk.edges.insert(end.edge, at: 0)
+            walk.start = end.offset
+        }
+    }
+
+    // MARK: Connection
+
+    /// Drives the edges one after another by the rules of the turn graph.
+    private func connect(_ walk: inout Walk) throws(Fault) {
+        let graph = metric.turns.graph
+        var states: [TurnState] = [walk.edges[0].rawValue]
+        guard metric.allows(walk.edges[0]) else {
+            throw Fault(leg: walk.leg, message: "it starts on a road that the vehicle may not use")
+        }
+        var next = 1
+        while next < walk.edges.count {
+            let state = states[states.count - 1]
+            if let target = turn(state, walk.edges[next]) {
+                states.append(target)
+                next += 1
+                continue
+            }
+            let targets = walk.edges[next..<min(next + BridgeSearch.targets, walk.edges.count)]
+            guard let bridge = BridgeSearch(metric: metric).run(from: state, to: targets) else {
+                let node = graph.edgeHeads[metric.turns.edge(of: state).index]
+                throw Fault(
+                    leg: walk.leg,
+                    message:
+                        "no way leads on from \(graph.nodePositions[node.index].coordinate.brief) as the route does",
+                    missingTiles: graph.missingTiles(at: node))
+            }
+            states += bridge.states
+            next += bridge.target + 1
+        }
+        walk.states = states
+        walk.edges = states.map { metric.turns.edge(of: $0) }
+    }
+
+    /// The state that a permitted turn into an edge leads to.
+    private func turn(_ state: TurnState, _ edge: EdgeIndex) -> TurnState? {
+        let turns = metric.turns
+        for arc in turns.arcs(from: state)
+        where turns.edge(of: turns.target(of: arc)) == edge && metric.cost(ofArc: arc) != Metric.forbidden
+            && metric.allows(edge)
+        { return turns.target(of: arc) }
+        return nil
+    }
+
+    // MARK: Waypoints
+
+    /// Divides a leg at the pass-through points on it.
+    private func split(_ walk: Walk, at points: ArraySlice<Waypoint>) -> [LegPath] {
+        var paths: [LegPath] = []
+        var first = (index: 0, offset: walk.start)
+        let last = (index: walk.edges.count - 1, offset: walk.end)
+        for place in places(of: points, on: walk) {
+            paths.append(path(walk, from: first, to: place))
+            first = place
+        }
+        paths.append(path(walk, from: first, to: last))
+        paths[0].turnsRound = walk.turnsRound
+        return paths
+    }
+
+    private func path(_ walk: Walk, from start: (index: Int, offset: Double), to end: (index: Int, offset: Double))
+        -> LegPath
+    {
+        let edges = Array(walk.edges[start.index...end.index])
+        let turns = metric.turns
+        var cost: UInt64 = 0
+        for index in start.index...end.index {
+            let edge = walk.edges[index]
+            if index > start.index {
+                let turn = turns.arcs(from: walk.states[index - 1]).lazy
+                    .filter { turns.target(of: $0) == walk.states[index] }.map { metric.cost(ofArc: $0) }.min()
+                cost += UInt64(turn ?? 0)
+            }
+            let length = Double(turns.graph.edgeLengths[edge.index])
+            cost += UInt64(
+                metric.cost(
+                    ofPart: edge, from: index == start.index ? start.offset : 0,
+                    to: index == end.index ? end.offset : length))
+        }
+        return LegPath(
+            edges: edges,
+            start: EdgePosition(edge: edges[0], offset: start.offset, state: walk.states[start.index]),
+            end: EdgePosition(edge: edges[edges.count - 1], offset: end.offset, state: walk.states[end.index]),
+            cost: cost)
+    }
+
+    /// Where the leg passes each point: in turn, and together as near to them as can be.
+    private func places(of points: ArraySlice<Waypoint>, on walk: Walk) -> [(index: Int, offset: Double)] {
+        guard !points.isEmpty else { return [] }
+        typealias Hit = (index: Int, offset: Double, total: Double, parent: Int)
+        let lastIndex = walk.edges.count - 1
+        var layers: [[Hit]] = []
+        for point in points {
+            let near = metric.turns.graph.edges(near: point.coordinate, radius: request.snapRadius)
+            var hits: [Hit] = []
+            for (index, edge) in walk.edges.enumerated() {
+                guard let hit = near.first(where: { $0.edge == edge }) else { continue }
+                var offset = hit.offset
+                if index == 0 { offset = max(offset, walk.start) }
+                if index == lastIndex { offset = min(offset, walk.end) }
+                var best: (total: Double, parent: Int)?
+                if let before = layers.last {
+                    for (parent, previous) in before.enumerated()
+                    where (previous.index, previous.offset) <= (index, offset)
+                        && previous.total < best?.total ?? .infinity
+                    { best = (previous.total, parent) }
+                } else {
+                    best = (0, 0)
+                }
+                if let best { hits.append((index, offset, best.total + hit.distance, best.parent)) }
+            }
+            // A point that the leg does not pass counts as passed where the one before it was.
+            if hits.isEmpty {
+                let before = layers.last ?? [(0, walk.start, 0, 0)]
+                hits = before.enumerated().map { ($1.index, $1.offset, $1.total + request.snapRadius, $0) }
+            }
+            layers.append(hits)
+        }
+        var result: [(index: Int, offset: Double)] = []
+        var number = layers[layers.count - 1].indices.min {
+            layers[layers.count - 1][$0].total < layers[layers.count - 1][$1].total
+        }
+        for layer in layers.reversed() {
+            guard let current = number else { break }
+            result.append((layer[current].index, layer[current].offset))
+            number = layer[current].parent
+        }
+        return result.reversed()
+    }
+}
+
+extension RoadGraph {
+    /// The point of an edge nearest to a position, on one segment of its line or on all: metres from the edge's start, and
+    /// metres from the position.
+    fileprivate func place(of coordinate: Coordinate, on edge: EdgeIndex, segment: Int?) -> (
+        offset: Double, distance: Double
+    ) {
+        let shape = shape(of: edge)
+        guard let segment, segment >= 0, segment < shape.count - 1 else {
+            let hit = project(coordinate, onto: edge)
+            return (hit?.offset ?? 0, hit?.distance ?? .infinity)
+        }
+        var before = 0.0
+        for index in 0..<segment { before += Geodesy.distance(shape[index].coordinate, shape[index + 1].coordinate) }
+        let line = Polyline([shape[segment].coordinate, shape[segment + 1].coordinate])
+        guard let hit = line.project(coordinate) else { return (before, .infinity) }
+        return (min(before + hit.offset, Double(edgeLengths[edge.index])), hit.distance)
+    }
+}
+
+extension Coordinate {
+    /// Degrees, for people.
+    fileprivate var brief: String {
+        "\((latitude * 1e5).rounded() / 1e5),\((longitude * 1e5).rounded() / 1e5)"
+    }
+}

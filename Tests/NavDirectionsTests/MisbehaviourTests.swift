@@ -1,0 +1,283 @@
+import Foundation
+import NavDirections
+import NavMatching
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+/// Providers that break every promise, on loopback: each ends in a typed failure, and a good answer still is one.
+struct MisbehaviourTests {
+    private func configuration(_ url: String) -> DirectionsConfiguration {
+        var configuration = DirectionsConfiguration()
+        configuration.url = url
+        configuration.deadline = 30
+        configuration.attemptTimeout = 30
+        configuration.retries = 0
+        configuration.firstPause = 0
+        return configuration
+    }
+
+    private func ask(
+        _ configuration: DirectionsConfiguration, token: AccessToken? = nil
+    ) async throws -> Result<OnlineRoutes, DirectionsError> {
+        let router = try RealMap.helsinki.get().router()
+        let provider = try OnlineRouteProvider(configuration, token: token, random: SeededRandom(seed: 1))
+        let result: Result<OnlineRoutes, DirectionsError>
+        do throws(DirectionsError) {
+            result = .success(try await provider.routes(Recorded.direct, on: router))
+        } catch {
+            result = .failure(error)
+        }
+        await provider.shutdown()
+        return result
+    }
+
+    private func code(_ result: Result<OnlineRoutes, DirectionsError>) -> DirectionsError.Code? {
+        if case .failure(let error) = result { return error.code }
+        return nil
+    }
+
+    @Test func aGoodAnswerIsARouteOfTheMap() async throws {
+        let server = try LoopbackServer(.answer(body: try Recorded.body("osrm-alternatives")))
+        let answer = try await ask(configuration(server.url)).get()
+        #expect(answer.routes.count == 2 && answer.attempts == 1)
+        #expect(answer.routes.allSatisfy { $0.share > 0.99 })
+        #expect(abs((answer.routes.first?.route.duration ?? 0) - 251.4) < 0.5)
+        #expect(
+            server.requests.count == 1 && server.requests[0].hasPrefix("GET /route/v1/driving/24.946565,60.173182;"))
+    }
+
+    @Test func valhallaIsPostedTo() async throws {
+        let server = try LoopbackServer(.answer(body: try Recorded.body("valhalla-alternatives")))
+        var configuration = configuration(server.url)
+        configuration.dialect = .valhalla
+        let answer = try await ask(configuration, token: AccessToken("secret")).get()
+        #expect(answer.routes.first.map { abs($0.route.duration - 173.862) < 0.5 } == true)
+        let request = try #require(server.requests.first)
+        #expect(request.hasPrefix("POST /route HTTP/1.1\r\n") && request.contains("\"format\":\"osrm\""))
+        #expect(request.contains("Authorization: Bearer secret\r\n"))
+    }
+
+    static let good = Array("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n".utf8)
+
+    @Test(arguments: [
+        ("silence", LoopbackServer.Manner.silence), ("a head that drips", .drip(good, UInt8(ascii: "a"))),
+        ("a body that drips", .drip(good + Array("Content-Length: 100000\r\n\r\n{".utf8), UInt8(ascii: " "))),
+    ])
+    func aProviderThatStallsIsNotWaitedFor(name: String, manner: LoopbackServer.Manner) async throws {
+        let server = try LoopbackServer(manner)
+        var configuration = configuration(server.url)
+        configuration.deadline = 0.3
+        #expect(code(try await ask(configuration)) == .timedOut, "\(name)")
+    }
+
+    @Test(
+        arguments: [
+            ("garbage", [0, 255, 13, 10, 13, 10], [.malformed, .unreachable]),
+            ("another protocol", Array("220 smtp.example ESMTP\r\n".utf8), [.malformed, .unreachable]),
+            ("nothing", [], [.unreachable]),
+            ("half a head", Array("HTTP/1.1 200 OK\r\nContent-Le".utf8), [.malformed, .unreachable]),
+            (
+                "less than was promised", good + Array("Content-Length: 500\r\n\r\n{\"code\":\"Ok\"".utf8),
+                [.malformed, .unreachable]
+            ),
+            (
+                "chunks that end in the middle", good + Array("Transfer-Encoding: chunked\r\n\r\n40\r\n{\"code\"".utf8),
+                [.malformed, .unreachable]
+            ),
+            (
+                "chunks without sizes", good + Array("Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n".utf8),
+                [.malformed, .unreachable]
+            ),
+            (
+                "two lengths", good + Array("Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}".utf8),
+                [.malformed, .unreachable]
+            ),
+            ("a negative length", good + Array("Content-Length: -5\r\n\r\n{}".utf8), [.malformed, .unreachable]),
+            ("a portal's page", good + Array("Content-Length: 13\r\n\r\n<html></html>".utf8), [.malformed]),
+            ("more than is read", good + Array("Content-Length: 99999999999\r\n\r\n{".utf8), [.tooLarge]),
+            (
+                "a length beyond all numbers", good + Array("Content-Length: 99999999999999999999999\r\n\r\n{".utf8),
+                [.malformed, .unreachable, .tooLarge]
+            ),
+        ] as [(String, [UInt8], [DirectionsError.Code])])
+    func whatIsNoAnswerEndsInAFailure(name: String, bytes: [UInt8], codes: [DirectionsError.Code]) async throws {
+        let server = try LoopbackServer(.bytes(bytes))
+        let code = try #require(code(try await ask(configuration(server.url))))
+        #expect(codes.contains(code), "\(name): \(code)")
+    }
+
+    @Test func anEndlessAnswerIsReadUpToTheBound() async throws {
+        let head = Self.good + Array("Transfer-Encoding: chunked\r\n\r\n".utf8)
+        let chunk = Array("1000\r\n".utf8) + [UInt8](repeating: 32, count: 4_096) + Array("\r\n".utf8)
+        let server = try LoopbackServer(.flood(head, chunk))
+        var configuration = configuration(server.url)
+        configuration.maximumBytes = 100_000
+        #expect(code(try await ask(configuration)) == .tooLarge)
+    }
+
+    @Test func endlessHeadersAreNotCollected() async throws {
+        let server = try LoopbackServer(
+            .flood(Self.good, Array("X-More: \(String(repeating: "y", count: 8_000))\r\n".utf8)))
+        let code = try #require(code(try await ask(configuration(server.url))))
+        #expect([.malformed, .unreachable].contains(code), "\(code)")
+    }
+
+    @Test(arguments: [301, 302, 307, 308])
+    func aRedirectionIsToldNotFollowed(status: Int) async throws {
+        let other = try LoopbackServer(.answer(body: try Recorded.body("osrm-alternatives")))
+        let server = try LoopbackServer(.answer(status: status, headers: ["Location: \(other.url)/elsewhere"]))
+        let result = try await ask(configuration(server.url), token: AccessToken("secret"))
+        #expect(code(result) == .redirected && other.requests.isEmpty && server.requests.count == 1)
+    }
+
+    @Test func aRefusedConnectionIsToldAtOnce() async throws {
+        var server: LoopbackServer? = try LoopbackServer(.silence)
+        let url = try #require(server?.url)
+        server = nil
+        #expect(code(try await ask(configuration(url))) == .unreachable)
+    }
+
+    @Test func aServerWithoutTLSIsNoneWithTLS() async throws {
+        let server = try LoopbackServer(.answer(body: try Recorded.body("osrm-alternatives")))
+        var configuration = configuration("https://127.0.0.1:\(server.port)")
+        configuration.deadline = 0.5
+        let result = try await ask(configuration)
+        #expect([.unreachable, .timedOut].contains(code(result)))
+    }
+
+    @Test func noMessageHoldsTheToken() async throws {
+        for manner in [
+            LoopbackServer.Manner.answer(status: 401), .answer(status: 500), .bytes([1, 2, 3]), .bytes([]),
+            .answer(status: 302, headers: ["Location: http://elsewhere.example/?access_token=pk.secret"]),
+        ] {
+            let server = try LoopbackServer(manner)
+            var configuration = configuration(server.url)
+            configuration.dialect = .mapbox
+            guard case .failure(let error) = try await ask(configuration, token: AccessToken("pk.secret")) else {
+                continue
+            }
+            #expect(!"\(error) \(error.message)".contains("pk.secret"), "\(error)")
+            #expect(server.requests.first?.contains("access_token=pk.secret") == true)
+        }
+    }
+
+    // MARK: Asking again
+
+    @Test func aFailureThatPassesIsOvercomeWithinTheDeadline() async throws {
+        let body = try Recorded.body("osrm-alternatives")
+        let server = try LoopbackServer(
+            .answer(status: 503, headers: ["Retry-After: 0"]), .bytes([]),
+            .answer(status: 429, headers: ["Retry-After: 0"]), .answer(body: body))
+        var configuration = configuration(server.url)
+        configuration.retries = 3
+        configuration.firstPause = 0.01
+        let answer = try await ask(configuration).get()
+        #expect(answer.attempts == 4 && server.requests.count == 4)
+    }
+
+    @Test func aFailureThatStaysIsNotRepeated() async throws {
+        for (name, code) in [("osrm-no-route", DirectionsError.Code.noRoute), ("osrm-invalid-query", .invalidInput)] {
+            let server = try LoopbackServer(.answer(status: 400, body: try Recorded.body(name)))
+            var configuration = configuration(server.url)
+            configuration.retries = 3
+            #expect(self.code(try await ask(configuration)) == code && server.requests.count == 1)
+        }
+    }
+
+    @Test func aProviderThatSaysWhenIsNotAskedBefore() async throws {
+        let server = try LoopbackServer(.answer(status: 429, headers: ["Retry-After: 60"]))
+        let router = try RealMap.helsinki.get().router()
+        var configuration = configuration(server.url)
+        configuration.retries = 5
+        let provider = try OnlineRouteProvider(configuration)
+        let first = await #expect(throws: DirectionsError.self) {
+            try await provider.routes(Recorded.direct, on: router)
+        }
+        #expect(first?.code == .rateLimited && first?.retryAfter == 60)
+        let second = await #expect(throws: DirectionsError.self) {
+            try await provider.routes(Recorded.direct, on: router)
+        }
+        #expect(second?.code == .resting && second?.isRetryable == true)
+        #expect((second?.retryAfter ?? 0) > 0 && (provider.rest ?? 0) > 0)
+        #expect(server.requests.count == 1)
+        await provider.shutdown()
+    }
+
+    @Test func aProviderThatRecoversIsUsedAgain() async throws {
+        let body = try Recorded.body("osrm-alternatives")
+        let server = try LoopbackServer(.answer(status: 500), .answer(status: 500), .answer(body: body))
+        let router = try RealMap.helsinki.get().router()
+        var configuration = configuration(server.url)
+        configuration.failuresToRest = 2
+        configuration.firstRest = 0.1
+        let provider = try OnlineRouteProvider(configuration)
+        for _ in 0..<2 {
+            let error = await #expect(throws: DirectionsError.self) {
+                try await provider.routes(Recorded.direct, on: router)
+            }
+            #expect(error?.code == .server)
+        }
+        #expect(provider.rest != nil)
+        while let rest = provider.rest, rest > 0 { try await Task.sleep(for: .seconds(rest)) }
+        #expect(try await provider.routes(Recorded.direct, on: router).routes.count == 2)
+        #expect(provider.rest == nil && server.requests.count == 3)
+        await provider.shutdown()
+    }
+
+    // MARK: Taking back
+
+    @Test func aQuestionThatIsTakenBackEndsAndBlamesNobody() async throws {
+        let server = try LoopbackServer(.silence)
+        let router = try RealMap.helsinki.get().router()
+        let provider = try OnlineRouteProvider(configuration(server.url))
+        for _ in 0..<5 {
+            let before = server.requests.count
+            let task = Task { () -> DirectionsError.Code? in
+                do throws(DirectionsError) {
+                    _ = try await provider.routes(Recorded.direct, on: router)
+                    return nil
+                } catch {
+                    return error.code
+                }
+            }
+            while server.requests.count == before { try await Task.sleep(for: .milliseconds(5)) }
+            task.cancel()
+            #expect(await task.value == .cancelled)
+        }
+        #expect(provider.rest == nil)
+        await provider.shutdown()
+    }
+
+    @Test func aThreadWaitsForItsAnswerAndMayTakeTheQuestionBack() async throws {
+        let server = try LoopbackServer(.answer(body: try Recorded.body("osrm-alternatives")), .silence)
+        let router = try RealMap.helsinki.get().router()
+        let provider = try OnlineRouteProvider(configuration(server.url))
+        let codes = await withCheckedContinuation { done in
+            let thread = Thread {
+                let first = code(provider.call(Recorded.direct, on: router).wait())
+                let call = provider.call(Recorded.direct, on: router)
+                call.cancel()
+                done.resume(returning: [first, code(call.wait()), code(call.wait())])
+            }
+            thread.start()
+        }
+        #expect(codes == [nil, .cancelled, .cancelled])
+        await provider.shutdown()
+    }
+
+    @Test func noTimeIsNoQuestion() async throws {
+        let server = try LoopbackServer(.silence)
+        let router = try RealMap.helsinki.get().router()
+        let provider = try OnlineRouteProvider(configuration(server.url))
+        for deadline in [0, -1, .nan] {
+            let error = await #expect(throws: DirectionsError.self) {
+                try await provider.routes(Recorded.direct, on: router, deadline: deadline)
+            }
+            #expect(error?.code == .timedOut)
+        }
+        #expect(server.requests.isEmpty)
+        await provider.shutdown()
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import NavTestSupport
+
+/// `osrm-routed` and `valhalla_service` on an extract, while they are kept.
+final class Providers {
+    /// Python with osrm-bindings and pyvalhalla.
+    static let python = ProcessInfo.processInfo.environment["NAVBUS_PYTHON_PEERS"]
+    /// The extract that the tests ask about: small unless another of the shared data is named.
+    static let map = ProcessInfo.processInfo.environment["NAVBUS_DIRECTIONS_MAP"] ?? "andorra"
+    /// How many pairs of places are asked for.
+    static let pairs = ProcessInfo.processInfo.environment["NAVBUS_DIRECTIONS_PAIRS"].flatMap { Int($0) } ?? 40
+
+    /// Whether there is all that is needed.
+    static let areThere = python != nil && RealMap.path(map) != nil
+
+    let osrm: String
+    let valhalla: String
+    private let process = Process()
+    private let input = Pipe()
+    private let folder: URL
+
+    init() throws {
+        guard let python = Providers.python, let map = RealMap.path(Providers.map) else {
+            throw Failure("NAVBUS_PYTHON_PEERS is not set, or '\(Providers.map)' is not there")
+        }
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("nd-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: python)
+        process.arguments = ["\(TestData.project)/Tests/Peers/directions.py", map, folder.path]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        // Whoever reads to the line that says ready, or to the end, waits no longer than the script does.
+        var text = ""
+        while !text.contains("ready") {
+            let data = output.fileHandleForReading.availableData
+            if data.isEmpty { break }
+            text += String(decoding: data, as: UTF8.self)
+        }
+        let places = text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+        guard let osrm = places.first(where: { $0.first == "osrm" })?.last,
+            let valhalla = places.first(where: { $0.first == "valhalla" })?.last, text.contains("ready")
+        else {
+            throw Failure("the providers did not start: \(text)")
+        }
+        (self.osrm, self.valhalla) = (osrm, valhalla)
+    }
+
+    /// Ends both, and waits for it.
+    deinit {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+        try? FileManager.default.removeItem(at: folder)
+    }
+}
+
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import NavDirections
+import NavGeo
+import NavRouting
+import NavTestSupport
+
+/// Answers of real providers on the committed extract of Helsinki.
+enum Recorded {
+    /// The places that were asked for, longitude first as in the question.
+    static let start = Coordinate(latitude: 60.173182, longitude: 24.946565)
+    static let middle = Coordinate(latitude: 60.173499, longitude: 24.946494)
+    static let end = Coordinate(latitude: 60.173816, longitude: 24.946424)
+
+    static let direct = RouteRequest(waypoints: [Waypoint(start), Waypoint(end)])
+    static let twoLegs = RouteRequest(waypoints: [Waypoint(start), Waypoint(middle), Waypoint(end)])
+    static let silentPoint = RouteRequest(
+        waypoints: [Waypoint(start), Waypoint(middle, isStop: false), Waypoint(end)])
+
+    static func body(_ name: String) throws -> Data {
+        try Data(contentsOf: URL(fileURLWithPath: "\(TestData.project)/Tests/Fixtures/directions/\(name).json"))
+    }
+
+    static func routes(_ name: String, _ request: RouteRequest, status: Int = 200) throws -> [ProvidedRoute] {
+        try ResponseDecoder(request: request).routes(DirectionsReply(status: status, body: body(name)))
+    }
+
+    static func failure(_ name: String, status: Int) throws -> DirectionsError? {
+        DirectionsReply(status: status, body: try body(name)).failure
+    }
+}

@@ -1,0 +1,361 @@
+import NavGeo
+import NavMap
+import NavMatching
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+@Suite("Routes of others on this map")
+struct RouteMappingTests {
+    private let road = ["highway": "residential"]
+
+    private func grid(_ more: [String: String] = [:], restrictions: [ASCIIMap.Restriction] = []) throws -> ASCIIMap {
+        try ASCIIMap(
+            """
+            A---B---C---D
+            |   |   |   |
+            E---F---G---H
+            |   |   |   |
+            I---J---K---L
+            """, gridMetres: 50,
+            ways: [
+                "ABCD": road, "EFGH": road, "IJKL": road, "AEI": road, "BFJ": road, "CGK": road.merging(more) { $1 },
+                "DHL": road,
+            ], restrictions: restrictions)
+    }
+
+    /// A leg over nodes of a drawing, each segment in some seconds.
+    private func leg(
+        _ nodes: String, on map: ASCIIMap, seconds: Double = 20, turns: Double = 0, withNodes: Bool = true
+    ) throws -> ProvidedRoute.Leg {
+        let line = try nodes.map { try map.coordinate($0) }
+        let durations = line.dropFirst().map { _ in seconds }
+        return ProvidedRoute.Leg(
+            line: line, nodeIDs: withNodes ? nodes.map(ASCIIMap.nodeID) : [], durations: Array(durations),
+            duration: durations.reduce(0, +) + turns, length: Polyline(line).length)
+    }
+
+    private func request(_ places: String, on map: ASCIIMap) throws -> RouteRequest {
+        RouteRequest(waypoints: try places.map { Waypoint(try map.coordinate($0)) }, snapRadius: 50)
+    }
+
+    private func mapping(_ map: ASCIIMap) -> RouteMapping {
+        RouteMapping(Router(Metric(map.turns, model: CostModel())))
+    }
+
+    @Test("a way over known nodes is taken, though it is not the fastest", arguments: [true, false])
+    func known(withNodes: Bool) throws {
+        let map = try grid()
+        let provided = ProvidedRoute(legs: [try leg("ABFGCDHLK", on: map, withNodes: withNodes)])
+        let mapped = try mapping(map).map(provided, for: request("AK", on: map))
+        #expect(map.letters(of: mapped.route) == "ABFGCDHLK")
+        #expect(mapped.share == 1 && mapped.unmapped.isEmpty)
+        #expect(mapped.route.vehicle == VehicleProfile() && mapped.route.cost > 0)
+        #expect(mapped.route.mapVersion == map.graph.mapVersion)
+    }
+
+    @Test("times and traffic are the provider's, turns are what is left")
+    func times() throws {
+        let map = try grid()
+        var leg = try leg("ABFG", on: map, turns: 12)
+        leg.durations = [10, 30, 50]
+        leg.duration = 102
+        leg.congestion = [.low, .heavy, .unknown]
+        let mapped = try mapping(map).map(ProvidedRoute(legs: [leg]), for: request("AG", on: map))
+        let edges = mapped.route.edges
+        #expect(edges.map { $0.duration.rounded() } == [10, 30, 50])
+        #expect(edges.map(\.congestion) == [.low, .heavy, .unknown])
+        #expect(abs(edges.reduce(0) { $0 + $1.turnDuration } - 12) < 0.1)
+        #expect(edges[0].turnDuration == 0 && edges[1].turnDuration > 0 && edges[2].turnDuration > 0)
+        #expect(abs(mapped.route.duration - 102) < 0.1)
+        #expect(edges.allSatisfy { $0.freeFlowDuration <= $0.duration && $0.freeFlowDuration > 0 })
+        #expect((mapped.route.trafficDelay ?? 0) > 10)
+        // Without times for segments those of the map are scaled.
+        leg.durations = []
+        let scaled = try mapping(map).map(ProvidedRoute(legs: [leg]), for: request("AG", on: map))
+        #expect(abs(scaled.route.duration - 102) < 0.1)
+    }
+
+    @Test("a route begins and ends inside edges where its line does")
+    func parts() throws {
+        let map = try grid()
+        var leg = try leg("ABFG", on: map)
+        leg.line[0] = try map.position(between: "A", "B")
+        leg.line[3] = try map.position(between: "F", "G", at: 0.25)
+        let request = RouteRequest(waypoints: [Waypoint(leg.line[0]), Waypoint(leg.line[3])])
+        for nodes in [leg.nodeIDs, []] {
+            leg.nodeIDs = nodes
+            let route = try mapping(map).map(ProvidedRoute(legs: [leg]), for: request).route
+            #expect(map.letters(of: route) == "ABFG")
+            let first = try #require(route.edges.first)
+            let last = try #require(route.edges.last)
+            #expect(
+                abs(first.startOffset - first.endOffset / 2) < 1 && abs(route.length - Polyline(leg.line).length) < 1)
+            #expect(last.startOffset == 0 && route.waypoints.allSatisfy { $0.snapDistance < 0.5 })
+        }
+    }
+
+    @Test("a silent point divides no leg and keeps its place; a stop does, and the vehicle may turn round there")
+    func waypoints() throws {
+        let map = try grid()
+        var silent = try request("AFK", on: map)
+        silent.waypoints[1].isStop = false
+        let through = try mapping(map).map(ProvidedRoute(legs: [try leg("ABFGK", on: map)]), for: silent).route
+        #expect(through.legs.count == 1 && through.waypoints.count == 3)
+        #expect(abs(through.waypoints[1].routeOffset - 100) < 1 && abs(through.waypoints[2].routeOffset - 200) < 1)
+        #expect(map.letters(of: through) == "ABFGK")
+
+        var leg = try leg("AB", on: map)
+        var back = try self.leg("BA", on: map)
+        let middle = try map.position(between: "A", "B")
+        leg.line[1] = middle
+        back.line[0] = middle
+        let request = RouteRequest(
+            waypoints: [Waypoint(leg.line[0]), Waypoint(middle), Waypoint(leg.line[0])], snapRadius: 50)
+        let there = try mapping(map).map(ProvidedRoute(legs: [leg, back]), for: request).route
+        #expect(there.legs.count == 2 && there.edges.count == 2)
+        #expect(abs(there.length - 50) < 1 && abs(there.duration - 40) < 1)
+    }
+
+    @Test("several silent points near one road keep their order")
+    func crowdedPoints() throws {
+        let map = try grid()
+        var request = try request("AFBFK", on: map)
+        for index in 1...3 { request.waypoints[index].isStop = false }
+        let provided = ProvidedRoute(legs: [try leg("ABFBFGK", on: map)])
+        // Turning round at B and F is not allowed here: the route is not driven as it was given.
+        if let mapped = try? mapping(map).map(provided, for: request) {
+            let offsets = mapped.route.waypoints.map(\.routeOffset)
+            #expect(offsets == offsets.sorted() && offsets.count == 5)
+        }
+        let straight = try mapping(map).map(ProvidedRoute(legs: [try leg("ABFGK", on: map)]), for: request).route
+        let offsets = straight.waypoints.map(\.routeOffset)
+        #expect(offsets == offsets.sorted() && offsets.count == 5)
+    }
+
+    // MARK: What differs
+
+    @Test("a node that the map does not have is no gap when the road is the same")
+    func newNode() throws {
+        let map = try grid()
+        var leg = try leg("ABCD", on: map)
+        leg.line.insert(try map.position(between: "B", "C"), at: 2)
+        leg.nodeIDs.insert(999, at: 2)
+        leg.durations.append(20)
+        leg.duration = 80
+        let mapped = try mapping(map).map(ProvidedRoute(legs: [leg]), for: request("AD", on: map))
+        #expect(map.letters(of: mapped.route) == "ABCD" && mapped.unmapped.isEmpty)
+        #expect(abs(mapped.route.duration - 80) < 0.5)
+    }
+
+    @Test("a short new road is bridged and told")
+    func shortGap() throws {
+        // The provider's road from F to G is another one, 30 m south of ours.
+        let map = try ASCIIMap(
+            "A-------------B--C-------------D\n              |  |\n              E--F", gridMetres: 50,
+            ways: ["ABCD": road, "BEFC": road])
+        let line =
+            try ["A", "B"].map { try map.coordinate($0) } + [map.coordinate("C", north: 40)]
+            + ["C", "D"].map { try map.coordinate($0) }
+        let provided = ProvidedRoute(legs: [
+            ProvidedRoute.Leg(
+                line: line, nodeIDs: [65, 66, 500, 67, 68], durations: [50, 20, 5, 50], duration: 125,
+                length: Polyline(line).length)
+        ])
+        let request = try request("AD", on: map)
+        let mapped = try mapping(map).map(provided, for: request)
+        #expect(map.letters(of: mapped.route) == "ABCD")
+        #expect(mapped.share < 1 && mapped.share >= 0.95 && mapped.unmapped.count == 1)
+        let stretch = try #require(mapped.unmapped.first)
+        #expect(stretch.leg == 0 && stretch.start > 650 && stretch.end < 950 && stretch.length < 120)
+        #expect(mapped.route.edges.allSatisfy { $0.duration.isFinite && $0.duration > 0 })
+    }
+
+    @Test("a route of which too much is not on the map is none, and says where")
+    func longGap() throws {
+        let map = try grid()
+        let south = try map.coordinate("L", north: -400)
+        let line = try [map.coordinate("A"), map.coordinate("E"), map.coordinate("I"), south, map.coordinate("L")]
+        let provided = ProvidedRoute(legs: [
+            ProvidedRoute.Leg(
+                line: line, nodeIDs: [65, 69, 73, 500, 76], duration: 100, length: Polyline(line).length)
+        ])
+        let request = try request("AL", on: map)
+        let error = #expect(throws: RouteMappingError.self) { try mapping(map).map(provided, for: request) }
+        #expect(error?.code == .unmapped && (error?.share ?? 1) < 0.5)
+        #expect(error?.unmapped.first.map { $0.start > 80 && $0.start < 150 } == true)
+    }
+
+    @Test("a turn that is forbidden here is not made, nor a closed road used")
+    func rules() throws {
+        let forbidden = try grid(restrictions: [
+            ASCIIMap.Restriction("no_right_turn", from: "ABCD", via: "B", to: "BFJ")
+        ])
+        let provided = ProvidedRoute(legs: [try leg("ABF", on: forbidden)])
+        let request = try request("AF", on: forbidden)
+        if let mapped = try? mapping(forbidden).map(provided, for: request) {
+            #expect(map(forbidden, avoids: "ABF", mapped.route))
+        }
+        var config = RouteMapping.Config()
+        config.minimumShare = 0
+        config.maximumDetour = 10
+        let around = try RouteMapping(Router(Metric(forbidden.turns, model: CostModel())), config: config)
+            .map(provided, for: request)
+        #expect(map(forbidden, avoids: "ABF", around.route))
+
+        let closed = try grid(["motor_vehicle": "no"])
+        let through = ProvidedRoute(legs: [try leg("BCGKJ", on: closed)])
+        let error = #expect(throws: RouteMappingError.self) {
+            try mapping(closed).map(through, for: self.request("BJ", on: closed))
+        }
+        #expect(error?.code == .unmapped || error?.code == .interrupted)
+    }
+
+    private func map(_ map: ASCIIMap, avoids way: String, _ route: Route) -> Bool {
+        !map.letters(of: route).contains(way)
+    }
+
+    @Test("what the request excludes is not on the route")
+    func exclusions() throws {
+        let map = try grid()
+        var request = try request("AK", on: map)
+        request.options.excludedEdges = [map.graph.key(of: try map.edge("F", "G"))]
+        let provided = ProvidedRoute(legs: [try leg("ABFGK", on: map)])
+        let error = #expect(throws: RouteMappingError.self) { try mapping(map).map(provided, for: request) }
+        #expect(error?.code == .unmapped)
+    }
+
+    @Test("without its tile a road is not on the map, and the tile is named")
+    func missingTile() throws {
+        let map = try ASCIIMap(
+            "A---B---C---D---E---F", gridMetres: 40, placement: .localTileCorner, ways: ["ABCDEF": road])
+        let tile = try map.tile(.local, at: "F")
+        let graph = map.graph(without: [tile])
+        let router = Router(Metric(TurnGraph(graph), model: CostModel()))
+        let provided = ProvidedRoute(legs: [try leg("ABCDEF", on: map)])
+        let error = #expect(throws: RouteMappingError.self) {
+            try RouteMapping(router).map(provided, for: request("AF", on: map))
+        }
+        #expect(error?.missingTiles == [tile] || error?.code == .interrupted)
+    }
+
+    // MARK: Nonsense
+
+    @Test("what makes no sense is refused")
+    func nonsense() throws {
+        let map = try grid()
+        let good = try leg("ABFG", on: map)
+        let request = try request("AG", on: map)
+        func broken(_ change: (inout ProvidedRoute.Leg) -> Void) -> ProvidedRoute {
+            var leg = good
+            change(&leg)
+            return ProvidedRoute(legs: [leg])
+        }
+        let far = Coordinate(latitude: -40, longitude: 170)
+        for provided in [
+            ProvidedRoute(legs: []), ProvidedRoute(legs: [good, good]), broken { $0.line = [] },
+            broken { $0.line = [far] }, broken { $0.line[1].latitude = .nan }, broken { $0.duration = .nan },
+            broken { $0.duration = -1 }, broken { $0.durations[0] = .infinity }, broken { $0.durations.removeLast() },
+            broken { $0.nodeIDs.removeLast() }, broken { $0.congestion = [.low] },
+            broken {
+                $0.line = [far, Coordinate(latitude: 60, longitude: -10)]
+                $0.nodeIDs = []
+                $0.durations = []
+            },
+        ] {
+            let error = #expect(throws: RouteMappingError.self) { try mapping(map).map(provided, for: request) }
+            #expect(error?.code == .invalid)
+        }
+        for provided in [
+            broken { $0.nodeIDs = [1, 2, 3, 4] }, broken { $0.nodeIDs = [.min, .max, .min, .max] },
+            broken { $0.nodeIDs = [65, 65, 65, 65] }, broken { $0.line = [far, far, far, far] },
+            broken { $0.line = [$0.line[0], $0.line[0], $0.line[0], $0.line[0]] },
+        ] {
+            do throws(RouteMappingError) {
+                let mapped = try mapping(map).map(provided, for: request)
+                #expect(mapped.route.edges.allSatisfy { $0.duration.isFinite })
+            } catch {
+                #expect(error.code != .invalid)
+            }
+        }
+    }
+
+    // MARK: Chance
+
+    @Test(
+        "a route of this map is found again, by its nodes and by its line alone",
+        arguments: 1...30 as ClosedRange<UInt64>)
+    func foundAgain(seed: UInt64) throws {
+        let map = try RandomMap(seed: seed, size: 8, gridMetres: 150)
+        let router = Router(Metric(TurnGraph(map.graph), model: CostModel()))
+        let workspace = SearchWorkspace()
+        var random = SeededRandom(seed: seed &+ 77)
+        for round in 0..<12 {
+            var request = RouteRequest(waypoints: (0..<(2 + round % 3)).map { _ in Waypoint(map.place(&random)) })
+            if round % 2 == 0 { for index in request.waypoints.indices { request.waypoints[index].isStop = false } }
+            guard case .found(let route) = router.route(request, workspace: workspace), route.length > 50 else {
+                continue
+            }
+            let provided = ProvidedRoute(route, factor: 1.5)
+            let mapped = try RouteMapping(router).map(provided, for: request)
+            #expect(mapped.route.edges.map(\.key) == route.edges.map(\.key), "seed \(seed), round \(round)")
+            #expect(mapped.share == 1 && abs(mapped.route.length - route.length) < 0.5, "seed \(seed), round \(round)")
+            #expect(abs(mapped.route.duration - 1.5 * route.duration) < 0.01 * route.duration + 0.5)
+            var bare = provided
+            for leg in bare.legs.indices { bare.legs[leg].nodeIDs = [] }
+            let byLine = try RouteMapping(router).map(bare, for: request)
+            #expect(byLine.share > 0.98, "seed \(seed), round \(round)")
+            #expect(abs(byLine.route.length - route.length) < 0.02 * route.length + 20, "seed \(seed), round \(round)")
+        }
+    }
+
+    @Test("nodes in any order end in a legal route or in an error", arguments: 1...10 as ClosedRange<UInt64>)
+    func shuffledNodes(seed: UInt64) throws {
+        let map = try RandomMap(seed: seed, size: 5)
+        let router = Router(Metric(TurnGraph(map.graph), model: CostModel()))
+        var random = SeededRandom(seed: seed)
+        var config = RouteMapping.Config()
+        config.minimumShare = 0
+        config.maximumDetour = 100
+        for _ in 0..<40 {
+            let count = 2 + Int(random.next() % 12)
+            let nodes = (0..<count).map { _ in NodeIndex(Int(random.next() % UInt64(map.graph.nodeCount))) }
+            let line = nodes.map { map.graph.nodePositions[$0.index].coordinate }
+            let leg = ProvidedRoute.Leg(
+                line: line, nodeIDs: nodes.map { map.graph.nodeOSMIDs[$0.index] }, duration: 100, length: 100)
+            let request = RouteRequest(waypoints: [Waypoint(line[0]), Waypoint(line[count - 1])])
+            guard let mapped = try? RouteMapping(router, config: config).map(ProvidedRoute(legs: [leg]), for: request)
+            else { continue }
+            for (first, second) in zip(mapped.route.edges, mapped.route.edges.dropFirst()) {
+                let edges = try [#require(map.graph.edge(first.key)), #require(map.graph.edge(second.key))]
+                #expect(router.metric.turns.allows(edges[0], edges[1]), "seed \(seed)")
+            }
+        }
+    }
+}
+
+extension ProvidedRoute {
+    /// A route of this map as a provider would give it, in another time.
+    fileprivate init(_ route: Route, factor: Double) {
+        self.init(
+            legs: route.legs.map { leg in
+                let edges = route.edges[leg.edges]
+                let first = edges.first?.coordinates.lowerBound ?? 0
+                let last = edges.last?.coordinates.upperBound ?? 0
+                let segments = route.segments[first..<last]
+                var durations: [Double] = []
+                for edge in edges {
+                    let lengths = edge.coordinates.dropLast().map {
+                        Geodesy.distance(route.coordinates[$0], route.coordinates[$0 + 1])
+                    }
+                    let total = lengths.reduce(0, +)
+                    durations += lengths.map { total > 0 ? factor * edge.duration * $0 / total : 0 }
+                }
+                return Leg(
+                    line: Array(route.coordinates[first...last]),
+                    nodeIDs: segments.map(\.fromNodeID) + [segments.last?.toNodeID ?? 0], durations: durations,
+                    duration: factor * leg.duration, length: leg.length)
+            })
+    }
+}
