@@ -133,19 +133,19 @@ struct GraphAssembly {
     /// Directions over the first and last metres, so that a stub of a digitised kerb does not decide a turn's angle.
     private func endBearings(_ shape: EdgeShape) -> (start: Float, end: Float) {
         let reach = 15.0
-        func point(_ order: (Int) -> Int) -> Coordinate {
-            let origin = shape[order(0)].coordinate
-            var index = 1
-            while index < shape.count - 1, Geodesy.distance(origin, shape[order(index)].coordinate) < reach {
-                index += 1
-            }
-            return shape[order(index)].coordinate
-        }
         let last = shape.count - 1
-        return (
-            Float(Geodesy.bearing(from: shape[0].coordinate, to: point { $0 })),
-            Float(Geodesy.bearing(from: point { last - $0 }, to: shape[last].coordinate))
-        )
+        func pointsWithin(_ order: (Int) -> Int) -> Int {
+            var index = 1
+            if last == 1 { return index }
+            let origin = shape[order(0)].coordinate
+            while index < last, Geodesy.distance(origin, shape[order(index)].coordinate) < reach { index += 1 }
+            return index
+        }
+        let (near, far) = (pointsWithin { $0 }, last - pointsWithin { last - $0 })
+        let start = Float(Geodesy.bearing(from: shape[0].coordinate, to: shape[near].coordinate))
+        // On most edges both are the direction from end to end.
+        if near == last, far == 0 { return (start, start) }
+        return (start, Float(Geodesy.bearing(from: shape[far].coordinate, to: shape[last].coordinate)))
     }
 
     /// Finds the opposite direction of edges whose two ends lie in different tiles.

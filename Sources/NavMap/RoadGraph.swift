@@ -1,41 +1,5 @@
 public import NavGeo
 
-/// An edge of a ``RoadGraph``: dense, valid in that snapshot only.
-public struct EdgeIndex: RawRepresentable, Sendable, Hashable, Comparable {
-    /// 0 ..< the graph's edge count.
-    public let rawValue: UInt32
-    /// An edge from its number.
-    @inlinable
-    public init(rawValue: UInt32) { self.rawValue = rawValue }
-    /// An edge from its number, which must fit 32 bits.
-    @inlinable
-    public init(_ index: Int) { rawValue = UInt32(index) }
-    /// The number as an array index.
-    @inlinable
-    public var index: Int { Int(rawValue) }
-    /// By number.
-    @inlinable
-    public static func < (left: EdgeIndex, right: EdgeIndex) -> Bool { left.rawValue < right.rawValue }
-}
-
-/// A node of a ``RoadGraph``: dense, valid in that snapshot only.
-public struct NodeIndex: RawRepresentable, Sendable, Hashable, Comparable {
-    /// 0 ..< the graph's node count.
-    public let rawValue: UInt32
-    /// A node from its number.
-    @inlinable
-    public init(rawValue: UInt32) { self.rawValue = rawValue }
-    /// A node from its number, which must fit 32 bits.
-    @inlinable
-    public init(_ index: Int) { rawValue = UInt32(index) }
-    /// The number as an array index.
-    @inlinable
-    public var index: Int { Int(rawValue) }
-    /// By number.
-    @inlinable
-    public static func < (left: NodeIndex, right: NodeIndex) -> Bool { left.rawValue < right.rawValue }
-}
-
 /// An immutable snapshot of the loaded tiles as one directed graph.
 ///
 /// Topology, lengths and headings lie in flat arrays for the searches; names, lines and limits are read from the tiles
@@ -308,105 +272,9 @@ public struct TurnRestriction: Sendable, Hashable {
     }
 }
 
-/// The properties of an edge that searches look at.
-public struct EdgeTraits: Sendable {
-    /// Rank in the network.
-    public var roadClass: RoadClass
-    /// Other properties.
-    public var flags: RoadFlags
-    /// Who may drive it.
-    public var access: VehicleAccess
-    /// Expected speed of free traffic, m/s, above 0.
-    public var freeFlowSpeed: Float
-    /// Limit, m/s; nil when unknown or unlimited.
-    public var speedLimit: Float?
-    /// A ferry's crossing time, seconds.
-    public var crossingTime: Float?
-    /// Limit for goods vehicles, m/s; nil when none is posted for them.
-    public var truckSpeedLimit: Float?
-    /// Greatest height, metres; nil without a limit.
-    public var maximumHeight: Float?
-    /// Greatest width, metres; nil without a limit.
-    public var maximumWidth: Float?
-    /// Greatest length, metres; nil without a limit.
-    public var maximumLength: Float?
-    /// Greatest weight, tonnes; nil without a limit.
-    public var maximumWeight: Float?
-    /// Greatest weight on an axle, tonnes; nil without a limit.
-    public var maximumAxleLoad: Float?
-
-    init(_ record: AttributeRecord) {
-        func limit(_ value: Float) -> Float? { value > 0 ? value : nil }
-        roadClass = RoadClass(rawValue: record.roadClass) ?? .service
-        flags = RoadFlags(rawValue: record.flags)
-        access = VehicleAccess(rawValue: record.access)
-        freeFlowSpeed = record.freeFlowSpeed
-        speedLimit = limit(record.speedLimit)
-        crossingTime = limit(record.crossingTime)
-        truckSpeedLimit = limit(record.truckSpeedLimit)
-        maximumHeight = limit(record.maximumHeight)
-        maximumWidth = limit(record.maximumWidth)
-        maximumLength = limit(record.maximumLength)
-        maximumWeight = limit(record.maximumWeight)
-        maximumAxleLoad = limit(record.maximumAxleLoad)
-    }
-}
-
-/// The line of an edge in travel order: positions with OSM node ids, both ends included.
-public struct EdgeShape: Sendable, RandomAccessCollection {
-    private let tile: RoadTile
-    private let start: Int
-    /// Number of points, at least 2.
-    public let count: Int
-    private let reversed: Bool
-
-    init(tile: RoadTile, record: EdgeRecord) {
-        self.tile = tile
-        start = Int(record.shapeStart)
-        count = Int(record.shapeCount)
-        reversed = record.flags & EdgeRecord.reversedShape != 0
-    }
-
-    /// Always 0.
-    public var startIndex: Int { 0 }
-    /// The number of points.
-    public var endIndex: Int { count }
-
-    @inline(__always)
-    private func position(_ index: Int) -> Int {
-        precondition(index >= 0 && index < count, "index outside an edge's shape")
-        return reversed ? start + count - 1 - index : start + index
-    }
-
-    /// Position of the point `index`.
-    public subscript(index: Int) -> FixedCoordinate {
-        let record = tile.shapeCoordinates[position(index)]
-        return FixedCoordinate(latitudeE7: record.latitudeE7, longitudeE7: record.longitudeE7)
-    }
-
-    /// OSM id of the point `index`.
-    public func nodeID(_ index: Int) -> Int64 { tile.shapeNodeIDs[position(index)] }
-
-    /// The line as coordinates.
-    public var coordinates: [Coordinate] { map(\.coordinate) }
-}
-
 extension ContiguousArray {
     @inline(__always)
     func slice(_ start: UInt32, _ end: UInt32) -> Slice<ContiguousArray<Element>> {
         Slice(base: self, bounds: Int(start)..<Int(end))
-    }
-}
-
-extension RandomAccessCollection where Index == Int {
-    /// The first index whose element satisfies a predicate that is false before some point and true after it.
-    func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
-        var low = startIndex
-        var high = endIndex
-        while low < high {
-            let middle = low + (high - low) / 2
-            if predicate(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 }

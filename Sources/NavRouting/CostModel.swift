@@ -12,6 +12,9 @@ public struct CostModel: Sendable, Hashable {
     public static let restrictedEntryPenalty = 450.0
     /// How much worse an avoided road counts than it is.
     public static let avoidanceFactor = 8.0
+    /// How much worse a track for farms and forests counts than it is where no tag admits the public: who has a place
+    /// there drives the last metres on it, not kilometres through the forest.
+    public static let trackFactor = 4.0
     /// Seconds for a U-turn (OSRM's car profile uses 20).
     public static let uTurnDuration = 20.0
     /// Seconds lost on average at traffic signals (OSRM's car profile uses 2).

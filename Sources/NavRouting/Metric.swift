@@ -124,14 +124,14 @@ public final class Metric: Sendable {
     @inline(__always)
     public func isRestricted(_ arc: Int) -> Bool {
         guard !restrictedArcs.isEmpty else { return false }
-        let place = restrictedArcs.lowerBound { Int($0) < arc }
+        let place = restrictedArcs.partitioningIndex { Int($0) >= arc }
         return place < restrictedArcs.count && Int(restrictedArcs[place]) == arc
     }
 
     /// The properties of an edge at the time of departure.
     public func traits(of edge: EdgeIndex) -> EdgeTraits {
         if !timedRoads.isEmpty {
-            let place = timedRoads.lowerBound { $0.edge < edge }
+            let place = timedRoads.partitioningIndex { $0.edge >= edge }
             if place < timedRoads.count, timedRoads[place].edge == edge { return timedRoads[place].traits }
         }
         return turns.graph.traits(of: edge)
@@ -190,22 +190,10 @@ public final class Metric: Sendable {
     }
 }
 
-extension ContiguousArray {
-    /// The first index whose element does not precede a place; all that do come first.
-    @inline(__always)
-    func lowerBound(_ precedes: (Element) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if precedes(self[middle]) { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
-}
-
 extension CostModel {
-    /// How much dearer a road is than its time, for a vehicle that avoids such roads.
+    /// How much dearer a road is than its time: for a vehicle that avoids such roads, and on tracks that are not for it.
     func avoidanceFactor(_ traits: EdgeTraits) -> Double {
-        profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
+        let avoidance = profile.avoids(traits.roadClass, traits.flags) ? CostModel.avoidanceFactor : 1
+        return profile.isClosedTrack(traits) ? max(avoidance, CostModel.trackFactor) : avoidance
     }
 }

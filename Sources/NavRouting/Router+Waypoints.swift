@@ -21,8 +21,18 @@ extension Router {
         }
         let outcome = route(request, candidates: nearest, detour: false, workspace)
         guard case .failed(.unreachable) = outcome else { return outcome }
-        let wider = request.waypoints.map { snapper.around($0, radius: request.snapRadius) }
-        return route(request, candidates: wider, detour: true, workspace)
+        guard request.waypoints.count == 2 else {
+            let wider = request.waypoints.map { snapper.around($0, radius: request.snapRadius) }
+            return route(request, candidates: wider, detour: true, workspace)
+        }
+        // Farther and farther: an island may be a whole car park, and many roads are many seeds of a search.
+        var reach = Snapper.alternativeReach
+        while true {
+            let wider = request.waypoints.map { snapper.hits($0, within: min(reach, request.snapRadius)) }
+            let outcome = route(request, candidates: wider, detour: true, workspace)
+            guard case .failed(.unreachable) = outcome, reach < request.snapRadius else { return outcome }
+            reach *= 4
+        }
     }
 
     /// The ways to pass a place: one for each state of its edge, where what was driven before decides what may follow.

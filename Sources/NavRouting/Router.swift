@@ -6,18 +6,19 @@ public struct Router: Sendable {
     /// The costs in force.
     public let metric: Metric
     /// The costs without traffic.
-    private let freeFlow: Metric
+    public let freeFlow: Metric
     /// What is known of the traffic.
     private let traffic: Traffic?
     /// The costs in force on a hierarchy; nil for plain searches.
     let hierarchy: HierarchyMetric?
 
-    private struct Traffic {
+    /// Speeds, and the moment by which some of them may have ceased to hold.
+    struct Traffic {
         var overlay: TrafficOverlay
         var now: Timestamp?
     }
 
-    private init(_ metric: Metric, freeFlow: Metric, _ traffic: Traffic?, _ hierarchy: HierarchyMetric?) {
+    init(_ metric: Metric, freeFlow: Metric, _ traffic: Traffic?, _ hierarchy: HierarchyMetric?) {
         self.metric = metric
         self.freeFlow = freeFlow
         self.traffic = traffic
@@ -75,10 +76,16 @@ public struct Router: Sendable {
     }
 
     private func customised(_ freeFlow: Metric, _ traffic: Traffic?, _ forEach: HierarchyMetric.ForEach) -> Router {
-        let live = traffic.map { Metric(freeFlow, traffic: $0.overlay, at: $0.now, forEach: forEach) } ?? freeFlow
+        let live = Self.metric(freeFlow, in: traffic, forEach)
         return Router(
             live, freeFlow: freeFlow, traffic,
             hierarchy.map { HierarchyMetric($0.hierarchy, live, forEach: forEach) })
+    }
+
+    /// The costs in some traffic, if any is known.
+    static func metric(_ freeFlow: Metric, in traffic: Traffic?, _ forEach: HierarchyMetric.ForEach) -> Metric {
+        guard let traffic else { return freeFlow }
+        return Metric(freeFlow, traffic: traffic.overlay, at: traffic.now, forEach: forEach)
     }
 
     /// Whether it searches over a hierarchy.

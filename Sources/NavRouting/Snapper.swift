@@ -3,10 +3,16 @@ import NavMap
 
 /// Finds the places on roads that a waypoint may stand for.
 struct Snapper {
-    /// How many roads are tried when the nearest one leads nowhere.
+    /// How many roads are tried for each of several waypoints when the nearest one leads nowhere.
     static let alternativeRoads = 12
-    /// Cost of a metre between waypoint and road when another than the nearest road is taken, ms: a walk at 1.4 m/s.
-    static let approachCost = 714.0
+    /// The first distance within which the roads around an end are tried when the nearest one leads nowhere, metres.
+    static let alternativeReach = 80.0
+    /// Cost of a metre between waypoint and road when another than the nearest road is taken, ms: what is asked for is the
+    /// nearest road that is connected, not the place beside the waypoint from which the drive is shorter.
+    static let approachCost = 60_000.0
+    /// Metres that another road may be farther away than a track for farms and forests, and is taken all the same: a
+    /// place beside a street is in the street, whatever passes behind the house.
+    static let trackReluctance = 30.0
 
     let metric: Metric
 
@@ -14,9 +20,20 @@ struct Snapper {
     static let meetingDistance = 0.1
 
     /// The nearest road's permitted directions; where the nearest point is one where roads meet, those of all of them.
+    ///
+    /// A track that nobody drives through gives way to another road that is little farther away and that one can stop
+    /// in, unless the waypoint has a bearing: that is a vehicle, and it is where it is.
     func nearest(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
-        let usable = candidates(waypoint, radius: radius, atLeast: 1)
-        guard let first = usable.first else { return [] }
+        var usable = candidates(waypoint, radius: radius, atLeast: 1)
+        guard var first = usable.first else { return [] }
+        if waypoint.bearing == nil, isClosedTrack(first.edge) {
+            let reach = min(first.distance + Snapper.trackReluctance, radius)
+            let wider = hits(waypoint, within: reach)
+            if let road = wider.first(where: { isStreet($0.edge) }) {
+                first = road
+                usable = wider
+            }
+        }
         let opposite = metric.turns.graph.opposite(first.edge)
         return usable.filter { hit in
             if hit.edge == first.edge || hit.edge == opposite { return true }
@@ -25,7 +42,7 @@ struct Snapper {
         }
     }
 
-    /// Permitted edges around a waypoint, the nearest first, each road in up to two directions.
+    /// Permitted edges around a waypoint, the nearest first, each road in up to two directions: ``alternativeRoads``.
     func around(_ waypoint: Waypoint, radius: Double) -> [EdgeProjection] {
         let count = Snapper.alternativeRoads * 2
         return Array(candidates(waypoint, radius: radius, atLeast: count).prefix(count))
@@ -33,9 +50,11 @@ struct Snapper {
 
     /// A candidate as a place for a search; `detour` adds what being away from it costs.
     func place(_ candidate: EdgeProjection, detour: Bool) -> EdgePosition {
-        EdgePosition(
+        guard detour else { return EdgePosition(edge: candidate.edge, offset: candidate.offset, penalty: 0) }
+        let distance = candidate.distance + (isClosedTrack(candidate.edge) ? Snapper.trackReluctance : 0)
+        return EdgePosition(
             edge: candidate.edge, offset: candidate.offset,
-            penalty: detour ? UInt32(min(candidate.distance * Snapper.approachCost, 1e9)) : 0)
+            penalty: UInt32(min(distance * Snapper.approachCost, 1e9)))
     }
 
     /// Within this distance of the line a waypoint lies on no side of it, metres.
@@ -53,13 +72,28 @@ struct Snapper {
         // Most waypoints lie on a road: look close first, so that the wide search is the exception.
         var reach = 40.0
         while true {
-            let hits = metric.turns.graph.edges(near: waypoint.coordinate, radius: min(reach, radius)).filter { hit in
-                metric.allows(hit.edge)
-                    && (waypoint.bearing.map { Angle.separation($0, hit.bearing) <= waypoint.bearingTolerance } ?? true)
-                    && (waypoint.approach == .unrestricted || isAtKerb(hit))
-            }
+            let hits = hits(waypoint, within: min(reach, radius))
             if hits.count >= count || reach >= radius { return hits }
             reach *= 4
         }
+    }
+
+    /// Permitted edges within a distance, in metres, of a waypoint, the nearest first.
+    func hits(_ waypoint: Waypoint, within reach: Double) -> [EdgeProjection] {
+        metric.turns.graph.edges(near: waypoint.coordinate, radius: reach).filter { hit in
+            metric.allows(hit.edge)
+                && (waypoint.bearing.map { Angle.separation($0, hit.bearing) <= waypoint.bearingTolerance } ?? true)
+                && (waypoint.approach == .unrestricted || isAtKerb(hit))
+        }
+    }
+
+    /// Whether people live and stop along an edge, as they do not on motorways and the roads like them.
+    private func isStreet(_ edge: EdgeIndex) -> Bool {
+        let roadClass = metric.traits(of: edge).roadClass
+        return roadClass != .motorway && roadClass != .trunk && roadClass != .ferry && !isClosedTrack(edge)
+    }
+
+    private func isClosedTrack(_ edge: EdgeIndex) -> Bool {
+        metric.model.profile.isClosedTrack(metric.traits(of: edge))
     }
 }

@@ -81,6 +81,11 @@ public struct VehicleProfile: Sendable, Hashable {
     /// What marks ground that this vehicle enters only to reach a place there, or to leave one.
     var closedGround: RoadFlags { kind == .truck ? .truckDestinationOnly : [.destinationOnly, .privateAccess] }
 
+    /// Whether an edge is a track for farms and forests that no tag opens to the public.
+    func isClosedTrack(_ traits: EdgeTraits) -> Bool {
+        traits.roadClass == .track && !traits.flags.isDisjoint(with: closedGround)
+    }
+
     /// What marks a node that the vehicle cannot pass.
     var barriers: NodeFlags { kind == .truck ? [.impassable, .truckImpassable] : .impassable }
 

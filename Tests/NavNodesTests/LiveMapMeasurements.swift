@@ -113,18 +113,18 @@ struct LiveMapMeasurements {
             let file = path + "/" + entry.file
             try FileManager.default.moveItem(atPath: file, toPath: file + ".away")
             supply = try TileSupply(path: path)
-            _ = store.update([], map: store.snapshot(supply), at: NavGeo.Timestamp(nanoseconds: 0))
+            _ = store.update([], roads: supply.graph(), at: NavGeo.Timestamp(nanoseconds: 0))
             let arriving = Searcher(store)
             try FileManager.default.moveItem(atPath: file + ".away", toPath: file)
             let supplied = Mutex(supply)
             Self.inBackground {
                 let time = Self.milliseconds {
-                    let map = supplied.withLock { supply in
+                    let roads = supplied.withLock { supply in
                         var problems: [String] = []
                         #expect(supply.look(&problems)?.added.count == 1 && problems.isEmpty)
-                        return store.snapshot(supply)
+                        return supply.graph()
                     }
-                    _ = store.update([], map: map, at: NavGeo.Timestamp(nanoseconds: 0))
+                    _ = store.update([], roads: roads, at: NavGeo.Timestamp(nanoseconds: 0))
                 }
                 print("  a tile of \(entry.bytes) bytes arrives, with the traffic that is known: \(time)")
             }

@@ -54,7 +54,7 @@ struct ExactnessTests {
                 Waypoint(map.place(&random)), Waypoint(map.place(&random), isStop: isStop),
                 Waypoint(map.place(&random)),
             ]
-            let ends = waypoints.map { Self.nearest($0, router) }
+            let ends = waypoints.map { Self.nearest($0, router, oracle) }
             oracle.search(first, from: ends[0].map { Oracle.Seed(edge: $0.edge, offset: $0.offset) })
             oracle.search(second, from: oracle.departures(ends[1], first, isStop: isStop))
             let best = ends[2].compactMap { oracle.cost(second, to: $0.edge, at: $0.offset) }.min()
@@ -130,7 +130,7 @@ struct ExactnessTests {
             let waypoints = [Waypoint(place(&random)), Waypoint(place(&random))]
             let request = RouteRequest(waypoints: waypoints)
             let outcome = router.route(request, workspace: workspace)
-            let ends = waypoints.map { nearest($0, router) }
+            let ends = waypoints.map { nearest($0, router, plain.oracle) }
             var best: UInt64?
             for origin in ends[0] {
                 for goal in ends[1] {
@@ -157,14 +157,9 @@ struct ExactnessTests {
         #expect(found > pairs / 8, comment)
     }
 
-    /// The places that a waypoint stands for: the nearest road, or the roads that meet at the nearest point.
-    private static func nearest(_ waypoint: Waypoint, _ router: Router) -> [EdgeProjection] {
-        let graph = router.metric.turns.graph
-        let hits = graph.edges(near: waypoint.coordinate, radius: 1_000).filter { router.metric.allows($0.edge) }
-        guard let first = hits.first else { return [] }
-        return hits.filter {
-            $0.edge == first.edge || graph.opposite(first.edge) == $0.edge
-                || ($0.distance - first.distance < 0.1 && Geodesy.distance($0.coordinate, first.coordinate) < 0.1)
-        }
+    /// The places that a waypoint stands for.
+    private static func nearest(_ waypoint: Waypoint, _ router: Router, _ oracle: Oracle) -> [EdgeProjection] {
+        let hits = router.metric.turns.graph.edges(near: waypoint.coordinate, radius: 1_000)
+        return oracle.places(waypoint, hits.filter { router.metric.allows($0.edge) })
     }
 }

@@ -88,7 +88,8 @@ package enum SpeedTags {
     /// The speed of free traffic, km/h, above 0.
     ///
     /// With a limit: a share of it, as signals, bends and parked cars cost more on lower classes (95 % on motorways,
-    /// 65 % on residential streets; OSRM takes 80 % everywhere), but no more than the class is good for. Without:
+    /// 65 % on residential streets; OSRM takes 80 % everywhere), but no more than the class is good for, and no less
+    /// than 10 km/h, or the limit where that is lower: where 5 km/h are allowed, 5 km/h are driven. Without:
     /// the class's own value, between the defaults of OSRM's car profile and Valhalla's. Then capped by surface,
     /// track type and service, with the values of OSRM's car profile.
     package static func freeFlow(
@@ -96,7 +97,9 @@ package enum SpeedTags {
     ) -> Float {
         let habit = habit(roadClass, isLink: isLink)
         var speed = habit.speed
-        if case .speed(let limit)? = limit { speed = min(limit * habit.share, habit.highest) }
+        if case .speed(let limit)? = limit {
+            speed = min(max(limit * habit.share, min(limit, walkingPace)), habit.highest)
+        }
         if limit == .unlimited { speed = max(habit.speed, roadClass == .motorway ? 120 : 90) }
         if let cap = surfaceCap(tags.word(.surface)) { speed = min(speed, cap) }
         if let cap = trackCap(tags.word(.tracktype)) { speed = min(speed, cap) }
@@ -108,6 +111,9 @@ package enum SpeedTags {
         }
         return max(speed, 3)
     }
+
+    /// The speed up to which a limit is what is driven, km/h.
+    private static let walkingPace: Float = 10
 
     /// How a class is driven: speed without a known limit, share of a limit, highest speed below a limit; km/h.
     private static func habit(_ roadClass: RoadClass, isLink: Bool) -> (speed: Float, share: Float, highest: Float) {

@@ -1,3 +1,4 @@
+public import NavGeo
 public import NavMap
 public import NavRouting
 
@@ -15,15 +16,18 @@ public struct MapSnapshot: Sendable {
 
     /// A snapshot for a vehicle; expands, prices and contracts the graph.
     ///
-    /// - Parameter forEach: Who does the parts of what can be shared out; the calling thread unless given.
+    /// - Parameters:
+    ///   - traffic: What is known of the traffic; nil for nothing.
+    ///   - now: Speeds that ceased to hold by then are left out; nil leaves none out.
+    ///   - forEach: Who does the parts of what can be shared out; the calling thread unless given.
     public init(
-        graph: RoadGraph, model: CostModel = CostModel(),
+        graph: RoadGraph, model: CostModel = CostModel(), traffic: TrafficOverlay? = nil, at now: Timestamp? = nil,
         forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
     ) {
         self.graph = graph
         turns = TurnGraph(graph)
-        router = Router.fastest(turns, model: model, forEach: forEach)
-        metric = router.metric
+        router = Router.fastest(turns, model: model, traffic: traffic, at: now, forEach: forEach)
+        metric = router.freeFlow
     }
 
     /// The same roads with another router, such as one of ``Router/live(_:at:forEach:)``: new traffic.

@@ -182,10 +182,19 @@ extension NavNavigator.PolicyAnswer {
     }
 
     /// The core's form of wishes for a reroute; nil when one of its waypoints has no place.
-    init?(_ answer: RerouteOptionsAnswer) {
+    ///
+    /// - Parameter vehicle: the node's, where the wishes name none.
+    init?(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile = VehicleProfile()) {
         let waypoints = answer.waypoints.compactMap { NavRouting.Waypoint($0) }
         guard waypoints.count == answer.waypoints.count else { return nil }
-        self.init(verdict: true, content: .reroute(answer.options.map { RouteWishes($0) }, waypoints))
+        do throws(RouteFailure) {
+            let wishes = try answer.options.map { options throws(RouteFailure) in
+                try RouteWishes(options, node: vehicle, minutesAheadOfUTC: nil)
+            }
+            self.init(verdict: true, content: .reroute(wishes, waypoints))
+        } catch {
+            return nil
+        }
     }
 
     /// The core's form of other words.

@@ -1,12 +1,13 @@
 import Foundation
 public import NavGeo
+public import NavMap
 public import NavNavigator
 import NavRouting
 import Synchronization
 
 /// The map in force, for those who search: they take it, and go on with it while the next one is made.
 ///
-/// New traffic and new tiles are customised on the thread of whoever calls ``update(_:map:at:)`` and then take the place of
+/// New traffic and new tiles are customised on the thread of whoever calls ``update(_:roads:at:)`` and then take the place of
 /// what was there. No search waits: the lock is held for the copy of a few references.
 public final class MapStore: Sendable {
     private let content: Mutex<MapSnapshot>
@@ -46,13 +47,14 @@ public final class MapStore: Sendable {
     /// The soonest moment at which a known speed ceases to hold; nil when all hold until they are replaced.
     public var nextExpiry: NavGeo.Timestamp? { expiry.withLock { $0 } }
 
-    /// Brings speeds and another map into force, and forgets what has ceased to hold; returns when that is done.
+    /// Brings speeds and other roads into force, and forgets what has ceased to hold; returns when that is done.
     ///
     /// - Parameters:
     ///   - updates: What is new of the traffic, in order: one customisation serves them all.
-    ///   - map: Other roads; they get the traffic that is known. Nil for those in force.
+    ///   - roads: Other roads, for the vehicle of those in force; they get the traffic that is known. Nil for those in
+    ///     force.
     ///   - now: The moment on the clock of the speeds.
-    public func update(_ updates: [TrafficUpdate], map: MapSnapshot? = nil, at now: NavGeo.Timestamp) -> Result {
+    public func update(_ updates: [TrafficUpdate], roads: RoadGraph? = nil, at now: NavGeo.Timestamp) -> Result {
         // What is sorted in halves is sorted sooner only where both are sorted at once.
         let sorter: HierarchyMetric.ForEach? = isShared ? .some(forEach) : .none
         return traffic.withLock { (traffic) -> Result in
@@ -67,19 +69,17 @@ public final class MapStore: Sendable {
             expiry.withLock { $0 = traffic.nextExpiry }
             result.segmentCount = traffic.speeds.count
             // Who says the same again, as many do every minute, costs no customisation.
-            guard map != nil || traffic != before else { return result }
-            let base = map ?? current
-            let isPlain = map != nil && traffic.speeds.isEmpty
-            let next = isPlain ? base : MapSnapshot(base, router: base.router.live(traffic, at: now, forEach: forEach))
+            guard roads != nil || traffic != before else { return result }
+            let base = current
+            let next =
+                if let roads {
+                    MapSnapshot(graph: roads, model: base.metric.model, traffic: traffic, at: now, forEach: forEach)
+                } else {
+                    MapSnapshot(base, router: base.router.live(traffic, at: now, forEach: forEach))
+                }
             content.withLock { $0 = next }
             result.isChanged = true
             return result
         }
-    }
-
-    /// A map of other tiles for the vehicle of the one in force.
-    package func snapshot(_ tiles: TileSupply) -> MapSnapshot {
-        let model = current.router.metric.model
-        return MapSnapshot(graph: tiles.graph(), model: model, forEach: forEach)
     }
 }

@@ -200,14 +200,15 @@ final class MapWorker: Sendable {
         for problem in problems { report(.warning(problem)) }
         if !problems.isEmpty { waker.wake() }
         guard let change else { return }
-        let map = store.snapshot(tiles)
-        map.turns.prepareForTraffic()
-        _ = store.update([], map: map, at: NavGeo.Timestamp(nanoseconds: .min))
+        _ = store.update([], roads: tiles.graph(), at: NavGeo.Timestamp(nanoseconds: .min))
+        let map = store.current
         report(
             .info(
                 "map \(map.graph.mapVersion.prefix(12)): \(change.added.count) tiles came, \(change.removed.count) went, "
                     + "\(tiles.missingCount) are missing, \(map.graph.edgeCount) edges"))
-        deliver(MapChange(map: store.current, tiles: change))
+        deliver(MapChange(map: map, tiles: change))
+        // After the map is in force: what traffic needs to know of the roads is not needed before traffic comes.
+        map.turns.prepareForTraffic()
     }
 
     private func deliver(_ change: MapChange) {

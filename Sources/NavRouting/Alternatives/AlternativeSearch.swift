@@ -179,10 +179,7 @@ struct AlternativeSearch {
             }
             chain.append(parent)
         }
-        var unpacked: ContiguousArray<TurnState> = []
-        for index in stride(from: chain.count - 1, to: 0, by: -1) {
-            query.unpack(from: chain[index], to: chain[index - 1], into: &unpacked)
-        }
+        chain.reverse()
         // On to where the best way is met again, or to the destination.
         var vertex = via
         var rest: ArraySlice<TurnState> = []
@@ -199,9 +196,11 @@ struct AlternativeSearch {
                 path.destination = Int(parent & ~SearchSpacesWorkspace.terminal)
                 break
             }
-            query.unpack(from: vertex, to: parent, into: &unpacked)
+            chain.append(parent)
             vertex = parent
         }
+        var unpacked: ContiguousArray<TurnState> = []
+        query.unpack(chain, into: &unpacked)
         path.states.reserveCapacity(path.states.count + unpacked.count + rest.count)
         path.costs.reserveCapacity(path.states.count + unpacked.count + rest.count)
         for state in unpacked { path.append(state, costs.metric) }

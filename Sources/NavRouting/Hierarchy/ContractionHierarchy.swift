@@ -42,10 +42,7 @@ public final class ContractionHierarchy: Sendable {
         guard let edgeRanks = turns.graph.edgeRanks else { return nil }
         let tree = EliminationTree(turns) { edgeRanks[turns.edge(of: $0).index] }
         let count = turns.stateCount
-        let upper = Self.upperNeighbours(turns, tree.ranks)
-        guard
-            let (offsets, heads) = Self.contract(
-                upper.offsets, upper.heads, tree.parents, limit: (count + 1_000) * Self.greatestDensity)
+        guard let (offsets, heads) = Self.contract(turns, tree, limit: (count + 1_000) * Self.greatestDensity)
         else { return nil }
         self.turns = turns
         vertexCount = count
@@ -60,9 +57,13 @@ public final class ContractionHierarchy: Sendable {
         var downOffsets = ContiguousArray<UInt32>(repeating: 0, count: count + 1)
         for head in heads { downOffsets[Int(head) + 1] += 1 }
         for vertex in 0..<count { downOffsets[vertex + 1] += downOffsets[vertex] }
+        guard zip(downOffsets, downOffsets.dropFirst()).allSatisfy({ $1 - $0 <= ArcMiddles.noPlace }) else {
+            return nil
+        }
         self.downOffsets = FlatArray(downOffsets)
-        downTails = FlatArray(repeating: 0, count: heads.count)
-        downArcs = FlatArray(repeating: 0, count: heads.count)
+        downTails = FlatArray(uninitialized: heads.count)
+        downArcs = FlatArray(uninitialized: heads.count)
+        let (downTails, downArcs) = (downTails.base, downArcs.base)
         for vertex in 0..<count {
             for arc in offsets[vertex]..<offsets[vertex + 1] {
                 let head = Int(heads[Int(arc)])
@@ -73,12 +74,25 @@ public final class ContractionHierarchy: Sendable {
             }
         }
         slots = FlatArray(repeating: Self.noArc, count: turns.arcCount)
-        for state in 0..<count {
-            for arc in turns.arcs(from: TurnState(state)) {
-                let tail = ranks[state]
-                let head = ranks[Int(turns.arcTargets[arc])]
-                if tail < head { slots[arc] = self.arc(from: tail, to: head) << 1 }
-                if tail > head { slots[arc] = self.arc(from: head, to: tail) << 1 | 1 }
+        findSlots()
+    }
+
+    /// Notes the arc of every turn, with the lower end of its two.
+    private func findSlots() {
+        // Never read where the vertex at hand has not written.
+        let scratch = FlatArray<UInt32>(uninitialized: vertexCount)
+        let (places, slots, ranks) = (scratch.base, slots.base, ranks.base)
+        let (offsets, heads) = (upOffsets.base, upHeads.base)
+        for vertex in 0..<vertexCount {
+            for arc in offsets[vertex]..<offsets[vertex + 1] { places[Int(heads[Int(arc)])] = arc }
+            let state = states[vertex]
+            for turn in turns.arcs(from: state) {
+                let head = Int(ranks[Int(turns.arcTargets[turn])])
+                if head > vertex { slots[turn] = places[head] << 1 }
+            }
+            for slot in Int(turns.reverseOffsets[Int(state)])..<Int(turns.reverseOffsets[Int(state) + 1]) {
+                let tail = Int(ranks[Int(turns.reverseSources[slot])])
+                if tail > vertex { slots[Int(turns.reverseArcs[slot])] = places[tail] << 1 | 1 }
             }
         }
     }
@@ -95,67 +109,48 @@ public final class ContractionHierarchy: Sendable {
         return low < upOffsets[Int(lower) + 1] && upHeads[Int(low)] == upper ? low : Self.noArc
     }
 
-    /// The neighbours of each vertex with a higher rank, ascending and once each.
+    /// The neighbours of a vertex with a higher rank, ascending and once each.
     private static func upperNeighbours(
-        _ turns: TurnGraph, _ ranks: ContiguousArray<UInt32>
-    ) -> (offsets: ContiguousArray<UInt32>, heads: ContiguousArray<UInt32>) {
-        let count = turns.stateCount
-        // Sorted by the upper end first; passing that list in order leaves each lower end's list sorted.
-        var byUpper = ContiguousArray<UInt32>(repeating: 0, count: count + 1)
-        var byLower = byUpper
-        func forEach(_ body: (_ lower: UInt32, _ upper: UInt32) -> Void) {
-            for state in 0..<count {
-                for arc in turns.arcs(from: TurnState(state)) {
-                    let (tail, head) = (ranks[state], ranks[Int(turns.arcTargets[arc])])
-                    if tail != head { body(min(tail, head), max(tail, head)) }
-                }
+        of vertex: UInt32, _ turns: TurnGraph, _ tree: EliminationTree, into list: inout ContiguousArray<UInt32>
+    ) {
+        list.removeAll(keepingCapacity: true)
+        let state = tree.states[Int(vertex)]
+        for arc in turns.arcs(from: state) {
+            let rank = tree.ranks[Int(turns.arcTargets[arc])]
+            if rank > vertex { list.append(rank) }
+        }
+        for slot in Int(turns.reverseOffsets[Int(state)])..<Int(turns.reverseOffsets[Int(state) + 1]) {
+            let rank = tree.ranks[Int(turns.reverseSources[slot])]
+            if rank > vertex { list.append(rank) }
+        }
+        sortFew(&list)
+        var kept = 0
+        for index in list.indices where index == 0 || list[index] != list[kept - 1] {
+            list[kept] = list[index]
+            kept += 1
+        }
+        list.removeLast(list.count - kept)
+    }
+
+    /// Sorts a list that is short as a rule: by insertion then.
+    private static func sortFew(_ list: inout ContiguousArray<UInt32>) {
+        guard list.count <= 16 else { return list.sort() }
+        for index in list.indices.dropFirst() {
+            let value = list[index]
+            var hole = index
+            while hole > 0, list[hole - 1] > value {
+                list[hole] = list[hole - 1]
+                hole -= 1
             }
+            list[hole] = value
         }
-        forEach { lower, upper in
-            byUpper[Int(upper) + 1] += 1
-            byLower[Int(lower) + 1] += 1
-        }
-        for vertex in 0..<count {
-            byUpper[vertex + 1] += byUpper[vertex]
-            byLower[vertex + 1] += byLower[vertex]
-        }
-        var tails = ContiguousArray<UInt32>(repeating: 0, count: Int(byUpper[count]))
-        var next = byUpper
-        forEach { lower, upper in
-            tails[Int(next[Int(upper)])] = lower
-            next[Int(upper)] += 1
-        }
-        var heads = tails
-        next = byLower
-        for upper in 0..<count {
-            for slot in byUpper[upper]..<byUpper[upper + 1] {
-                let lower = Int(tails[Int(slot)])
-                if next[lower] > byLower[lower], heads[Int(next[lower]) - 1] == UInt32(upper) { continue }
-                heads[Int(next[lower])] = UInt32(upper)
-                next[lower] += 1
-            }
-        }
-        // Repeated neighbours leave gaps at the ends of the lists.
-        var offsets: ContiguousArray<UInt32> = [0]
-        offsets.reserveCapacity(count + 1)
-        var end = 0
-        for vertex in 0..<count {
-            for slot in byLower[vertex]..<next[vertex] {
-                heads[end] = heads[Int(slot)]
-                end += 1
-            }
-            offsets.append(UInt32(end))
-        }
-        heads.removeLast(heads.count - end)
-        return (offsets, heads)
     }
 
     /// Adds the shortcuts: each vertex passes its neighbours on to the first of them. Nil beyond `limit` arcs.
     private static func contract(
-        _ offsets: ContiguousArray<UInt32>, _ neighbours: ContiguousArray<UInt32>, _ parents: ContiguousArray<UInt32>,
-        limit: Int
+        _ turns: TurnGraph, _ tree: EliminationTree, limit: Int
     ) -> (offsets: ContiguousArray<UInt32>, heads: ContiguousArray<UInt32>)? {
-        let count = parents.count
+        let (count, parents) = (turns.stateCount, tree.parents)
         var firstChild = ContiguousArray<UInt32>(repeating: EliminationTree.none, count: count)
         var nextSibling = firstChild
         for vertex in stride(from: count - 1, through: 0, by: -1) where parents[vertex] != EliminationTree.none {
@@ -166,12 +161,11 @@ public final class ContractionHierarchy: Sendable {
         var starts: ContiguousArray<UInt32> = [0]
         starts.reserveCapacity(count + 1)
         var heads = ContiguousArray<UInt32>()
-        heads.reserveCapacity(neighbours.count * 6)
+        heads.reserveCapacity(turns.arcCount * 4)
         var merged: ContiguousArray<UInt32> = []
         var other: ContiguousArray<UInt32> = []
         for vertex in 0..<count {
-            merged.removeAll(keepingCapacity: true)
-            merged.append(contentsOf: neighbours[Int(offsets[vertex])..<Int(offsets[vertex + 1])])
+            upperNeighbours(of: UInt32(vertex), turns, tree, into: &merged)
             var child = firstChild[vertex]
             while child != EliminationTree.none {
                 // The child's first neighbour is this vertex.

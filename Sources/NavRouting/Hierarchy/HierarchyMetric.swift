@@ -15,6 +15,8 @@ public final class HierarchyMetric: @unchecked Sendable {
 
     /// Up (x) and down (y) each arc, ms.
     let costs: FlatArray<SIMD2<UInt32>>
+    /// Over which vertices they come about.
+    let middles: FlatArray<ArcMiddles>
     /// How far it is to where the loaded tiles end; nil when they end nowhere.
     private(set) var openEnds: OpenEndCosts?
 
@@ -81,14 +83,16 @@ public final class HierarchyMetric: @unchecked Sendable {
         self.hierarchy = hierarchy
         self.metric = metric
         costs = FlatArray(uninitialized: hierarchy.arcCount)
+        middles = FlatArray(uninitialized: hierarchy.arcCount)
     }
 
     /// Gives the arcs of a vertex the costs of the turns alone.
     @inline(__always)
     private func respect(_ vertex: Int) {
-        let (costs, slots) = (costs.base, hierarchy.slots.base)
+        let (costs, middles, slots) = (costs.base, middles.base, hierarchy.slots.base)
         for arc in Int(hierarchy.upOffsets[vertex])..<Int(hierarchy.upOffsets[vertex + 1]) {
             costs[arc] = SIMD2(repeating: Self.unreachable)
+            middles[arc] = .none
         }
         let state = hierarchy.states[vertex]
         let turns = hierarchy.turns
@@ -113,44 +117,67 @@ public final class HierarchyMetric: @unchecked Sendable {
         return overflow ? Self.unreachable : min(sum, Self.unreachable)
     }
 
-    /// Whether one of the turns from a state into another has exactly this cost, the second edge's included.
-    @inline(__always)
-    func isTurn(from state: TurnState, to next: TurnState, costing cost: UInt32) -> Bool {
-        let turns = hierarchy.turns
-        let edge = metric.edgeCosts[turns.edge(of: next).index]
-        for arc in turns.arcs(from: state)
-        where turns.arcTargets[arc] == next && metric.arcCosts[arc] != Metric.forbidden
-            && metric.arcCosts[arc] &+ edge == cost
-        { return true }
-        return false
-    }
-
     /// Brings the arcs of a vertex to the cost of ways over lower vertices whose own arcs are final. It writes to no
     /// other vertex' arcs.
     ///
     /// - Parameter places: scratch of the calling thread, one number for each vertex.
     @inline(__always)
     private func customise(_ vertex: Int, _ places: UnsafeMutablePointer<UInt32>, over lower: Lower) {
-        let costs = costs.base
+        let (costs, middles) = (costs.base, middles.base)
         let (upOffsets, upHeads) = (hierarchy.upOffsets.base, hierarchy.upHeads.base)
         let (downOffsets, downTails, downArcs) =
             (hierarchy.downOffsets.base, hierarchy.downTails.base, hierarchy.downArcs.base)
         let isTop = hierarchy.parts.isTop.base
         for arc in upOffsets[vertex]..<upOffsets[vertex + 1] { places[Int(upHeads[Int(arc)])] = arc }
-        for slot in Int(downOffsets[vertex])..<Int(downOffsets[vertex + 1]) {
+        let firstSlot = Int(downOffsets[vertex])
+        for slot in firstSlot..<Int(downOffsets[vertex + 1]) {
             let tail = Int(downTails[slot])
             if lower != .all, isTop[tail] != (lower == .top) { continue }
             let arc = Int(downArcs[slot])
             let first = costs[arc]
             let toLower = SIMD2(first.y, first.x)
             let end = Int(upOffsets[tail + 1])
+            let middle = ArcMiddles(place: slot - firstSlot)
             var other = arc + 1
             while other < end {
                 let place = Int(places[Int(upHeads[other])])
                 let cost = toLower &+ costs[other]
-                costs[place] = pointwiseMin(costs[place], cost)
+                let isLess = cost .< costs[place]
+                costs[place].replace(with: cost, where: isLess)
+                middles[place].replace(with: middle, where: isLess)
                 other += 1
             }
         }
+    }
+}
+
+/// Over which vertex the cost of an arc comes about, up and down: the vertex' place among the lower neighbours of the
+/// arc's lower end.
+struct ArcMiddles: BitwiseCopyable {
+    /// The place up in the lower half of the bits, the place down in the upper.
+    private var places: UInt32
+
+    /// Stands for "over no vertex": the arc is a turn, or leads nowhere.
+    static let noPlace = UInt16.max
+    /// Over no vertex in both directions.
+    static let none = ArcMiddles(places: .max)
+
+    private init(places: UInt32) { self.places = places }
+
+    /// The same place, below ``noPlace``, in both directions.
+    @inline(__always)
+    init(place: Int) { places = UInt32(truncatingIfNeeded: place) &* 0x0001_0001 }
+
+    /// Where the cost comes about in one direction.
+    @inline(__always)
+    func place(isUp: Bool) -> UInt16 { UInt16(truncatingIfNeeded: isUp ? places : places >> 16) }
+
+    /// Takes over the places of the directions, up first, that a mask names. Without a branch: whether a way is cheaper
+    /// than those before cannot be foretold.
+    @inline(__always)
+    mutating func replace(with other: ArcMiddles, where mask: SIMDMask<SIMD2<Int32>>) {
+        let wide = unsafeBitCast(mask, to: UInt64.self)
+        let chosen = UInt32(truncatingIfNeeded: wide & 0xFFFF) | UInt32(truncatingIfNeeded: wide >> 16) & 0xFFFF_0000
+        places = places & ~chosen | other.places & chosen
     }
 }

@@ -9,7 +9,7 @@ public final class HierarchyWorkspace {
     fileprivate var backwardParents = FlatArray<UInt32>(repeating: 0, count: 0)
     /// Ways up the tree that have not met yet, as their next vertices.
     fileprivate var frontier = QuaternaryHeap()
-    fileprivate var stack: ContiguousArray<(tail: UInt32, head: UInt32, arc: UInt32)> = []
+    fileprivate var unpacking = UnpackingScratch()
 
     /// Set in the parent of a vertex that is a seed.
     fileprivate static let terminal: UInt32 = 1 << 31
@@ -165,66 +165,28 @@ package struct HierarchyQuery {
     /// The states of a way in travel order, both seeds' included. Call it before the next search.
     package func states(of path: Path) -> ContiguousArray<TurnState> {
         let states = costs.hierarchy.states
-        var ups: ContiguousArray<UInt32> = [path.top]
+        var chain: ContiguousArray<UInt32> = [path.top]
         while true {
-            let parent = workspace.forwardParents[Int(ups[ups.count - 1])]
+            let parent = workspace.forwardParents[Int(chain[chain.count - 1])]
             if parent & HierarchyWorkspace.terminal != 0 { break }
-            ups.append(parent)
+            chain.append(parent)
         }
-        var result: ContiguousArray<TurnState> = [states[Int(ups[ups.count - 1])]]
-        for index in stride(from: ups.count - 1, to: 0, by: -1) {
-            unpack(from: ups[index], to: ups[index - 1], into: &result)
-        }
+        chain.reverse()
+        var result: ContiguousArray<TurnState> = [states[Int(chain[0])]]
         var vertex = path.top
         while true {
             let parent = workspace.backwardParents[Int(vertex)]
             if parent & HierarchyWorkspace.terminal != 0 { break }
-            unpack(from: vertex, to: parent, into: &result)
+            chain.append(parent)
             vertex = parent
         }
+        unpack(chain, into: &result)
         return result
     }
 
-    /// Appends the states after `tail` up to and including `head` on the cheapest way over lower vertices.
-    func unpack(from tail: UInt32, to head: UInt32, into result: inout ContiguousArray<TurnState>) {
-        let hierarchy = costs.hierarchy
-        workspace.stack.removeAll(keepingCapacity: true)
-        workspace.stack.append((tail, head, hierarchy.arc(from: min(tail, head), to: max(tail, head))))
-        while let (tail, head, arc) = workspace.stack.popLast() {
-            if let (vertex, before, after) = middle(tail, head, arc) {
-                workspace.stack.append((vertex, head, after))
-                workspace.stack.append((tail, vertex, before))
-            } else {
-                result.append(hierarchy.states[Int(head)])
-            }
-        }
-    }
-
-    /// A vertex below both ends of an arc over which the arc's cost comes about, with the arcs to it and on from it; nil
-    /// for an arc that is a turn.
-    private func middle(_ tail: UInt32, _ head: UInt32, _ arc: UInt32) -> (vertex: UInt32, UInt32, UInt32)? {
-        let hierarchy = costs.hierarchy
-        let (offsets, tails, downArcs) =
-            (hierarchy.downOffsets.base, hierarchy.downTails.base, hierarchy.downArcs.base)
-        let arcs = costs.costs.base
-        let (lower, upper, isUp) = (min(tail, head), max(tail, head), tail < head)
-        let whole = arcs[Int(arc)]
-        let cost = isUp ? whole.x : whole.y
-        if costs.isTurn(from: hierarchy.states[Int(tail)], to: hierarchy.states[Int(head)], costing: cost) {
-            return nil
-        }
-        for slot in Int(offsets[Int(lower)])..<Int(offsets[Int(lower) + 1]) {
-            let toLower = arcs[Int(downArcs[slot])]
-            // From the lower end down to the middle when the arc leads up, else from the middle up to the lower end.
-            let first = isUp ? toLower.y : toLower.x
-            guard first <= cost else { continue }
-            let other = hierarchy.arc(from: tails[slot], to: upper)
-            guard other != ContractionHierarchy.noArc else { continue }
-            let second = isUp ? arcs[Int(other)].x : arcs[Int(other)].y
-            if first &+ second == cost {
-                return isUp ? (tails[slot], downArcs[slot], other) : (tails[slot], other, downArcs[slot])
-            }
-        }
-        return nil
+    /// Appends the states after the first vertex of a chain up to and including that of its last, on the cheapest ways
+    /// over lower vertices.
+    func unpack(_ chain: ContiguousArray<UInt32>, into result: inout ContiguousArray<TurnState>) {
+        ArcUnpacking(costs: costs).append(chain, to: &result, &workspace.unpacking)
     }
 }

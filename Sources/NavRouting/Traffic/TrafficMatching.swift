@@ -235,9 +235,7 @@ struct TrafficMatching {
         _ edges: Range<Int>, _ costs: FlatArray<UInt32>, _ seconds: FlatArray<Float>, _ isClosed: FlatArray<Bool>
     ) {
         let graph = base.turns.graph
-        let profile = base.model.profile
-        let fastest = Double(profile.maximumSpeed)
-        let avoidsNothing = profile.avoid.isEmpty
+        let fastest = Double(base.model.profile.maximumSpeed)
         for index in edges where costs[index] != Metric.forbidden {
             // Seconds for a metre of edge, were it all like the known segments.
             var (known, pace, isKnown) = (0.0, 0.0, false)
@@ -261,7 +259,7 @@ struct TrafficMatching {
             } else {
                 duration /= known
             }
-            let factor = avoidsNothing ? 1 : base.model.avoidanceFactor(base.traits(of: edge))
+            let factor = base.model.avoidanceFactor(base.traits(of: edge))
             seconds[index] = Float(duration)
             costs[index] = milliseconds((duration + Double(segments.stops[index])) * factor)
         }

@@ -196,6 +196,14 @@ struct RoadTagsTests {
         #expect(try speed(["highway": "living_street", "maxspeed": "walk"]) > 2.99)
     }
 
+    @Test("where walking pace is the limit, it is what is driven", arguments: [5, 7, 10])
+    func slowLimits(limit: Int) throws {
+        for highway in ["service", "residential", "living_street"] {
+            let direction = try #require(road(["highway": highway, "maxspeed": "\(limit)"]).forward)
+            #expect(abs(direction.freeFlowSpeed * 3.6 - Float(limit)) < 0.01)
+        }
+    }
+
     @Test("what a road is made of and runs through")
     func flags() throws {
         let plain = try #require(road(["highway": "primary"]).forward).flags

@@ -71,6 +71,26 @@ final class Oracle {
 
     func allows(_ edge: EdgeIndex) -> Bool { edgeCosts[edge.index] != nil }
 
+    /// The places among some on roads, the nearest first, that a waypoint stands for: those on the nearest road, or on the
+    /// roads that meet at the nearest point. A track for residents gives way to a street up to 30 m farther, unless it is
+    /// a vehicle that is there.
+    func places(_ waypoint: Waypoint, _ hits: [EdgeProjection]) -> [EdgeProjection] {
+        func isClosedTrack(_ hit: EdgeProjection) -> Bool {
+            graph.traits(of: hit.edge).roadClass == .track && isClosedGround[hit.edge.index]
+        }
+        guard var first = hits.first else { return [] }
+        if waypoint.bearing == nil, isClosedTrack(first) {
+            let street = hits.first { hit in
+                ![.motorway, .trunk, .ferry].contains(graph.traits(of: hit.edge).roadClass) && !isClosedTrack(hit)
+            }
+            if let street, street.distance <= first.distance + 30 { first = street }
+        }
+        return hits.filter {
+            $0.edge == first.edge || graph.opposite(first.edge) == $0.edge
+                || ($0.distance - first.distance < 0.1 && Geodesy.distance($0.coordinate, first.coordinate) < 0.1)
+        }
+    }
+
     func edge(of state: State) -> EdgeIndex {
         state < graph.edgeCount ? EdgeIndex(state) : beginnings[state - graph.edgeCount].last ?? RoadGraph.noEdge
     }

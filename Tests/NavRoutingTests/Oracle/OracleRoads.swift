@@ -105,7 +105,9 @@ struct OraclePrices {
             duration = live
         }
         let avoids = model.profile.avoids(attributes.roadClass, attributes.flags)
-        let seconds = (duration + roads.stops[edge.index]) * (avoids ? CostModel.avoidanceFactor : 1)
+        let isClosedTrack = attributes.roadClass == .track && road.isClosedGround
+        let factor = avoids ? CostModel.avoidanceFactor : isClosedTrack ? CostModel.trackFactor : 1
+        let seconds = (duration + roads.stops[edge.index]) * factor
         let cost = UInt64((seconds * 1_000).rounded())
         if let metric, metric.allows(edge),
             max(cost, UInt64(metric.cost(of: edge))) - min(cost, UInt64(metric.cost(of: edge))) <= 1

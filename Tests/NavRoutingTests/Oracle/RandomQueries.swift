@@ -231,10 +231,6 @@ struct RandomQueries {
             else { return true }
             return graph.traits(of: hit.edge).flags.contains(.leftHandTraffic) == (hit.sideOffset < 0)
         }
-        guard let first = hits.first else { return [] }
-        return hits.filter {
-            $0.edge == first.edge || graph.opposite(first.edge) == $0.edge
-                || ($0.distance - first.distance < 0.1 && Geodesy.distance($0.coordinate, first.coordinate) < 0.1)
-        }
+        return oracle.places(waypoint, hits)
     }
 }

@@ -1,0 +1,43 @@
+/// The properties of an edge that searches look at.
+public struct EdgeTraits: Sendable {
+    /// Rank in the network.
+    public var roadClass: RoadClass
+    /// Other properties.
+    public var flags: RoadFlags
+    /// Who may drive it.
+    public var access: VehicleAccess
+    /// Expected speed of free traffic, m/s, above 0.
+    public var freeFlowSpeed: Float
+    /// Limit, m/s; nil when unknown or unlimited.
+    public var speedLimit: Float?
+    /// A ferry's crossing time, seconds.
+    public var crossingTime: Float?
+    /// Limit for goods vehicles, m/s; nil when none is posted for them.
+    public var truckSpeedLimit: Float?
+    /// Greatest height, metres; nil without a limit.
+    public var maximumHeight: Float?
+    /// Greatest width, metres; nil without a limit.
+    public var maximumWidth: Float?
+    /// Greatest length, metres; nil without a limit.
+    public var maximumLength: Float?
+    /// Greatest weight, tonnes; nil without a limit.
+    public var maximumWeight: Float?
+    /// Greatest weight on an axle, tonnes; nil without a limit.
+    public var maximumAxleLoad: Float?
+
+    init(_ record: AttributeRecord) {
+        func limit(_ value: Float) -> Float? { value > 0 ? value : nil }
+        roadClass = RoadClass(rawValue: record.roadClass) ?? .service
+        flags = RoadFlags(rawValue: record.flags)
+        access = VehicleAccess(rawValue: record.access)
+        freeFlowSpeed = record.freeFlowSpeed
+        speedLimit = limit(record.speedLimit)
+        crossingTime = limit(record.crossingTime)
+        truckSpeedLimit = limit(record.truckSpeedLimit)
+        maximumHeight = limit(record.maximumHeight)
+        maximumWidth = limit(record.maximumWidth)
+        maximumLength = limit(record.maximumLength)
+        maximumWeight = limit(record.maximumWeight)
+        maximumAxleLoad = limit(record.maximumAxleLoad)
+    }
+}

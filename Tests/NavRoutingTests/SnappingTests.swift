@@ -1,0 +1,150 @@
+import NavGeo
+import NavRouting
+import NavTestSupport
+import Testing
+
+private let road = ["highway": "residential"]
+private let track = ["highway": "track", "tracktype": "grade2"]
+
+@Suite("Which road a place is on")
+struct SnappingTests {
+    /// A fast road AB, far from E a slow one, and an island EF between them; the place E is nearer to the slow road.
+    private static let island = """
+        A---B---C
+        |       |
+        |       |
+        |   E-F |
+        G-------H
+        """
+
+    private func island() throws -> ASCIIMap {
+        try ASCIIMap(
+            Self.island, gridMetres: 50,
+            ways: ["ABC": ["highway": "primary"], "AG": road, "CH": road, "GH": road, "EF": road])
+    }
+
+    @Test("an end on an island goes to the nearest connected road, however much longer the drive is from there")
+    func nearestConnected() throws {
+        let map = try island()
+        let route = try map.route([Waypoint(try map.coordinate("E")), Waypoint(try map.coordinate("B"))])
+        #expect(abs(route.waypoints[0].snapDistance - 50) < 1)
+        #expect(map.names(of: route).first == "GH")
+    }
+
+    @Test("the end that is not on the island stays where it is")
+    func otherEndStays() throws {
+        let map = try island()
+        // From here it would be quicker to walk south and set out on GH.
+        let place = try map.position(between: "A", "G", at: 0.3)
+        for ends in [[place, try map.coordinate("E")], [try map.coordinate("E"), place]] {
+            let route = try map.route(ends.map { Waypoint($0) })
+            let index = try #require(ends.firstIndex(of: place))
+            #expect(route.waypoints[index].snapDistance < 1)
+        }
+    }
+
+    @Test("an island of many roads is left for a road beyond all of them")
+    func largeIsland() throws {
+        // 20 roads off one street that leads nowhere, and a through road 150 m away.
+        let rows = 4
+        let letters = Array("abcdefghijklmnopqrstuvwxyz")
+        var drawing = ""
+        var roads: [(way: String, tags: [String: String])] = []
+        for row in 0..<rows {
+            drawing += (0..<6).map { String(letters[row * 6 + $0]) }.joined(separator: " ") + "\n"
+            for column in 0..<5 {
+                roads.append(
+                    (String([letters[row * 6 + column], letters[row * 6 + column + 1]]), ["highway": "service"]))
+                if row > 0 {
+                    roads.append(
+                        (String([letters[row * 6 + column - 6], letters[row * 6 + column]]), ["highway": "service"]))
+                }
+            }
+        }
+        drawing += "\n\n\n\n\n1                                          2\n"
+        roads.append(("12", road))
+        let map = try ASCIIMap(drawing, gridMetres: 20, roads: roads, nodes: [:], restrictions: [])
+        let route = try map.route([Waypoint(try map.coordinate("a")), Waypoint(try map.coordinate("2"))])
+        #expect(map.names(of: route) == ["12"])
+        #expect(route.waypoints[0].snapDistance > 150)
+    }
+
+    /// A street and a track some metres beside it; both lead to the road in the east.
+    private func beside(_ tags: [String: String], metres: Double = 28) throws -> ASCIIMap {
+        try ASCIIMap(
+            """
+            A--------B
+                     |
+            C--------D
+            """, gridMetres: metres / 2, ways: ["AB": road, "BD": road, "CD": tags])
+    }
+
+    @Test("a place beside a street is not on the track behind the house")
+    func trackGivesWay() throws {
+        let map = try beside(track)
+        let place = try map.position(between: "C", "D", at: 0.4)
+        let near = try map.route([Waypoint(place), Waypoint(try map.coordinate("B"))])
+        #expect(map.names(of: near) == ["AB"])
+        #expect(abs(near.waypoints[0].snapDistance - 28) < 1, "the distance says that a road was passed over")
+        // A little farther away the track is where the place is.
+        let apart = try beside(track, metres: 34)
+        let field = try apart.position(between: "C", "D", at: 0.4)
+        let far = try apart.route([Waypoint(field), Waypoint(try apart.coordinate("B"))])
+        #expect(apart.names(of: far).first == "CD")
+    }
+
+    @Test("a motorway beside a track is no place to stop")
+    func trackBesideMotorway() throws {
+        let map = try ASCIIMap(
+            """
+            A--------B
+                     |
+            C--------D
+            """, gridMetres: 15, ways: ["AB": ["highway": "motorway"], "BD": road, "CD": track])
+        let place = try map.position(between: "C", "D", at: 0.4)
+        let route = try map.route([Waypoint(try map.coordinate("A")), Waypoint(place)])
+        #expect(map.names(of: route).last == "CD")
+    }
+
+    @Test("a track that is open to the public is a road like others")
+    func openTrack() throws {
+        let map = try beside(track.merging(["motor_vehicle": "yes"]) { $1 })
+        let place = try map.position(between: "C", "D", at: 0.4)
+        let route = try map.route([Waypoint(place), Waypoint(try map.coordinate("B"))])
+        #expect(map.names(of: route).first == "CD")
+    }
+
+    @Test("a vehicle that drives on a track is on the track")
+    func vehicleOnTrack() throws {
+        let map = try beside(track)
+        let place = Waypoint(
+            try map.position(between: "C", "D", at: 0.4), bearing: try map.bearing("C", "D"))
+        let route = try map.route([place, Waypoint(try map.coordinate("B"))])
+        #expect(map.names(of: route).first == "CD")
+    }
+
+    @Test("a long way on roads is better than a short cut through the forest, and a place in the forest is reached")
+    func throughTheForest() throws {
+        let map = try ASCIIMap(
+            """
+            X-A---------------------------------------B
+              |                                       |
+              |                                       |
+              |                                       |
+              |                                       |
+              |                                       |
+              |                                       |
+              |                                       |
+              |                                       |
+              C-------------------D-------------------E
+            """,
+            ways: [
+                "AC": ["highway": "track", "tracktype": "grade1", "surface": "asphalt", "maxspeed": "30"],
+                "XABEDC": ["highway": "residential", "maxspeed": "40"],
+            ])
+        #expect(try map.route("XD") == "XABED")
+        let forest = try map.position(between: "A", "C", at: 0.4)
+        let route = try map.route([Waypoint(forest), Waypoint(try map.coordinate("D"))])
+        #expect(map.names(of: route).first == "AC")
+    }
+}
