@@ -106,10 +106,10 @@ public struct NavigatorConfig: Sendable, Hashable {
 
     /// Distance to a waypoint at which it is reached, metres. 20: Organic Maps. Autoware: 1.
     public var arrivalRadius = 20.0
-    /// Greatest speed at which a waypoint is reached, m/s; infinite for any.
-    public var arrivalMaximumSpeed = Double.infinity
-    /// Greatest difference between course and route at which a waypoint is reached, radians; π for any. Autoware: 45°.
-    public var arrivalCourse = Double.pi
+    /// Greatest speed at which a waypoint is reached, m/s; nil for any.
+    public var arrivalMaximumSpeed: Double?
+    /// Greatest difference between course and route at which a waypoint is reached, degrees; nil for any. Autoware: 45.
+    public var arrivalCourse: Double?
     /// How long all that must hold, seconds. Autoware: 1.
     public var arrivalDwell = 0.0
     /// Time before a waypoint from which the approach is announced, seconds.

@@ -53,7 +53,7 @@ extension Trip {
 
     /// Whether the stop is reached: near enough, slow enough, pointing the right way, for long enough.
     private mutating func isReached(_ position: Sighting, _ remaining: Double, isAtStop: Bool) -> Bool {
-        guard isThere(position, remaining, isAtStop: isAtStop), (position.speed ?? 0) <= config.arrivalMaximumSpeed,
+        guard isThere(position, remaining, isAtStop: isAtStop), (position.speed ?? 0) <= config.arrivalMaximumSpeed ?? .infinity,
             pointsTheWay(position)
         else {
             reachedSince = nil
@@ -79,10 +79,10 @@ extension Trip {
 
     /// Whether the vehicle points along the route's end, where that matters.
     private func pointsTheWay(_ position: Sighting) -> Bool {
-        guard config.arrivalCourse < .pi, let course = position.course, let way = route.line.bearing(at: legEnd) else {
-            return true
-        }
-        return Angle.separation(course, way) <= config.arrivalCourse
+        guard let greatest = config.arrivalCourse, let course = position.course,
+            let way = route.line.bearing(at: legEnd)
+        else { return true }
+        return Angle.separation(course, way) <= greatest * .pi / 180
     }
 
     private func event(_ phase: ArrivalEvent.Phase, _ remaining: Double, _ duration: Double) -> ArrivalEvent {

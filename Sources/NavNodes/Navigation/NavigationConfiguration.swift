@@ -22,6 +22,8 @@ public struct NavigationConfiguration: NodeConfiguration {
     public var minutesAheadOfUTC: Int?
     /// Names of receivers in the order in which they are preferred; the others come after them and are used by their accuracy.
     public var receivers: [String] = [] { didSet { navigator.fixPreferredReceivers = receivers.count } }
+    /// The node that decides for the vehicle's owner; empty for whichever serves Policy.
+    public var policyNode = ""
     /// Thresholds of the core.
     public var navigator = NavigatorConfig()
     /// Thresholds of the matcher.
@@ -63,7 +65,8 @@ public struct NavigationConfiguration: NodeConfiguration {
                     let places = parts.compactMap { Coordinate(text: String($0)) }
                     return places.count == parts.count ? places : nil
                 }, format: { $0.map(\.text).joined(separator: ";") }),
-        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + [preference, offset.live] + thresholds.map(\.live)
+        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + [preference, offset.live] + policy
+            + (thresholds + tripThresholds).map(\.live)
     }
 
     private static var preference: ConfigKey<NavigationConfiguration> {
