@@ -208,10 +208,8 @@ public struct Navigator {
     }
 
     private var phase: NavigatorState.Phase {
-        guard let trip else {
-            if preview.isActive { return .preview }
-            return lastPosition == nil ? .idle : .freeDrive
-        }
+        if preview.isActive, trip?.isComplete ?? true { return .preview }
+        guard let trip else { return lastPosition == nil ? .idle : .freeDrive }
         if trip.isComplete { return .guidance(.complete) }
         switch trip.deviation.state {
         case .offRoute, .wrongWay: return .guidance(.offRoute)

@@ -25,8 +25,13 @@ struct DriveAlong {
         due = stamp
     }
 
-    /// The fix that is due.
-    mutating func fix(on trip: Trip, at stamp: Timestamp) -> Fix {
+    /// The fix that is due; nil while the vehicle is held at a stop.
+    mutating func fix(on trip: Trip, at stamp: Timestamp) -> Fix? {
+        if trip.isHeld {
+            last = stamp
+            due = stamp.advanced(bySeconds: DriveAlong.interval)
+            return nil
+        }
         let seconds = min(max(stamp.seconds(since: last), 0), 2 * DriveAlong.interval)
         // Another route begins where the vehicle is.
         if offset > trip.plan.route.length || offset < trip.offset - 50 { offset = trip.offset }
@@ -60,8 +65,9 @@ extension Navigator {
 
     /// Drives on when it is due.
     mutating func simulate(at stamp: Timestamp, _ event: NavigatorEvent) {
-        guard let due = simulation?.due, due <= stamp, let trip, !trip.isHeld, let fix = simulation?.fix(on: trip, at: stamp)
-        else { return }
+        guard let due = simulation?.due, due <= stamp, let trip, let fix = simulation?.fix(on: trip, at: stamp) else {
+            return
+        }
         follow(positioning.place(simulated: fix, trip.prior), event)
     }
 

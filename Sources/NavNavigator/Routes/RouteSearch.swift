@@ -247,11 +247,6 @@ struct RouteSearch {
         }
     }
 
-    /// Notes that nobody waits for the trip any more that a call asked for.
-    mutating func callEnded(_ call: UInt64) {
-        if let wanted, wanted.call == call, pending == nil { finish() }
-    }
-
     /// Notes that the clock was set back: what was to last until a moment by the old clock counts from now.
     mutating func noteClockSet(to stamp: Timestamp) {
         lastReroute = nil

@@ -27,7 +27,10 @@ extension Navigator {
     }
 
     mutating func callEnded(_ call: UInt64, _ event: NavigatorEvent) {
-        search.callEnded(call)
+        if search.wanted?.call == call, call != 0 {
+            if let pending = search.pending { perform(.cancelRoute(requestID: pending.id)) }
+            search.finish()
+        }
         for calculation in preview.callEnded(call) { perform(.cancelRoute(requestID: calculation.id)) }
     }
 
@@ -51,10 +54,7 @@ extension Navigator {
             ?? config.originFallback.map { Waypoint($0) }
         guard let start else { return search.awaitPosition(for: wanted) }
         let id = nextRequestID()
-        var request = search.begin(.start(wanted), id: id, at: event.stamp, from: position)
-        if request.attempt > 1, wanted.order.origin == nil, let position {
-            request.origin = position
-        }
+        let request = search.begin(.start(wanted), id: id, at: event.stamp, from: position)
         // A second attempt may turn round: perhaps no way leads on.
         var first = start
         if request.attempt > 1, wanted.order.origin == nil { first.bearing = nil }

@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavDirections
 import NavGeo
 import NavMap
 import NavMessages
@@ -18,6 +19,7 @@ public final class NavigationNode: Node {
     let session: NavigationSession
     let calls = NavigationCalls()
     private var policy: PolicyClient?
+    private let finder: RouteFinder
     private let worker: RoutingWorker
     private let maps: MapWorker
     private let fixToProgress: LatencyRecorder
@@ -56,7 +58,13 @@ public final class NavigationNode: Node {
         }
         self.context = context
         session = NavigationSession(map: store.current, configuration: configuration, nodeName: context.name)
-        worker = RoutingWorker(store: store, waker: context.makeWaker())
+        do throws(DirectionsError) {
+            finder = RouteFinder(
+                provider: try configuration.online.provider(environment: ProcessInfo.processInfo.environment))
+        } catch {
+            throw NodeError(.usage, error.message)
+        }
+        worker = RoutingWorker(store: store, finder: finder, waker: context.makeWaker())
         maps = MapWorker(store: store, tiles: tiles, initial: initial, waker: context.makeWaker())
         fixToProgress = context.latency("fix_to_progress")
         try context.advertise(NavigationNode.topics)
@@ -112,6 +120,7 @@ public final class NavigationNode: Node {
             case .warning(let text): context.log.warning("\(text)")
             }
         }
+        for report in finder.takeReports() { context.log.warning("\(report)") }
         for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
         return pass(now)
     }

@@ -206,7 +206,7 @@ public final class NavigationSession {
         // Predictions come every 50 ms at most and end by themselves; the bound is for clocks that leap.
         for _ in 0..<100_000 {
             guard let due = navigator.due, due < stamp else { return }
-            journal(.timer(TimerFired(name: "prediction", dueNs: due.nanoseconds)), due, cause: 0)
+            journal(.timer(TimerFired(name: "due", dueNs: due.nanoseconds)), due, cause: 0)
             run(NavigatorEvent(stamp: due, kind: .timer))
         }
     }

@@ -22,17 +22,24 @@ package final class RoutePlanner {
     /// How many routers there are besides those of the map.
     package var cachedCount: Int { cache?.count ?? 0 }
 
-    private func router(of map: MapSnapshot, for vehicle: VehicleProfile?, at departure: LocalTime?) -> Router {
+    /// The router for a query: for its vehicle, and for what holds when it sets out.
+    package func router(for query: RouteQuery, on map: MapSnapshot) -> Router {
         adopt(map)
         var cache = self.cache ?? RouterCache(map.router)
         defer { self.cache = cache }
         return cache.router(
-            for: vehicle.map { CostModel(profile: $0) } ?? map.router.metric.model, at: departure)
+            for: query.vehicle.map { CostModel(profile: $0) } ?? map.router.metric.model,
+            at: query.request.options.departure)
+    }
+
+    /// A route that somebody else found and that was put on a map, with its guidance.
+    package func plan(_ route: Route, on map: MapSnapshot, by provider: RouteProvider) -> RoutePlan {
+        RoutePlan(route: route, guidance: guidance(route, map), provider: provider)
     }
 
     /// The answer to a query on a map.
     package func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
-        let router = router(of: map, for: query.vehicle, at: query.request.options.departure)
+        let router = router(for: query, on: map)
         do throws(RouteFailure) {
             if query.alternatives > 0, router.isHierarchical { return .found(try several(query, router, map)) }
             let route = try router.route(query.request, workspace: workspace).route(of: query.request)
