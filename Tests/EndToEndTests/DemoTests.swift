@@ -21,9 +21,9 @@ struct DemoTests {
             let readable = try await box.succeed("navbus", ["bag", "info", bag])
             for topic in Self.topics { #expect(readable.output.contains(topic), "\(topic) in \(readable.output)") }
             let counts = try topicCounts(of: try await box.succeed("navbus", ["bag", "info", bag, "--json"]).output)
-            #expect(counts["/gnss/fix"] == 383)
+            #expect(counts["/gnss/fix"] == Town.fixCount)
             // The fix that starts the trip finds no route yet, and its answer may take a few more.
-            #expect((300...383).contains(counts["/nav/progress"] ?? 0))
+            #expect((300...Town.fixCount).contains(counts["/nav/progress"] ?? 0))
 
             guard Project.hasPython else { return }
             let decoded = try await box.succeed(Project.python, ["-c", Self.decodeEverything, bag])

@@ -41,7 +41,7 @@ struct LockstepTests {
             #expect(recordings.allSatisfy { $0 == recordings[0] })
             let info = try await box.succeed("navbus", ["bag", "info", "run0.mcap", "--json"])
             let counts = try topicCounts(of: info.output)
-            #expect(counts["/gnss/fix"] == 383 && counts["/nav/position"] == 383)
+            #expect(counts["/gnss/fix"] == Town.fixCount && counts["/nav/position"] == Town.fixCount)
             // The drive has a wrong turn: it is rerouted, by an answer of another thread.
             #expect(counts["/nav/reroute"] == 4 && counts["/nav/route"] == 2)
             #expect(counts.keys.allSatisfy { !$0.hasPrefix("/health") && $0 != "/clock" })
@@ -98,7 +98,7 @@ struct LockstepTests {
             recorder.send(SIGINT)
             #expect(try await recorder.wait().status == 0)
             let info = try await box.succeed("navbus", ["bag", "info", "rest.mcap", "--json"])
-            #expect(try topicCounts(of: info.output)["/gnss/fix"] == 383)
+            #expect(try topicCounts(of: info.output)["/gnss/fix"] == Town.fixCount)
         }
     }
 

@@ -41,7 +41,9 @@ struct MatchTests {
         try await withSandbox { box in
             let drive = try await Town.shared.drive
             let bag = try await rows(box, drive)
-            #expect(bag.count == 383 && bag.allSatisfy { $0.state == "onRoad" && !$0.way.isEmpty })
+            // Reflections in streets make a fix or two doubtful; none may be lost.
+            #expect(bag.count == Town.fixCount && bag.allSatisfy { $0.way.isEmpty == ($0.state != "onRoad") })
+            #expect(bag.count { $0.state == "onRoad" } >= Town.fixCount - 2)
             let places = try await places(box)
             let csv = try box.write(
                 "drive.csv", Self.csv(places.map { "\($0.time),\($0.latitude),\($0.longitude),,,," }))

@@ -188,7 +188,7 @@ struct ReceiverTests {
             ]
             for file in files {
                 let rate = file.hasSuffix(".mcap") ? 200 : 20
-                let count = file.hasSuffix(".mcap") ? 383 : 10
+                let count = file.hasSuffix(".mcap") ? Town.fixCount : 10
                 let (node, echo) = try await start(file, count: count, in: box, ["file.rate=\(rate)"])
                 #expect(try await positions(echo).count == count)
                 let result = try await node.wait()

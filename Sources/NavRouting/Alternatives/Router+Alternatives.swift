@@ -53,10 +53,14 @@ extension Router {
             let isLast = number == solution.legs.count - 1
             let driven = given?[number]
             // Where legs meet, an alternative must fit to the leg after it.
-            let start = driven?.start ?? leg.start
-            let end = driven?.end ?? leg.end
-            let origins = isFirst && driven == nil ? solution.places[0] : [start]
-            let destinations = isLast && driven == nil ? solution.places[number + 1] : [end]
+            var start = driven?.start ?? leg.start
+            var end = driven?.end ?? leg.end
+            // What it counts that an end was moved to a connected road is part of no way that alternatives are compared by.
+            (start.penalty, end.penalty) = (0, 0)
+            let isFreeStart = isFirst && driven == nil && solution.places[0].allSatisfy { $0.penalty == 0 }
+            let isFreeEnd = isLast && driven == nil && solution.places[number + 1].allSatisfy { $0.penalty == 0 }
+            let origins = isFreeStart ? solution.places[0] : [start]
+            let destinations = isFreeEnd ? solution.places[number + 1] : [end]
             let ends = HierarchySearch(hierarchy, workspace).ends(origins, destinations)
             let search = AlternativeSearch(hierarchy, criteria, ends, workspace)
             guard let best = search.best(), best.cost <= ends.direct?.cost ?? .max else { continue }

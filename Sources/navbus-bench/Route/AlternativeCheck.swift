@@ -41,8 +41,8 @@ final class AlternativeCheck {
                 continue
             }
             if laid.costs.last != route.cost { faults.append(.costs) }
-            if Double(route.cost) > criteria.stretch * Double(routes.main.cost) { faults.append(.stretch) }
-            let best = Double(routes.main.cost)
+            let best = Double(main.costs.last ?? 0)
+            if Double(route.cost) > criteria.stretch * best { faults.append(.stretch) }
             if others.contains(where: { Double(shared(laid, with: $0)) > criteria.sharing * best }) {
                 faults.append(.sharing)
             }

@@ -124,7 +124,10 @@ actor Town {
         get async throws { try await made.value + "/tiles" }
     }
 
-    /// The drive: 383 fixes, one a second.
+    /// How many fixes the drive has, one a second.
+    static let fixCount = 390
+
+    /// The drive.
     var drive: String {
         get async throws { try await made.value + "/drive.mcap" }
     }
