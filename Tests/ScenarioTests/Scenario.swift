@@ -12,6 +12,8 @@ struct Scenario {
     /// Why it fails at present; nil for one that must hold.
     let known: String?
     let map: ASCIIMap
+    /// The nodes of each road.
+    let ways: [String]
     /// Nodes whose tiles are not on board at the start.
     let missing: [Character]
     let configuration: NavigationConfiguration
@@ -40,6 +42,7 @@ struct Scenario {
         }
         (title, rows, known) = try Scenario.head(sections)
         (map, missing) = try Scenario.map(sections)
+        ways = try Scenario.roads(sections).map(\.way)
         let settings = try each("configuration") { line in try Scenario.setting(line.text) }
         var configuration = NavigationConfiguration()
         for (line, setting) in zip(sections["configuration"], settings) {

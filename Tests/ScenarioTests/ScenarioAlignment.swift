@@ -56,13 +56,21 @@ struct ScenarioAlignment {
 
     /// The two columns: expected, and what came. Of many events in a row that are nothing to the lines only the first and last stand.
     var transcript: String {
+        let missing = rows.compactMap { if case .missing(let pattern) = $0 { pattern } else { nil } }
+        func described(_ event: ScenarioEvent) -> String {
+            // What a field is that keeps a line from its event is worth more than that it is not there.
+            event.described(for: missing.first { $0.meansButForFields(event) }?.conditions ?? [])
+        }
         var lines: [String] = []
         var skipped: [ScenarioEvent] = []
         func flush() {
-            let shown = skipped.count > 4 ? [skipped[0], skipped[skipped.count - 1]] : skipped
-            for (index, event) in shown.enumerated() {
-                if index == 1, skipped.count > 4 { lines.append(line(" ", "", "… \(skipped.count - 2) more")) }
-                lines.append(line(" ", "", event.description))
+            let isLong = skipped.count > 4
+            for (index, event) in skipped.enumerated() {
+                if isLong, index == 1 { lines.append(line(" ", "", "… \(skipped.count - 2) more")) }
+                let isShown = !isLong || index == 0 || index == skipped.count - 1
+                if isShown || missing.contains(where: { $0.meansButForFields(event) }) {
+                    lines.append(line(" ", "", described(event)))
+                }
             }
             skipped = []
         }
@@ -75,7 +83,7 @@ struct ScenarioAlignment {
             switch row {
             case .match(let pattern, let event): lines.append(line("=", pattern.line.text, event.description))
             case .missing(let pattern): lines.append(line("-", pattern.line.text, ""))
-            case .extra(let event): lines.append(line("+", "", event.described(for: [])))
+            case .extra(let event): lines.append(line("+", "", described(event)))
             case .other: break
             }
         }

@@ -9,7 +9,7 @@ struct ScenarioEvent {
     /// the routing worker, one that is taken back, and the answer to a command.
     static let topics = [
         "state", "position", "progress", "route", "preview", "reroute", "alternatives", "switch", "faster", "refresh",
-        "say", "show", "arrival", "rejected", "simulation", "receiver", "ask", "policy", "tiles", "deviation", "request",
+        "say", "show", "arrival", "approach", "rejected", "simulation", "receiver", "ask", "policy", "tiles", "deviation", "request",
         "cancel", "reply",
     ]
 
@@ -105,10 +105,11 @@ extension ScenarioEvent {
             if let rejection = event.rejection { words.append(word(rejection)) }
             if let error = event.error { words.append(word(error.code)) }
         case let event as NavMessages.ArrivalEvent:
-            topic = "arrival"
+            // Only the first approach is a step; the others come with every fix.
+            let isRepeated = event.phase == .approaching && event.isFirst != true
+            topic = isRepeated ? "approach" : "arrival"
             let number = event.phase == .legStarted ? event.legIndex : event.waypointIndex
-            words = [word(event.phase), "\(number ?? 0)"]
-            if event.isFirst == true { words.append("FIRST") }
+            words = isRepeated ? ["\(number ?? 0)"] : [word(event.phase), "\(number ?? 0)"]
         case let event as NavMessages.SimulationEvent:
             (topic, words) = ("simulation", [word(event.phase), word(event.reason)])
         case let event as NavMessages.AlternativeSwitch:

@@ -95,6 +95,14 @@ struct ScenarioPattern {
         return condition
     }
 
+    /// Whether an event would be meant if its fields were others.
+    func meansButForFields(_ event: ScenarioEvent) -> Bool {
+        guard !conditions.isEmpty else { return false }
+        var pattern = self
+        pattern.conditions = []
+        return pattern.matches(event)
+    }
+
     /// Whether an event is meant.
     func matches(_ event: ScenarioEvent) -> Bool {
         guard event.topic == topic, event.words.count >= words.count,
@@ -127,7 +135,7 @@ struct ScenarioExpectation {
         /// Of these topics nothing comes but the lines.
         case only([String])
         case never(ScenarioPattern)
-        /// Every event of a topic, and there is one at least, is so.
+        /// Every event of a topic is so, and there is one at least; with fields, every event that the words mean.
         case always(topic: ScenarioPattern, ScenarioPattern)
         case count(ScenarioPattern, comparison: String, Int)
     }
@@ -153,7 +161,8 @@ struct ScenarioExpectation {
         } else if words.take("always") {
             let pattern = try ScenarioPattern(&words, line)
             var topic = pattern
-            (topic.words, topic.text, topic.conditions) = ([], nil, [])
+            if pattern.conditions.isEmpty { (topic.words, topic.text) = ([], nil) }
+            topic.conditions = []
             kind = .always(topic: topic, pattern)
         } else if words.take("count") {
             guard words.rest.count >= 3 else { throw LineMistake("write: count arrival APPROACHING >= 3") }

@@ -20,6 +20,24 @@ extension ASCIIMap {
     }
 }
 
+extension Scenario {
+    /// Whether a road leads straight from one place to another; places beside the roads are not looked at.
+    fileprivate func hasRoad(_ from: ScenarioPlace, _ to: ScenarioPlace, within metres: Double) throws -> Bool {
+        guard !from.isAside, !to.isAside else { return true }
+        let frame = LocalFrame(origin: try map.coordinate(from))
+        let end = frame.point(try map.coordinate(to))
+        return try [0.25, 0.5, 0.75].allSatisfy { share in
+            let point = LocalPoint(east: end.east * share, north: end.north * share)
+            return try ways.contains { way in
+                let line = try way.map { frame.point(try map.coordinate($0)) }
+                return zip(line, line.dropFirst()).contains {
+                    SegmentProjection(of: point, start: $0, end: $1).distance <= metres
+                }
+            }
+        }
+    }
+}
+
 /// The vehicle at a moment.
 struct VehicleState {
     var coordinate: Coordinate
@@ -71,30 +89,43 @@ struct ScenarioPath {
         var pause = 0.0
     }
 
-    init(_ steps: [ScenarioStep], on map: ASCIIMap, file: String) throws {
+    /// How far beside a road a vehicle may be that drives along it, metres.
+    private static let roadside = 1.0
+
+    init(_ scenario: Scenario) throws {
+        let (steps, map, file) = (scenario.steps, scenario.map, scenario.file)
         var vertices: [Vertex] = []
         /// The vertex that each step begins at, and the pause there that is over by then.
         var places: [(vertex: Int, pause: Double)] = []
         var speed = ScenarioPath.usualSpeed
         var origin = LocalFrame(latitude: 0)
+        var place: ScenarioPlace?
         for step in steps {
             places.append((max(vertices.count - 1, 0), vertices.last?.pause ?? 0))
             guard case .motion(let motion) = step.what else { continue }
             do {
                 switch motion {
-                case .from(let place):
+                case .from(let start):
                     guard vertices.isEmpty else { throw LineMistake("the vehicle is somewhere already: drive there") }
-                    origin = LocalFrame(origin: try map.coordinate(place))
+                    origin = LocalFrame(origin: try map.coordinate(start))
+                    place = start
                     vertices.append(Vertex(point: LocalPoint(east: 0, north: 0)))
                 case .stand(let seconds):
                     guard !vertices.isEmpty else { throw LineMistake("the vehicle is nowhere yet: begin with from A>B") }
                     vertices[vertices.count - 1].pause += seconds
-                case .drive(let targets, let given):
+                case .drive(let targets, let given, let isOnRoads):
                     speed = given ?? speed
                     for target in targets {
+                        if isOnRoads, let place, !(try scenario.hasRoad(place, target, within: ScenarioPath.roadside)) {
+                            throw LineMistake(
+                                "no road leads straight from \(place.text) to \(target.text): name the crossings on the way, or write "
+                                    + "'cross to' for a way off the roads")
+                        }
+                        place = target
                         try ScenarioPath.add(origin.point(try map.coordinate(target)), speed, false, to: &vertices)
                     }
                 case .reverse(let target, let given):
+                    place = target
                     try ScenarioPath.add(origin.point(try map.coordinate(target)), given ?? 2, true, to: &vertices)
                 }
             } catch let mistake as ASCIIMap.Mistake {

@@ -10,16 +10,16 @@ enum ScenarioRewriting {
             switch row {
             case .match(let pattern, _): pattern.line.text
             case .extra(let event): event.line
-            case .missing, .other: nil
+            case .missing(let pattern): "# did not come: \(pattern.line.text)"
+            case .other: nil
             }
         }
         var result: [String] = []
         for (index, line) in lines.enumerated() {
-            if index + 1 == place { result += rows }
+            if index + 1 == place, !taken.isEmpty || scenario.expectations.sequence.isEmpty { result += rows }
             if taken.remove(index + 1) == nil { result.append(line) }
         }
         lines = result
-        if place == lines.count, scenario.expectations.sequence.isEmpty { lines += rows }
         return lines.joined(separator: "\n")
     }
 }

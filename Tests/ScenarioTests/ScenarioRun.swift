@@ -58,7 +58,7 @@ final class ScenarioRun {
 
     init(_ scenario: Scenario) throws {
         self.scenario = scenario
-        path = try ScenarioPath(scenario.steps, on: scenario.map, file: scenario.file)
+        path = try ScenarioPath(scenario)
         let graph = try ScenarioRun.graph(scenario)
         store = MapStore(MapSnapshot(graph: graph, model: CostModel(profile: scenario.configuration.profile)))
         configuration = scenario.configuration
@@ -249,8 +249,15 @@ final class ScenarioRun {
     private func perform(_ action: ScenarioAction, _ line: ScenarioLine) throws {
         switch action {
         case .configure(let key, let value):
-            configuration = try Scenario.changed(
-                configuration, (key, value), isLive: true, file: scenario.file, line: line.number)
+            do throws(ScenarioMistake) {
+                configuration = try Scenario.changed(
+                    configuration, (key, value), isLive: true, file: scenario.file, line: line.number)
+            } catch {
+                // As the node would answer.
+                var reply = ScenarioEvent(time: now, topic: "reply", words: ["set", "FAILED"])
+                reply.text = error.what
+                return events.append(reply)
+            }
             try carryOut(session.reconfigure(configuration))
         case .worker(let worker, let purpose): workers[purpose ?? ""] = worker
         case .policy(let kind, let policy): policies[kind] = policy

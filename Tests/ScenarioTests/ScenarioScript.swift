@@ -14,8 +14,14 @@ struct ScenarioPlace: Sendable, Equatable {
     var along = Along.share(0.5)
     /// Metres to the right of the way, to the east and to the north.
     var (right, east, north) = (0.0, 0.0, 0.0)
+    /// As it was written.
+    let text: String
+
+    /// Whether it lies beside its road or node.
+    var isAside: Bool { right != 0 || east != 0 || north != 0 }
 
     init(_ text: String) throws(LineMistake) {
+        self.text = text
         let mistake = LineMistake("'\(text)' is no place: write A, A>B, A>B:30%, A>B:120m, each with +40R, +100N, … behind it")
         let parts = text.split(separator: "+", omittingEmptySubsequences: false)
         let base = parts[0].split(separator: ":", omittingEmptySubsequences: false)
@@ -142,8 +148,8 @@ enum ScenarioAction: Sendable, Equatable {
 /// How the vehicle moves.
 enum ScenarioMotion: Sendable, Equatable {
     case from(ScenarioPlace)
-    /// Along straight lines, m/s.
-    case drive([ScenarioPlace], speed: Double?)
+    /// Along straight lines, m/s; on roads, or wherever.
+    case drive([ScenarioPlace], speed: Double?, isOnRoads: Bool)
     case reverse(ScenarioPlace, speed: Double?)
     case stand(Double)
 }
@@ -183,14 +189,14 @@ extension ScenarioMotion {
     fileprivate init?(_ words: inout Words) throws(LineMistake) {
         if words.take("from") {
             self = .from(try ScenarioPlace(try words.next("a place")))
-        } else if words.take("drive") {
+        } else if let isOnRoads = words.take("drive") ? true : words.take("cross", "to") ? false : nil {
             var places: [ScenarioPlace] = []
             while let word = words.first, word != "at" {
                 _ = words.take(word)
                 places.append(try ScenarioPlace(word))
             }
             guard !places.isEmpty else { throw LineMistake("drive where? give places") }
-            self = .drive(places, speed: try ScenarioMotion.speed(&words))
+            self = .drive(places, speed: try ScenarioMotion.speed(&words), isOnRoads: isOnRoads)
         } else if words.take("reverse") {
             guard words.take("to") else { throw LineMistake("write: reverse to A>B:30%") }
             let place = try ScenarioPlace(try words.next("a place"))
@@ -251,7 +257,7 @@ extension ScenarioTrip {
 extension ScenarioAction {
     /// The first words of all lines, for who mistypes one.
     private static let verbs =
-        "from, drive, reverse to, stand, navigate to, set route, calculate to, preview to, select preview, start, stop, reroute, "
+        "from, drive, cross to, reverse to, stand, navigate to, set route, calculate to, preview to, select preview, start, stop, reroute, "
         + "select alternative, accept faster route, refuse faster route, advance leg, skip waypoint, refresh, set KEY = VALUE, worker, "
         + "policy, traffic, tiles arrive, receiver, odometry"
 
