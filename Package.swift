@@ -168,8 +168,7 @@ let package = Package(
             "NavNodesTests",
             [
                 "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
-                "NavMapBuild",
-                "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", "NavTestSupport", logging,
+                "NavMapBuild", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", "NavTestSupport", logging,
             ]),
         tests("NavBenchTests", ["NavBench"]),
         tests("TidyTests", []),

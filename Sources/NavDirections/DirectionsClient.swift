@@ -15,7 +15,7 @@ struct DirectionsClient: Sendable {
         var settings = HTTPClient.Configuration()
         settings.redirectConfiguration = .disallow
         settings.timeout = HTTPClient.Configuration.Timeout(
-            connect: .nanoseconds(Int64(configuration.attemptTimeout * 1e9)))
+            connect: .nanoseconds(Int64(min(configuration.attemptTimeout, configuration.deadline) * 1e9)))
         settings.connectionPool.retryConnectionEstablishment = false
         settings.httpVersion = .http1Only
         settings.proxy = configuration.proxyAddress.map { .server(host: $0.host, port: $0.port) }

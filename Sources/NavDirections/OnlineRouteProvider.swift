@@ -104,7 +104,8 @@ public struct OnlineRouteProvider: Sendable {
         return OnlineRoutes(routes: try mapped(provided, request, router), attempts: attempts)
     }
 
-    /// Ends the provider's connections. Questions under way fail.
+    /// Ends the provider's connections; questions under way fail. Waits for a connection that is being made, no longer than
+    /// an attempt may take.
     public func shutdown() async { await core.client.shutdown() }
 
     /// Asks until an answer comes, nothing is to be gained from asking again, or the time is up.

@@ -5,7 +5,8 @@ public import NavMessages
 /// The header names the columns, in any order: `t_s` (s since the Unix epoch, or since any start), `lat`, `lon`
 /// (degrees), and optionally `speed_mps`, `heading_deg` (course over ground, degrees from true north), `hdop`,
 /// `h_acc_m` (68 % radius in m) and `t_recv_s` (arrival, s since the Unix epoch). Others, like `label`, are ignored.
-/// An empty field is unknown; a row with a malformed one is rejected whole. Times are read as decimals, exact to the
+/// An empty field is unknown, and so is `nan` in any case, as tables of numbers write it; a row with a malformed one is
+/// rejected whole. Times are read as decimals, exact to the
 /// nanosecond.
 public struct CSVTraceParser: Sendable {
     /// Largest line in bytes.
@@ -104,7 +105,7 @@ public struct CSVTraceParser: Sendable {
 
     private static func fix(_ fields: [Bytes], _ columns: [Column]) -> Result<GnssFix, Refusal> {
         var fix = GnssFix()
-        for (text, column) in zip(fields, columns) where !text.isEmpty && column != .ignored {
+        for (text, column) in zip(fields, columns) where isKnown(text) && column != .ignored {
             if column == .time || column == .received {
                 guard let time = Decimal.nanoseconds(text) else { return .failure(Refusal(reason: .badTime)) }
                 if column == .time { fix.timestamp = .utc(nanoseconds: time) } else { fix.receiveStampNs = time }
@@ -126,6 +127,10 @@ public struct CSVTraceParser: Sendable {
             return .failure(Refusal(reason: .malformedField))
         }
         return .success(fix)
+    }
+
+    private static func isKnown(_ text: Bytes) -> Bool {
+        !text.isEmpty && !(text.count == 3 && text.elementsEqual([0x6e, 0x61, 0x6e]) { $0 | 0x20 == $1 })
     }
 
     private static func accepted(_ value: Double, _ column: Column) -> Double? {

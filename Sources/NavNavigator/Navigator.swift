@@ -15,10 +15,7 @@ public struct Navigator {
     var config: NavigatorConfig
     var map: MapSnapshot
     // Positioning.
-    var matcher: StreamingMatcher
-    var tracker: PositionTracker
-    var reckoning: Reckoning
-    var judge = HealthJudge()
+    var positioning: Positioning
     var lastPosition: Sighting?
     var simulation: DriveAlong?
     // The trip.
@@ -42,9 +39,7 @@ public struct Navigator {
     {
         self.config = config
         self.map = map
-        self.matcher = StreamingMatcher(metric: map.metric, config: matcher)
-        tracker = PositionTracker(limits: config.fixLimits)
-        reckoning = Reckoning(config: config.reckoning)
+        positioning = Positioning(metric: map.metric, config: config, matcher: matcher)
         search = RouteSearch(config)
         alternatives = AlternativesKeeper(config)
         faster = FasterRouteWatch(config)
@@ -57,9 +52,7 @@ public struct Navigator {
         effects = []
         switch event.kind {
         case .fix(let fix): handle(fix, event)
-        case .odometry(let odometry):
-            tracker.take(odometry)
-            reckon(at: event.stamp, event)
+        case .odometry(let odometry): handle(odometry, event)
         case .timer: break
         case .command(let command, let call): handle(command, call, event)
         case .callEnded(let call): callEnded(call, event)
@@ -75,13 +68,13 @@ public struct Navigator {
 
     /// When to send ``NavigatorEvent/Kind/timer``, if nothing else happens before; nil for never.
     public var due: Timestamp? {
-        let moments = [reckoning.due, simulation?.due, policy.due, faster.due]
+        let moments = [simulation == nil ? positioning.due : simulation?.due, policy.due, faster.due]
         return moments.compactMap { $0 }.min()
     }
 
     /// Does what is due by the time that has passed.
     private mutating func passTime(_ event: NavigatorEvent) {
-        if case .timer = event.kind, simulation == nil { reckon(at: event.stamp, event) }
+        if case .timer = event.kind { advance(event) }
         simulate(at: event.stamp, event)
         decideOverdue(event)
         refuseOverdueFasterRoute(event)
@@ -91,8 +84,7 @@ public struct Navigator {
     private mutating func adopt(_ snapshot: MapSnapshot, _ event: NavigatorEvent) {
         let old = map.graph
         map = snapshot
-        matcher.adopt(snapshot.metric)
-        reckoning.adopt { snapshot.graph.edge($0.edgeKey) }
+        positioning.adopt(snapshot.metric)
         search.noteTiles(at: event.stamp)
         if old !== snapshot.graph {
             session.adopt(from: old, to: snapshot.graph)
@@ -106,8 +98,7 @@ public struct Navigator {
 
     private mutating func adopt(_ config: NavigatorConfig) {
         self.config = config
-        tracker.limits = config.fixLimits
-        reckoning.config = config.reckoning
+        positioning.adopt(config)
         search.config = config
         alternatives.config = config
         faster.config = config
@@ -210,7 +201,7 @@ public struct Navigator {
         let state = NavigatorState(
             phase: phase, isRerouting: search.isRerouting, leg: trip?.leg ?? 0,
             legCount: trip?.plan.route.legs.count ?? 0, isHeld: trip?.isHeld ?? false,
-            destination: trip?.plan.route.waypoints.last?.waypoint, health: judge.health)
+            destination: trip?.plan.route.waypoints.last?.waypoint, health: positioning.health)
         guard state != publishedState else { return }
         publishedState = state
         publish(.state(state), event)

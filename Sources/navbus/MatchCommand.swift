@@ -91,6 +91,9 @@ struct MatchCommand: ParsableCommand {
 
         private(set) var all: [Input] = []
 
+        /// What is wrong with a piece of a trace that should have been a position.
+        private static let defects: Set<String> = ["malformed_field", "out_of_range", "bad_time", "field_count"]
+
         /// Reads a trace; fixes without a time, which cannot be followed, are told on standard error.
         init(_ path: String) throws {
             var timeless = 0
@@ -111,6 +114,8 @@ struct MatchCommand: ParsableCommand {
                     all.append(.fix(fix))
                 }
             }
+            let unread = trace.rejected.filter { Self.defects.contains($0.reason) }.reduce(0) { $0 + $1.count }
+            if unread > 0 { Console.note("'\(path)': \(unread) rows or sentences cannot be read and are left out") }
             guard timeless > 0 else { return }
             guard timeless < trace.fixes.count else {
                 throw NodeError(.invalid, "'\(path)': no position has a time, without which a drive cannot be followed")

@@ -84,7 +84,7 @@ struct TraceMatch {
             case .fix(let fix):
                 let verdict = tracker.take(fix)
                 let isKnown = fix.speed != nil || tracker.hasWheelSpeed(at: fix.stamp)
-                beat.take(fix, verdict)
+                beat.take(fix, verdict, tracker.estimate)
                 let isUnsure = !isKnown && beat.isSparse
                 if verdict.isJump && (isUnsure || beat.isAfterGap) || verdict.isDuplicate && isUnsure && beat.hasMoved {
                     body(.counts(fix, isElsewhere: false))
@@ -93,7 +93,9 @@ struct TraceMatch {
                 switch verdict {
                 case .rejected(let rejection): body(.rejected(fix, "\(rejection.reason)"))
                 case .standby: body(.rejected(fix, "standby"))
-                case .accepted: body(.counts(tracker.estimate?.refined(fix) ?? fix, isElsewhere: false))
+                case .accepted:
+                    let refined = beat.isAfterGap ? fix : tracker.estimate?.refined(fix) ?? fix
+                    body(.counts(refined, isElsewhere: false))
                 case .acceptedAfterJump, .acceptedAfterClockSet:
                     body(.counts(tracker.estimate?.refined(fix) ?? fix, isElsewhere: true))
                 }
@@ -119,16 +121,22 @@ private struct TraceBeat {
     /// Whether the last position was another than the one before.
     private(set) var hasMoved = false
 
-    /// Whether there was a gap, and no fix has counted since.
+    /// Metres between filter and fix at which the filter has found back, and the same in standard deviations of the fix.
+    private static let (near, nearDeviations) = (10.0, 2.0)
+
+    /// Whether there was a gap, and the filter has not found back to the fixes since: the matcher then gets them as they are.
     private(set) var isAfterGap = false
 
     /// Whether positions are sparse.
     var isSparse: Bool { interval > TraceBeat.sparse }
 
     /// Takes note of a fix and of what the filter thinks of it.
-    mutating func take(_ fix: Fix, _ verdict: FixVerdict) {
+    mutating func take(_ fix: Fix, _ verdict: FixVerdict, _ estimate: MotionEstimate?) {
         if let last, fix.stamp.seconds(since: last.stamp) > TraceBeat.gap { isAfterGap = true }
-        if verdict == .accepted { isAfterGap = false }
+        if verdict == .accepted, let estimate {
+            let reach = max(TraceBeat.near, TraceBeat.nearDeviations * (fix.horizontalSigma ?? 0))
+            if Geodesy.distance(estimate.coordinate, fix.coordinate) <= reach { isAfterGap = false }
+        }
         hasMoved = last.map { $0.coordinate != fix.coordinate } ?? false
         if let last, fix.stamp > last.stamp {
             let seconds = fix.stamp.seconds(since: last.stamp)

@@ -84,25 +84,23 @@ struct MatchTests {
     @Test func whatIsWrongWithAFixIsInItsRow() async throws {
         try await withSandbox { box in
             let places = try await places(box)
-            var lines = places.map { "\($0.time),\($0.latitude),\($0.longitude),8,,,4" }
+            var lines = places.map { "\($0.time),\($0.latitude),\($0.longitude),,,,4" }
             let (here, there) = (places[20], places[35])
-            lines[10] = "\(places[10].time),nan,nan,nan,,,"
+            lines[10] = "\(places[10].time),nan,NaN,nan,,,"
             lines[12] = "\(places[12].time),,,,,,"
-            lines[15] = "\(places[15].time),\(places[15].latitude),\(places[15].longitude),8,,,400"
-            lines[25] = "\(places[25].time),\(places[25].latitude + 0.01),\(places[25].longitude),8,,,4"
-            lines.insert("\(here.time),\(here.latitude),\(here.longitude),8,,,4", at: 21)
-            lines.insert("\(places[30].time),\(places[30].latitude),\(places[30].longitude),8,,,4", at: 37)
-            lines[40] = "\(there.time + 0.5),0,0,8,,,4"
+            lines[15] = "\(places[15].time),\(places[15].latitude),\(places[15].longitude),,,,400"
+            lines[25] = "\(places[25].time),\(places[25].latitude + 0.01),\(places[25].longitude),,,,4"
+            lines.insert("\(here.time),\(here.latitude),\(here.longitude),,,,4", at: 21)
+            lines.insert("\(places[30].time),\(places[30].latitude),\(places[30].longitude),,,,4", at: 37)
+            lines[40] = "\(there.time + 0.5),0,0,,,,4"
             let file = try box.write("faults.csv", Self.csv(lines))
             let matched = try await rows(box, file)
-            // A row that is not numbers is no fix.
-            #expect(matched.count == lines.count - 1)
+            #expect(matched.count == lines.count)
             let rejected = matched.filter { $0.state.hasPrefix("rejected:") }
             #expect(
                 rejected.map(\.state) == [
-                    "rejected:fixType", "rejected:accuracy", "rejected:duplicate", "rejected:jump",
-                    "rejected:outOfOrder",
-                    "rejected:invalid",
+                    "rejected:invalid", "rejected:invalid", "rejected:accuracy", "rejected:duplicate", "rejected:jump",
+                    "rejected:outOfOrder", "rejected:invalid",
                 ])
             #expect(rejected.allSatisfy { $0.latitude == nil && $0.way.isEmpty })
             #expect(matched.filter { !$0.state.hasPrefix("rejected:") }.allSatisfy { $0.state == "onRoad" })

@@ -63,7 +63,7 @@ struct ReplayTests {
     @Test func odometryIsSimulatedReplayedAndRecorded() async throws {
         try await withSandbox { box in
             let tiles = try await Town.shared.tiles
-            let wheels = ["--odometry", "20", "--outage", "100-140", "--latency", "0.2", "--back-up", "8", "--json"]
+            let wheels = ["--odometry", "20", "--outage", "200-240", "--latency", "0.2", "--back-up", "8", "--json"]
             var bags: [[UInt8]] = []
             for name in ["drive.mcap", "again.mcap"] {
                 let said = try await box.succeed("navbus", Town.simulation(tiles: tiles, to: name, wheels))
@@ -99,6 +99,34 @@ struct ReplayTests {
             for topic in ["/vehicle/odometry", "/gnss/fix", "/nav/simulation", "/nav/receiver", "/nav/reroute"] {
                 #expect(live[topic] == counts[topic], "\(topic)")
             }
+        }
+    }
+
+    @Test(.enabled(if: Project.data != nil, "needs the maps: set NAVBUS_TEST_DATA"))
+    func aMappedTunnelIsAnOutageWhereTheReceiverErrsAtAll() async throws {
+        try await withSandbox { box in
+            let data = try #require(Project.data)
+            try await box.succeed("navbus", ["map", "build", data + "/osm/andorra.osm.pbf", "--out", "tiles"])
+            func simulate(_ name: String, _ options: [String]) async throws -> [String: Any] {
+                let places = ["--from", "42.5532044,1.5896371", "--to", "42.5085268,1.5354605"]
+                let said = try await box.succeed(
+                    "navbus", ["simulate", "--tiles", "tiles", "--out", name, "--json"] + places + options)
+                return try #require(try json(said.output) as? [String: Any])
+            }
+            let dark = try await simulate("dark.mcap", ["--odometry", "20"])
+            #expect((dark["outage"] as? Double ?? 0) > 10)
+            for options in [["--noise", "none"], ["--no-tunnel-outages"]] {
+                #expect(try await simulate("light.mcap", options)["outage"] as? Double == 0)
+            }
+            #expect(
+                (try await simulate("none.mcap", ["--noise", "none", "--tunnel-outages"])["outage"] as? Double ?? 0)
+                    > 10)
+            try await box.succeed(
+                "navbus",
+                ["replay", "dark.mcap", "--tiles", "tiles", "--to", "42.5085268,1.5354605", "--out", "1.mcap"])
+            let counts = try topicCounts(
+                of: try await box.succeed("navbus", ["bag", "info", "1.mcap", "--json"]).output)
+            #expect((counts["/nav/simulation"] ?? 0) >= 4 && (counts["/nav/reroute"] ?? 0) == 0)
         }
     }
 

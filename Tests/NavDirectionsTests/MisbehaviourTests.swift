@@ -171,10 +171,11 @@ struct MisbehaviourTests {
             .answer(status: 503, headers: ["Retry-After: 0"]), .bytes([]),
             .answer(status: 429, headers: ["Retry-After: 0"]), .answer(body: body))
         var configuration = configuration(server.url)
-        configuration.retries = 3
+        // An attempt on a connection that just broke may fail without a request.
+        configuration.retries = 8
         configuration.firstPause = 0.01
         let answer = try await ask(configuration).get()
-        #expect(answer.attempts == 4 && server.requests.count == 4)
+        #expect(answer.attempts >= 4 && server.requests.count == 4)
     }
 
     @Test func aFailureThatStaysIsNotRepeated() async throws {

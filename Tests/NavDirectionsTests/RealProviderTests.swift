@@ -72,6 +72,71 @@ struct RealProviderTests {
         }
     }
 
+    @Test func stopsSilentPointsBearingsAndAlternativesAreUnderstoodByBoth() async throws {
+        let map = try RealMap(path: try #require(RealMap.path(Providers.map)))
+        let router = Router(map.router().metric)
+        var providers: Providers? = try Providers()
+        let urls = [try #require(providers?.osrm), try #require(providers?.valhalla)]
+        let places = drawn(16, on: map.graph, router)
+        for (url, dialect) in zip(urls, [DirectionsConfiguration.Dialect.osrm, .valhalla]) {
+            var configuration = DirectionsConfiguration()
+            configuration.url = url
+            configuration.dialect = dialect
+            configuration.deadline = 20
+            configuration.attemptTimeout = 20
+            configuration.alternatives = 2
+            let provider = try OnlineRouteProvider(configuration)
+            var (answered, mapped, alternatives) = (0, 0, 0)
+            var refused: [String] = []
+            for (number, (first, second)) in zip(places, places.dropFirst()).enumerated() {
+                var request = RouteRequest(waypoints: [first[0], first[1], second[1]].map { Waypoint($0) })
+                switch number % 4 {
+                case 0: request.waypoints[1].isStop = false
+                case 1: break
+                case 2: request.waypoints.remove(at: 1)
+                default:
+                    request.waypoints.remove(at: 1)
+                    request.waypoints[0].bearing = 1
+                    request.waypoints[0].bearingTolerance = .pi / 2
+                    request.waypoints[1].approach = .kerb
+                }
+                do throws(DirectionsError) {
+                    let answer = try await provider.routes(request, on: router)
+                    answered += 1
+                    mapped += 1
+                    alternatives += answer.routes.count - 1
+                    for route in answer.routes {
+                        let found = faults(of: route.route, on: router, request)
+                        #expect(found.isEmpty, "\(dialect) \(number): \(found)")
+                    }
+                } catch {
+                    #expect(error.code == .unmapped || error.code == .noRoute || error.code == .noSegment, "\(error)")
+                    if error.code == .unmapped { answered += 1 }
+                    refused.append("\(number): \(error)")
+                }
+            }
+            print(
+                "\(Providers.map) \(dialect) with points: \(mapped) of \(answered), \(alternatives) alternatives",
+                refused)
+            #expect(answered >= 10 && mapped * 10 >= answered * 8, "\(dialect): \(refused)")
+            #expect(alternatives > 0)
+            await provider.shutdown()
+        }
+        // Without the servers the same questions fail at once, and the vehicle routes on board.
+        providers = nil
+        for (url, dialect) in zip(urls, [DirectionsConfiguration.Dialect.osrm, .valhalla]) {
+            var configuration = DirectionsConfiguration()
+            configuration.url = url
+            configuration.dialect = dialect
+            configuration.retries = 0
+            let provider = try OnlineRouteProvider(configuration)
+            let request = RouteRequest(waypoints: places[0].map { Waypoint($0) })
+            let error = await #expect(throws: DirectionsError.self) { try await provider.routes(request, on: router) }
+            #expect(error?.code == .unreachable && error?.isRetryable == true)
+            await provider.shutdown()
+        }
+    }
+
     private func milliseconds(_ sorted: [Double], _ share: Double) -> Double {
         guard !sorted.isEmpty else { return 0 }
         return (sorted[min(Int(Double(sorted.count) * share), sorted.count - 1)] * 10_000).rounded() / 10

@@ -1,6 +1,8 @@
 import Foundation
 import NavGeo
+import NavMap
 import NavMatching
+import NavRouting
 import NavTestSupport
 import Testing
 
@@ -33,20 +35,53 @@ struct CalibrationTests {
         }
     }
 
-    private static func fill(_ table: inout CalibrationTable, _ folder: String) throws {
+    /// Goes over a drive fix by fix: with each that counts, where the vehicle truly was and in which direction it went.
+    private static func drive(
+        _ folder: String,
+        _ body: (inout PositionTracker, Fix, MotionEstimate, (place: Coordinate, course: Double)?) -> Void
+    ) throws {
         let truth = try rows("\(folder)/truth_pos.csv")
         var tracker = PositionTracker()
         var next = 1
         for row in try rows("\(folder)/trace.csv") {
             guard tracker.take(row.fix).isAccepted, let estimate = tracker.estimate else { continue }
             while next < truth.count, truth[next].time < row.time { next += 1 }
-            guard next < truth.count, row.time >= truth[next - 1].time else { continue }
+            guard next < truth.count, row.time >= truth[next - 1].time else {
+                body(&tracker, row.fix, estimate, nil)
+                continue
+            }
             let (before, after) = (truth[next - 1], truth[next])
             let share = (row.time - before.time) / max(after.time - before.time, 1e-9)
             let frame = LocalFrame(origin: before.fix.coordinate)
             let step = frame.point(after.fix.coordinate)
             let place = frame.coordinate(of: LocalPoint(east: step.east * share, north: step.north * share))
-            table.add(estimate, raw: row.fix.coordinate, truth: place, course: before.fix.course ?? 0)
+            body(&tracker, row.fix, estimate, (place, before.fix.course ?? 0))
+        }
+    }
+
+    private static func fill(_ table: inout CalibrationTable, _ folder: String) throws {
+        try drive(folder) { _, fix, estimate, truth in
+            if let truth { table.add(estimate, raw: fix.coordinate, truth: truth.place, course: truth.course) }
+        }
+    }
+
+    /// The matched positions of a drive: by the fixes as they are, by the filter, and with what the road tells the filter.
+    private static func match(_ tables: inout [CalibrationTable], _ folder: String, _ metric: Metric) throws {
+        var plain = StreamingMatcher(metric: metric)
+        var matcher = StreamingMatcher(metric: metric)
+        var aid = RoadAid()
+        try drive(folder) { tracker, fix, estimate, truth in
+            let raw = plain.match(fix)
+            let refined = estimate.refined(fix)
+            let sigma = matcher.sigma(of: refined)
+            var filtered = matcher.match(refined)
+            filtered.raw = fix.coordinate
+            var aided = filtered
+            filtered.calibrate(estimate, stated: sigma)
+            aid.follow(&aided, &tracker, metric.turns.graph)
+            aided.calibrate(tracker.roadEstimate ?? estimate, stated: sigma)
+            guard let truth else { return }
+            for (index, match) in [raw, filtered, aided].enumerated() { tables[index].add(match, truth: truth.place) }
         }
     }
 
@@ -89,6 +124,29 @@ struct CalibrationTests {
             #expect(side.share(within: 1) > 0.6)
             #expect(side.share(within: 2) > 0.9)
             #expect(side.share(within: 3) > 0.95)
+        }
+    }
+
+    private static let liechtenstein = Result { try RealMap(path: TestData.osm("liechtenstein")) }
+
+    @Test(arguments: ["suburban_1hz", "suburban_10hz", "urban_1hz", "urban_10hz"])
+    func theRoadMakesThePlaceAlongItBetterAndTheUncertaintyHolds(receiver: String) throws {
+        let metric = Metric(try CalibrationTests.liechtenstein.get().turns, model: CostModel())
+        var tables = [CalibrationTable(), CalibrationTable(), CalibrationTable()]
+        for number in 0..<5 {
+            try CalibrationTests.match(&tables, "synth/liechtenstein/0\(number)/gnss/\(receiver)", metric)
+        }
+        for (name, table) in zip(["matched by fixes", "matched by the filter", "matched with the road"], tables) {
+            CalibrationTests.report("\(receiver), \(name)", table)
+        }
+        #expect(tables[1].error(quantile: 0.5) < tables[0].error(quantile: 0.5))
+        #expect(tables[2].error(quantile: 0.5) < 0.95 * tables[1].error(quantile: 0.5))
+        #expect(tables[2].error(quantile: 0.95) < tables[1].error(quantile: 0.95))
+        // The truth of these drives lies on the lines of the map: across the road the errors are those of wrong roads.
+        for side in [tables[2].along, tables[2].across] {
+            #expect(side.share(within: 1) > 0.65)
+            #expect(side.share(within: 2) > 0.94)
+            #expect(side.share(within: 3) > 0.98)
         }
     }
 }

@@ -175,7 +175,8 @@ import Testing
         let beside = Geodesy.destination(from: before.coordinate, bearing: MotionTests.course + .pi / 2, distance: 3)
         tracker.constrain(
             RoadConstraint(coordinate: beside, bearing: MotionTests.course, crossSigma: 0.5, bearingSigma: 0.05))
-        guard let after = tracker.estimate else { return #expect(Bool(false)) }
+        #expect(tracker.estimate == before)
+        guard let after = tracker.roadEstimate else { return #expect(Bool(false)) }
         #expect(Geodesy.distance(after.coordinate, beside) < 1)
         #expect(after.covariance.sigma(across: MotionTests.course) < 0.6)
         #expect(

@@ -10,7 +10,7 @@ import Testing
 struct RouteMappingTests {
     private let road = ["highway": "residential"]
 
-    private func grid(_ more: [String: String] = [:], restrictions: [ASCIIMap.Restriction] = []) throws -> ASCIIMap {
+    private func grid(_ more: [String: String] = [:]) throws -> ASCIIMap {
         try ASCIIMap(
             """
             A---B---C---D
@@ -22,7 +22,7 @@ struct RouteMappingTests {
             ways: [
                 "ABCD": road, "EFGH": road, "IJKL": road, "AEI": road, "BFJ": road, "CGK": road.merging(more) { $1 },
                 "DHL": road,
-            ], restrictions: restrictions)
+            ])
     }
 
     /// A leg over nodes of a drawing, each segment in some seconds.
@@ -103,7 +103,7 @@ struct RouteMappingTests {
         silent.waypoints[1].isStop = false
         let through = try mapping(map).map(ProvidedRoute(legs: [try leg("ABFGK", on: map)]), for: silent).route
         #expect(through.legs.count == 1 && through.waypoints.count == 3)
-        #expect(abs(through.waypoints[1].routeOffset - 100) < 1 && abs(through.waypoints[2].routeOffset - 200) < 1)
+        #expect(abs(through.waypoints[1].routeOffset - 300) < 1 && abs(through.waypoints[2].routeOffset - 600) < 1)
         #expect(map.letters(of: through) == "ABFGK")
 
         var leg = try leg("AB", on: map)
@@ -115,7 +115,7 @@ struct RouteMappingTests {
             waypoints: [Waypoint(leg.line[0]), Waypoint(middle), Waypoint(leg.line[0])], snapRadius: 50)
         let there = try mapping(map).map(ProvidedRoute(legs: [leg, back]), for: request).route
         #expect(there.legs.count == 2 && there.edges.count == 2)
-        #expect(abs(there.length - 50) < 1 && abs(there.duration - 40) < 1)
+        #expect(abs(there.length - 200) < 1 && abs(there.duration - 40) < 1)
     }
 
     @Test("several silent points near one road keep their order")
@@ -153,14 +153,15 @@ struct RouteMappingTests {
     func shortGap() throws {
         // The provider's road from F to G is another one, 30 m south of ours.
         let map = try ASCIIMap(
-            "A-------------B--C-------------D\n              |  |\n              E--F", gridMetres: 50,
+            "A------------------------------B-C------------------------------D\n                               | |\n                               E-F",
+            gridMetres: 50,
             ways: ["ABCD": road, "BEFC": road])
         let line =
-            try ["A", "B"].map { try map.coordinate($0) } + [map.coordinate("C", north: 40)]
+            try ["A", "B"].map { try map.coordinate($0) } + [map.coordinate("C", east: -50, north: 30)]
             + ["C", "D"].map { try map.coordinate($0) }
         let provided = ProvidedRoute(legs: [
             ProvidedRoute.Leg(
-                line: line, nodeIDs: [65, 66, 500, 67, 68], durations: [50, 20, 5, 50], duration: 125,
+                line: line, nodeIDs: [65, 66, 500, 67, 68], durations: [80, 5, 5, 80], duration: 170,
                 length: Polyline(line).length)
         ])
         let request = try request("AD", on: map)
@@ -168,7 +169,7 @@ struct RouteMappingTests {
         #expect(map.letters(of: mapped.route) == "ABCD")
         #expect(mapped.share < 1 && mapped.share >= 0.95 && mapped.unmapped.count == 1)
         let stretch = try #require(mapped.unmapped.first)
-        #expect(stretch.leg == 0 && stretch.start > 650 && stretch.end < 950 && stretch.length < 120)
+        #expect(stretch.leg == 0 && stretch.start > 1_500 && stretch.end < 1_750 && stretch.length < 150)
         #expect(mapped.route.edges.allSatisfy { $0.duration.isFinite && $0.duration > 0 })
     }
 
@@ -184,14 +185,19 @@ struct RouteMappingTests {
         let request = try request("AL", on: map)
         let error = #expect(throws: RouteMappingError.self) { try mapping(map).map(provided, for: request) }
         #expect(error?.code == .unmapped && (error?.share ?? 1) < 0.5)
-        #expect(error?.unmapped.first.map { $0.start > 80 && $0.start < 150 } == true)
+        #expect(error?.unmapped.first.map { $0.start > 180 && $0.start < 260 } == true)
     }
 
     @Test("a turn that is forbidden here is not made, nor a closed road used")
     func rules() throws {
-        let forbidden = try grid(restrictions: [
-            ASCIIMap.Restriction("no_right_turn", from: "ABCD", via: "B", to: "BFJ")
-        ])
+        let forbidden = try ASCIIMap(
+            """
+            A---B---C
+            |   |   |
+            E---F---G
+            """, gridMetres: 50,
+            ways: ["AB": road, "BC": road, "AE": road, "EF": road, "FG": road, "CG": road, "BF": road],
+            restrictions: [ASCIIMap.Restriction("no_right_turn", from: "AB", via: "B", to: "BF")])
         let provided = ProvidedRoute(legs: [try leg("ABF", on: forbidden)])
         let request = try request("AF", on: forbidden)
         if let mapped = try? mapping(forbidden).map(provided, for: request) {
@@ -229,7 +235,8 @@ struct RouteMappingTests {
     @Test("without its tile a road is not on the map, and the tile is named")
     func missingTile() throws {
         let map = try ASCIIMap(
-            "A---B---C---D---E---F", gridMetres: 40, placement: .localTileCorner, ways: ["ABCDEF": road])
+            "A---B---C---D---E---F", gridMetres: 40, placement: .localTileCorner,
+            ways: ["AB": road, "BC": road, "CD": road, "DE": road, "EF": road])
         let tile = try map.tile(.local, at: "F")
         let graph = map.graph(without: [tile])
         let router = Router(Metric(TurnGraph(graph), model: CostModel()))
@@ -237,7 +244,7 @@ struct RouteMappingTests {
         let error = #expect(throws: RouteMappingError.self) {
             try RouteMapping(router).map(provided, for: request("AF", on: map))
         }
-        #expect(error?.missingTiles == [tile] || error?.code == .interrupted)
+        #expect(error?.code == .interrupted && error?.missingTiles.contains(tile) == true)
     }
 
     // MARK: Nonsense
@@ -299,7 +306,7 @@ struct RouteMappingTests {
             }
             let provided = ProvidedRoute(route, factor: 1.5)
             let mapped = try RouteMapping(router).map(provided, for: request)
-            #expect(mapped.route.edges.map(\.key) == route.edges.map(\.key), "seed \(seed), round \(round)")
+            #expect(driven(mapped.route) == driven(route), "seed \(seed), round \(round)")
             #expect(mapped.share == 1 && abs(mapped.route.length - route.length) < 0.5, "seed \(seed), round \(round)")
             #expect(abs(mapped.route.duration - 1.5 * route.duration) < 0.01 * route.duration + 0.5)
             var bare = provided
@@ -308,6 +315,48 @@ struct RouteMappingTests {
             #expect(byLine.share > 0.98, "seed \(seed), round \(round)")
             #expect(abs(byLine.route.length - route.length) < 0.02 * route.length + 20, "seed \(seed), round \(round)")
         }
+    }
+
+    @Test("in a real town, too, the line alone leads over the same roads")
+    func helsinki() throws {
+        let router = try RealMap.helsinki.get().router()
+        let graph = router.metric.turns.graph
+        let workspace = SearchWorkspace()
+        var random = SeededRandom(seed: 5)
+        func place() -> Waypoint {
+            let edge = EdgeIndex(Int(random.next() % UInt64(graph.edgeCount)))
+            return Waypoint(
+                graph.position(at: random.uniform() * Double(graph.edgeLengths[edge.index]), of: edge).coordinate)
+        }
+        var (routes, length, missed) = (0, 0.0, 0.0)
+        while routes < 150 {
+            let request = RouteRequest(waypoints: [place(), place()])
+            guard case .found(let route) = router.route(request, workspace: workspace), route.length > 500 else {
+                continue
+            }
+            routes += 1
+            var provided = ProvidedRoute(route, factor: 1)
+            let byNodes = try RouteMapping(router).map(provided, for: request)
+            #expect(driven(byNodes.route) == driven(route))
+            provided.legs[0].nodeIDs = []
+            let byLine = try RouteMapping(router).map(provided, for: request)
+            #expect(byLine.share > 0.97 && abs(byLine.route.duration - route.duration) < 0.05 * route.duration + 5)
+            // The ends may be touched by less than a metre; everything between them is the same.
+            let kept = Set(driven(byLine.route))
+            length += route.length
+            for edge in route.edges where !kept.contains(edge.key) {
+                missed += edge.length
+                #expect(edge.length < 6, "round \(routes)")
+            }
+            #expect(Set(driven(route)).isSuperset(of: kept), "round \(routes)")
+        }
+        #expect(missed < 0.000_5 * length)
+    }
+
+    /// The edges of a route; one that a waypoint divides comes once.
+    private func driven(_ route: Route) -> [EdgeKey] {
+        route.edges.indices.filter { $0 == 0 || route.edges[$0].key != route.edges[$0 - 1].key }
+            .map { route.edges[$0].key }
     }
 
     @Test("nodes in any order end in a legal route or in an error", arguments: 1...10 as ClosedRange<UInt64>)

@@ -79,14 +79,18 @@ enum TunnelDrives {
         var jump: Double
     }
 
-    static func drive(_ passage: Passage, hasOdometry: Bool, isGuided: Bool, seed: UInt64) throws -> Outcome? {
+    static func drive(
+        _ passage: Passage, hasOdometry: Bool, isGuided: Bool, deviation: Double = 0.04, lasting: Double = 60,
+        seed: UInt64
+    ) throws -> Outcome? {
         let map = try map.get()
         let metric = Metric(map.turns, model: CostModel())
         guard let last = passage.edges.last else { return nil }
         let end = Double(map.graph.edgeLengths[last.index])
         guard let drive = Drive(metric, edges: passage.edges, from: 0, to: end) else { return nil }
         var random = SeededRandom(seed: seed)
-        let driver = DriverModel(pace: 0.85 + 0.25 * random.uniform())
+        let driver = DriverModel(
+            pace: 0.85 + 0.25 * random.uniform(), deviation: deviation, correlationTime: lasting)
         let states = driver.drive(drive.states(rate: 20), rate: 20, seed: random.next())
         func isInside(_ state: DriveState) -> Bool {
             map.graph.traits(of: passage.edges[state.edge]).flags.contains(.tunnel)

@@ -158,7 +158,7 @@ struct LongSessionTests {
             "\(Self.hours) h: \(first.bytes) bytes of messages, digest \(String(first.digest, radix: 16)), \(first.counts.sorted { $0.key < $1.key })"
         )
         #expect(first.counts["/nav/position"] ?? 0 > 1_000 && first.counts["/nav/fix_rejected"] ?? 0 > 50)
-        #expect(first.counts["/nav/simulation"] ?? 0 >= 4 && first.counts["/nav/reroute"] ?? 0 > 10)
+        #expect(first.counts["/nav/simulation"] ?? 0 >= 4 && first.counts["/nav/reroute"] ?? 0 >= 4)
         #expect(first.largest < 1 << 20)
         #expect(try Self.drive(seed: 24) { _ in } == first)
         guard Self.hours >= 6, let early = memory.first, let late = memory.last else { return }

@@ -99,6 +99,19 @@ struct PositioningTests {
         #expect(errors[errors.count * 95 / 100] < 3, "p95 \(errors[errors.count * 95 / 100])")
     }
 
+    @Test func aFixOfTheFutureDoesNotMoveTheTime() throws {
+        let seat = try Seat(Helsinki.configuration)
+        for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
+            var fix = fix
+            fix.receiveStampNs = fix.stampNs.map { $0 + 100_000_000 }
+            if index % 10 == 9 { fix.stampNs = index == 29 ? .max : fix.stampNs.map { $0 + 18_000_000_000 } }
+            seat.take(.fix(fix))
+        }
+        #expect(seat.all(FixRejected.self).map(\.reason) == Array(repeating: .future, count: 6))
+        #expect(seat.all(NavMessages.SimulationEvent.self).isEmpty)
+        #expect(seat.all(NavMessages.MatchedPosition.self).allSatisfy { $0.source != .predicted })
+    }
+
     // MARK: Odometry
 
     @Test func wheelsCarryThePositionThroughAnOutage() throws {

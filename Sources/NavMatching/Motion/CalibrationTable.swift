@@ -46,6 +46,18 @@ public struct CalibrationTable: Sendable {
         raw.append(frame.point(fix).length)
     }
 
+    /// Notes a position on a road beside the truth, in the road's direction; one on no road is left out.
+    public mutating func add(_ match: MatchedPosition, truth: Coordinate) {
+        guard let road = match.road else { return }
+        let frame = LocalFrame(origin: truth)
+        let error = frame.point(road.coordinate)
+        let (sine, cosine) = (sin(road.bearing), cos(road.bearing))
+        along.add(error.east * sine + error.north * cosine, sigma: road.alongSigma)
+        across.add(error.east * cosine - error.north * sine, sigma: road.crossSigma)
+        filtered.append(error.length)
+        raw.append(frame.point(match.raw).length)
+    }
+
     /// A quantile of the filter's errors, metres; 0 without errors.
     public func error(quantile: Double) -> Double { CalibrationTable.quantile(filtered, quantile) }
     /// A quantile of the fixes' own errors, metres; 0 without errors.

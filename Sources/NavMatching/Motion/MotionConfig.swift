@@ -70,11 +70,7 @@ public struct MotionConfig: Sendable, Hashable {
 
     /// Longest time over which the filter predicts without starting anew, seconds.
     public var maximumPrediction = 1_800.0
-    /// Time constant with which a speed that nothing measures any more returns to what the road lets expect, seconds.
-    public var speedRelaxation = 30.0
-    /// Standard deviation of that expectation as a share of it, where no driver hinders another.
-    public var expectedSpeedShare = 0.15
-    /// How long a driver keeps to a deviation from it, seconds.
+    /// How long a driver keeps to a deviation from the speed that the road lets expect, seconds.
     public var expectedSpeedTime = 60.0
 
     /// The defaults.

@@ -64,6 +64,8 @@ public struct PositionTracker: Sendable {
     private var base: MotionFilter?
     /// Gone on from there.
     private var present: MotionFilter?
+    /// Beside the first one, with what the road tells; nil while none is sure.
+    private var onRoad: MotionFilter?
     private var reports = OdometryBuffer()
     private var regulator = StampRegulator()
     /// At the time of the last fix that counted.
@@ -79,6 +81,12 @@ public struct PositionTracker: Sendable {
 
     /// At the time of the last fix that counted; nil before the first.
     public var estimate: MotionEstimate? { answer }
+    /// The same with what the road tells, see ``constrain(_:)``; nil while no road is sure.
+    public var roadEstimate: MotionEstimate? {
+        guard var filter = onRoad, let stamp = answer?.stamp else { return nil }
+        filter.advance(to: stamp, reports)
+        return MotionEstimate(filter)
+    }
     /// At the time of the newest odometry or fix.
     public var newest: MotionEstimate? { present.map { MotionEstimate($0) } }
     /// What the noise of the receiver's positions is multiplied by, as its own innovations ask for.
@@ -93,6 +101,9 @@ public struct PositionTracker: Sendable {
     public var replacedReceiver: UInt8? { selector.replaced }
     /// Whether wheel speed is known at a moment.
     public func hasWheelSpeed(at stamp: Timestamp) -> Bool { reports.wheelSpeed(at: stamp) != nil }
+
+    /// Whether the vehicle's rate of turn is known at a moment.
+    public func hasTurnRate(at stamp: Timestamp) -> Bool { reports.hasTurnRate(at: stamp) }
 
     /// The position predicted for a moment, which is not before the newest input; nil before the first fix.
     public func prediction(at stamp: Timestamp) -> MotionEstimate? {
@@ -121,8 +132,11 @@ public struct PositionTracker: Sendable {
         case .acceptedAfterClockSet:
             reports.removeAll()
             regulator = StampRegulator()
+            onRoad = nil
             base = MotionFilter(fix, config: config)
-        case .acceptedAfterJump: base = MotionFilter(fix, config: config)
+        case .acceptedAfterJump:
+            onRoad = nil
+            base = MotionFilter(fix, config: config)
         case .accepted:
             regulator = beat
             guard var filter = expected else {
@@ -133,6 +147,10 @@ public struct PositionTracker: Sendable {
             filter.update(fix)
             // Numbers that are none any more are not to last.
             base = filter.isFinite ? filter : MotionFilter(fix, config: config)
+            onRoad?.advance(to: valid, reports)
+            if selector.replaced != nil { onRoad?.noteReceiver() }
+            onRoad?.update(fix)
+            if onRoad?.isFinite == false { onRoad = nil }
         }
         reports.drop(through: valid)
         goOn(to: fix.stamp)
@@ -142,16 +160,26 @@ public struct PositionTracker: Sendable {
     /// Takes in odometry; one without usable numbers, or older than the one before, changes nothing.
     public mutating func take(_ odometry: Odometry) {
         guard let odometry = odometry.usable else { return }
-        if let dropped = reports.append(odometry) { base?.update(dropped) }
+        if let dropped = reports.append(odometry) {
+            base?.update(dropped)
+            onRoad?.update(dropped)
+        }
         guard let present, odometry.stamp > present.stamp else { return }
         self.present?.update(odometry)
     }
 
     /// Takes in that the vehicle is on a road, at the time of the last fix.
+    ///
+    /// What the road tells is kept in a filter of its own, ``roadEstimate``. ``estimate`` goes on without it: the matcher finds the road by that
+    /// one, so that a road that is wrong does not confirm itself.
     public mutating func constrain(_ constraint: RoadConstraint) {
-        base?.constrain(constraint)
-        goOn(to: answer?.stamp)
+        if onRoad == nil { onRoad = base }
+        onRoad?.constrain(constraint)
+        if onRoad?.isFinite == false { onRoad = nil }
     }
+
+    /// Forgets what roads told: it is not sure any more which one it is.
+    public mutating func release() { onRoad = nil }
 
     /// Puts the vehicle where it was reckoned to be on the road, at the time of the newest input; the filter at the last fix follows.
     mutating func settle(
@@ -164,6 +192,7 @@ public struct PositionTracker: Sendable {
         if let speed { filter.expect(speed: speed, sigma: speedSigma) }
         present = filter
         base = filter
+        onRoad = nil
         reports.drop(through: stamp)
     }
 
@@ -244,6 +273,12 @@ struct OdometryBuffer: Sendable {
         count = 0
         first = 0
         last = nil
+    }
+
+    /// Whether the rate of turn is known at about a moment.
+    func hasTurnRate(at stamp: Timestamp) -> Bool {
+        guard let last, last.turnRate != nil else { return false }
+        return abs(stamp.seconds(since: last.stamp)) < OdometryBuffer.validity
     }
 
     /// Speed of the wheels at about a moment, m/s.

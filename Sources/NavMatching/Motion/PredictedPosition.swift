@@ -1,5 +1,3 @@
-public import NavGeo
-
 /// How a position was predicted.
 public enum PredictionMethod: UInt8, Sendable, CaseIterable {
     /// By the vehicle's odometry.
@@ -24,6 +22,8 @@ public struct PredictedPosition: Sendable, Hashable {
     public var probability: Double
     /// Seconds since the last fix that counted.
     public var age: Double
+    /// The roads that it may be on, the most probable first: where roads parted there is more than one.
+    public var candidates: [MatchedPosition.Candidate]
 }
 
 extension MatchedPosition {
@@ -33,13 +33,8 @@ extension MatchedPosition {
         self.init(
             stamp: estimate.stamp, raw: estimate.coordinate, state: predicted.road == nil ? .noCandidates : .onRoad,
             road: predicted.road, confidence: predicted.road == nil ? 0 : predicted.probability,
-            candidates: predicted.road.map {
-                [
-                    Candidate(
-                        edge: $0.edge, offset: $0.offset, distance: 0, bearing: $0.bearing,
-                        probability: predicted.probability)
-                ]
-            } ?? [], offRoadProbability: predicted.road == nil ? 1 : 1 - predicted.probability,
+            candidates: predicted.candidates,
+            offRoadProbability: min(max(1 - predicted.candidates.reduce(0) { $0 + $1.probability }, 0), 1),
             speed: max(estimate.speed, 0), isTeleport: false, isHeld: false)
     }
 

@@ -56,20 +56,14 @@ public struct Reckoning: Sendable {
     /// Time of the last prediction.
     private var newest: Timestamp?
     private var travelled = 0.0
-    /// The driver's speed as a share of the roads', averaged.
-    private var pace = 1.0
-    /// Speed at the last fix, m/s.
-    private var lastSpeed: Double?
+    /// A vehicle that drives as usual, beside the real one.
+    private var model = SpeedModel()
     /// Usual time between fixes, seconds.
     private var period = 1.0
     private var isGivenUp = false
 
-    /// Over how long the driver's pace is averaged, seconds.
-    private static let paceTime = 60.0
-    /// Speed from which it is, m/s.
-    private static let paceSpeed = 3.0
-    /// Acceleration up to which a speed is steady, m/s².
-    private static let steadiness = 0.4
+    /// Probability of a road from which the driver's pace is learned on it.
+    private static let learningProbability = 0.7
     /// Probability of a road from which the position follows it.
     private static let roadProbability = 0.4
     /// Standard deviation across the road of a vehicle on it, metres: half a carriageway of two lanes.
@@ -112,19 +106,20 @@ public struct Reckoning: Sendable {
     ///
     /// - Parameter match: the matcher's answer; while positions are predicted it is led over to step by step, see ``blended(_:_:_:)``.
     public mutating func note(
-        _ fix: Fix, _ match: MatchedPosition, _ tracker: PositionTracker, _ metric: Metric
+        _ fix: Fix, _ match: MatchedPosition, _ tracker: PositionTracker, _ metric: Metric, _ prior: RoutePrior? = nil
     ) -> Bool {
         if let origin, fix.stamp > origin.stamp, reason == nil {
             let seconds = min(fix.stamp.seconds(since: origin.stamp), 30)
             period += (seconds - period) * 0.2
-            learnPace(match, speed: tracker.estimate?.speed, seconds: seconds, metric)
+            follow(match, speed: tracker.estimate?.speed, seconds: seconds, RoadAhead(metric: metric, prior: prior))
         }
         let previous = origin
         origin = Origin(
-            stamp: fix.stamp, road: match.road, confidence: match.confidence,
+            stamp: fix.stamp, road: match.road, confidence: match.lineProbability(metric.turns.graph),
             travelled: tracker.estimate?.travelled ?? 0)
         // One fix beside the road or between two does not take the road away.
-        if match.road == nil || match.confidence < Reckoning.roadProbability, let previous, previous.road != nil,
+        if origin.map({ $0.road == nil || $0.confidence < Reckoning.roadProbability }) ?? false, let previous,
+            previous.road != nil,
             fix.stamp.seconds(since: previous.stamp) < 3, match.state != .offRoad
         {
             origin?.road = previous.road
@@ -151,11 +146,13 @@ public struct Reckoning: Sendable {
         guard case .predicting(_, let good) = phase, good > 0, var walker, let before = newest,
             let estimate = tracker.estimate, let road = match.road
         else { return nil }
+        let ahead = RoadAhead(metric: metric, prior: prior)
         walker.advance(
             odometer: max(estimate.speed, 0) * max(match.stamp.seconds(since: before), 0), speed: estimate.speed,
-            scaleSigma: 0, metric, prior)
+            scaleSigma: 0, ahead)
         let graph = metric.turns.graph
-        let here = graph.position(at: walker.offset, of: walker.edge)
+        walker.choose(near: road, graph)
+        let here = graph.position(at: walker.place.offset, of: walker.place.edge)
         let gap = Geodesy.distance(here.coordinate, road.coordinate)
         let isNear = gap < Reckoning.blendReach && (gap < 30 || Angle.separation(here.bearing, road.bearing) < 1)
         guard isNear else {
@@ -167,7 +164,7 @@ public struct Reckoning: Sendable {
         let bearing = Geodesy.bearing(from: here.coordinate, to: road.coordinate)
         let sign = Angle.separation(bearing, here.bearing) < .pi / 2 ? 1.0 : -1.0
         let share = 1 / Double(max(config.exitGoodFixes - good + 1, 1))
-        walker.shift(by: sign * gap * share, alongSigma: road.alongSigma + gap * (1 - share), metric, prior)
+        walker.shift(by: sign * gap * share, alongSigma: road.alongSigma + gap * (1 - share), ahead)
         self.walker = walker
         newest = match.stamp
         var led = estimate
@@ -175,7 +172,7 @@ public struct Reckoning: Sendable {
         led.coordinate = place.coordinate
         return PredictedPosition(
             estimate: led, road: place, method: walker.followsRoute && prior != nil ? .alongRoute : .alongRoad,
-            probability: walker.probability, age: 0)
+            probability: walker.probability, age: 0, candidates: candidates(walker, graph))
     }
 
     /// Takes note that a fix did not count while positions are predicted: those that count must come in a row.
@@ -198,29 +195,21 @@ public struct Reckoning: Sendable {
         walker = nil
     }
 
-    private mutating func learnPace(
-        _ match: MatchedPosition, speed: Double?, seconds: Double, _ metric: Metric
-    ) {
-        defer { lastSpeed = speed }
-        // Who brakes for a bend or gathers speed behind it says nothing of the pace of the road.
-        guard let road = match.road, match.confidence > 0.7, let speed, speed > Reckoning.paceSpeed, let lastSpeed,
-            abs(speed - lastSpeed) <= Reckoning.steadiness * seconds
-        else { return }
-        let free = RoadReckoner.freeSpeed(of: road.edge, metric)
-        guard RoadReckoner.usualSpeed(of: road.edge, at: road.offset, metric) > 0.95 * free else { return }
-        let share = min(max(speed / free, 0.2), 1.4)
-        pace += (share - pace) * min(seconds / Reckoning.paceTime, 0.3)
+    /// Lets the usual vehicle go on beside the real one.
+    private mutating func follow(_ match: MatchedPosition, speed: Double?, seconds: Double, _ ahead: RoadAhead) {
+        guard let road = match.road, let speed else { return model.interrupt() }
+        model.follow(
+            RoadPlace(edge: road.edge, offset: road.offset), speed: abs(speed), seconds: seconds,
+            isCertain: match.confidence > Reckoning.learningProbability, ahead)
     }
 
     /// Whether the road is in a tunnel here or before fixes can be missed.
     private func isTunnelNear(_ road: MatchedPosition.RoadPosition, speed: Double, _ metric: Metric) -> Bool {
         if metric.turns.graph.traits(of: road.edge).flags.contains(.tunnel) { return true }
-        var ahead = RoadReckoner(
-            edge: road.edge, offset: road.offset, probability: 1, alongSigma: 0, speed: max(speed, 0), pace: 1)
-        ahead.advance(
-            odometer: min(max(speed, 0) * (config.tunnelStartAfter + 1), 150) + 15, speed: speed, scaleSigma: 0, metric,
-            nil)
-        return metric.turns.graph.traits(of: ahead.edge).flags.contains(.tunnel)
+        let reach = min(max(speed, 0) * (config.tunnelStartAfter + 1), 150) + 15
+        let place = RoadAhead(metric: metric, prior: nil).place(
+            reach, from: RoadPlace(edge: road.edge, offset: road.offset))
+        return metric.turns.graph.traits(of: place.edge).flags.contains(.tunnel)
     }
 
     // MARK: Predictions
@@ -273,22 +262,29 @@ public struct Reckoning: Sendable {
             before == origin.stamp
         {
             walker = RoadReckoner(
-                edge: road.edge, offset: road.offset, probability: origin.confidence, alongSigma: road.alongSigma,
-                speed: abs(tracker.estimate?.speed ?? 0), pace: pace)
+                RoadPlace(edge: road.edge, offset: road.offset), probability: origin.confidence,
+                alongSigma: road.alongSigma, speed: abs(tracker.estimate?.speed ?? 0), model: model)
         }
         guard var walker else {
             return PredictedPosition(
-                estimate: free, road: nil, method: hasOdometry ? .odometry : .straightOn, probability: 0, age: age)
+                estimate: free, road: nil, method: hasOdometry ? .odometry : .straightOn, probability: 0, age: age,
+                candidates: [])
         }
+        let graph = metric.turns.graph
+        let ahead = RoadAhead(metric: metric, prior: prior)
+        let driven = walker.distance
         if hasOdometry {
             walker.advance(
                 odometer: free.travelled - travelled, speed: free.speed, scaleSigma: tracker.odometerScale?.sigma ?? 0,
-                metric, prior)
+                ahead)
         } else {
-            walker.advance(seconds: stamp.seconds(since: before), config: tracker.config, metric, prior)
+            walker.advance(seconds: stamp.seconds(since: before), config: tracker.config, ahead)
+        }
+        if let course = free.course, tracker.hasTurnRate(at: stamp) {
+            walker.turn(to: course, sigma: free.courseSigma, moved: walker.distance - driven, graph)
         }
         self.walker = walker
-        let road = place(walker, metric.turns.graph)
+        let road = place(walker, graph)
         tracker.settle(
             road.coordinate, bearing: road.bearing, alongSigma: road.alongSigma, crossSigma: road.crossSigma,
             speed: hasOdometry ? nil : walker.speed, speedSigma: walker.speedSigma, at: stamp)
@@ -297,17 +293,29 @@ public struct Reckoning: Sendable {
         let method: PredictionMethod =
             hasOdometry ? .odometry : (prior != nil && walker.followsRoute ? .alongRoute : .alongRoad)
         return PredictedPosition(
-            estimate: estimate, road: road, method: method, probability: walker.probability, age: age)
+            estimate: estimate, road: road, method: method, probability: walker.probability, age: age,
+            candidates: candidates(walker, graph))
+    }
+
+    /// The ways that are still possible, the likeliest first.
+    private func candidates(_ walker: RoadReckoner, _ graph: RoadGraph) -> [MatchedPosition.Candidate] {
+        let candidates = walker.branches.map {
+            MatchedPosition.Candidate(
+                edge: $0.place.edge, offset: $0.place.offset, distance: 0,
+                bearing: graph.position(at: $0.place.offset, of: $0.place.edge).bearing, probability: $0.probability)
+        }
+        return candidates.sorted { $0.probability > $1.probability }
     }
 
     private func place(_ walker: RoadReckoner, _ graph: RoadGraph) -> MatchedPosition.RoadPosition {
-        let shape = graph.shape(of: walker.edge)
-        let position = graph.position(at: walker.offset, of: walker.edge)
+        let place = walker.place
+        let shape = graph.shape(of: place.edge)
+        let position = graph.position(at: place.offset, of: place.edge)
         let segment = min(max(position.segment, 0), shape.count - 2)
         return MatchedPosition.RoadPosition(
-            coordinate: position.coordinate, edge: walker.edge, edgeKey: graph.key(of: walker.edge),
-            wayID: graph.wayID(of: walker.edge), fromNodeID: shape.nodeID(segment), toNodeID: shape.nodeID(segment + 1),
-            offset: walker.offset,
+            coordinate: position.coordinate, edge: place.edge, edgeKey: graph.key(of: place.edge),
+            wayID: graph.wayID(of: place.edge), fromNodeID: shape.nodeID(segment), toNodeID: shape.nodeID(segment + 1),
+            offset: place.offset,
             segmentOffset: Geodesy.distance(shape[segment].coordinate, position.coordinate),
             bearing: position.bearing, distance: 0, alongSigma: walker.alongSigma, crossSigma: Reckoning.crossSigma)
     }

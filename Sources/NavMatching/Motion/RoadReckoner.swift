@@ -5,26 +5,35 @@ import NavRouting
 
 /// Moves a place along the roads: by a distance, along the route where there is one, else as straight on as the roads go.
 ///
-/// The distance is the odometer's while the wheels are heard. Without them the speed returns from the last one measured to what the roads let
-/// expect of this driver, as an Ornstein-Uhlenbeck process whose integral is the uncertainty along the road.
+/// The distance is the odometer's while the wheels are heard. Without them it is that of a vehicle which drives as the roads and this driver's
+/// pace let expect; what the real one had of that speed when it was last seen fades. The deviation is an Ornstein-Uhlenbeck process, and its
+/// integral is the uncertainty along the road.
+///
+/// Where roads part it goes on along all that are likely, each with its probability. What the vehicle's own turning tells, where it is measured,
+/// decides between them; without that they stay what they are.
 struct RoadReckoner: Sendable {
-    /// Where it is.
-    private(set) var edge: EdgeIndex
-    private var turnState: TurnState
-    /// Metres from the edge's start.
-    private(set) var offset: Double
-    /// Probability that it is on this road, given that it was at the start: forks without a route halve it.
-    private(set) var probability: Double
-    /// Whether every choice so far was the route's.
-    private(set) var followsRoute = true
-    /// Whether the road ended.
-    private(set) var isAtEnd = false
+    /// One of the ways that the vehicle may have taken.
+    struct Branch: Sendable {
+        var place: RoadPlace
+        /// Probability that the vehicle is on it.
+        var probability: Double
+        /// Whether every choice so far was the route's.
+        var followsRoute: Bool
+        /// Whether the road ended.
+        var isAtEnd = false
+    }
+
+    /// The ways that are still possible, the one that is told first.
+    private(set) var branches: ContiguousArray<Branch>
     /// Metres since the start.
     private(set) var distance = 0.0
     /// Metres per second.
     private(set) var speed: Double
-    /// The driver's speed as a share of the roads'.
-    private let pace: Double
+    /// A vehicle that drives as usual.
+    private var model: SpeedModel
+    /// The real speed as a share of the model's, less 1: when it was last seen, and now.
+    private let excessSeen: Double
+    private var excess: Double
 
     /// Variance along the road, covariance with the speed's deviation, and that one's variance.
     private var alongVariance: Double
@@ -33,6 +42,8 @@ struct RoadReckoner: Sendable {
     /// Share of the distance by odometer that is not known, and metres driven by it.
     private var scaleSigma = 0.0
     private var odometerDistance = 0.0
+    /// Course of the vehicle less direction of the road, where there is only one: what the sensor and the map are off by, radians.
+    private var misalignment: Double?
 
     /// Share of the driven distance by which a map's lines differ from the lane.
     private static let mapShare = 0.003
@@ -42,21 +53,41 @@ struct RoadReckoner: Sendable {
     private static let standingSpeed = 1.0
     /// Standard deviation of a speed that the receiver measured last, m/s.
     private static let initialSpeedSigma = 0.3
-    /// How much less likely a fork's other branch is.
-    private static let forkProbability = 0.7
+    /// Ways that are followed at once.
+    private static let maximumBranches = 6
+    /// A way less likely than this is given up.
+    private static let negligible = 0.01
+    /// How much likelier another way must be than the one that is told, so that it does not change to and fro.
+    private static let clarity = 2.0
+    /// Standard deviation between the turning of a vehicle and the bend of the drawn road, radians.
+    private static let bendSigma = 0.12
+    /// Metres after which that is another one.
+    private static let bendDistance = 20.0
+    /// Metres over which the misalignment is averaged.
+    private static let alignmentDistance = 50.0
+    /// Most that one observation of the turning may tell, in logarithms.
+    private static let mostTurnEvidence = 2.0
 
-    init(
-        edge: EdgeIndex, offset: Double, probability: Double, alongSigma: Double, speed: Double, pace: Double
-    ) {
-        self.edge = edge
-        turnState = edge.rawValue
-        self.offset = offset
-        self.probability = probability
+    /// - Parameters:
+    ///   - probability: that the vehicle is at this place.
+    ///   - speed: the one that was measured last.
+    ///   - model: a vehicle that drives as usual, at this place.
+    init(_ place: RoadPlace, probability: Double, alongSigma: Double, speed: Double, model: SpeedModel) {
+        branches = [Branch(place: place, probability: probability, followsRoute: true)]
         self.speed = max(speed, 0)
-        self.pace = pace
+        self.model = model
+        excessSeen = model.ratio(of: max(speed, 0)) - 1
+        excess = excessSeen
         alongVariance = alongSigma * alongSigma
         speedVariance = RoadReckoner.initialSpeedSigma * RoadReckoner.initialSpeedSigma
     }
+
+    /// Where it is told to be.
+    var place: RoadPlace { branches[0].place }
+    /// Probability that it is on this road.
+    var probability: Double { branches[0].probability }
+    /// Whether every choice so far was the route's.
+    var followsRoute: Bool { branches[0].followsRoute }
 
     /// Standard deviation along the road, metres.
     var alongSigma: Double {
@@ -67,130 +98,173 @@ struct RoadReckoner: Sendable {
     /// Standard deviation of the speed, m/s.
     var speedSigma: Double { max(speedVariance, 0).squareRoot() }
 
+    // MARK: Moving
+
     /// Moves on by what the odometer says.
-    mutating func advance(
-        odometer metres: Double, speed: Double, scaleSigma: Double, _ metric: Metric, _ prior: RoutePrior?
-    ) {
+    mutating func advance(odometer metres: Double, speed: Double, scaleSigma: Double, _ ahead: RoadAhead) {
         self.scaleSigma = scaleSigma
         odometerDistance += abs(metres)
         alongVariance += RoadReckoner.odometerNoise * RoadReckoner.odometerNoise * abs(metres)
         self.speed = max(speed, 0)
         speedVariance = RoadReckoner.initialSpeedSigma * RoadReckoner.initialSpeedSigma
         alongSpeed = 0
-        move(max(metres, 0), metric, prior)
+        move(max(metres, 0), ahead)
     }
 
     /// Moves on by what the roads let expect.
-    mutating func advance(seconds: Double, config: MotionConfig, _ metric: Metric, _ prior: RoutePrior?) {
+    mutating func advance(seconds: Double, config: MotionConfig, _ ahead: RoadAhead) {
         var rest = min(max(seconds, 0), config.maximumPrediction)
+        let decay = exp(-min(rest, 1) / config.expectedSpeedTime)
         while rest > 0 {
             let step = min(rest, 1)
             rest -= step
+            let fading = step == 1 ? decay : exp(-step / config.expectedSpeedTime)
+            let outlook = model.outlook(
+                from: excessSeen, onRoad: ahead.freeSpeed(of: place.edge), inTunnel: ahead.isTunnel(place.edge))
             if speed >= RoadReckoner.standingSpeed {
-                let expected = RoadReckoner.usualSpeed(of: edge, at: offset, metric) * pace
-                let decay = exp(-step / config.speedRelaxation)
-                let next = expected + (speed - expected) * decay
-                move((speed + next) / 2 * step, metric, prior)
+                model.advance(step, ceiling: ahead.speed(at: place, model.pace).expected)
+                excess = outlook.excess + (excess - outlook.excess) * fading
+                let next = max((model.speed ?? speed) * (1 + excess), RoadReckoner.standingSpeed)
+                move((speed + next) / 2 * step, ahead)
                 speed = next
             }
-            let decay = exp(-step / config.expectedSpeedTime)
-            let share = max(speed, RoadReckoner.standingSpeed) * config.expectedSpeedShare
+            let share = max(speed, RoadReckoner.standingSpeed) * outlook.variance.squareRoot()
             alongVariance += step * (2 * alongSpeed + step * speedVariance)
-            alongSpeed = decay * (alongSpeed + step * speedVariance)
-            speedVariance = decay * decay * speedVariance + share * share * (1 - decay * decay)
+            alongSpeed = fading * (alongSpeed + step * speedVariance)
+            speedVariance = fading * fading * speedVariance + share * share * (1 - fading * fading)
         }
     }
 
-    /// Moves by some metres, backwards on this edge only, towards where fixes say that it is; with what they leave of the uncertainty.
-    mutating func shift(by metres: Double, alongSigma: Double, _ metric: Metric, _ prior: RoutePrior?) {
-        if metres >= 0 { move(metres, metric, prior) } else { offset = max(offset + metres, 0) }
+    /// Moves by some metres, backwards on this edge only, towards where fixes say that it is; with what they leave of the uncertainty. It goes
+    /// on along the way that leads there.
+    mutating func shift(by metres: Double, alongSigma: Double, _ ahead: RoadAhead) {
+        if metres >= 0 {
+            move(metres, ahead)
+        } else {
+            branches[0].place.offset = max(branches[0].place.offset + metres, 0)
+        }
         alongVariance = alongSigma * alongSigma
         (odometerDistance, distance) = (0, 0)
     }
 
-    /// Speed of traffic that flows freely on an edge, m/s.
-    static func freeSpeed(of edge: EdgeIndex, _ metric: Metric) -> Double {
-        let length = Double(metric.turns.graph.edgeLengths[edge.index])
-        let duration = metric.freeFlowDuration(of: edge, from: 0, to: length)
-        return duration > 0 && length > 0 ? min(max(length / duration, 1), 70) : 10
-    }
-
-    /// The same at a place of the edge: less in bends.
-    static func usualSpeed(of edge: EdgeIndex, at offset: Double, _ metric: Metric) -> Double {
-        let graph = metric.turns.graph
-        let length = Double(graph.edgeLengths[edge.index])
-        let speed = freeSpeed(of: edge, metric)
-        // Drivers look ahead further than back.
-        let window = max(offset - 20, 0)...min(max(offset - 20, 0) + max(3 * speed, 60), max(length, 1))
-        let shape = graph.shape(of: edge)
-        var travelled = 0.0
-        var bend = 0.0
-        var before: Double?
-        for index in 1..<max(shape.count, 1) {
-            let (start, end) = (shape[index - 1].coordinate, shape[index].coordinate)
-            if window.contains(travelled) || before == nil {
-                let bearing = Geodesy.bearing(from: start, to: end)
-                if let before, window.contains(travelled) { bend += Angle.separation(before, bearing) }
-                before = bearing
-            }
-            travelled += Geodesy.distance(start, end)
-            if travelled > window.upperBound { break }
+    /// Goes on along the way that is nearest to a place that was seen, and gives up the others.
+    mutating func choose(near road: MatchedPosition.RoadPosition, _ graph: RoadGraph) {
+        guard branches.count > 1 else { return }
+        var best: (branch: Branch, distance: Double)?
+        for branch in branches {
+            let here = graph.position(at: branch.place.offset, of: branch.place.edge)
+            var distance = Geodesy.distance(here.coordinate, road.coordinate)
+            if branch.place.edge == road.edge { distance = 0 }
+            if best.map({ distance < $0.distance }) ?? true { best = (branch, distance) }
         }
-        let curvature = bend / max(window.upperBound - window.lowerBound, 30)
-        guard curvature > 1e-4 else { return speed }
-        return min(speed, max((RoadReckoner.lateralAcceleration / curvature).squareRoot(), 3))
+        if let best { branches = [best.branch] }
     }
 
-    /// Acceleration across the direction of travel that drivers take in bends, m/s² (comfortable: 2 to 2.5).
-    private static let lateralAcceleration = 2.0
-
-    private mutating func move(_ metres: Double, _ metric: Metric, _ prior: RoutePrior?) {
-        guard metres > 0, metres.isFinite, !isAtEnd else { return }
-        let lengths = metric.turns.graph.edgeLengths
-        offset += metres
+    private mutating func move(_ metres: Double, _ ahead: RoadAhead) {
+        guard metres > 0, metres.isFinite else { return }
         distance += metres
-        // Edges have no least length: the bound is for maps that are wrong.
-        for _ in 0..<10_000 {
-            let length = Double(lengths[edge.index])
-            guard offset > length else { return }
-            guard let next = exit(metric, prior) else {
-                offset = length
-                isAtEnd = true
-                return
+        let lengths = ahead.metric.turns.graph.edgeLengths
+        var index = 0
+        // Branches are added while it goes on; edges have no least length, and the bound is for maps that are wrong.
+        var budget = 10_000
+        while index < branches.count {
+            branches[index].place.offset += branches[index].isAtEnd ? 0 : metres
+            while !branches[index].isAtEnd, budget > 0 {
+                let length = Double(lengths[branches[index].place.edge.index])
+                guard branches[index].place.offset > length else { break }
+                budget -= 1
+                part(index, at: length, moved: metres, ahead)
             }
-            offset -= length
-            turnState = next
-            edge = metric.turns.edge(of: next)
+            let length = Double(lengths[branches[index].place.edge.index])
+            branches[index].place.offset = min(branches[index].place.offset, length)
+            index += 1
         }
-        offset = min(offset, Double(lengths[edge.index]))
+        tidy()
     }
 
-    /// The way on: the route's, else the straightest that is a through road like this one.
-    private mutating func exit(_ metric: Metric, _ prior: RoutePrior?) -> TurnState? {
-        let turns = metric.turns
-        let graph = turns.graph
-        let opposite = graph.opposite(edge)
-        let bearing = Double(graph.edgeEndBearings[edge.index])
-        let roadClass = graph.traits(of: edge).roadClass
-        let isRoute = prior?.contains(edge) ?? false
-        var best: (state: TurnState, cost: Double, isRoute: Bool)?
-        var choices = 0
-        for arc in turns.arcs(from: turnState) where metric.cost(ofArc: arc) != Metric.forbidden {
-            let state = turns.target(of: arc)
-            let next = turns.edge(of: state)
-            guard next != opposite, metric.allows(next) else { continue }
-            choices += 1
-            let onRoute = isRoute && (prior?.contains(next) ?? false)
-            var cost = Angle.separation(bearing, Double(graph.edgeStartBearings[next.index]))
-            if graph.traits(of: next).roadClass != roadClass { cost += 0.3 }
-            if onRoute { cost -= 10 }
-            if best.map({ cost < $0.cost }) ?? true { best = (state, cost, onRoute) }
+    /// Goes on from the end of an edge: one way is the branch's, the others are branches of their own.
+    private mutating func part(_ index: Int, at length: Double, moved metres: Double, _ ahead: RoadAhead) {
+        let branch = branches[index]
+        guard let main = ahead.mainExit(of: branch.place) else {
+            branches[index].place.offset = length
+            branches[index].isAtEnd = true
+            return
         }
-        guard let best else { return nil }
-        if !best.isRoute {
-            followsRoute = false
-            if choices > 1 { probability *= RoadReckoner.forkProbability }
+        let rest = branch.place.offset - length
+        var total = 0.0
+        ahead.exits(of: branch.place) { total += $0.weight }
+        ahead.exits(of: branch.place) { exit in
+            let probability = total > 0 ? branch.probability * exit.weight / total : 0
+            let followsRoute = branch.followsRoute && exit.isRoute
+            if exit.state == main.state {
+                branches[index].place = RoadPlace(edge: exit.edge, state: exit.state, offset: rest)
+                branches[index].probability = probability
+                branches[index].followsRoute = followsRoute
+            } else if branches.count < RoadReckoner.maximumBranches,
+                probability >= RoadReckoner.negligible * branches[0].probability
+            {
+                // It is moved by `metres` when its turn comes.
+                branches.append(
+                    Branch(
+                        place: RoadPlace(edge: exit.edge, state: exit.state, offset: rest - metres),
+                        probability: probability, followsRoute: followsRoute))
+            }
         }
-        return best.state
+    }
+
+    /// Gives up what is negligible, joins ways that lead to the same place, and tells the likeliest when that is clear.
+    private mutating func tidy() {
+        guard branches.count > 1 else { return }
+        var kept = 1
+        for index in 1..<branches.count {
+            let branch = branches[index]
+            if let same = (0..<kept).first(where: {
+                branches[$0].place.edge == branch.place.edge
+                    && abs(branches[$0].place.offset - branch.place.offset) < 30
+            }) {
+                branches[same].probability += branch.probability
+                continue
+            }
+            guard branch.probability >= RoadReckoner.negligible * branches[0].probability else { continue }
+            branches[kept] = branch
+            kept += 1
+        }
+        branches.removeLast(branches.count - kept)
+        guard let best = branches.indices.max(by: { branches[$0].probability < branches[$1].probability }),
+            branches[best].probability > RoadReckoner.clarity * branches[0].probability
+        else { return }
+        branches.swapAt(0, best)
+    }
+
+    // MARK: Turning
+
+    /// Takes in the course that the vehicle's own sensors make of its turning, after it moved by some metres.
+    mutating func turn(to course: Double, sigma: Double, moved metres: Double, _ graph: RoadGraph) {
+        guard metres > 0.1 else { return }
+        func miss(_ branch: Branch) -> Double {
+            let bearing = graph.position(at: branch.place.offset, of: branch.place.edge).bearing
+            return Angle.difference(from: bearing + (misalignment ?? 0), to: course)
+        }
+        guard branches.count > 1 else {
+            // Bends and their drawings differ for some metres; what is left over a longer way is an error.
+            let share = min(metres / RoadReckoner.alignmentDistance, 1)
+            let limited = min(max(miss(branches[0]), -RoadReckoner.bendSigma), RoadReckoner.bendSigma)
+            misalignment = (misalignment ?? 0) + limited * (misalignment == nil ? 1 : share)
+            return
+        }
+        let variance = RoadReckoner.bendSigma * RoadReckoner.bendSigma + min(sigma * sigma, 1)
+        let weight = min(metres / max(RoadReckoner.bendDistance, alongSigma), 1)
+        var before = 0.0
+        var after = 0.0
+        for index in branches.indices where !branches[index].isAtEnd {
+            let angle = miss(branches[index])
+            before += branches[index].probability
+            branches[index].probability *= exp(
+                -min(weight * angle * angle / variance / 2, RoadReckoner.mostTurnEvidence))
+            after += branches[index].probability
+        }
+        guard after > 0 else { return }
+        for index in branches.indices where !branches[index].isAtEnd { branches[index].probability *= before / after }
+        tidy()
     }
 }

@@ -64,7 +64,7 @@ extension Navigator {
         case .shouldTakeAlternative(let offered): decideAlternative(offered, decision, event)
         case .acceptFasterRoute: decideFasterRoute(decision.verdict, decision.answer.decider, event)
         case .shouldDiscardFix(let fix, let rejection):
-            if decision.verdict { reject(fix, rejection, event) } else { handle(fix, event, isVouchedFor: true) }
+            if decision.verdict { publish(.fixRejected(fix, rejection), event) } else { handle(fix, event, isVouchedFor: true) }
         case .shouldPreventReroutesWhenArriving(let waypoint, _):
             if trip?.nextStop == waypoint { trip?.preventsReroutes = decision.verdict }
         case .shouldAdvanceLeg(let waypoint, _): decideLeg(waypoint, decision.verdict, event)

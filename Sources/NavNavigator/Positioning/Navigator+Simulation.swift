@@ -52,9 +52,7 @@ struct DriveAlong {
 extension Navigator {
     mutating func simulate(_ drive: SimulatedDrive, _ event: NavigatorEvent) {
         guard let trip else { return }
-        endReckoning(event)
-        reckoning.reset()
-        matcher.reset()
+        take(positioning.startOver(), event)
         simulation = DriveAlong(drive, from: trip.offset, at: event.stamp)
         tell(.willBegin, event)
         tell(.began, event)
@@ -64,15 +62,13 @@ extension Navigator {
     mutating func simulate(at stamp: Timestamp, _ event: NavigatorEvent) {
         guard let due = simulation?.due, due <= stamp, let trip, !trip.isHeld, let fix = simulation?.fix(on: trip, at: stamp)
         else { return }
-        let match = matcher.match(fix, routePrior: trip.prior)
-        follow(Sighting(fix: fix, match: match, directionProbability: 1), event)
+        follow(positioning.place(simulated: fix, trip.prior), event)
     }
 
     mutating func endSimulation(_ event: NavigatorEvent) {
         guard simulation != nil else { return }
         simulation = nil
-        matcher.reset()
-        tracker.reset()
+        take(positioning.startOver(), event)
         tell(.willEnd, event)
         tell(.ended, event)
     }

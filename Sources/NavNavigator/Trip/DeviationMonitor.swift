@@ -86,6 +86,13 @@ struct DeviationMonitor {
             position, bearing: placement.bearing,
             isOnRoute: placement.isFollowing && placement.distance <= config.deviationEdgeDistance)
         let isMoving = position.speed.map { $0 > config.deviationMinimumSpeed } ?? true
+        if position.prediction != nil, isDoubtful(placement, position, difference) {
+            // Where the vehicle is only thought to be, that it left the route is no fact.
+            if state == .onRoute || state == .offStep { set(.uncertain, position.stamp) }
+            return Deviation(
+                state: state, distance: placement.distance, probability: placement.strayProbability,
+                courseDifference: difference, since: since)
+        }
         switch placement.kind {
         case .onEdge:
             agree(position.stamp, isOnEdge: true)
@@ -113,6 +120,17 @@ struct DeviationMonitor {
             state: state, distance: placement.distance, probability: placement.strayProbability,
             courseDifference: difference, since: since)
     }
+
+    /// Whether a predicted position may as well be off the route: where roads parted and nothing told which one was taken.
+    private func isDoubtful(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
+        switch placement.kind {
+        case .onEdge: placement.strayProbability >= DeviationMonitor.doubt
+        case .ahead, .opposite, .nearby: speaksAgainst(placement, position, difference)
+        }
+    }
+
+    /// Probability of being off the route from which a predicted position on it is doubtful.
+    private static let doubt = 0.25
 
     /// How long the vehicle must be seen further ahead before the cursor follows, seconds: two fixes at 1 Hz.
     private static let aheadDuration = 1.0

@@ -42,8 +42,10 @@ public struct GNSSConfiguration: NodeConfiguration {
                 parse: { text in Int(text).flatMap { bauds.contains($0) ? $0 : nil } }, format: { String($0) }),
             .number("file.rate", \.rate, in: 0.001...10_000, "Times as fast as a file was recorded.").live,
             .flag("file.loop", \.loop, "Whether a file starts over at its end."),
-            .string("receiver", \.receiver, "What the fixes say of their receiver; empty keeps what the format tells, else it is the node's name.")
-                .live,
+            .string(
+                "receiver", \.receiver,
+                "What the fixes say of their receiver; empty keeps what the format tells, else it is the node's name."
+            ).live,
             .number(
                 "retry.max_s", \.retryMaximum, in: 0.1...3_600,
                 "Longest pause between two attempts to reach gpsd or a device, seconds."

@@ -21,7 +21,7 @@ public final class NavigationNode: Node {
     private let worker: RoutingWorker
     private let maps: MapWorker
     private let fixToProgress: LatencyRecorder
-    /// The time of the last fix and when it came, by the node's clock.
+    /// The time of the last fix that counted and when it came, by the node's clock.
     private var lastFix: (stamp: NavGeo.Timestamp, arrival: NavGeo.Timestamp)?
 
     /// Topics that the node publishes.
@@ -67,7 +67,8 @@ public final class NavigationNode: Node {
         try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
             let outcome = session.handle(fix, sequence: delivery.header.sequence)
-            if let stamp = fix.stampNs { lastFix = (NavGeo.Timestamp(nanoseconds: stamp), context.stamp) }
+            // What does not count may be of any time.
+            if let stamp = session.lastUsed, stamp.nanoseconds == fix.stampNs { lastFix = (stamp, context.stamp) }
             carryOut(outcome)
             guard outcome.messages.contains(where: { $0.topic == "/nav/progress" }) else { return }
             fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)

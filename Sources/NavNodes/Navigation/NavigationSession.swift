@@ -55,9 +55,13 @@ public final class NavigationSession {
     private var outcome = Outcome()
     /// Tells odometry of another time from that of the fixes' time.
     private var beat = OdometryBeat()
+    /// Usual time between a fix's stamp and its arrival, seconds; nil when fixes do not say when they arrive.
+    private var latency: Double?
     private var receivers: ReceiverRegister
-    /// The receiver of the fix at hand, and whether the core has said nothing of the fix yet.
-    private var (receiver, isStandby) = (UInt8(0), false)
+    /// The fix at hand, and whether the core has said nothing of it yet.
+    private var fixAtHand = Fix(
+        stamp: NavGeo.Timestamp(nanoseconds: 0), coordinate: NavGeo.Coordinate(latitude: 0, longitude: 0))
+    private var isStandby = false
     /// What positioning is worth, and what became of its input since the start.
     package private(set) var positioning = PositioningReport()
     private let nodeName: String
@@ -139,14 +143,33 @@ public final class NavigationSession {
         fix.receiver = receivers.number(of: message)
         receivers.note(fix, limit: configuration.navigator.fixMaximumAccuracy)
         if journalSequence == 0 { start(at: fix.stamp) }
-        fireTimers(before: fix.stamp)
+        fireTimers(before: min(fix.stamp, present(fix)))
         encoder.fix = message
         journal(.fix(message), fix.stamp, cause: sequence)
-        (receiver, isStandby) = (fix.receiver, true)
+        (fixAtHand, isStandby) = (fix, true)
         run(NavigatorEvent(stamp: fix.stamp, causeSequence: sequence, kind: .fix(fix)))
         if isStandby { positioning.standby += 1 }
         isStandby = false
         return outcome
+    }
+
+    /// How far a fix's time may be ahead of what its arrival lets expect, seconds: as the core has it for fixes of the future.
+    private static let longestLead = 0.7
+    /// Weight of the newest latency.
+    private static let latencyMemory = 0.1
+
+    /// The time of the fixes when a fix arrived, by the usual latency: a fix of the future does not move the time.
+    private func present(_ fix: Fix) -> NavGeo.Timestamp {
+        guard let received = fix.received, let latency else { return fix.stamp }
+        return received.advanced(bySeconds: Self.longestLead - latency)
+    }
+
+    private func noteLatency(_ fix: Fix) {
+        guard let received = fix.received else { return }
+        let seconds = received.seconds(since: fix.stamp)
+        latency = latency.map { $0 + (seconds - $0) * Self.latencyMemory } ?? seconds
+        // A clock was set.
+        if let usual = latency, abs(usual - seconds) > 2 { latency = seconds }
     }
 
     /// Takes the vehicle's own motion in.
@@ -252,7 +275,7 @@ public final class NavigationSession {
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
         encoder = PublicationEncoder(map: map)
         (newest, latest, journalSequence) = (nil, nil, 0)
-        (beat, positioning.health) = (OdometryBeat(), nil)
+        (beat, latency, positioning.health) = (OdometryBeat(), nil, nil)
         receivers = ReceiverRegister(preferred: configuration.receivers)
         return outcome
     }
@@ -310,10 +333,11 @@ public final class NavigationSession {
             guard isStandby else { return }
             isStandby = false
             positioning.used += 1
+            noteLatency(fixAtHand)
             beat.noteFix(context.stamp)
             guard sighting.prediction == nil else { return }
             encoder.lastUsed = context.stamp
-            guard var selection = receivers.begin(with: receiver) else { return }
+            guard var selection = receivers.begin(with: fixAtHand.receiver) else { return }
             selection.place(in: context)
             selection.eventSequence = nil
             outcome.messages.append(OutgoingMessage("/nav/receiver", context.stamp, selection))

@@ -95,21 +95,23 @@ private struct LegTimes {
             let edge = route.edges[index]
             if isLost {
                 let start = route.coordinates[edge.coordinates.lowerBound]
-                guard let hit = line.project(start, within: cursor...(cursor + LegTimes.reach)),
-                    hit.distance <= tolerance
+                guard
+                    let hit = line.next(start, from: cursor, step: nil, reach: LegTimes.reach, tolerance: tolerance)
                 else { return nil }
-                cursor = max(hit.offset, cursor)
+                cursor = max(hit, cursor)
             }
-            let reach = edge.length * 1.2 + LegTimes.slack
             let end = route.coordinates[edge.coordinates.upperBound]
-            let hit = line.project(end, within: cursor...(cursor + reach))
-            guard let hit, hit.distance <= tolerance else {
+            guard
+                let hit = line.next(
+                    end, from: cursor, step: edge.length, reach: edge.length * 1.2 + LegTimes.slack,
+                    tolerance: tolerance)
+            else {
                 isLost = true
                 return nil
             }
             isLost = false
             let start = cursor
-            cursor = max(hit.offset, cursor)
+            cursor = max(hit, cursor)
             // The end of the leg is the end of the line.
             if index == range.upperBound - 1, line.length - cursor <= LegTimes.slack {
                 cursor = max(line.length, cursor)

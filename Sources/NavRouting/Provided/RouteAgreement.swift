@@ -1,5 +1,22 @@
 import NavGeo
 
+extension Polyline {
+    /// Where a line that is followed from one of its points on passes a place: near a step ahead if it can be, for it may
+    /// pass there more than once; else anywhere within reach. Metres from the line's start; nil where it does not pass.
+    func next(
+        _ place: Coordinate, from cursor: Double, step: Double?, reach: Double, tolerance: Double
+    ) -> Double? {
+        if let step {
+            let slack = tolerance + step * 0.2
+            let near = max(cursor + step - slack, cursor - tolerance, 0)...(max(cursor + step + slack, 0))
+            if let hit = project(place, within: near), hit.distance <= tolerance { return hit.offset }
+        }
+        guard let hit = project(place, within: max(cursor - tolerance, 0)...(cursor + reach)), hit.distance <= tolerance
+        else { return nil }
+        return hit.offset
+    }
+}
+
 /// How much of a provided route a route of this map follows: compared line with line, whatever made the one from the
 /// other.
 package struct RouteAgreement: Sendable {
@@ -47,10 +64,11 @@ package struct RouteAgreement: Sendable {
         for number in 0...count {
             let offset = line.length * Double(number) / Double(count)
             guard let point = line.coordinate(at: offset) else { break }
-            let reach = lostSince == nil ? reach : longReach
-            let hit = other.project(point, within: max(cursor - tolerance, 0)...(cursor + reach))
-            if let hit, hit.distance <= tolerance {
-                cursor = max(cursor, hit.offset)
+            let hit = other.next(
+                point, from: cursor, step: lostSince == nil ? offset - last : nil,
+                reach: lostSince == nil ? reach : longReach, tolerance: tolerance)
+            if let hit {
+                cursor = max(cursor, hit)
                 if let start = lostSince { close(start, offset) }
                 lostSince = nil
             } else if lostSince == nil {

@@ -25,6 +25,8 @@ package struct RouteFollower {
     /// The farthest that the line's end may lie from the road that is taken for it, metres: half the width of a broad
     /// street, and what two maps differ by.
     static let endTolerance = 25.0
+    /// Within this distance the line's end lies on the road, metres: what six decimals and a plane leave.
+    static let onTheRoad = 1.0
 
     /// A follower for the vehicle, time and traffic of a router and the options of a request.
     package init(_ router: Router, _ request: RouteRequest) {
@@ -49,7 +51,7 @@ package struct RouteFollower {
         for (number, (leg, stop)) in zip(provided.legs, stops).enumerated() {
             var walk = Walk(number, sequences[number])
             try place(&walk, on: leg, after: number > 0 ? paths.last : nil)
-            try connect(&walk)
+            try connectJoined(&walk)
             paths += split(walk, at: request.waypoints[(firstWaypoint + 1)..<stop])
             firstWaypoint = stop
         }
@@ -67,6 +69,8 @@ package struct RouteFollower {
         var start = 0.0
         var end = 0.0
         var turnsRound = false
+        /// Whether the first edge is the one on which the leg before ended, not one of its own.
+        var beginsBefore = false
 
         init(_ leg: Int, _ sequence: EdgeSequence) {
             self.leg = leg
@@ -94,22 +98,32 @@ package struct RouteFollower {
             throw Fault(leg: walk.leg, message: "none of its roads is on the map")
         }
         var start = graph.place(of: first, on: firstEdge, segment: walk.firstSegment)
-        if start.distance > Self.endTolerance {
-            guard let hit = nearest(first, heading: line.first { $0 != first }, backwards: false) else {
-                throw Fault(leg: walk.leg, message: "its start is not on the map, or not on a road for this vehicle")
+        if start.distance > Self.onTheRoad {
+            let hit = nearest(first, heading: line.first { $0 != first }, backwards: false)
+            if let hit, hit.distance < start.distance - Self.onTheRoad,
+                hit.edge == firstEdge || start.distance > Self.endTolerance || turn(hit.edge.rawValue, firstEdge) != nil
+            {
+                if hit.edge != firstEdge { walk.edges.insert(hit.edge, at: 0) }
+                start = (hit.offset, hit.distance)
+            } else if start.distance > Self.endTolerance {
+                throw Fault(
+                    leg: walk.leg, message: "its start is not on the map, or not on a road for this vehicle",
+                    missingTiles: graph.missingTiles(at: graph.edgeTails[firstEdge.index]))
             }
-            if hit.edge != firstEdge { walk.edges.insert(hit.edge, at: 0) }
-            start = (hit.offset, hit.distance)
-            walk.firstSegment = hit.segment
         }
         var end = graph.place(of: last, on: lastEdge, segment: walk.lastSegment)
-        if end.distance > Self.endTolerance {
-            guard let hit = nearest(last, heading: line.last { $0 != last }, backwards: true) else {
-                throw Fault(leg: walk.leg, message: "its end is not on the map, or not on a road for this vehicle")
+        if end.distance > Self.onTheRoad {
+            let hit = nearest(last, heading: line.last { $0 != last }, backwards: true)
+            if let hit, hit.distance < end.distance - Self.onTheRoad,
+                hit.edge == lastEdge || end.distance > Self.endTolerance || turn(lastEdge.rawValue, hit.edge) != nil
+            {
+                if hit.edge != lastEdge { walk.edges.append(hit.edge) }
+                end = (hit.offset, hit.distance)
+            } else if end.distance > Self.endTolerance {
+                throw Fault(
+                    leg: walk.leg, message: "its end is not on the map, or not on a road for this vehicle",
+                    missingTiles: graph.missingTiles(at: graph.edgeHeads[lastEdge.index]))
             }
-            if hit.edge != lastEdge { walk.edges.append(hit.edge) }
-            end = (hit.offset, hit.distance)
-            walk.lastSegment = hit.segment
         }
         (walk.start, walk.end) = (start.offset, end.offset)
         if let previous { join(&walk, to: previous.end) }
@@ -144,10 +158,25 @@ package struct RouteFollower {
             // The stop lies where two edges meet.
             walk.edges.insert(end.edge, at: 0)
             walk.start = end.offset
+            walk.beginsBefore = true
         }
     }
 
     // MARK: Connection
+
+    /// Drives the leg from where the one before it ended; on its own where the rules would lead another way then.
+    private func connectJoined(_ walk: inout Walk) throws(Fault) {
+        if walk.beginsBefore {
+            var joined = walk
+            if (try? connect(&joined)) != nil, joined.edges == walk.edges {
+                walk = joined
+                return
+            }
+            walk.edges.removeFirst()
+            walk.start = 0
+        }
+        try connect(&walk)
+    }
 
     /// Drives the edges one after another by the rules of the turn graph.
     private func connect(_ walk: inout Walk) throws(Fault) {

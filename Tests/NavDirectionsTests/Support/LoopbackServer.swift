@@ -44,10 +44,14 @@ final class LoopbackServer: Sendable {
         let thread = Thread { [weak self] in
             while true {
                 let connection = accept(descriptor, nil, nil)
-                guard connection >= 0 else { return }
+                guard connection >= 0 else {
+                    // Whoever waits on it closes it: its number is another socket's from then on.
+                    close(descriptor)
+                    return
+                }
                 guard let self else {
                     close(connection)
-                    return
+                    continue
                 }
                 let serve = Thread { [weak self] in
                     while let manner = self?.next(connection), LoopbackServer.send(manner, to: connection) {}
@@ -59,10 +63,7 @@ final class LoopbackServer: Sendable {
         thread.start()
     }
 
-    deinit {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
-    }
+    deinit { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// What goes before the path.
     var url: String { "http://127.0.0.1:\(port)" }

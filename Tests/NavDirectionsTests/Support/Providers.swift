@@ -42,6 +42,9 @@ final class Providers {
         guard let osrm = places.first(where: { $0.first == "osrm" })?.last,
             let valhalla = places.first(where: { $0.first == "valhalla" })?.last, text.contains("ready")
         else {
+            try? input.fileHandleForWriting.close()
+            process.waitUntilExit()
+            try? FileManager.default.removeItem(at: folder)
             throw Failure("the providers did not start: \(text)")
         }
         (self.osrm, self.valhalla) = (osrm, valhalla)

@@ -1,0 +1,186 @@
+import Glibc
+import NavGeo
+import NavMap
+import NavRouting
+
+/// A place on the turn graph.
+struct RoadPlace: Sendable {
+    var edge: EdgeIndex
+    /// The state on the edge, with what turn restrictions need of the past.
+    var state: TurnState
+    /// Metres from the edge's start.
+    var offset: Double
+
+    init(edge: EdgeIndex, offset: Double) {
+        self.edge = edge
+        state = edge.rawValue
+        self.offset = offset
+    }
+
+    init(edge: EdgeIndex, state: TurnState, offset: Double) {
+        self.edge = edge
+        self.state = state
+        self.offset = offset
+    }
+}
+
+/// A way on at the end of an edge.
+struct RoadExit {
+    var state: TurnState
+    var edge: EdgeIndex
+    /// How likely it is, relative to the others.
+    var weight: Double
+    /// Whether the route goes on there.
+    var isRoute: Bool
+}
+
+/// The roads as one who drives on sees them: where they lead, and how fast they are driven.
+struct RoadAhead {
+    let metric: Metric
+    /// The route, where there is one.
+    let prior: RoutePrior?
+
+    /// Angle by which a way that turns off is less likely by a factor of e, radians: of ten vehicles at a crossing two turn off.
+    private static let turnScale = 0.8
+    /// How much less likely a road of another class or a ramp is.
+    private static let otherClass = 0.4
+    /// How much likelier the route is: of ten drivers who are guided nine follow where two ways are alike.
+    private static let routeFactor = 9.0
+
+    /// Comfortable acceleration, m/s² (ISO 15622 allows 2).
+    static let acceleration = 1.3
+    /// Comfortable deceleration, m/s² (ITE, Traffic Engineering Handbook: 3 is the most that is comfortable).
+    private static let deceleration = 1.8
+    /// Acceleration across the direction of travel that drivers take in bends, m/s² (comfortable: 2 to 2.5).
+    private static let lateralAcceleration = 2.2
+    /// Slowest speed in a bend, m/s.
+    private static let cornerSpeed = 2.5
+    /// Bend at a point of a line that is the drawing's and not the road's, radians.
+    private static let straightness = 0.05
+    /// Half the length over which a bend at one point is driven, metres: a drawn corner is a round one on the road.
+    private static let cornerReach = 5.0...30.0
+    /// Points of the lines ahead that are looked at; bounds the work.
+    private static let maximumPoints = 200
+    /// Edges ahead that are looked at.
+    private static let maximumEdges = 40
+
+    // MARK: Ways on
+
+    /// The ways on from the end of an edge, not back along it.
+    func exits(of place: RoadPlace, _ body: (RoadExit) -> Void) {
+        let turns = metric.turns
+        let graph = turns.graph
+        let opposite = graph.opposite(place.edge)
+        let bearing = Double(graph.edgeEndBearings[place.edge.index])
+        let traits = graph.traits(of: place.edge)
+        let isRoute = prior?.contains(place.edge) ?? false
+        for arc in turns.arcs(from: place.state) where metric.cost(ofArc: arc) != Metric.forbidden {
+            let state = turns.target(of: arc)
+            let next = turns.edge(of: state)
+            guard next != opposite, metric.allows(next) else { continue }
+            let onRoute = isRoute && (prior?.contains(next) ?? false)
+            let angle = Angle.separation(bearing, Double(graph.edgeStartBearings[next.index]))
+            var weight = exp(-angle / RoadAhead.turnScale)
+            let other = graph.traits(of: next)
+            if other.roadClass != traits.roadClass || other.flags.contains(.link) != traits.flags.contains(.link) {
+                weight *= RoadAhead.otherClass
+            }
+            if onRoute { weight *= RoadAhead.routeFactor }
+            body(RoadExit(state: state, edge: next, weight: weight, isRoute: onRoute))
+        }
+    }
+
+    /// The way on that is most likely: the route's, else the straightest that is a road like this one.
+    func mainExit(of place: RoadPlace) -> RoadExit? {
+        var best: RoadExit?
+        exits(of: place) { exit in
+            guard let other = best else { return best = exit }
+            if exit.isRoute != other.isRoute ? exit.isRoute : exit.weight > other.weight { best = exit }
+        }
+        return best
+    }
+
+    /// The place some metres on along the most likely ways.
+    func place(_ metres: Double, from start: RoadPlace) -> RoadPlace {
+        var place = start
+        place.offset += max(metres, 0)
+        for _ in 0..<RoadAhead.maximumEdges {
+            let length = Double(metric.turns.graph.edgeLengths[place.edge.index])
+            guard place.offset > length, let next = mainExit(of: place) else { break }
+            place = RoadPlace(edge: next.edge, state: next.state, offset: place.offset - length)
+        }
+        return place
+    }
+
+    /// Whether an edge is in a tunnel.
+    func isTunnel(_ edge: EdgeIndex) -> Bool { metric.turns.graph.traits(of: edge).flags.contains(.tunnel) }
+
+    // MARK: Speeds
+
+    /// Speed of traffic that flows freely on an edge, m/s.
+    func freeSpeed(of edge: EdgeIndex) -> Double {
+        let length = Double(metric.turns.graph.edgeLengths[edge.index])
+        let duration = metric.freeFlowDuration(of: edge, from: 0, to: length)
+        return duration > 0 && length > 0 ? min(max(length / duration, 1), 70) : 10
+    }
+
+    /// The speed with which a driver passes a place, m/s: theirs on that road, and no more than lets them brake for the bends and the slower
+    /// roads ahead. And what the bends alone let a usual driver do.
+    func speed(at start: RoadPlace, _ pace: DriverPace) -> (expected: Double, inBends: Double) {
+        let graph = metric.turns.graph
+        let share = min(max(pace.share, 0.75), 1.2)
+        var place = start
+        var lowest = pace.speed(onRoad: freeSpeed(of: place.edge))
+        var inBends = Double.infinity
+        /// Metres from here to the point in question.
+        var ahead = -place.offset
+        var points = 0
+        var before: (bearing: Double, length: Double)?
+        for _ in 0..<RoadAhead.maximumEdges {
+            let shape = graph.shape(of: place.edge)
+            var point = shape[0].coordinate
+            for index in 1..<max(shape.count, 1) {
+                let next = shape[index].coordinate
+                let length = Geodesy.distance(point, next)
+                // What lies behind is driven; of the last piece the direction is still needed.
+                if ahead + length >= 0 {
+                    let bearing = Geodesy.bearing(from: point, to: next)
+                    if let before, ahead >= 0 {
+                        let corner = RoadAhead.speed(inBend: before, (bearing, length))
+                        inBends = min(inBends, RoadAhead.speed(before: ahead, of: corner))
+                        lowest = min(lowest, RoadAhead.speed(before: ahead, of: corner * share))
+                    }
+                    before = (bearing, length)
+                    points += 1
+                }
+                ahead += length
+                point = next
+            }
+            // Further on nothing makes anyone brake here.
+            guard ahead < lowest * lowest / (2 * RoadAhead.deceleration), points < RoadAhead.maximumPoints,
+                let exit = mainExit(of: place)
+            else { break }
+            place = RoadPlace(edge: exit.edge, state: exit.state, offset: 0)
+            let next = pace.speed(onRoad: freeSpeed(of: place.edge))
+            lowest = min(lowest, RoadAhead.speed(before: max(ahead, 0), of: next))
+        }
+        return (max(lowest, RoadAhead.cornerSpeed * share), inBends)
+    }
+
+    /// The speed from which a driver can brake to another one, m/s.
+    private static func speed(before metres: Double, of target: Double) -> Double {
+        (target * target + 2 * deceleration * metres).squareRoot()
+    }
+
+    /// The speed in the bend between two pieces of a line: that of the circle which touches both.
+    private static func speed(
+        inBend first: (bearing: Double, length: Double), _ second: (bearing: Double, length: Double)
+    ) -> Double {
+        let bend = Angle.separation(first.bearing, second.bearing)
+        guard bend > straightness else { return .infinity }
+        let reach = min(
+            max(min(first.length, second.length) / 2, cornerReach.lowerBound), cornerReach.upperBound)
+        let radius = reach / tan(min(bend, 3) / 2)
+        return max((lateralAcceleration * radius).squareRoot(), cornerSpeed)
+    }
+}

@@ -1,0 +1,21 @@
+public import NavGeo
+
+/// What the road graph tells the position filter: the vehicle is on a road.
+public struct RoadConstraint: Sendable, Hashable {
+    /// A point of the road beside the vehicle.
+    public var coordinate: Coordinate
+    /// Direction of the road there, radians clockwise from north.
+    public var bearing: Double
+    /// Standard deviation of the distance between the vehicle and the road's line, metres.
+    public var crossSigma: Double
+    /// Standard deviation between the vehicle's direction and the road's, radians.
+    public var bearingSigma: Double
+
+    /// A constraint.
+    public init(coordinate: Coordinate, bearing: Double, crossSigma: Double, bearingSigma: Double) {
+        self.coordinate = coordinate
+        self.bearing = bearing
+        self.crossSigma = crossSigma
+        self.bearingSigma = bearingSigma
+    }
+}

@@ -1,0 +1,84 @@
+import Glibc
+
+/// A vehicle that drives as the roads and this driver's pace let expect: beside the real one while that is seen, in its place when it is not.
+struct SpeedModel: Sendable {
+    /// What the driver makes of the roads' speeds.
+    private(set) var pace = DriverPace()
+    /// Its speed, m/s; nil before the first position on a road.
+    private(set) var speed: Double?
+    /// Speed of the real one at the last position, m/s.
+    private var lastSpeed: Double?
+    /// The real speed as a share of what the road would allow, with all that hinders: its mean, its variance, and the seconds they are of.
+    /// Before anything is known as in towns, where a tenth of the time is spent waiting.
+    private var flow = (mean: 0.9, variance: 0.06, seconds: 60.0)
+
+    /// Speed from which the driver's pace is learned, m/s.
+    private static let learningSpeed = 3.0
+    /// Acceleration up to which a speed is steady, m/s².
+    private static let steadiness = 0.4
+    /// Share of what a bend allows under which it does not matter.
+    private static let freeOfBends = 0.8
+    /// Speed under which a vehicle stands or creeps, m/s: what for, the roads do not tell.
+    private static let creeping = 2.0
+    /// Over how long the flow of the traffic is averaged, seconds.
+    private static let flowMemory = 300.0
+    /// What the real speed may be of the model's.
+    private static let ratios = 0.2...1.8
+
+    /// Goes on beside the real vehicle, which is at a place of the road with a speed that was measured.
+    ///
+    /// - Parameter isCertain: whether the place is sure enough to learn from.
+    mutating func follow(_ place: RoadPlace, speed real: Double, seconds: Double, isCertain: Bool, _ ahead: RoadAhead) {
+        defer { lastSpeed = real }
+        let (ceiling, inBends) = ahead.speed(at: place, pace)
+        advance(seconds, ceiling: ceiling)
+        noteFlow(min(max(real / ceiling, 0), 1.5), seconds: seconds)
+        guard real >= SpeedModel.creeping else { return speed = max(real, 0) }
+        // Who brakes for a bend or gathers speed behind it says nothing of the pace.
+        guard isCertain, real > SpeedModel.learningSpeed, let lastSpeed,
+            abs(real - lastSpeed) <= SpeedModel.steadiness * seconds, real < SpeedModel.freeOfBends * inBends
+        else { return }
+        let road = ahead.freeSpeed(of: place.edge)
+        let usual = pace.speed(onRoad: road)
+        guard ceiling > 0.97 * usual, let speed, speed > 0.95 * usual else { return }
+        pace.learn(real, road: road, seconds: seconds)
+    }
+
+    private mutating func noteFlow(_ share: Double, seconds: Double) {
+        let seconds = min(max(seconds, 0), 10)
+        flow.seconds = flow.seconds * exp(-seconds / SpeedModel.flowMemory) + seconds
+        let weight = seconds / flow.seconds
+        let miss = share - flow.mean
+        flow.mean += miss * weight
+        flow.variance += (miss * miss * (1 - weight) - flow.variance) * weight
+    }
+
+    /// What becomes of a deviation from the model's speed, as shares of that: where it goes to, and how far it may be from there.
+    ///
+    /// In a tunnel nothing crosses and nothing stops, and a driver's own pace is all that matters: so much of a deviation stays as is due to
+    /// that not being known. Elsewhere vehicles are hindered as they were before.
+    ///
+    /// - Parameter excess: the real speed as a share of the model's when it was last seen, less 1.
+    func outlook(from excess: Double, onRoad road: Double, inTunnel: Bool) -> (excess: Double, variance: Double) {
+        let (passing, lasting) = pace.variance(onRoad: road)
+        let kept = excess * lasting / (passing + lasting)
+        let own = passing + lasting * passing / (passing + lasting)
+        guard !inTunnel else { return (kept, own) }
+        return ((1 + kept) * min(flow.mean, 1) - 1, own + flow.variance)
+    }
+
+    /// Goes on for some seconds, no faster than the road ahead allows.
+    mutating func advance(_ seconds: Double, ceiling: Double) {
+        guard let speed else { return self.speed = ceiling }
+        self.speed = min(speed + RoadAhead.acceleration * max(seconds, 0), ceiling)
+    }
+
+    /// The real vehicle's speed as a share of the model's.
+    func ratio(of real: Double) -> Double {
+        guard let speed, speed > 0 else { return 1 }
+        return min(max(real / speed, SpeedModel.ratios.lowerBound), SpeedModel.ratios.upperBound)
+    }
+
+    /// Forgets the place, but not the driver.
+    mutating func interrupt() { (speed, lastSpeed) = (nil, nil) }
+}
