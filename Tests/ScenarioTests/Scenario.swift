@@ -45,7 +45,17 @@ struct Scenario {
         ways = try Scenario.roads(sections).map(\.way)
         let settings = try each("configuration") { line in try Scenario.setting(line.text) }
         var configuration = NavigationConfiguration()
-        for (line, setting) in zip(sections["configuration"], settings) {
+        for (line, given) in zip(sections["configuration"], settings) {
+            var setting = given
+            if given.value.hasPrefix("@") {
+                // A place of the drawing.
+                do {
+                    let place = try ScenarioPlace(String(given.value.dropFirst()))
+                    setting.value = try map.coordinate(place).text
+                } catch {
+                    throw ScenarioMistake(file: file, line: line.number, what: "'\(given.value)' is no place of the drawing")
+                }
+            }
             configuration = try Scenario.changed(configuration, setting, isLive: false, file: file, line: line.number)
         }
         self.configuration = configuration
