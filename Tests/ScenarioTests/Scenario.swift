@@ -53,7 +53,8 @@ struct Scenario {
                     let place = try ScenarioPlace(String(given.value.dropFirst()))
                     setting.value = try map.coordinate(place).text
                 } catch {
-                    throw ScenarioMistake(file: file, line: line.number, what: "'\(given.value)' is no place of the drawing")
+                    throw ScenarioMistake(
+                        file: file, line: line.number, what: "'\(given.value)' is no place of the drawing")
                 }
             }
             configuration = try Scenario.changed(configuration, setting, isLive: false, file: file, line: line.number)
@@ -70,7 +71,9 @@ struct Scenario {
         var known: String?
         for line in sections.head {
             if line.text.hasPrefix("shows:") {
-                rows = line.text.dropFirst("shows:".count).split(separator: ",").map { ScenarioText.trimmed(String($0)) }
+                rows = line.text.dropFirst("shows:".count).split(separator: ",").map {
+                    ScenarioText.trimmed(String($0))
+                }
                 if let stranger = rows.first(where: { ScenarioIndex.meaning(of: $0) == nil }) {
                     throw ScenarioMistake(
                         file: sections.file, line: line.number,
@@ -111,7 +114,9 @@ struct Scenario {
             let wanted = try ConfigLoader.load(
                 NavigationConfiguration.self, file: nil, overrides: ["\(setting.key)=\(setting.value)"])
             var changed = configuration
-            for key in NavigationConfiguration.keys where key.name == setting.key { key.copy(from: wanted, to: &changed) }
+            for key in NavigationConfiguration.keys where key.name == setting.key {
+                key.copy(from: wanted, to: &changed)
+            }
             return changed
         } catch {
             throw ScenarioMistake(file: file, line: line, what: error.description)
@@ -201,7 +206,8 @@ struct Scenario {
         for part in line.text[line.text.index(after: colon)...].split(separator: ",") {
             let tag = ScenarioText.trimmed(String(part))
             guard let sign = tag.firstIndex(of: "=") else {
-                throw ScenarioMistake(file: sections.file, line: line.number, what: "'\(tag)' is no tag: write key=value")
+                throw ScenarioMistake(
+                    file: sections.file, line: line.number, what: "'\(tag)' is no tag: write key=value")
             }
             tags[String(tag[..<sign])] = String(tag[tag.index(after: sign)...])
         }

@@ -9,7 +9,8 @@ struct ScenarioEvent {
     /// the routing worker, one that is taken back, and the answer to a command.
     static let topics = [
         "state", "position", "progress", "route", "preview", "reroute", "alternatives", "switch", "faster", "refresh",
-        "say", "show", "arrival", "approach", "rejected", "simulation", "receiver", "ask", "policy", "tiles", "deviation", "request",
+        "say", "show", "arrival", "approach", "rejected", "simulation", "receiver", "ask", "policy", "tiles",
+        "deviation", "request",
         "cancel", "reply",
     ]
 
@@ -41,7 +42,8 @@ struct ScenarioEvent {
 
     /// The line that a scenario would expect it with.
     var line: String {
-        let shown = text.isEmpty ? "" : topic == "say" || topic == "show" || topic == "reply" ? " \"\(text)\"" : " via \(text)"
+        let shown =
+            text.isEmpty ? "" : topic == "say" || topic == "show" || topic == "reply" ? " \"\(text)\"" : " via \(text)"
         return ([topic] + words).joined(separator: " ") + shown
     }
 
@@ -81,7 +83,9 @@ extension ScenarioEvent {
             text = ScenarioEvent.roads(of: route)
         case let preview as NavMessages.RoutePreview:
             self.topic = "preview"
-            words = preview.routes.isEmpty ? ["none"] : ["\(preview.routes.count)", "active", "\(preview.activeIndex ?? 0)"]
+            words =
+                preview.routes.isEmpty
+                ? ["none"] : ["\(preview.routes.count)", "active", "\(preview.activeIndex ?? 0)"]
             if let error = preview.error { words.append(word(error.code)) }
             if let index = preview.activeIndex.map(Int.init), preview.routes.indices.contains(index) {
                 text = preview.routes[index].summary?.names.joined(separator: ", ") ?? ""
@@ -131,7 +135,9 @@ extension ScenarioEvent {
     }
 
     /// The events of a list of alternatives: one for each that came or went. Who names an alternative names its roads.
-    static func events(_ list: NavMessages.Alternatives, known: inout [UInt64: String], at time: Double) -> [ScenarioEvent] {
+    static func events(_ list: NavMessages.Alternatives, known: inout [UInt64: String], at time: Double)
+        -> [ScenarioEvent]
+    {
         for alternative in list.alternatives {
             guard let route = alternative.route, let id = route.routeId else { continue }
             known[id] = route.summary?.names.joined(separator: ", ") ?? ""
@@ -146,7 +152,8 @@ extension ScenarioEvent {
         var events = list.removed.map { event(["REMOVED", word($0.reason)], $0.routeId ?? 0) }
         events += list.added.map { event(["ADDED"], $0) }
         if let error = list.error {
-            events.append(ScenarioEvent(time: time, topic: "alternatives", words: ["FAILED", word(error.code)], message: list))
+            events.append(
+                ScenarioEvent(time: time, topic: "alternatives", words: ["FAILED", word(error.code)], message: list))
         }
         if events.isEmpty {
             events.append(ScenarioEvent(time: time, topic: "alternatives", words: ["UPDATED"], message: list))

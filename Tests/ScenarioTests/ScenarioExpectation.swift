@@ -75,7 +75,8 @@ struct ScenarioPattern {
         }
         let lower = parts[..<dots].joined(separator: ".")
         let upper = parts[(dots + 1)...].joined(separator: ".")
-        guard let from = lower.isEmpty ? 0 : Double(lower), let to = upper.isEmpty ? .infinity : Double(upper), from <= to
+        guard let from = lower.isEmpty ? 0 : Double(lower), let to = upper.isEmpty ? .infinity : Double(upper),
+            from <= to
         else { throw LineMistake("'\(text)' is no span of time: write 12..16, 12.. or ..16") }
         return from...to
     }
@@ -151,7 +152,8 @@ struct ScenarioExpectation {
             while let topic = words.first {
                 _ = words.take(topic)
                 guard ScenarioEvent.topics.contains(topic) else {
-                    throw LineMistake("'\(topic)' is no topic: write some of \(ScenarioEvent.topics.joined(separator: ", "))")
+                    throw LineMistake(
+                        "'\(topic)' is no topic: write some of \(ScenarioEvent.topics.joined(separator: ", "))")
                 }
                 topics.append(topic)
             }
@@ -168,7 +170,8 @@ struct ScenarioExpectation {
             guard words.rest.count >= 3 else { throw LineMistake("write: count arrival APPROACHING >= 3") }
             let tail = Array(words.rest.suffix(2))
             guard ["=", "<=", ">=", "<", ">"].contains(tail[0]), let number = Int(tail[1]) else {
-                throw LineMistake("'\(line.text)' does not end with a comparison and a number: count arrival APPROACHING >= 3")
+                throw LineMistake(
+                    "'\(line.text)' does not end with a comparison and a number: count arrival APPROACHING >= 3")
             }
             var pattern = try Words(words.rest.dropLast(2).joined(separator: " "))
             kind = .count(try ScenarioPattern(&pattern, line), comparison: tail[0], number)

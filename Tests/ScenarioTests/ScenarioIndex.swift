@@ -23,7 +23,8 @@ enum ScenarioIndex {
     static func text(_ scenarios: [Scenario]) -> String {
         var lines = [
             "# Which scenario shows what", "",
-            "Made from the scenarios by their test; with `NAVBUS_REWRITE=1` in the environment it writes this file anew.", "",
+            "Made from the scenarios by their test; with `NAVBUS_REWRITE=1` in the environment it writes this file anew.",
+            "",
             "| row | meaning | scenarios |", "|---|---|---|",
         ]
         for row in rows {

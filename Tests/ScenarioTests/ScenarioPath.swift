@@ -111,7 +111,9 @@ struct ScenarioPath {
                     place = start
                     vertices.append(Vertex(point: LocalPoint(east: 0, north: 0)))
                 case .stand(let seconds):
-                    guard !vertices.isEmpty else { throw LineMistake("the vehicle is nowhere yet: begin with from A>B") }
+                    guard !vertices.isEmpty else {
+                        throw LineMistake("the vehicle is nowhere yet: begin with from A>B")
+                    }
                     vertices[vertices.count - 1].pause += seconds
                 case .drive(let targets, let given, let isOnRoads):
                     speed = given ?? speed
@@ -141,7 +143,9 @@ struct ScenarioPath {
         duration = vertices.isEmpty ? 0 : (arrivals.last ?? 0) + (vertices.last?.pause ?? 0)
     }
 
-    private static func add(_ point: LocalPoint, _ speed: Double, _ isReversing: Bool, to vertices: inout [Vertex]) throws {
+    private static func add(_ point: LocalPoint, _ speed: Double, _ isReversing: Bool, to vertices: inout [Vertex])
+        throws
+    {
         guard let last = vertices.last else { throw LineMistake("the vehicle is nowhere yet: begin with from A>B") }
         guard (point - last.point).length > 0.01 else { return }
         vertices.append(Vertex(point: point, limit: speed, isReversing: isReversing))
@@ -154,11 +158,13 @@ struct ScenarioPath {
         for index in vertices.indices { vertices[index].passing = ScenarioPath.passing(index, vertices) }
         for index in vertices.indices.dropFirst() {
             let length = (vertices[index].point - vertices[index - 1].point).length
-            vertices[index].passing = min(vertices[index].passing, ScenarioPath.reach(vertices[index - 1].passing, length))
+            vertices[index].passing = min(
+                vertices[index].passing, ScenarioPath.reach(vertices[index - 1].passing, length))
         }
         for index in vertices.indices.dropLast().reversed() {
             let length = (vertices[index + 1].point - vertices[index].point).length
-            vertices[index].passing = min(vertices[index].passing, ScenarioPath.reach(vertices[index + 1].passing, length))
+            vertices[index].passing = min(
+                vertices[index].passing, ScenarioPath.reach(vertices[index + 1].passing, length))
         }
         var time = 0.0
         var arrivals = [0.0]

@@ -53,13 +53,16 @@ struct ReceiverUnderTest {
     }
 
     /// What comes out at a moment: mostly one fix, with the seconds by which it is late.
-    mutating func report(_ state: VehicleState, at time: Double, start: NavGeo.Timestamp) -> [(fix: NavMessages.GnssFix, delay: Double)] {
+    mutating func report(_ state: VehicleState, at time: Double, start: NavGeo.Timestamp) -> [(
+        fix: NavMessages.GnssFix, delay: Double
+    )] {
         let seconds = time - (previous ?? time)
         previous = time
         let decay = exp(-seconds / ReceiverUnderTest.correlation)
         let drive = wander * (1 - decay * decay).squareRoot()
         error = LocalPoint(
-            east: error.east * decay + drive * random.gaussian(), north: error.north * decay + drive * random.gaussian())
+            east: error.east * decay + drive * random.gaussian(), north: error.north * decay + drive * random.gaussian()
+        )
         let (east, north) = (noise * random.gaussian(), noise * random.gaussian())
         guard !isLost else { return [] }
         if dropped > 0 {

@@ -87,7 +87,9 @@ final class ScenarioRun {
         end += ScenarioRun.tail
         if path.hasVehicle { plan(.sample, at: 0) }
         plan(.tick, at: 0)
-        while let next = queue.indices.min(by: { (queue[$0].time, queue[$0].number) < (queue[$1].time, queue[$1].number) }) {
+        while let next = queue.indices.min(by: {
+            (queue[$0].time, queue[$0].number) < (queue[$1].time, queue[$1].number)
+        }) {
             let (time, _, input) = queue.remove(at: next)
             guard time <= end + 1e-6 else { continue }
             now = time
@@ -104,7 +106,9 @@ final class ScenarioRun {
         switch input {
         case .sample:
             let state = path.state(at: now)
-            for (fix, delay) in receiver.report(state, at: now, start: ScenarioRun.start) { plan(.fix(fix), at: now + delay) }
+            for (fix, delay) in receiver.report(state, at: now, start: ScenarioRun.start) {
+                plan(.fix(fix), at: now + delay)
+            }
             plan(.sample, at: now + 1 / receiver.rate)
         case .fix(let fix):
             fixes += 1
@@ -150,7 +154,8 @@ final class ScenarioRun {
         odometries += 1
         let message = VehicleOdometry(
             Odometry(
-                stamp: ScenarioRun.start.advanced(bySeconds: now), speed: state.isReversing ? -state.speed : state.speed,
+                stamp: ScenarioRun.start.advanced(bySeconds: now),
+                speed: state.isReversing ? -state.speed : state.speed,
                 turnRate: turn, standsStill: state.speed == 0))
         try carryOut(session.handle(message, sequence: odometries))
     }
@@ -203,7 +208,8 @@ final class ScenarioRun {
         case .yes: answer = PolicyAnswer(verdict: true, hold: policy.hold)
         case .no: answer = PolicyAnswer(verdict: false, hold: policy.hold)
         case .dead, .garbage: answer = PolicyAnswer(verdict: nil, decider: .unavailable)
-        case .says(let text): answer = PolicyAnswer(verdict: true, content: .instruction(RevisedInstruction(text: text)))
+        case .says(let text):
+            answer = PolicyAnswer(verdict: true, content: .instruction(RevisedInstruction(text: text)))
         case .suppress:
             answer = PolicyAnswer(verdict: true, content: .instruction(RevisedInstruction(isSuppressed: true)))
         case .via(let places):
@@ -269,7 +275,9 @@ final class ScenarioRun {
             try bring([TrafficSpeeds(speeds: try speeds(nodes, speed, isBothWays))])
         case .trafficCleared: try bring([TrafficSpeeds(replacesAll: true)])
         case .tilesArrive:
-            guard !scenario.missing.isEmpty else { throw LineMistake("no tiles are missing: write 'map, without the tiles at D'") }
+            guard !scenario.missing.isEmpty else {
+                throw LineMistake("no tiles are missing: write 'map, without the tiles at D'")
+            }
             _ = store.update([], roads: scenario.map.graph, at: stamp)
             try carryOut(session.handle(MapChange(map: store.current)))
         default: try command(action, line)

@@ -22,7 +22,8 @@ struct ScenarioPlace: Sendable, Equatable {
 
     init(_ text: String) throws(LineMistake) {
         self.text = text
-        let mistake = LineMistake("'\(text)' is no place: write A, A>B, A>B:30%, A>B:120m, each with +40R, +100N, … behind it")
+        let mistake = LineMistake(
+            "'\(text)' is no place: write A, A>B, A>B:30%, A>B:120m, each with +40R, +100N, … behind it")
         let parts = text.split(separator: "+", omittingEmptySubsequences: false)
         let base = parts[0].split(separator: ":", omittingEmptySubsequences: false)
         let nodes = Array(base[0])
@@ -230,7 +231,9 @@ extension ScenarioTrip {
             case "avoiding":
                 let name = try words.next("what to avoid")
                 guard let feature = ScenarioTrip.features[name] else {
-                    throw LineMistake("'\(name)' cannot be avoided: write \(ScenarioTrip.features.keys.sorted().joined(separator: ", "))")
+                    throw LineMistake(
+                        "'\(name)' cannot be avoided: write \(ScenarioTrip.features.keys.sorted().joined(separator: ", "))"
+                    )
                 }
                 avoid.append(feature)
             default:
@@ -392,7 +395,9 @@ extension ScenarioReceiver {
         case "noise":
             let name = try words.next("none, open or urban")
             let kinds = ["none": (0.0, 0.0), "open": (1.5, 0.5), "urban": (4.0, 1.5)]
-            guard let (wander, noise) = kinds[name] else { throw LineMistake("noise is none, open or urban, not '\(name)'") }
+            guard let (wander, noise) = kinds[name] else {
+                throw LineMistake("noise is none, open or urban, not '\(name)'")
+            }
             let seed = words.take("seed") ? try words.number("a seed") : 1
             self = .noise(wander: wander, noise: noise, seed: UInt64(max(seed, 0)))
         case "sigma": self = .sigma(try words.number("an accuracy", unit: "m"))

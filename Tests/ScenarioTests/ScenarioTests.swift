@@ -27,7 +27,8 @@ struct ScenarioTests {
         try run.run()
         let failures = scenario.expectations.failures(run.events)
         if let dump = ProcessInfo.processInfo.environment["NAVBUS_TRANSCRIPT"], file.contains(dump) {
-            for event in run.events where !["progress", "position"].contains(event.topic) { FileHandle.standardError.write(Data((event.description + "\n").utf8)) }
+            let lines = run.events.filter { !["progress", "position"].contains($0.topic) }.map(\.description)
+            FileHandle.standardError.write(Data((lines.joined(separator: "\n") + "\n").utf8))
         }
         if Self.rewrites, !failures.isEmpty, scenario.known == nil {
             let text = ScenarioRewriting.text(scenario, run.events)
@@ -54,5 +55,28 @@ struct ScenarioTests {
         #expect(Self.files.count >= 40)
         let titles = try Self.files.map { try Self.scenario($0).title }
         #expect(Set(titles).count == titles.count)
+    }
+}
+
+/// The index of rows, as it stands beside the scenarios.
+@Suite("Index of scenarios")
+struct ScenarioIndexTests {
+    @Test("the index is that of the scenarios")
+    func index() throws {
+        let text = ScenarioIndex.text(try ScenarioTests.files.map { try ScenarioTests.scenario($0) })
+        let file = ScenarioTests.folder.appendingPathComponent("INDEX.md")
+        if ProcessInfo.processInfo.environment["NAVBUS_REWRITE"] == "1" {
+            try text.write(to: file, atomically: true, encoding: .utf8)
+        }
+        #expect(
+            try String(contentsOf: file, encoding: .utf8) == text,
+            "INDEX.md is not of these scenarios: run the test with NAVBUS_REWRITE=1 in the environment")
+    }
+
+    @Test("the rows have names and meanings, each once")
+    func rows() {
+        #expect(ScenarioIndex.rows.count > 80)
+        #expect(Set(ScenarioIndex.rows.map(\.name)).count == ScenarioIndex.rows.count)
+        #expect(ScenarioIndex.rows.allSatisfy { !$0.meaning.isEmpty })
     }
 }
