@@ -216,8 +216,8 @@ extension ScenarioEvent {
         }
     }
 
-    /// `NO_ROUTE` for `noRoute`.
+    /// `NO_ROUTE` for `noRoute`, as the messages name it.
     private static func code(_ code: RouteFailure.Code) -> String {
-        "\(code)".reduce(into: "") { $0 += $1.isUppercase ? "_\($1)" : $1.uppercased() }
+        code == .tilesNeeded ? "MISSING_TILES" : "\(code)".reduce(into: "") { $0 += $1.isUppercase ? "_\($1)" : $1.uppercased() }
     }
 }
