@@ -5,8 +5,8 @@ import NavRouting
 
 /// Something that was told, asked or answered, as the lines of a scenario name it.
 struct ScenarioEvent {
-    /// The topics that lines may name. The last four are no topics of the bus: a change of the deviation state in the progress, a question to
-    /// the routing worker, one that is taken back, and the answer to a command.
+    /// The topics that lines may name. Some are no topics of the bus: approaches but the first, a change of the deviation in the progress,
+    /// tiles that are needed, a question to the routing worker and one that is taken back, the answer to a command.
     static let topics = [
         "state", "position", "progress", "route", "preview", "reroute", "alternatives", "switch", "faster", "refresh",
         "say", "show", "arrival", "approach", "rejected", "simulation", "receiver", "ask", "policy", "tiles",
@@ -218,6 +218,7 @@ extension ScenarioEvent {
 
     /// `NO_ROUTE` for `noRoute`, as the messages name it.
     private static func code(_ code: RouteFailure.Code) -> String {
-        code == .tilesNeeded ? "MISSING_TILES" : "\(code)".reduce(into: "") { $0 += $1.isUppercase ? "_\($1)" : $1.uppercased() }
+        if code == .tilesNeeded { return "MISSING_TILES" }
+        return "\(code)".reduce(into: "") { $0 += $1.isUppercase ? "_\($1)" : $1.uppercased() }
     }
 }
