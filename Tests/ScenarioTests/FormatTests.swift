@@ -1,3 +1,4 @@
+import Foundation
 import NavNavigator
 import NavNodes
 import Testing
@@ -141,6 +142,23 @@ struct FormatTests {
         #expect(text.contains("# why\n") && text.contains("arrival ARRIVED 1 where is_destination = true\n"))
         let again = try Scenario(text, file: "f")
         #expect(again.expectations.failures(run.events).isEmpty)
+    }
+
+    @Test("the example of the authors' guide holds")
+    func example() throws {
+        let guide = try String(contentsOf: ScenarioTests.folder.appendingPathComponent("README.md"), encoding: .utf8)
+        let parts = guide.components(separatedBy: "```\n")
+        let scenario = try Scenario(try #require(parts.count > 1 ? parts[1] : nil), file: "README.md")
+        let run = try ScenarioRun(scenario)
+        try run.run()
+        for failure in scenario.expectations.failures(run.events) { Issue.record("README.md\n\(failure)") }
+        #expect(scenario.expectations.sequence.count >= 5)
+    }
+
+    @Test("every topic is explained in the authors' guide")
+    func topics() throws {
+        let guide = try String(contentsOf: ScenarioTests.folder.appendingPathComponent("README.md"), encoding: .utf8)
+        for topic in ScenarioEvent.topics { #expect(guide.contains("`\(topic)`"), "\(topic) is not in the guide") }
     }
 
     @Test("a pattern with stars")
