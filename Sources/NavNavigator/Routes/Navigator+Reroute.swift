@@ -11,6 +11,7 @@ extension Navigator {
 
     mutating func considerReroute(_ position: Sighting, _ event: NavigatorEvent) {
         guard let trip else { return }
+        if trip.wasSeenOnRoute { search.noteSeenOnRoute() }
         let reason: RerouteEvent.Reason
         switch trip.deviation.state {
         case .offRoute: reason = .offRoute

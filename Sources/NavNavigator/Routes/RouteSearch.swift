@@ -83,6 +83,8 @@ struct RouteSearch {
     /// Routes in a row that were refused because their first maneuver was too near.
     private(set) var refusals = 0
     private var lastReroute: (stamp: Timestamp, coordinate: Coordinate)?
+    /// Reroutes since the vehicle was last seen on a route: far from any road none leads anywhere.
+    private var inVain = 0
 
     init(_ config: NavigatorConfig) { self.config = config }
 
@@ -146,12 +148,22 @@ struct RouteSearch {
         switch state {
         case .idle:
             guard let lastReroute else { return true }
-            return stamp.seconds(since: lastReroute.stamp) >= config.rerouteCooldown
-                && Geodesy.distance(lastReroute.coordinate, coordinate) >= config.rerouteMinimumMovement
+            return stamp.seconds(since: lastReroute.stamp) >= spaced(config.rerouteCooldown)
+                && Geodesy.distance(lastReroute.coordinate, coordinate) >= spaced(config.rerouteMinimumMovement)
         case .pausing(.reroute, let until, _), .denied(let until): return stamp >= until
         case .awaitingPosition, .drafting, .waiting, .proposing, .pausing, .abandoned: return false
         }
     }
+
+    /// Time or way between two reroutes, doubled with each one whose route the vehicle was not seen on.
+    private func spaced(_ least: Double) -> Double {
+        var spacing = least
+        for _ in 1..<min(max(inVain, 1), RouteSearch.greatestDoublings) { spacing *= 2 }
+        return spacing
+    }
+
+    /// How often the spacing is doubled at most: from 5 s and 50 m to 80 s and 800 m.
+    private static let greatestDoublings = 5
 
     /// Whether a user may ask for another way now: not while a route is on its way or a trip is yet to start.
     var acceptsManualReroute: Bool {
@@ -185,7 +197,10 @@ struct RouteSearch {
     mutating func begin(_ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: Sighting?) -> Request {
         let request = Request(id: id, purpose: purpose, attempt: failures + 1, stamp: stamp, origin: origin)
         state = .waiting(request)
-        if case .reroute = purpose, let origin { lastReroute = (stamp, origin.coordinate) }
+        if case .reroute = purpose, let origin {
+            lastReroute = (stamp, origin.coordinate)
+            inVain += 1
+        }
         return request
     }
 
@@ -231,6 +246,9 @@ struct RouteSearch {
         return next
     }
 
+    /// Notes that the vehicle was seen on the route in force.
+    mutating func noteSeenOnRoute() { inVain = 0 }
+
     /// Notes that the vehicle follows its route: what failed while it did not is forgotten.
     mutating func noteOnRoute() {
         switch state {
@@ -250,6 +268,7 @@ struct RouteSearch {
     /// Notes that the clock was set back: what was to last until a moment by the old clock counts from now.
     mutating func noteClockSet(to stamp: Timestamp) {
         lastReroute = nil
+        inVain = 0
         switch state {
         case .waiting(var request):
             request.stamp = stamp

@@ -9,7 +9,7 @@ extension RouteWishes {
     /// The core's form of options; what they do not say is that of the node's vehicle.
     ///
     /// - Throws: a failure that names what cannot be.
-    init(_ options: NavMessages.RouteOptions, node vehicle: VehicleProfile, minutesAheadOfUTC offset: Int?)
+    init(_ options: NavMessages.RouteOptions, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?)
         throws(RouteFailure)
     {
         self.init()
@@ -60,9 +60,9 @@ extension NavMessages.Polyline {
     }
 }
 
-extension VehicleProfile {
+extension NavRouting.VehicleProfile {
     /// The core's form of a vehicle. Sizes that are not given are those of `own` when it is of the same kind, else as usual.
-    init(_ message: NavMessages.VehicleProfile, like own: VehicleProfile) {
+    init(_ message: NavMessages.VehicleProfile, like own: NavRouting.VehicleProfile) {
         let kind: Kind =
             switch message.vehicleClass {
             case .truck: .truck

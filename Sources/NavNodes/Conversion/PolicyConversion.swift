@@ -135,7 +135,7 @@ extension NavMessages.PolicyDecision {
     }
 
     /// The message of an answer as it entered the core.
-    init(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest, at stamp: Timestamp) {
+    init(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest, at stamp: NavGeo.Timestamp) {
         self.init(
             stampNs: stamp.nanoseconds, requestId: request.requestID,
             kind: NavMessages.PolicyKind(request.question.kind), verdict: answer.verdict.map { $0 ? .yes : .no },

@@ -18,7 +18,7 @@ extension NavMessages.RoutePreview {
 
 extension NavMessages.Route {
     /// A route to choose, with its arrival when it is set out on at a moment.
-    init(_ previewed: PreviewedRoute, at stamp: Timestamp?) {
+    init(_ previewed: PreviewedRoute, at stamp: NavGeo.Timestamp?) {
         self.init(previewed.plan)
         routeId = previewed.id
         if !previewed.via.isEmpty { summary?.names = previewed.via }

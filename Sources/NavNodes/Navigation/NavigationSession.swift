@@ -38,11 +38,11 @@ public final class NavigationSession {
         /// Whether roads are needed in tiles that are not on board.
         package var needsTiles = false
         /// Questions to the owner's policy, as the core and as the bus has them.
-        var questions: [(request: NavNavigator.PolicyRequest, message: NavMessages.PolicyRequest)] = []
+        package var questions: [(request: NavNavigator.PolicyRequest, message: NavMessages.PolicyRequest)] = []
         /// Questions that nobody waits for any more.
-        var withdrawn: [UInt64] = []
+        package var withdrawn: [UInt64] = []
         /// Answers to calls.
-        var replies: [(call: UInt64, reply: CommandReply)] = []
+        package var replies: [(call: UInt64, reply: CommandReply)] = []
     }
 
     private var navigator: Navigator
@@ -97,7 +97,9 @@ public final class NavigationSession {
     /// - Parameters:
     ///   - call: names the call that waits for the answer; 0 for none.
     ///   - caller: who gave it, for the journal.
-    func handle(_ request: NavigationCommand.Request, call: UInt64, caller: String, at now: NavGeo.Timestamp) -> Outcome {
+    package func handle(
+        _ request: NavigationCommand.Request, call: UInt64, caller: String, at now: NavGeo.Timestamp
+    ) -> Outcome {
         outcome = Outcome()
         let stamp = newest ?? latest ?? now
         if journalSequence == 0 { start(at: stamp) }
@@ -123,7 +125,7 @@ public final class NavigationSession {
     }
 
     /// Takes the answer to a policy question in, stamped with the newest fix that counted.
-    func handle(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest) -> Outcome {
+    package func handle(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest) -> Outcome {
         outcome = Outcome()
         let stamp = max(newest ?? request.stamp, request.stamp)
         journal(.policyDecision(NavMessages.PolicyDecision(answer, to: request, at: stamp)), stamp, cause: 0)

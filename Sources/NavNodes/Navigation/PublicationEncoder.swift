@@ -12,7 +12,7 @@ struct PublicationEncoder {
     /// The fix message at hand.
     var fix = NavMessages.GnssFix()
     /// The stamp of the last fix that counted.
-    var lastUsed: Timestamp?
+    var lastUsed: NavGeo.Timestamp?
     /// The route in force.
     private(set) var plan: RoutePlan?
     /// What was last said of each.
