@@ -170,6 +170,13 @@ let package = Package(
                 "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
                 "NavMapBuild", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", "NavTestSupport", logging,
             ]),
+        // The files below Tests/Scenarios: a drawn map, a drive, and the events that are expected.
+        tests(
+            "ScenarioTests",
+            [
+                "NavNodes", "NavConfig", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavNavigator",
+                "NavSimulation", "NavTestSupport",
+            ]),
         tests("NavBenchTests", ["NavBench"]),
         tests("TidyTests", []),
         tests("EndToEndTests", []),

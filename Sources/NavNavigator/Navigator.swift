@@ -1,6 +1,6 @@
+public import NavGeo
 import NavGuidance
 import NavMap
-public import NavGeo
 public import NavMatching
 import NavRouting
 
@@ -8,35 +8,31 @@ import NavRouting
 ///
 /// It knows no clock, no socket and no file. Nothing but ``handle(_:)`` changes it, so the same events give the same effects. What needs
 /// time, such as finding a route, is an effect that comes back as an event with an id; no step waits.
+///
+/// Each concern has a struct of its own that holds its state and an extension of the navigator that puts it to use: positioning, reroutes,
+/// alternatives, faster routes, preview, refresh, legs, simulation and policy.
 public struct Navigator {
-    private var config: NavigatorConfig
-    private var map: MapSnapshot
-    private var positioning: Positioning
-    private var search: RouteSearch
-    private var lastPosition: Sighting?
-    private var trip: Trip?
-    private var session = Session()
+    var config: NavigatorConfig
+    var map: MapSnapshot
+    // Positioning.
+    var positioning: Positioning
+    var lastPosition: Sighting?
+    var simulation: DriveAlong?
+    // The trip.
+    var session = Session()
+    var trip: Trip?
+    // What may change its route.
+    var search: RouteSearch
+    var alternatives: AlternativesKeeper
+    var faster: FasterRouteWatch
+    var refresh: RefreshSchedule
+    var preview = PreviewDesk()
+    var policy: PolicyDesk
+
+    private var lastRequestID: UInt64 = 0
     private var eventSequence: UInt64 = 0
     private var publishedState: NavigatorState?
     private var effects: [Effect] = []
-
-    /// The numbers of a trip and its routes.
-    private struct Session {
-        /// The trip; 0 when there is none.
-        var id: UInt64 = 0
-        /// The last trip's.
-        var lastID: UInt64 = 0
-        var routes: UInt64 = 0
-
-        mutating func begin(at stamp: Timestamp) {
-            // Two trips that start at one moment are still two.
-            id = max(UInt64(max(stamp.nanoseconds, 1)), lastID &+ 1)
-            lastID = id
-            routes = 0
-        }
-
-        mutating func end() { id = 0 }
-    }
 
     /// A navigator on a map, without a position.
     public init(map: MapSnapshot, config: NavigatorConfig = NavigatorConfig(), matcher: MatcherConfig = MatcherConfig())
@@ -45,23 +41,44 @@ public struct Navigator {
         self.map = map
         positioning = Positioning(metric: map.metric, config: config, matcher: matcher)
         search = RouteSearch(config)
+        alternatives = AlternativesKeeper(config)
+        faster = FasterRouteWatch(config)
+        refresh = RefreshSchedule(config.refresh)
+        policy = PolicyDesk(config.policy)
     }
 
     /// Takes one event in and returns what is to be done, in order.
     public mutating func handle(_ event: NavigatorEvent) -> [Effect] {
         effects = []
         switch event.kind {
-        case .fix(let fix): follow(positioning.take(fix, at: event.stamp, map.metric, prior), event)
-        case .odometry(let odometry):
-            follow(positioning.take(odometry, at: event.stamp, map.metric, prior), event)
-        case .timer: follow(positioning.advance(to: event.stamp, map.metric, prior), event)
-        case .command(let command): handle(command, event)
+        case .fix(let fix): handle(fix, event)
+        case .odometry(let odometry): handle(odometry, event)
+        case .timer: break
+        case .command(let command, let call): handle(command, call, event)
+        case .callEnded(let call): callEnded(call, event)
         case .routeAnswer(let id, let answer): handle(answer, id, event)
+        case .policyAnswer(let id, let answer): handle(answer, id, event)
         case .mapChanged(let snapshot): adopt(snapshot, event)
         case .configured(let config): adopt(config)
         }
+        passTime(event)
         publishStateIfChanged(event)
         return effects
+    }
+
+    /// When to send ``NavigatorEvent/Kind/timer``, if nothing else happens before; nil for never.
+    public var due: Timestamp? {
+        let moments = [simulation == nil ? positioning.due : simulation?.due, policy.due, faster.due]
+        return moments.compactMap { $0 }.min()
+    }
+
+    /// Does what is due by the time that has passed.
+    private mutating func passTime(_ event: NavigatorEvent) {
+        if case .timer = event.kind { advance(event) }
+        simulate(at: event.stamp, event)
+        decideOverdue(event)
+        refuseOverdueFasterRoute(event)
+        giveUpOverdue(event)
     }
 
     private mutating func adopt(_ snapshot: MapSnapshot, _ event: NavigatorEvent) {
@@ -69,246 +86,109 @@ public struct Navigator {
         map = snapshot
         positioning.adopt(snapshot.metric)
         search.noteTiles(at: event.stamp)
-        if old !== snapshot.graph, trip?.noteMap(from: old, to: snapshot.graph) == true, let plan = trip?.plan {
-            publish(.route(plan, .mapChanged), event)
+        if old !== snapshot.graph {
+            session.adopt(from: old, to: snapshot.graph)
+            if trip?.noteMap(from: old, to: snapshot.graph) == true, let plan = trip?.plan {
+                tell(alternatives.clear(.invalidated, at: event.stamp), event)
+                publish(.route(plan, .refreshed), event)
+            }
         }
-        trip?.noteClosures(snapshot)
+        noteTraffic(event)
     }
 
     private mutating func adopt(_ config: NavigatorConfig) {
         self.config = config
         positioning.adopt(config)
         search.config = config
+        alternatives.config = config
+        faster.config = config
+        refresh.config = config.refresh
+        policy.config = config.policy
         trip?.config = config
     }
 
-    // MARK: Positions
-
-    /// When to send ``NavigatorEvent/Kind/timer``, if nothing else happens before; nil for never.
-    public var due: Timestamp? { positioning.due }
-
-    private mutating func follow(_ happenings: [Positioning.Happening], _ event: NavigatorEvent) {
-        for happening in happenings {
-            switch happening {
-            case .rejected(let fix, let rejection): publish(.fixRejected(fix, rejection), event)
-            case .clockSet(let stamp):
-                trip?.noteClockSet(to: stamp)
-                search.noteClockSet(to: event.stamp)
-            case .receiver(let old, let new): publish(.receiver(from: old, to: new), event)
-            case .simulation(let simulation): publish(.simulation(simulation), event)
-            case .position(let position): follow(position, event)
-            }
-        }
+    /// The clock of the fixes was set back.
+    mutating func noteClockSet(to stamp: Timestamp) {
+        trip?.noteClockSet(to: stamp)
+        search.noteClockSet(to: stamp)
+        alternatives.noteClockSet(to: stamp)
+        faster.noteClockSet(to: stamp)
+        refresh.noteClockSet(to: stamp)
+        policy.noteClockSet(to: stamp)
+        simulation?.noteClockSet(to: stamp)
+        preview.noteClockSet(to: stamp)
     }
 
-    private var prior: RoutePrior? { trip.flatMap { $0.isComplete ? nil : $0.prior } }
-
-    /// Goes on from a position of a fix or of a prediction.
-    private mutating func follow(_ position: Sighting, _ event: NavigatorEvent) {
-        lastPosition = position
-        publish(.position(position), event)
-        giveUpOverdueRequest(event)
-        if let waypoints = search.startDue(at: event.stamp, isPrecise: canStart(at: position)) {
-            request(.start(waypoints), waypoints, from: position, event)
-        }
-        followTrip(position, event)
-    }
-
-    private mutating func followTrip(_ position: Sighting, _ event: NavigatorEvent) {
-        guard let happenings = trip?.follow(position, on: map.graph) else { return }
-        for happening in happenings {
+    /// Follows the trip and considers what may change its route.
+    mutating func followTrip(_ position: Sighting, _ event: NavigatorEvent) {
+        guard trip != nil else { return }
+        for happening in trip?.follow(position, on: map.graph) ?? [] {
             switch happening {
             case .progress(let progress): publish(.progress(progress), event)
-            case .instruction(.visual(let visual), let distance, let duration):
-                publish(.visual(visual, distance: distance, duration: duration), event)
-            case .instruction(.spoken(let spoken), let distance, let duration):
-                publish(.spoken(spoken, distance: distance, duration: duration), event)
-            case .arrival(let arrival): publish(.arrival(arrival), event)
+            case .instruction(let instruction, let distance, let duration):
+                ask(
+                    .reviseInstruction(instruction, distance: distance, duration: duration), standard: true, event)
+            case .arrival(let arrival): tell(arrival, event)
             }
         }
+        guard trip?.isComplete == false else { return endOfTrip(event) }
+        askWhetherNearStop(position, event)
+        considerAlternatives(position, event)
         considerReroute(position, event)
-    }
-
-    // MARK: Commands
-
-    private mutating func handle(_ command: NavigatorCommand, _ event: NavigatorEvent) {
-        switch command {
-        case .navigate(let waypoints):
-            cancelSearch(event)
-            if let lastPosition, canStart(at: lastPosition) {
-                request(.start(waypoints), waypoints, from: lastPosition, event)
-            } else {
-                search.awaitPosition(for: waypoints)
-            }
-        case .setRoute(let plan):
-            if let failure = RouteFailure(defectOf: plan) {
-                publish(.reroute(event: .failed(failure, nextAttempt: nil), .manual, nil, lastPosition), event)
-                return
-            }
-            cancelSearch(event)
-            start(plan, origin: nil, .set, event)
-        case .stop:
-            cancelSearch(event)
-            guard trip != nil else { return }
-            publish(.visual(nil, distance: 0, duration: 0), event)
-            trip = nil
-            publish(.route(nil, .stopped), event)
-            session.end()
-        case .reroute:
-            guard let trip, !trip.isComplete, !trip.isHeld, let lastPosition, search.acceptsManualReroute else {
-                return
-            }
-            reroute(trip, .manual, from: lastPosition, event)
-        case .advanceLeg:
-            guard let arrival = trip?.advanceLeg() else { return }
-            publish(.arrival(arrival), event)
-        }
-    }
-
-    // MARK: Asking for routes
-
-    /// Whether a position is good enough to start a trip from.
-    private func canStart(at position: Sighting) -> Bool { (position.sigma ?? 0) <= config.fixStartMaximumAccuracy }
-
-    private mutating func considerReroute(_ position: Sighting, _ event: NavigatorEvent) {
-        guard let trip else { return }
-        if trip.isComplete {
-            if search.isRerouting { cancelSearch(event) }
-            return
-        }
-        let reason: RerouteEvent.Reason
-        switch trip.deviation.state {
-        case .offRoute: reason = .offRoute
-        case .wrongWay: reason = .wrongWay
-        case .onRoute, .offStep:
-            guard trip.isBlocked else { return search.noteOnRoute() }
-            reason = .routeInvalidated
-        case .uncertain: return
-        }
-        // Where the vehicle is only thought to be, it cannot have left its route.
-        guard position.prediction == nil, config.rerouteDetect, !trip.suppressesReroute(at: position),
-            search.mayReroute(at: event.stamp, position.coordinate)
-        else { return }
-        reroute(trip, reason, from: position, event)
-    }
-
-    private mutating func reroute(
-        _ trip: Trip, _ reason: RerouteEvent.Reason, from position: Sighting, _ event: NavigatorEvent
-    ) {
-        publish(.reroute(event: .willReroute, reason, nil, position), event)
-        request(.reroute(reason), trip.remainingWaypoints, from: position, event)
-    }
-
-    private mutating func request(
-        _ purpose: RouteSearch.Purpose, _ waypoints: [Waypoint], from position: Sighting, _ event: NavigatorEvent
-    ) {
-        let request = search.begin(purpose, at: event.stamp, from: position)
-        if case .reroute(let reason) = purpose {
-            publish(.reroute(event: .fetching(attempt: request.attempt), reason, request.id, position), event)
-        }
-        // A second attempt may turn round: perhaps no way leads on.
-        let start = origin(position, keepsCourse: request.attempt == 1)
-        effects.append(
-            .requestRoute(
-                RouteQuery(
-                    requestID: request.id, request: RouteRequest(waypoints: [start] + waypoints),
-                    deadline: event.stamp.advanced(bySeconds: config.rerouteDeadline))))
-    }
-
-    /// Where a route from here starts: on the matched road when there is one, in the direction that the vehicle points in.
-    ///
-    /// A vehicle that creeps or stands still points somewhere: the matcher's belief in the directions of the road tells, and the course
-    /// where there is no road. Only a direction that is not known leaves the choice to the search.
-    private func origin(_ position: Sighting, keepsCourse: Bool) -> Waypoint {
-        let isMoving = (position.speed ?? 0) >= config.deviationCourseMinimumSpeed
-        let isKnown = isMoving || position.directionProbability >= config.originDirectionProbability
-        let course = isKnown ? (position.road?.bearing ?? position.course) : nil
-        return Waypoint(position.road?.coordinate ?? position.coordinate, bearing: keepsCourse ? course : nil)
-    }
-
-    /// Gives up what is asked for; nobody is waiting for it any more.
-    private mutating func cancelSearch(_ event: NavigatorEvent) {
-        let pending = search.pending
-        search.finish()
-        guard let pending else { return }
-        effects.append(.cancelRoute(requestID: pending.id))
-        if case .reroute(let reason) = pending.purpose {
-            publish(.reroute(event: .rejected(.superseded), reason, pending.id, lastPosition), event)
-        }
-    }
-
-    private mutating func giveUpOverdueRequest(_ event: NavigatorEvent) {
-        guard let request = search.overdue(at: event.stamp) else { return }
-        effects.append(.cancelRoute(requestID: request.id))
-        fail(
-            request, RouteFailure(code: .deadlineExceeded, message: "no route within \(config.rerouteDeadline) s"),
-            event)
+        considerFasterRoute(position, event)
+        refreshIfDue(event)
     }
 
     // MARK: Answers
 
     private mutating func handle(_ answer: RouteAnswer, _ id: UInt64, _ event: NavigatorEvent) {
-        giveUpOverdueRequest(event)
-        guard let request = search.pending, request.id == id else { return }
-        switch answer {
-        case .failed(let failure): fail(request, failure, event)
-        case .found(let plan):
-            if let failure = RouteFailure(defectOf: plan) {
-                fail(request, failure, event)
-            } else if case .reroute(let reason) = request.purpose {
-                take(plan, request, reason, event)
-            } else {
-                search.finish()
-                start(plan, origin: request.origin, .started, event)
-            }
+        giveUpOverdue(event)
+        if let calculation = preview.take(id) {
+            answerCalculation(calculation, answer, event)
+        } else if alternatives.pending?.id == id {
+            takeAlternatives(answer, event)
+        } else if faster.pending?.id == id {
+            takeFasterRoute(answer, event)
+        } else if let request = search.pending, request.id == id {
+            take(answer, request, event)
         }
     }
 
-    private mutating func fail(_ request: RouteSearch.Request, _ failure: RouteFailure, _ event: NavigatorEvent) {
-        let next = search.fail(request, failure, at: event.stamp)
-        publish(
-            .reroute(event: .failed(failure, nextAttempt: next), request.reason, request.id, lastPosition), event)
-        if !failure.missingTiles.isEmpty { effects.append(.needTiles(failure.missingTiles)) }
-    }
-
-    /// Takes another route for the trip, unless the vehicle has found back by itself.
-    private mutating func take(
-        _ plan: RoutePlan, _ request: RouteSearch.Request, _ reason: RerouteEvent.Reason, _ event: NavigatorEvent
-    ) {
-        publish(.reroute(event: .fetched, reason, request.id, lastPosition), event)
-        search.finish()
-        guard let old = trip else { return }
-        let isOnRoute = old.deviation.state == .onRoute || old.deviation.state == .offStep
-        if reason != .manual, isOnRoute, !old.isBlocked {
-            publish(.reroute(event: .rejected(.backOnRoute), reason, request.id, lastPosition), event)
-            return
+    /// Gives up requests whose answers have not come in time.
+    private mutating func giveUpOverdue(_ event: NavigatorEvent) {
+        let failure = RouteFailure(code: .deadlineExceeded, message: "no route within \(config.rerouteDeadline) s")
+        if let request = search.overdue(at: event.stamp) {
+            effects.append(.cancelRoute(requestID: request.id))
+            fail(request, failure, event)
         }
-        apply(plan, origin: request.origin, isApproaching: old.isApproaching, event)
-        publish(.route(plan, .rerouted), event)
-        publish(.reroute(event: .applied(oldRouteID: old.routeID), reason, request.id, lastPosition), event)
+        if alternatives.isOverdue(at: event.stamp), let id = alternatives.pending?.id {
+            effects.append(.cancelRoute(requestID: id))
+            takeAlternatives(.failed(failure), event)
+        }
+        if faster.isOverdue(at: event.stamp), let id = faster.giveUp() { effects.append(.cancelRoute(requestID: id)) }
+        for calculation in preview.takeOverdue(at: event.stamp) {
+            effects.append(.cancelRoute(requestID: calculation.id))
+            answerCalculation(calculation, .failed(failure), event)
+        }
     }
 
-    private mutating func start(
-        _ plan: RoutePlan, origin: Sighting?, _ change: RouteChange, _ event: NavigatorEvent
-    ) {
-        session.begin(at: event.stamp)
-        search = search.forNewTrip
-        apply(plan, origin: origin, isApproaching: false, event)
-        publish(.route(plan, change), event)
+    // MARK: Effects
+
+    /// A number that no request had before.
+    mutating func nextRequestID() -> UInt64 {
+        lastRequestID += 1
+        return lastRequestID
     }
 
-    private mutating func apply(
-        _ plan: RoutePlan, origin: Sighting?, isApproaching: Bool, _ event: NavigatorEvent
-    ) {
-        session.routes += 1
-        trip = Trip(
-            plan, routeID: session.routes, graph: map.graph, config: config, at: event.stamp, origin: origin,
-            isApproaching: isApproaching)
+    /// Adds an effect.
+    mutating func perform(_ effect: Effect) { effects.append(effect) }
+
+    /// Answers a call; nothing for 0.
+    mutating func reply(_ reply: CommandReply, to call: UInt64) {
+        if call != 0 { effects.append(.reply(call: call, reply)) }
     }
 
-    // MARK: Publishing
-
-    private mutating func publish(_ publication: Publication, _ event: NavigatorEvent) {
+    mutating func publish(_ publication: Publication, _ event: NavigatorEvent) {
         eventSequence += 1
         effects.append(
             .publish(
@@ -328,6 +208,7 @@ public struct Navigator {
     }
 
     private var phase: NavigatorState.Phase {
+        if preview.isActive, trip?.isComplete ?? true { return .preview }
         guard let trip else { return lastPosition == nil ? .idle : .freeDrive }
         if trip.isComplete { return .guidance(.complete) }
         switch trip.deviation.state {
@@ -335,21 +216,5 @@ public struct Navigator {
         case .uncertain: return .guidance(.uncertain)
         case .onRoute, .offStep: return .guidance(trip.wasSeenOnRoute ? .tracking : .initialized)
         }
-    }
-}
-
-extension Publication {
-    fileprivate static func reroute(
-        event phase: RerouteEvent.Phase, _ reason: RerouteEvent.Reason, _ requestID: UInt64?, _ position: Sighting?
-    ) -> Publication {
-        .reroute(RerouteEvent(phase: phase, reason: reason, requestID: requestID, position: position?.coordinate))
-    }
-}
-
-extension RouteFailure {
-    /// Why a plan cannot be driven along; nil when it can.
-    fileprivate init?(defectOf plan: RoutePlan) {
-        guard let defect = plan.defect else { return nil }
-        self.init(code: .internal, message: "the route cannot be used: \(defect)")
     }
 }

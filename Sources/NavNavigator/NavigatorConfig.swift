@@ -1,3 +1,4 @@
+public import NavGeo
 public import NavMatching
 
 /// The thresholds of the navigator, each with its unit and where it comes from.
@@ -64,6 +65,9 @@ public struct NavigatorConfig: Sendable, Hashable {
     /// Longest gap that counts, seconds.
     public var cursorLongestGap = 600.0
 
+    /// Where routes start as long as no position is known; nil for nowhere.
+    public var originFallback: Coordinate?
+
     /// Whether leaving the route leads to a new one; the deviation is reported either way.
     public var rerouteDetect = true
     /// Shortest time between two reroutes, seconds. 5: Ferrostar.
@@ -76,15 +80,42 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var rerouteBackoffLongest = 64.0
     /// How long a route is waited for, at the start of a trip and when rerouting, seconds.
     public var rerouteDeadline = 10.0
+    /// For how many seconds at the present speed a new route avoids maneuvers. 8: Mapbox.
+    public var rerouteManeuverAvoidance = 8.0
+    /// The same as a distance, metres; nil goes by the speed.
+    public var rerouteManeuverAvoidanceDistance: Double?
+    /// Time to the first maneuver of a new route below which it is proposed and not imposed, seconds; 0 for never. Autoware: 10 s.
+    public var rerouteMinimumCommitTime = 0.0
+    /// How many routes with a maneuver that is too near are refused in a row before one is taken: there may be no other way.
+    public var rerouteGreatestRefusals = 2
+    /// What the rest of the route that was chosen counts for in the search for a new one, 0.5 ... 1; 1 for no preference. 0.85: the
+    /// preference must decide between equals and not lead astray.
+    public var chosenRouteFactor = 0.85
+    /// When faster routes are looked for.
+    public var faster = FasterRouteConfig()
+    /// When alternatives are looked for.
+    public var alternatives = AlternativesConfig()
+    /// When durations are brought up to date.
+    public var refresh = RefreshConfig()
+    /// Who is asked what.
+    public var policy = PolicyConfig()
 
     /// How sure the direction of a slow or standing vehicle must be for a route to start in it. 0.8: judgement; a direction that nobody
     /// knows yet has 0.5.
     public var originDirectionProbability = 0.8
 
-    /// Distance to a waypoint at which it is reached, metres. 20: Organic Maps.
+    /// Distance to a waypoint at which it is reached, metres. 20: Organic Maps. Autoware: 1.
     public var arrivalRadius = 20.0
+    /// Greatest speed at which a waypoint is reached, m/s; nil for any.
+    public var arrivalMaximumSpeed: Double?
+    /// Greatest difference between course and route at which a waypoint is reached, degrees; nil for any. Autoware: 45.
+    public var arrivalCourse: Double?
+    /// How long all that must hold, seconds. Autoware: 1.
+    public var arrivalDwell = 0.0
     /// Time before a waypoint from which the approach is announced, seconds.
     public var arrivalApproach = 30.0
+    /// Whether leaving the route near a waypoint leads to no new one.
+    public var arrivalSuppresses = true
     /// Distance from a waypoint, both along the route and in a straight line, within which leaving the route does not lead to a new one, metres.
     public var arrivalSuppressReroute = 60.0
     /// Whether the next leg starts by itself at a waypoint.

@@ -105,14 +105,14 @@ import Testing
     @Test func stoppingClearsTheRouteAndTheScreen() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
-        ride.command(.stop)
+        ride.command(.stop, call: 0)
         #expect(ride.story.isEmpty)
         ride.command(.setRoute(try town.plan("FGHIJ")))
         let fixes = try town.fixes("FGHIJ")
         ride.drive(fixes[..<20])
         let session = try #require(ride.told.last?.context.sessionID)
         ride.turnPage()
-        ride.command(.stop)
+        ride.command(.stop, call: 0)
         #expect(ride.story == ["NO_ROUTE"])
         guard case .visual(nil, _, _)? = ride.told.first?.what else {
             Issue.record("the banner stays")
@@ -131,7 +131,7 @@ import Testing
         ride.answering = .byHand
         ride.command(.setRoute(try town.plan("FGHIJ")))
         for fix in try town.fixes("FGHMN") where ride.queries.isEmpty { ride.drive(fix) }
-        ride.command(.stop)
+        ride.command(.stop, call: 0)
         #expect(ride.story.suffix(2) == ["REJECTED(superseded)", "NO_ROUTE"])
         #expect(ride.cancelled == ride.queries.map(\.requestID))
         let told = ride.told.count

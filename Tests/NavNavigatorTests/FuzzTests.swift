@@ -20,6 +20,8 @@ import Testing
         var course = 0.0
         var known: [RouteQuery] = []
         var script: [Fix] = []
+        var questions: [PolicyRequest] = []
+        var offered: [UInt64] = []
 
         init(_ town: Town, seed: UInt64) {
             self.town = town
@@ -112,8 +114,70 @@ import Testing
                         code: codes[Int(random.uniform() * 5)], message: "so",
                         missingTiles: chance(0.5) ? [town.map.tiles[0].id] : []))
             }
-            if chance(0.1), let plan = plan() { return .found(plan) }
+            if chance(0.1), let plan = plan() { return .found(FoundRoutes(main: plan)) }
             return planner.answer(query, on: town.snapshot)
+        }
+
+        mutating func config() -> NavigatorConfig {
+            var config = NavigatorConfig()
+            config.rerouteDetect = random.uniform() < 0.8
+            config.deviationDebounce = random.uniform() * 10
+            config.deviationMaximumDistance = 10 + random.uniform() * 90
+            config.rerouteMinimumCommitTime = chance(0.3) ? random.uniform() * 20 : 0
+            config.alternatives.interval = 30
+            config.faster.interval = 5
+            config.faster.minimumRemaining = 10
+            config.faster.minimumToManeuver = 1
+            config.faster.minimumGain = chance(0.5) ? -1 : 0.1
+            config.faster.approval = FasterRouteConfig.Approval.allCases[Int(random.uniform() * 3)]
+            config.policy.asked = Set(PolicyKind.allCases.filter { _ in chance(0.3) })
+            config.arrivalDwell = chance(0.3) ? random.uniform() * 3 : 0
+            config.legsAutoAdvance = chance(0.5)
+            return config
+        }
+
+        mutating func decision() -> PolicyAnswer {
+            var content: PolicyAnswer.Content?
+            if chance(0.2) { content = .reroute(chance(0.5) ? wishes() : nil, chance(0.5) ? [Waypoint(somewhere())] : []) }
+            if chance(0.2) {
+                content = .instruction(RevisedInstruction(text: chance(0.5) ? "x" : nil, isSuppressed: chance(0.2)))
+            }
+            return PolicyAnswer(
+                verdict: chance(0.2) ? nil : chance(0.5), decider: chance(0.9) ? .client : .unavailable,
+                hold: chance(0.3) ? number() : nil, content: content)
+        }
+
+        mutating func wishes() -> RouteWishes {
+            var wishes = RouteWishes()
+            if chance(0.3) { wishes.options.initialManeuverAvoidance = chance(0.2) ? number() : random.uniform() * 300 }
+            if chance(0.1) { wishes.options.chosenRouteFactor = number() }
+            return wishes
+        }
+
+        mutating func order() -> RouteOrder {
+            RouteOrder(
+                origin: chance(0.3) ? Waypoint(somewhere()) : nil,
+                waypoints: (0..<Int(random.uniform() * 4)).map { _ in Waypoint(somewhere(), isStop: chance(0.8)) },
+                wishes: wishes(), alternatives: chance(0.1) ? Int.min : Int(random.uniform() * 4))
+        }
+
+        mutating func command() -> NavigatorCommand {
+            let drive = chance(0.1) ? SimulatedDrive(speedFactor: chance(0.3) ? number() : 3) : nil
+            let index = chance(0.1) ? Int.max : Int(random.uniform() * 4) - 1
+            switch random.uniform() {
+            case ..<0.22: return .navigate(order(), drive)
+            case ..<0.34: return plan().map { .setRoute($0, drive) } ?? .stop
+            case ..<0.42: return .stop
+            case ..<0.54: return .calculate(order(), isPreview: chance(0.8))
+            case ..<0.57: return .selectPreview(index)
+            case ..<0.62: return .start(preview: chance(0.5) ? nil : index, drive)
+            case ..<0.72: return .reroute(chance(0.3) ? wishes() : nil)
+            case ..<0.77: return .selectAlternative(offered.randomElement(using: &random) ?? random.next())
+            case ..<0.80: return .acceptFasterRoute(chance(0.5))
+            case ..<0.90: return .advanceLeg
+            case ..<0.95: return .skipWaypoint(chance(0.5) ? nil : index)
+            default: return .refreshRoute
+            }
         }
 
         mutating func event() -> NavigatorEvent {
@@ -132,18 +196,15 @@ import Testing
                     kind = .routeAnswer(requestID: random.next(), .failed(RouteFailure(code: .noRoute, message: "")))
                 }
             case ..<0.955: kind = .mapChanged(maps[Int(random.uniform() * Double(maps.count))])
-            case ..<0.96:
-                var config = NavigatorConfig()
-                config.rerouteDetect = random.uniform() < 0.8
-                config.deviationDebounce = random.uniform() * 10
-                config.deviationMaximumDistance = 10 + random.uniform() * 90
-                kind = .configured(config)
-            case ..<0.975:
-                kind = .command(.navigate((0..<Int(random.uniform() * 4)).map { _ in Waypoint(somewhere()) }))
-            case ..<0.98: kind = plan().map { .command(.setRoute($0)) } ?? .command(.stop)
-            case ..<0.983: kind = .command(.stop)
-            case ..<0.99: kind = .command(.reroute)
-            default: kind = .command(.advanceLeg)
+            case ..<0.96: kind = .configured(config())
+            case ..<0.965:
+                if let request = questions.randomElement(using: &random) {
+                    kind = .policyAnswer(requestID: chance(0.1) ? random.next() : request.requestID, decision())
+                } else {
+                    kind = .policyAnswer(requestID: random.next(), decision())
+                }
+            case ..<0.967: kind = .callEnded(UInt64(random.uniform() * 50))
+            default: kind = .command(command(), call: chance(0.3) ? 0 : UInt64(1 + random.uniform() * 50))
             }
             let at = chance(0.01) ? Timestamp(nanoseconds: Int64(bitPattern: random.next())) : stamp
             return NavigatorEvent(stamp: at, causeSequence: random.next(), kind: kind)
@@ -157,25 +218,43 @@ import Testing
         var route: (session: UInt64, id: UInt64) = (0, 0)
         var offset = 0.0
         var isComplete = false
-        var inFlight: UInt64?
+        /// Requests on their way, by what they are for.
+        var inFlight: [RoutePurpose: [UInt64]] = [:]
+        var questions: Set<UInt64> = []
+        /// A reroute that was announced and has not ended.
+        var announced: UInt64?
+        var alternatives: Set<UInt64> = []
+        var isSwitching = false
+        var isFasterOpen = false
         var lastRequest: UInt64 = 0
         var arrived: Set<Int> = []
         var state: NavigatorState?
         /// How often each thing happened, so that a run that tests nothing shows.
         var (progress, applied, rejected, predicted) = (0, 0, 0, 0)
+        var (shown, previews, asked) = (0, 0, 0)
+        var known: Set<UInt64> = []
         var simulation: SimulationEvent?
 
         mutating func check(_ effects: [Effect], of event: NavigatorEvent) throws {
-            if case .routeAnswer(let id, _) = event.kind, id == inFlight { inFlight = nil }
+            if case .routeAnswer(let id, _) = event.kind { end(id) }
+            if case .policyAnswer(let id, _) = event.kind { questions.remove(id) }
             for effect in effects {
                 switch effect {
                 case .requestRoute(let query):
-                    try #require(inFlight == nil)
-                    try #require(query.requestID > lastRequest)
-                    inFlight = query.requestID
+                    // Several may want routes to look at; the trip itself asks for one at a time.
+                    let greatest = query.purpose == .calculate ? 8 : 1
+                    inFlight[query.purpose, default: []].append(query.requestID)
+                    try #require(inFlight[query.purpose, default: []].count <= greatest)
+                    try #require(inFlight[.start, default: []].isEmpty || inFlight[.reroute, default: []].isEmpty)
+                    try #require(known.insert(query.requestID).inserted)
+                    try #require((0...2).contains(query.alternatives))
                     lastRequest = query.requestID
-                case .cancelRoute(let id):
-                    if id == inFlight { inFlight = nil }
+                case .cancelRoute(let id): end(id)
+                case .askPolicy(let request):
+                    try #require(questions.insert(request.requestID).inserted)
+                    try #require(questions.count <= 64)
+                case .withdrawPolicy(let id): questions.remove(id)
+                case .reply(let call, _): try #require(call != 0)
                 case .needTiles(let tiles): try #require(!tiles.isEmpty)
                 case .publish(let context, let what):
                     sequence += 1
@@ -186,8 +265,15 @@ import Testing
             }
         }
 
+        private mutating func end(_ id: UInt64) {
+            for purpose in RoutePurpose.allCases { inFlight[purpose]?.removeAll { $0 == id } }
+        }
+
         private mutating func check(_ what: Publication, _ context: EventContext) throws {
             switch what {
+            case .route(let plan, .refreshed):
+                // The same way: nothing jumps.
+                try #require(plan != nil && hasRoute)
             case .route(let plan, _):
                 hasRoute = plan != nil
                 route = (context.sessionID, context.routeID)
@@ -210,7 +296,7 @@ import Testing
                 try #require(progress.leg < progress.legCount && progress.step < progress.stepCount)
                 try #require(progress.snapped.isValid && progress.waypointsRemaining >= 1)
             case .visual(nil, _, _): break
-            case .visual, .spoken: try #require(hasRoute && !isComplete)
+            case .visual, .spoken: try #require(hasRoute)
             case .arrival(let event):
                 try #require(hasRoute && !isComplete)
                 if event.phase == .arrived {
@@ -223,7 +309,47 @@ import Testing
             case .fixRejected(_, let rejection):
                 rejected += 1
                 try #require((rejection.value ?? 0).isFinite)
-            case .reroute(let event): if case .applied = event.phase { applied += 1 }
+            case .reroute(let event):
+                switch event.phase {
+                case .willReroute:
+                    try #require(announced == nil)
+                    announced = event.requestID
+                case .applied where event.isProactive: applied += 1
+                case .applied:
+                    try #require(announced == event.requestID)
+                    announced = nil
+                    applied += 1
+                case .failed, .rejected: if event.requestID == announced { announced = nil }
+                case .fetching, .fetched: try #require(announced == event.requestID)
+                }
+            case .alternatives(let update):
+                for id in update.removed.map(\.id) { try #require(alternatives.remove(id) != nil) }
+                for id in update.added { try #require(alternatives.insert(id).inserted) }
+                try #require(alternatives == Set(update.alternatives.map(\.id)))
+                for offered in update.alternatives {
+                    let numbers = [offered.distanceToFork, offered.durationToFork, offered.distance, offered.duration]
+                    try #require(numbers.allSatisfy { $0.isFinite && $0 >= 0 } && offered.durationDelta.isFinite)
+                }
+                shown += update.added.count
+            case .alternativeSwitch(let event):
+                try #require(isSwitching == (event.phase != .willTake))
+                isSwitching = event.phase == .willTake
+            case .fasterRoute(let event):
+                switch event.phase {
+                case .detected:
+                    try #require(!isFasterOpen)
+                    isFasterOpen = true
+                case .applied, .rejected:
+                    try #require(isFasterOpen)
+                    isFasterOpen = false
+                }
+            case .refresh(let event): try #require(event.delta.isFinite)
+            case .preview(let preview):
+                try #require(preview.routes.count <= 3 && preview.active >= 0)
+                try #require(preview.routes.isEmpty || preview.active < preview.routes.count)
+                previews += preview.routes.count
+            case .policyRequest(let request): asked += request.requestID > 0 ? 1 : 0
+            case .policyDecision(let decision): try #require(decision.latency >= 0)
             case .simulation(let event):
                 let before: SimulationEvent.Phase
                 switch event.phase {
@@ -256,7 +382,14 @@ import Testing
         for step in 0..<5_000 {
             let event = monkey.event()
             let effects = navigator.handle(event)
-            for case .requestRoute(let query) in effects { monkey.known = monkey.known.suffix(3) + [query] }
+            for effect in effects {
+                switch effect {
+                case .requestRoute(let query): monkey.known = monkey.known.suffix(3) + [query]
+                case .askPolicy(let request): monkey.questions = monkey.questions.suffix(3) + [request]
+                case .publish(_, .alternatives(let update)): monkey.offered = update.alternatives.map(\.id)
+                default: break
+                }
+            }
             do { try invariants.check(effects, of: event) } catch {
                 Issue.record("seed \(seed), step \(step): \(event.kind)")
                 throw error
@@ -268,5 +401,6 @@ import Testing
         #expect(invariants.applied > 0)
         #expect(invariants.rejected > 50)
         #expect(invariants.predicted > 20)
+        #expect(invariants.asked > 5)
     }
 }

@@ -34,7 +34,9 @@ import Testing
             case .fixRejected: "fixRejected"
             case .simulation: "simulation"
             case .receiver: "receiver"
-            case .state, .progress, .route, .reroute, .visual, .spoken, .arrival: "other"
+            case .state, .progress, .route, .reroute, .visual, .spoken, .arrival, .preview, .alternatives,
+                .alternativeSwitch, .fasterRoute, .refresh, .policyRequest, .policyDecision:
+                "other"
             }
         }
 
@@ -77,7 +79,7 @@ import Testing
             let reports =
                 random.uniform() < 0.5
                 ? OdometryModel().reports(drive.states, start: SeededDrive.start, seed: random.next()) : []
-            if random.uniform() < 0.7 { send(.command(.navigate([try town.waypoint(to)])), at: now) }
+            if random.uniform() < 0.7 { send(.command(.navigate([try town.waypoint(to)]), call: 0), at: now) }
             let shift = now.seconds(since: SeededDrive.start)
             var nextReport = 0
             var held: Fix?

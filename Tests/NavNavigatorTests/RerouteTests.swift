@@ -213,7 +213,7 @@ import Testing
             ride.drive(fix)
             if let query = ride.open.first {
                 asked.append((fix.stamp, fix.coordinate))
-                ride.answer(query, .found(plan))
+                ride.answer(query, .found(FoundRoutes(main: plan)))
             }
         }
         #expect(asked.count > 3)
@@ -294,21 +294,21 @@ import Testing
     @Test func aManualRerouteIsAppliedOnTheRouteAndAFailedOneIsNotRepeated() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)
-        ride.command(.reroute)
+        ride.command(.reroute(nil))
         ride.command(.setRoute(try town.plan("FGHIJ")))
-        ride.command(.reroute)
+        ride.command(.reroute(nil))
         #expect(ride.queries.isEmpty, "there is no position yet")
         let fixes = try town.fixes("FGHIJ")
         ride.drive(fixes[..<20])
-        ride.command(.reroute)
+        ride.command(.reroute(nil))
         #expect(ride.story.suffix(5) == ["WILL_REROUTE", "FETCHING", "FETCHED", "ROUTE(rerouted)", "APPLIED"])
         #expect(ride.reroutes.allSatisfy { $0.reason == .manual })
         ride.answering = .failing(RouteFailure(code: .noRoute, message: "none"))
-        ride.command(.reroute)
+        ride.command(.reroute(nil))
         ride.drive(fixes[20...])
         #expect(ride.queries.count == 2)
         #expect(ride.reroutes.last?.phase == .failed(RouteFailure(code: .noRoute, message: "none"), nextAttempt: nil))
-        ride.command(.reroute)
+        ride.command(.reroute(nil))
         #expect(ride.queries.count == 2, "the trip is complete")
     }
 
@@ -319,7 +319,7 @@ import Testing
         ride.command(.setRoute(try town.plan("FGH")))
         let fixes = try town.fixes("FGH")
         ride.drive(fixes[..<(fixes.count - 8)])
-        ride.command(.reroute)
+        ride.command(.reroute(nil))
         ride.drive(fixes[(fixes.count - 8)...])
         #expect(ride.story.suffix(2) == ["ARRIVED", "REJECTED(superseded)"])
         #expect(ride.cancelled == ride.queries.map(\.requestID))

@@ -12,8 +12,27 @@ final class Planner {
     private let workspace = SearchWorkspace()
 
     func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
-        switch map.router.route(query.request, workspace: workspace) {
-        case .found(let route): .found(RoutePlan(route, on: map))
+        guard query.alternatives > 0 else {
+            return answer(map.router.route(query.request, workspace: workspace), on: map)
+        }
+        switch map.router.alternatives(
+            query.request, limit: query.alternatives, to: query.current, workspace: workspace)
+        {
+        case .found(let found):
+            return .found(
+                FoundRoutes(
+                    main: RoutePlan(found.main, on: map), mainIsCurrent: found.mainIsCurrent, via: found.via,
+                    alternatives: found.alternatives.map {
+                        AlternativePlan(
+                            alternative: $0, guidance: RouteGuidance(route: $0.route, graph: map.graph))
+                    }))
+        case .notFound(let outcome): return answer(outcome, on: map)
+        }
+    }
+
+    private func answer(_ outcome: RouteOutcome, on map: MapSnapshot) -> RouteAnswer {
+        switch outcome {
+        case .found(let route): .found(FoundRoutes(main: RoutePlan(route, on: map)))
         case .tilesNeeded(let tiles):
             .failed(RouteFailure(code: .tilesNeeded, message: "tiles are missing", missingTiles: tiles))
         case .invalid(let reason): .failed(RouteFailure(code: .invalidRequest, message: reason))
@@ -26,6 +45,14 @@ extension RoutePlan {
     init(_ route: Route, on map: MapSnapshot) {
         self.init(route: route, guidance: RouteGuidance(route: route, graph: map.graph))
     }
+}
+
+extension NavigatorCommand {
+    static func navigate(_ waypoints: [Waypoint]) -> NavigatorCommand {
+        .navigate(RouteOrder(waypoints: waypoints), nil)
+    }
+
+    static func setRoute(_ plan: RoutePlan) -> NavigatorCommand { .setRoute(plan, nil) }
 }
 
 /// A navigator with a router at its side, fed event by event.
@@ -46,10 +73,17 @@ struct Ride {
     private(set) var told: [(context: EventContext, what: Publication)] = []
     /// Queries without an answer.
     private(set) var open: [RouteQuery] = []
-    /// Every query made.
+    /// Every query for the trip's own route, and for routes to be shown.
     private(set) var queries: [RouteQuery] = []
+    /// Every query for alternatives and faster routes. They are answered at once, unless ``answersLooks`` is false.
+    private(set) var looks: [RouteQuery] = []
+    var answersLooks = true
     private(set) var cancelled: [UInt64] = []
     private(set) var neededTiles: [RoadTileID] = []
+    /// Questions without an answer.
+    private(set) var questions: [PolicyRequest] = []
+    /// Answers to commands.
+    private(set) var replies: [CommandReply] = []
     private(set) var now = SeededDrive.start
     private let planner = Planner()
 
@@ -75,10 +109,17 @@ struct Ride {
             case .requestRoute(let query): asked.append(query)
             case .cancelRoute(let id):
                 open.removeAll { $0.requestID == id }
-                cancelled.append(id)
+                if !looks.contains(where: { $0.requestID == id }) { cancelled.append(id) }
             case .needTiles(let tiles): neededTiles += tiles
+            case .askPolicy(let request): questions.append(request)
+            case .withdrawPolicy(let id): questions.removeAll { $0.requestID == id }
+            case .reply(_, let reply): replies.append(reply)
             }
         }
+        let isLook = { (query: RouteQuery) in query.purpose == .alternatives || query.purpose == .fasterRoute }
+        looks += asked.filter(isLook)
+        if answersLooks { for query in asked.filter(isLook) { answer(query) } }
+        asked.removeAll(where: isLook)
         queries += asked
         open += asked
         for query in asked {
@@ -91,7 +132,13 @@ struct Ride {
         return effects
     }
 
-    mutating func command(_ command: NavigatorCommand) { send(.command(command)) }
+    /// Gives a command as a caller that waits for the answer, which is returned if it came at once.
+    @discardableResult
+    mutating func command(_ command: NavigatorCommand, call: UInt64 = 0) -> CommandReply? {
+        let known = replies.count
+        send(.command(command, call: call))
+        return replies.count > known ? replies[known] : nil
+    }
 
     /// Answers a query, by the router when nothing else is given.
     mutating func answer(_ query: RouteQuery, _ answer: RouteAnswer? = nil) {
@@ -190,6 +237,7 @@ struct Ride {
     mutating func turnPage() {
         told = []
         queries = []
+        looks = []
         cancelled = []
     }
 

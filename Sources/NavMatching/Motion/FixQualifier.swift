@@ -42,8 +42,11 @@ struct FixQualifier: Sendable {
     /// - Parameters:
     ///   - filter: where the vehicle is expected at the fix's time, nil at the start.
     ///   - wheelSpeed: speed of the wheels at that time, m/s, where known.
-    mutating func judge(_ fix: Fix, expected filter: MotionFilter?, sigma: Double, wheelSpeed: Double?) -> FixVerdict {
-        if let rejection = defect(of: fix) { return .rejected(rejection) }
+    ///   - isVouchedFor: whether it counts unless it tells nothing: what else could be wrong with it was judged elsewhere.
+    mutating func judge(
+        _ fix: Fix, expected filter: MotionFilter?, sigma: Double, wheelSpeed: Double?, isVouchedFor: Bool = false
+    ) -> FixVerdict {
+        if let rejection = void(fix) ?? (isVouchedFor ? nil : defect(of: fix)) { return .rejected(rejection) }
         let isClockSet: Bool
         switch order(of: fix) {
         case .success(let set): isClockSet = set
@@ -62,8 +65,8 @@ struct FixQualifier: Sendable {
         }
         switch leap(to: fix, filter, sigma: sigma) {
         case .none: break
-        case .suspected(let rejection): return .rejected(rejection)
-        case .confirmed:
+        case .suspected(let rejection) where !isVouchedFor: return .rejected(rejection)
+        case .suspected, .confirmed:
             accept(fix)
             return .acceptedAfterJump
         }
@@ -84,12 +87,17 @@ struct FixQualifier: Sendable {
         if let latency, abs(latency - delay) > limits.maximumAge { self.latency = delay }
     }
 
-    /// What is wrong with a fix by itself.
-    private func defect(of fix: Fix) -> FixRejection? {
+    /// Why a fix says nothing at all.
+    private func void(_ fix: Fix) -> FixRejection? {
         guard fix.coordinate.isValid else { return FixRejection(reason: .invalid) }
         guard fix.type.hasPosition else { return FixRejection(reason: .fixType) }
         // Receivers without a solution are known to report 0, 0.
         if fix.coordinate.latitude == 0, fix.coordinate.longitude == 0 { return FixRejection(reason: .invalid) }
+        return nil
+    }
+
+    /// What is wrong with a fix by itself.
+    private func defect(of fix: Fix) -> FixRejection? {
         if fix.spoofing == .certain { return FixRejection(reason: .spoofing) }
         if fix.jamming == .certain { return FixRejection(reason: .jamming) }
         if fix.integrity == .certain { return FixRejection(reason: .integrity) }

@@ -115,14 +115,18 @@ public struct PositionTracker: Sendable {
     // MARK: Inputs
 
     /// Takes in a fix.
-    public mutating func take(_ fix: Fix) -> FixVerdict {
+    ///
+    /// - Parameter isVouchedFor: Whether somebody who knows better says that it counts: then accuracy, speed, place and the receiver's own
+    ///   doubts are no reason to leave it out.
+    public mutating func take(_ fix: Fix, isVouchedFor: Bool = false) -> FixVerdict {
         guard selector.choose(fix, sigma: config.sigma(of: fix), limits) else { return .standby }
         var beat = regulator
         let valid = beat.validity(of: fix.stamp)
         var expected = base
         expected?.advance(to: valid, reports)
         let verdict = qualifier.judge(
-            fix, expected: expected, sigma: config.sigma(of: fix), wheelSpeed: reports.wheelSpeed(at: fix.stamp))
+            fix, expected: expected, sigma: config.sigma(of: fix), wheelSpeed: reports.wheelSpeed(at: fix.stamp),
+            isVouchedFor: isVouchedFor)
         switch verdict {
         case .rejected, .standby: return verdict
         case .acceptedAfterClockSet:

@@ -95,6 +95,8 @@ public struct JournalEntry: Message {
         case clock(ClockTick)
         /// A parameter was changed while running.
         case parameter(ParameterChange)
+        /// Nobody waits for the answer to a command any more.
+        case callEnded(CallEnded)
     }
 }
 
@@ -103,7 +105,7 @@ extension JournalEntry: WireMessage {
     public static var fullName: String { "navbus.v1.JournalEntry" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x3f83d102a2addf9e }
+    public static var schemaFingerprint: UInt64 { 0x96b77128fcf013d8 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -182,6 +184,9 @@ extension JournalEntry: WireMessage {
         case .parameter(let value):
             c.pointee.parameter = Wire.message(value, arena)
             c.pointee.event_case = Navbus__V1__JournalEntry__EventCase(rawValue: 16)
+        case .callEnded(let value):
+            c.pointee.call_ended = Wire.message(value, arena)
+            c.pointee.event_case = Navbus__V1__JournalEntry__EventCase(rawValue: 17)
         }
     }
 
@@ -203,6 +208,7 @@ extension JournalEntry: WireMessage {
         case 14: event = try Wire.message(c.pointee.timer).map { .timer($0) }
         case 15: event = try Wire.message(c.pointee.clock).map { .clock($0) }
         case 16: event = try Wire.message(c.pointee.parameter).map { .parameter($0) }
+        case 17: event = try Wire.message(c.pointee.call_ended).map { .callEnded($0) }
         default: event = nil
         }
     }
@@ -640,6 +646,59 @@ extension TileArrival: WireMessage {
         removed = try Wire.messages(c.pointee.removed, c.pointee.n_removed)
         addedSha256 = Wire.byteStrings(c.pointee.added_sha256, c.pointee.n_added_sha256)
         snapshotId = c.pointee.has_snapshot_id != 0 ? c.pointee.snapshot_id : nil
+    }
+}
+
+/// A call that ended before it was answered: cancelled, past its deadline, or its caller gone.
+public struct CallEnded: Message {
+    /// The call's number in its NavigationCommand.
+    public var callId: UInt64?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        callId: UInt64? = nil
+    ) {
+        self.callId = callId
+    }
+}
+
+extension CallEnded: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.CallEnded" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0x31e39870202392ab }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__CallEnded>) { navbus__v1__call_ended__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__CallEnded>? {
+        navbus__v1__call_ended__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__CallEnded>, _ arena: Wire.Arena) {
+        if let value = callId {
+            c.pointee.call_id = value
+            c.pointee.has_call_id = 1
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__CallEnded>) throws(MessageError) {
+        callId = c.pointee.has_call_id != 0 ? c.pointee.call_id : nil
     }
 }
 

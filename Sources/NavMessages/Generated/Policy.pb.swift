@@ -31,6 +31,8 @@ public struct PolicyKind: ProtoEnum {
     public static let shouldAdvanceLeg = Self(rawValue: 7)
     /// ReviseInstruction.
     public static let reviseInstruction = Self(rawValue: 8)
+    /// AcceptReroute.
+    public static let acceptReroute = Self(rawValue: 9)
 
     /// Names in the schema, by number.
     public static var names: [(value: Int32, name: String)] {
@@ -44,6 +46,7 @@ public struct PolicyKind: ProtoEnum {
             (6, "POLICY_KIND_SHOULD_PREVENT_REROUTES_WHEN_ARRIVING"),
             (7, "POLICY_KIND_SHOULD_ADVANCE_LEG"),
             (8, "POLICY_KIND_REVISE_INSTRUCTION"),
+            (9, "POLICY_KIND_ACCEPT_REROUTE"),
         ]
     }
 }
@@ -510,6 +513,84 @@ extension RerouteOptionsAnswer: WireMessage {
     init(reading c: UnsafePointer<Navbus__V1__RerouteOptionsAnswer>) throws(MessageError) {
         options = try Wire.message(c.pointee.options)
         waypoints = try Wire.messages(c.pointee.waypoints, c.pointee.n_waypoints)
+    }
+}
+
+/// Asks whether a new route may come into force whose first maneuver is near.
+public struct AcceptRerouteRequest: Message {
+    /// The situation.
+    public var context: PolicyContext?
+    /// Why the vehicle is rerouted.
+    public var reason: RerouteReason?
+    /// The route that is proposed.
+    public var route: Route?
+    /// Time to its first maneuver at the present speed, in s.
+    public var maneuverInS: Double?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        context: PolicyContext? = nil,
+        reason: RerouteReason? = nil,
+        route: Route? = nil,
+        maneuverInS: Double? = nil
+    ) {
+        self.context = context
+        self.reason = reason
+        self.route = route
+        self.maneuverInS = maneuverInS
+    }
+}
+
+extension AcceptRerouteRequest: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.AcceptRerouteRequest" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0x0dd94de35e424b14 }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__AcceptRerouteRequest>) { navbus__v1__accept_reroute_request__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__AcceptRerouteRequest>? {
+        navbus__v1__accept_reroute_request__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__AcceptRerouteRequest>, _ arena: Wire.Arena) {
+        if let value = context {
+            c.pointee.context = Wire.message(value, arena)
+        }
+        if let value = reason {
+            c.pointee.reason = Navbus__V1__RerouteReason(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_reason = 1
+        }
+        if let value = route {
+            c.pointee.route = Wire.message(value, arena)
+        }
+        if let value = maneuverInS {
+            c.pointee.maneuver_in_s = value
+            c.pointee.has_maneuver_in_s = 1
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__AcceptRerouteRequest>) throws(MessageError) {
+        context = try Wire.message(c.pointee.context)
+        reason = c.pointee.has_reason != 0 ? RerouteReason(rawValue: Int32(bitPattern: c.pointee.reason.rawValue)) : nil
+        route = try Wire.message(c.pointee.route)
+        maneuverInS = c.pointee.has_maneuver_in_s != 0 ? c.pointee.maneuver_in_s : nil
     }
 }
 
@@ -1081,6 +1162,8 @@ public struct PolicyRequest: Message {
         case shouldAdvanceLeg(ShouldAdvanceLegRequest)
         /// ReviseInstruction.
         case reviseInstruction(ReviseInstructionRequest)
+        /// AcceptReroute.
+        case acceptReroute(AcceptRerouteRequest)
     }
 }
 
@@ -1089,7 +1172,7 @@ extension PolicyRequest: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xa7d9820ad472d910 }
+    public static var schemaFingerprint: UInt64 { 0x7c7a8ee3210a344c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1175,6 +1258,9 @@ extension PolicyRequest: WireMessage {
         case .reviseInstruction(let value):
             c.pointee.revise_instruction = Wire.message(value, arena)
             c.pointee.question_case = Navbus__V1__PolicyRequest__QuestionCase(rawValue: 17)
+        case .acceptReroute(let value):
+            c.pointee.accept_reroute = Wire.message(value, arena)
+            c.pointee.question_case = Navbus__V1__PolicyRequest__QuestionCase(rawValue: 18)
         }
     }
 
@@ -1197,6 +1283,7 @@ extension PolicyRequest: WireMessage {
         case 15: question = try Wire.message(c.pointee.should_prevent_reroutes_when_arriving).map { .shouldPreventReroutesWhenArriving($0) }
         case 16: question = try Wire.message(c.pointee.should_advance_leg).map { .shouldAdvanceLeg($0) }
         case 17: question = try Wire.message(c.pointee.revise_instruction).map { .reviseInstruction($0) }
+        case 18: question = try Wire.message(c.pointee.accept_reroute).map { .acceptReroute($0) }
         default: question = nil
         }
     }
@@ -1276,7 +1363,7 @@ extension PolicyDecision: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyDecision" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xf4ff2f6ea49a7468 }
+    public static var schemaFingerprint: UInt64 { 0x62cba46a17ab7ed8 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

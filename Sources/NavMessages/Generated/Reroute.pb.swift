@@ -104,6 +104,8 @@ public struct RerouteRejection: ProtoEnum {
     public static let policy = Self(rawValue: 3)
     /// Guidance has ended, or another route was set.
     public static let superseded = Self(rawValue: 4)
+    /// Its first maneuver is nearer than the vehicle can commit to.
+    public static let tooNear = Self(rawValue: 5)
 
     /// Names in the schema, by number.
     public static var names: [(value: Int32, name: String)] {
@@ -113,6 +115,7 @@ public struct RerouteRejection: ProtoEnum {
             (2, "REROUTE_REJECTION_STALE"),
             (3, "REROUTE_REJECTION_POLICY"),
             (4, "REROUTE_REJECTION_SUPERSEDED"),
+            (5, "REROUTE_REJECTION_TOO_NEAR"),
         ]
     }
 }
@@ -338,7 +341,7 @@ extension RerouteEvent: WireMessage {
     public static var fullName: String { "navbus.v1.RerouteEvent" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xa7047d5ee01964d5 }
+    public static var schemaFingerprint: UInt64 { 0x7fe14a1739626e0c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

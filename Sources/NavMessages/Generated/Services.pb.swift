@@ -97,6 +97,11 @@ public enum PolicyService: ServiceSchema {
     public static let rerouteOptions = UnaryMethod<RerouteOptionsRequest, RerouteOptionsAnswer>(
         service: name, name: "RerouteOptions", isIdempotent: false,
         summary: "Which options has the reroute's request? Default: those it has.")
+    /// May a new route come into force whose first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another
+    /// one is looked for; yes after two refusals, for there may be no other way.
+    public static let acceptReroute = UnaryMethod<AcceptRerouteRequest, PolicyAnswer>(
+        service: name, name: "AcceptReroute", isIdempotent: false,
+        summary: "May a new route come into force whose first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another one is looked for; yes after two refusals, for there may be no other way.")
     /// May the alternative that the vehicle turned onto be taken? Default: yes.
     public static let shouldTakeAlternative = UnaryMethod<ShouldTakeAlternativeRequest, PolicyAnswer>(
         service: name, name: "ShouldTakeAlternative", isIdempotent: false,
@@ -128,6 +133,7 @@ public enum PolicyService: ServiceSchema {
         methods: [
             shouldReroute.descriptor,
             rerouteOptions.descriptor,
+            acceptReroute.descriptor,
             shouldTakeAlternative.descriptor,
             acceptFasterRoute.descriptor,
             shouldDiscardFix.descriptor,

@@ -22,6 +22,7 @@ extension NavMessages.NavigationState {
         switch phase {
         case .idle: (.idle, nil)
         case .freeDrive: (.freeDrive, nil)
+        case .preview: (.preview, nil)
         case .guidance(.initialized): (.guidance, .initialized)
         case .guidance(.tracking): (.guidance, .tracking)
         case .guidance(.uncertain): (.guidance, .uncertain)
@@ -86,14 +87,15 @@ extension NavMessages.RerouteEvent {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, reason: RerouteReason(event.reason),
-            proactive: false, requestId: event.requestID,
-            pose: event.position.map { Pose(latitude: $0.latitude, longitude: $0.longitude) })
+            proactive: event.isProactive, requestId: event.requestID,
+            provider: event.provider.map { NavMessages.RouteProvider($0) },
+            pose: event.position.map { Pose(latitude: $0.latitude, longitude: $0.longitude) },
+            initialManeuverAvoidanceM: event.maneuverAvoidance > 0 ? event.maneuverAvoidance : nil)
         switch event.phase {
         case .willReroute: phase = .willReroute
         case .fetching(let attempt):
             phase = .fetching
-            self.attempt = UInt32(attempt)
-            provider = .onBoard
+            self.attempt = UInt32(clamping: attempt)
         case .fetched: phase = .fetched
         case .applied(let old):
             phase = .applied
@@ -105,7 +107,14 @@ extension NavMessages.RerouteEvent {
             nextAttemptNs = next?.nanoseconds
         case .rejected(let why):
             phase = .rejected
-            rejection = why == .backOnRoute ? .backOnRoute : .superseded
+            rejection =
+                switch why {
+                case .backOnRoute: .backOnRoute
+                case .superseded: .superseded
+                case .stale: .stale
+                case .policy: .policy
+                case .tooNear: .tooNear
+                }
         }
     }
 }
@@ -117,6 +126,8 @@ extension NavMessages.RerouteReason {
         case .wrongWay: self = .wrongWay
         case .manual: self = .manual
         case .routeInvalidated: self = .routeInvalidated
+        case .fasterRoute: self = .fasterRoute
+        case .waypoint: self = .waypoint
         }
     }
 }
@@ -146,6 +157,10 @@ extension ErrorCode {
         case .cancelled: self = .cancelled
         case .providerUnavailable: self = .providerUnavailable
         case .internal: self = .`internal`
+        case .noPosition: self = .noPosition
+        case .wrongState: self = .wrongState
+        case .notFound: self = .notFound
+        case .deniedByPolicy: self = .deniedByPolicy
         }
     }
 }

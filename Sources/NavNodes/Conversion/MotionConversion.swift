@@ -87,7 +87,7 @@ extension NavMessages.SimulationEvent {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, phase: phase,
-            reason: event.reason == .tunnel ? .tunnel : .poorGnss,
+            reason: NavMessages.SimulationReason(event.reason),
             pose: event.position.map { position in
                 position.road.map { Pose($0, position) } ?? Pose(raw: position)
             })
@@ -109,5 +109,15 @@ extension GnssHealth {
         self.init(
             quality: quality, reasons: names.filter { health.reasons.contains($0.0) }.map(\.1),
             sinceStampNs: health.since.nanoseconds)
+    }
+}
+
+extension NavMessages.SimulationReason {
+    init(_ reason: NavNavigator.SimulationReason) {
+        switch reason {
+        case .manual: self = .manual
+        case .poorGNSS: self = .poorGnss
+        case .tunnel: self = .tunnel
+        }
     }
 }

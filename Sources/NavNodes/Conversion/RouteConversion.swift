@@ -26,7 +26,7 @@ extension NavMessages.Route {
             legs: route.legs.indices.map { NavMessages.RouteLeg(leg: $0, of: plan) },
             waypoints: route.waypoints.map { NavMessages.Waypoint($0) }, edgeIds: route.edges.map(\.key.rawValue),
             edgeFirstPoints: route.edges.map { UInt32($0.coordinates.lowerBound) }, mapVersion: route.mapVersion,
-            summary: NavMessages.RouteSummary(route), provider: .onBoard)
+            summary: NavMessages.RouteSummary(route), provider: NavMessages.RouteProvider(plan.provider))
     }
 
     /// The message that says that there is no route any more.

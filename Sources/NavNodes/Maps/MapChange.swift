@@ -12,7 +12,7 @@ public struct MapChange: Sendable {
     /// Tiles that came or went; nil when the roads are the same.
     var tiles: TileSupply.Change?
 
-    init(
+    package init(
         map: MapSnapshot, traffic: [(header: TrafficSpeeds, sequence: UInt64)] = [], tiles: TileSupply.Change? = nil
     ) {
         self.map = map

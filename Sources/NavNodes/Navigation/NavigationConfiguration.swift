@@ -22,6 +22,10 @@ public struct NavigationConfiguration: NodeConfiguration {
     public var minutesAheadOfUTC: Int?
     /// Names of receivers in the order in which they are preferred; the others come after them and are used by their accuracy.
     public var receivers: [String] = [] { didSet { navigator.fixPreferredReceivers = receivers.count } }
+    /// The provider of routes on the network, if there is one.
+    public var online = OnlineRoutingKeys()
+    /// The node that decides for the vehicle's owner; empty for whichever serves Policy.
+    public var policyNode = ""
     /// Thresholds of the core.
     public var navigator = NavigatorConfig()
     /// Thresholds of the matcher.
@@ -63,7 +67,8 @@ public struct NavigationConfiguration: NodeConfiguration {
                     let places = parts.compactMap { Coordinate(text: String($0)) }
                     return places.count == parts.count ? places : nil
                 }, format: { $0.map(\.text).joined(separator: ";") }),
-        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + [preference, offset.live] + thresholds.map(\.live)
+        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + OnlineRoutingKeys.keys.map { $0.within(\.online) } + [preference, offset.live] + policy
+            + (thresholds + tripThresholds).map(\.live)
     }
 
     private static var preference: ConfigKey<NavigationConfiguration> {

@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavDirections
 import NavGeo
 import NavMap
 import NavMessages
@@ -14,8 +15,11 @@ public final class NavigationNode: Node {
     public static let summary =
         "Follows the vehicle, guides it along routes and reroutes it: GNSS fixes in, progress and instructions out."
 
-    private let context: NodeContext
-    private let session: NavigationSession
+    let context: NodeContext
+    let session: NavigationSession
+    let calls = NavigationCalls()
+    private var policy: PolicyClient?
+    private let finder: RouteFinder
     private let worker: RoutingWorker
     private let maps: MapWorker
     private let fixToProgress: LatencyRecorder
@@ -26,7 +30,8 @@ public final class NavigationNode: Node {
     static let topics = [
         "/nav/state", "/nav/position", "/nav/progress", "/nav/route", "/nav/reroute", "/nav/instruction/visual",
         "/nav/instruction/spoken", "/nav/arrival", "/nav/fix_rejected", "/nav/simulation", "/nav/receiver",
-        "/nav/journal",
+        "/nav/preview", "/nav/alternatives", "/nav/alternative_switch", "/nav/faster_route", "/nav/route_refresh",
+        "/nav/policy/request", "/nav/policy/decision", "/nav/journal",
     ]
 
     /// Loads the map.
@@ -53,10 +58,20 @@ public final class NavigationNode: Node {
         }
         self.context = context
         session = NavigationSession(map: store.current, configuration: configuration, nodeName: context.name)
-        worker = RoutingWorker(store: store, waker: context.makeWaker())
+        do throws(DirectionsError) {
+            finder = RouteFinder(
+                provider: try configuration.online.provider(environment: ProcessInfo.processInfo.environment))
+        } catch {
+            throw NodeError(.usage, error.message)
+        }
+        worker = RoutingWorker(store: store, finder: finder, waker: context.makeWaker())
         maps = MapWorker(store: store, tiles: tiles, initial: initial, waker: context.makeWaker())
         fixToProgress = context.latency("fix_to_progress")
         try context.advertise(NavigationNode.topics)
+        try context.serve(NavigationService.served(by: self))
+        policy = PolicyClient(context, node: configuration.policyNode) { [unowned self] answer, request in
+            carryOut(session.handle(answer, to: request))
+        }
         try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
             let outcome = session.handle(fix, sequence: delivery.header.sequence)
@@ -83,9 +98,11 @@ public final class NavigationNode: Node {
     ///
     /// The core's time is that of the fixes, which may be another than the node's: it goes on from the last fix as the node's does.
     private func pass(_ now: Int64) -> Int64 {
-        guard let lastFix, session.due != nil else { return .max }
-        let elapsed = context.stamp.seconds(since: lastFix.arrival) - NavigationNode.tolerance
-        let present = lastFix.stamp.advanced(bySeconds: elapsed)
+        guard session.due != nil else { return .max }
+        // Without fixes the core lives by the node's time.
+        let last = lastFix ?? (context.stamp, context.stamp)
+        let elapsed = lastFix == nil ? 0.001 : context.stamp.seconds(since: last.arrival) - NavigationNode.tolerance
+        let present = last.stamp.advanced(bySeconds: elapsed)
         if elapsed > 0 { carryOut(session.pass(to: present)) }
         guard let due = session.due else { return .max }
         return now + Int64(min(max(due.seconds(since: present), 0.02), 3_600) * 1e9)
@@ -103,6 +120,7 @@ public final class NavigationNode: Node {
             case .warning(let text): context.log.warning("\(text)")
             }
         }
+        for report in finder.takeReports() { context.log.warning("\(report)") }
         for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
         return pass(now)
     }
@@ -149,11 +167,15 @@ public final class NavigationNode: Node {
         maps.stop()
     }
 
-    private func carryOut(_ outcome: NavigationSession.Outcome) {
+    /// Does what a step of the core asks for.
+    func carryOut(_ outcome: NavigationSession.Outcome) {
         for message in outcome.messages {
             context.publish(message.message, on: message.topic, stamp: message.stamp)
             if let line = EventLine.text(message.message) { context.log.info(line) }
         }
+        for (call, reply) in outcome.replies { calls.answer(call, reply) }
+        for id in outcome.withdrawn { policy?.withdraw(id) }
+        for (request, message) in outcome.questions { policy?.ask(request, message) }
         for id in outcome.cancelled { worker.cancel(id) }
         for query in outcome.queries { worker.submit(query) }
         if outcome.needsTiles { maps.look() }

@@ -37,11 +37,17 @@ public final class NavigationSession {
         package var cancelled: [UInt64] = []
         /// Whether roads are needed in tiles that are not on board.
         package var needsTiles = false
+        /// Questions to the owner's policy, as the core and as the bus has them.
+        package var questions: [(request: NavNavigator.PolicyRequest, message: NavMessages.PolicyRequest)] = []
+        /// Questions that nobody waits for any more.
+        package var withdrawn: [UInt64] = []
+        /// Answers to calls.
+        package var replies: [(call: UInt64, reply: CommandReply)] = []
     }
 
-    private var map: MapSnapshot
     private var navigator: Navigator
-    private var plan: RoutePlan?
+    private var encoder: PublicationEncoder
+    private var map: MapSnapshot { encoder.map }
     private var journalSequence: UInt64 = 0
     private var newest: NavGeo.Timestamp?
     /// The stamp of the last event.
@@ -49,8 +55,6 @@ public final class NavigationSession {
     private var outcome = Outcome()
     /// Tells odometry of another time from that of the fixes' time.
     private var beat = OdometryBeat()
-    /// The stamp of the last fix that counted.
-    private(set) var lastUsed: NavGeo.Timestamp?
     /// Usual time between a fix's stamp and its arrival, seconds; nil when fixes do not say when they arrive.
     private var latency: Double?
     private var receivers: ReceiverRegister
@@ -65,7 +69,7 @@ public final class NavigationSession {
 
     /// A session on a map.
     public init(map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String) {
-        self.map = map
+        encoder = PublicationEncoder(map: map)
         self.nodeName = nodeName
         self.configuration = configuration
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
@@ -85,8 +89,52 @@ public final class NavigationSession {
         let command = NavigationCommand(
             caller: "configuration", request: .setRoute(SetRouteRequest(target: .calculate(request))))
         journal(.command(command), stamp, cause: 0)
-        run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(trip))))
+        run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(RouteOrder(waypoints: trip), nil), call: 0)))
     }
+
+    /// Takes a command in, stamped with the newest fix that counted; `now` is the time before there is one.
+    ///
+    /// - Parameters:
+    ///   - call: names the call that waits for the answer; 0 for none.
+    ///   - caller: who gave it, for the journal.
+    package func handle(
+        _ request: NavigationCommand.Request, call: UInt64, caller: String, at now: NavGeo.Timestamp
+    ) -> Outcome {
+        outcome = Outcome()
+        let stamp = newest ?? latest ?? now
+        if journalSequence == 0 { start(at: stamp) }
+        journal(.command(NavigationCommand(callId: call, caller: caller, request: request)), stamp, cause: 0)
+        do throws(RouteFailure) {
+            let command = try NavigatorCommand(
+                request, node: configuration.profile, minutesAheadOfUTC: configuration.minutesAheadOfUTC
+            ) { message throws(RouteFailure) in try RoutePlan(message, on: map) }
+            run(NavigatorEvent(stamp: stamp, kind: .command(command, call: call)))
+        } catch {
+            if call != 0 { outcome.replies.append((call, .failed(error))) }
+        }
+        return outcome
+    }
+
+    /// Takes note that nobody waits for the answer to a call any more.
+    func callEnded(_ call: UInt64) -> Outcome {
+        outcome = Outcome()
+        guard journalSequence > 0, let stamp = newest ?? latest else { return outcome }
+        journal(.callEnded(CallEnded(callId: call)), stamp, cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .callEnded(call)))
+        return outcome
+    }
+
+    /// Takes the answer to a policy question in, stamped with the newest fix that counted.
+    package func handle(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest) -> Outcome {
+        outcome = Outcome()
+        let stamp = max(newest ?? request.stamp, request.stamp)
+        journal(.policyDecision(NavMessages.PolicyDecision(answer, to: request, at: stamp)), stamp, cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .policyAnswer(requestID: request.requestID, answer)))
+        return outcome
+    }
+
+    /// What was last said of the state, the position, the progress and the route.
+    var spoken: PublicationEncoder { encoder }
 
     /// Takes a fix in. A message without a time cannot be placed among the events and is left out.
     public func handle(_ message: NavMessages.GnssFix, sequence: UInt64) -> Outcome {
@@ -96,7 +144,7 @@ public final class NavigationSession {
         receivers.note(fix, limit: configuration.navigator.fixMaximumAccuracy)
         if journalSequence == 0 { start(at: fix.stamp) }
         fireTimers(before: min(fix.stamp, present(fix)))
-        rejectedSource = message
+        encoder.fix = message
         journal(.fix(message), fix.stamp, cause: sequence)
         (fixAtHand, isStandby) = (fix, true)
         run(NavigatorEvent(stamp: fix.stamp, causeSequence: sequence, kind: .fix(fix)))
@@ -160,7 +208,7 @@ public final class NavigationSession {
         // Predictions come every 50 ms at most and end by themselves; the bound is for clocks that leap.
         for _ in 0..<100_000 {
             guard let due = navigator.due, due < stamp else { return }
-            journal(.timer(TimerFired(name: "prediction", dueNs: due.nanoseconds)), due, cause: 0)
+            journal(.timer(TimerFired(name: "due", dueNs: due.nanoseconds)), due, cause: 0)
             run(NavigatorEvent(stamp: due, kind: .timer))
         }
     }
@@ -180,7 +228,7 @@ public final class NavigationSession {
     /// Before the first fix it is simply what the drive starts with.
     public func handle(_ change: MapChange) -> Outcome {
         outcome = Outcome()
-        map = change.map
+        encoder.map = change.map
         guard journalSequence > 0, let stamp = newest ?? latest else {
             navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
             return outcome
@@ -223,25 +271,32 @@ public final class NavigationSession {
         journal(
             .command(NavigationCommand(caller: "clock", request: .stopNavigation(StopNavigationRequest()))), stamp,
             cause: 0)
-        run(NavigatorEvent(stamp: stamp, kind: .command(.stop)))
+        run(NavigatorEvent(stamp: stamp, kind: .command(.stop, call: 0)))
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
-        (plan, newest, latest, journalSequence) = (nil, nil, nil, 0)
-        (beat, lastUsed, latency, positioning.health) = (OdometryBeat(), nil, nil, nil)
+        encoder = PublicationEncoder(map: map)
+        (newest, latest, journalSequence) = (nil, nil, 0)
+        (beat, latency, positioning.health) = (OdometryBeat(), nil, nil)
         receivers = ReceiverRegister(preferred: configuration.receivers)
         return outcome
     }
-
-    private var rejectedSource = NavMessages.GnssFix()
 
     private func run(_ event: NavigatorEvent) {
         for effect in navigator.handle(event) {
             switch effect {
             case .publish(let context, let publication): publish(publication, context)
             case .requestRoute(var query):
-                query.request.options.departure = configuration.departure(at: event.stamp)
+                if query.request.options.departure == nil {
+                    query.request.options.departure = configuration.departure(at: event.stamp)
+                }
                 outcome.queries.append(query)
             case .cancelRoute(let id): outcome.cancelled.append(id)
             case .needTiles: outcome.needsTiles = true
+            case .askPolicy(let request):
+                let asked = outcome.messages.last { $0.topic == "/nav/policy/request" }?.message
+                guard let message = asked as? NavMessages.PolicyRequest else { continue }
+                outcome.questions.append((request, message))
+            case .withdrawPolicy(let id): outcome.withdrawn.append(id)
+            case .reply(let call, let reply): outcome.replies.append((call, reply))
             }
         }
     }
@@ -259,7 +314,13 @@ public final class NavigationSession {
 
     private func publish(_ publication: Publication, _ context: EventContext) {
         take(note: publication, context)
-        guard let (topic, message) = encode(publication, context) else { return }
+        if case .receiver(let old, let new) = publication {
+            var selection = receivers.change(from: old, to: new, at: context.stamp)
+            selection.place(in: context)
+            outcome.messages.append(OutgoingMessage("/nav/receiver", context.stamp, selection))
+            return
+        }
+        guard let (topic, message) = encoder.encode(publication, context) else { return }
         outcome.messages.append(OutgoingMessage(topic, context.stamp, message))
     }
 
@@ -275,7 +336,7 @@ public final class NavigationSession {
             noteLatency(fixAtHand)
             beat.noteFix(context.stamp)
             guard sighting.prediction == nil else { return }
-            lastUsed = context.stamp
+            encoder.lastUsed = context.stamp
             guard var selection = receivers.begin(with: fixAtHand.receiver) else { return }
             selection.place(in: context)
             selection.eventSequence = nil
@@ -285,81 +346,6 @@ public final class NavigationSession {
             positioning.count(rejection.reason)
         case .state(let state): positioning.health = state.health
         default: return
-        }
-    }
-
-    private func encode(_ publication: Publication, _ context: EventContext) -> (String, any Message)? {
-        switch publication {
-        case .state(let state):
-            var message = NavigationState(state, context: context, mapVersion: map.graph.mapVersion)
-            message.gnss?.lastQualifiedAgeS = lastUsed.map { max(context.stamp.seconds(since: $0), 0) }
-            return ("/nav/state", message)
-        case .position(let sighting):
-            return ("/nav/position", NavMessages.MatchedPosition(sighting, context: context, graph: map.graph))
-        case .progress(let progress): return ("/nav/progress", NavMessages.RouteProgress(progress, context: context))
-        case .route(let plan, let change):
-            self.plan = plan
-            guard let plan else { return ("/nav/route", NavMessages.Route(noneAt: context)) }
-            return ("/nav/route", NavMessages.Route(plan, context: context, reason: RouteReason(change)))
-        case .reroute(let event): return ("/nav/reroute", NavMessages.RerouteEvent(event, context: context))
-        case .visual(let instruction, let distance, let duration):
-            guard let instruction, let plan else {
-                return ("/nav/instruction/visual", NavMessages.VisualInstruction(clearedAt: context))
-            }
-            return (
-                "/nav/instruction/visual",
-                NavMessages.VisualInstruction(
-                    instruction, distance: distance, duration: duration, context: context, guidance: plan.guidance)
-            )
-        case .spoken(let instruction, let distance, let duration):
-            return (
-                "/nav/instruction/spoken",
-                NavMessages.SpokenInstruction(
-                    instruction, distance: distance, duration: duration, context: context,
-                    language: plan?.guidance.options.text.phrases.language ?? "")
-            )
-        case .arrival(let event):
-            return ("/nav/arrival", NavMessages.ArrivalEvent(event, context: context, route: plan?.route))
-        case .simulation(let event):
-            return ("/nav/simulation", NavMessages.SimulationEvent(event, context: context))
-        case .receiver(let old, let new):
-            var selection = receivers.change(from: old, to: new, at: context.stamp)
-            selection.place(in: context)
-            return ("/nav/receiver", selection)
-        case .fixRejected(_, let rejection):
-            return ("/nav/fix_rejected", FixRejected(rejection, rejectedSource, context: context))
-        }
-    }
-}
-
-extension ReceiverSelection {
-    /// Says when and on which drive it was.
-    mutating func place(in context: EventContext) {
-        stampNs = context.stamp.nanoseconds
-        (sessionId, routeId) = (context.session, context.route)
-        (causeSequence, eventSequence) = (context.cause, context.eventSequence)
-    }
-}
-
-extension RouteReason {
-    init(_ change: RouteChange) {
-        switch change {
-        case .started: self = .started
-        case .set, .stopped: self = .set
-        case .rerouted: self = .rerouted
-        case .mapChanged: self = .refreshed
-        }
-    }
-}
-
-extension NavMessages.RouteAnswer {
-    /// The journal's form of an answer.
-    init(_ answer: NavNavigator.RouteAnswer, to query: RouteQuery) {
-        self.init(requestId: query.requestID, provider: .onBoard)
-        switch answer {
-        case .found(let plan):
-            routes = [NavMessages.Route(plan)]
-        case .failed(let failure): error = ErrorInfo(failure)
         }
     }
 }

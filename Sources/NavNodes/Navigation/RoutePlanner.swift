@@ -22,22 +22,51 @@ package final class RoutePlanner {
     /// How many routers there are besides those of the map.
     package var cachedCount: Int { cache?.count ?? 0 }
 
-    private func router(of map: MapSnapshot, at departure: LocalTime?) -> Router {
+    /// The router for a query: for its vehicle, and for what holds when it sets out.
+    package func router(for query: RouteQuery, on map: MapSnapshot) -> Router {
         adopt(map)
         var cache = self.cache ?? RouterCache(map.router)
         defer { self.cache = cache }
-        return cache.router(for: map.router.metric.model, at: departure)
+        return cache.router(
+            for: query.vehicle.map { CostModel(profile: $0) } ?? map.router.metric.model,
+            at: query.request.options.departure)
+    }
+
+    /// A route that somebody else found and that was put on a map, with its guidance.
+    package func plan(_ route: Route, on map: MapSnapshot, by provider: RouteProvider) -> RoutePlan {
+        RoutePlan(route: route, guidance: guidance(route, map), provider: provider)
     }
 
     /// The answer to a query on a map.
     package func answer(_ query: RouteQuery, on map: MapSnapshot) -> RouteAnswer {
-        let outcome = router(of: map, at: query.request.options.departure).route(query.request, workspace: workspace)
+        let router = router(for: query, on: map)
         do throws(RouteFailure) {
-            let route = try outcome.route(of: query.request)
-            return .found(
-                RoutePlan(route: route, guidance: RouteGuidance(route: route, graph: map.graph, options: options)))
+            if query.alternatives > 0, router.isHierarchical { return .found(try several(query, router, map)) }
+            let route = try router.route(query.request, workspace: workspace).route(of: query.request)
+            return .found(FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, map))))
         } catch {
             return .failed(error)
         }
+    }
+
+    private func several(_ query: RouteQuery, _ router: Router, _ map: MapSnapshot) throws(RouteFailure) -> FoundRoutes {
+        switch router.alternatives(
+            query.request, limit: query.alternatives, to: query.current, workspace: workspace)
+        {
+        case .found(let found):
+            return FoundRoutes(
+                main: RoutePlan(route: found.main, guidance: guidance(found.main, map)),
+                mainIsCurrent: found.mainIsCurrent, via: found.via,
+                alternatives: found.alternatives.map {
+                    AlternativePlan(alternative: $0, guidance: guidance($0.route, map))
+                })
+        case .notFound(let outcome):
+            let route = try outcome.route(of: query.request)
+            return FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, map)))
+        }
+    }
+
+    private func guidance(_ route: Route, _ map: MapSnapshot) -> RouteGuidance {
+        RouteGuidance(route: route, graph: map.graph, options: options)
     }
 }

@@ -8,7 +8,8 @@ final class RoutingWorker: Sendable {
     private struct State: Sendable {
         var queries: [RouteQuery] = []
         var answers: [(RouteQuery, RouteAnswer)] = []
-        var isSearching = false
+        /// The query that is being answered.
+        var current: RouteQuery?
         /// Another map came into force.
         var isMapNew = false
         /// The answer that is being looked for is not wanted any more.
@@ -20,11 +21,13 @@ final class RoutingWorker: Sendable {
     private let pending = DispatchSemaphore(value: 0)
     private let finished = DispatchSemaphore(value: 0)
     private let store: MapStore
+    private let finder: RouteFinder
     private let waker: Waker
 
     /// A worker that searches on the map in force when it begins; `waker` wakes the node when an answer is there.
-    init(store: MapStore, waker: Waker) {
+    init(store: MapStore, finder: RouteFinder, waker: Waker) {
         self.store = store
+        self.finder = finder
         self.waker = waker
         let thread = Thread { [self] in work() }
         thread.name = "routing"
@@ -34,7 +37,13 @@ final class RoutingWorker: Sendable {
 
     /// Queues a query.
     func submit(_ query: RouteQuery) {
-        state.withLock { $0.queries.append(query) }
+        state.withLock { state in
+            // The trip's own route comes before routes to look at.
+            let place = state.queries.firstIndex { $0.purpose.urgency < query.purpose.urgency } ?? state.queries.endIndex
+            state.queries.insert(query, at: place)
+            // What is urgent does not wait for a provider's answer to what is not.
+            if let current = state.current, current.purpose.urgency < query.purpose.urgency { finder.hurry() }
+        }
         pending.signal()
     }
 
@@ -42,6 +51,7 @@ final class RoutingWorker: Sendable {
     func cancel(_ requestID: UInt64) {
         state.withLock { state in
             state.queries.removeAll { $0.requestID == requestID }
+            if state.current?.requestID == requestID { finder.hurry() }
             state.answers.removeAll { $0.0.requestID == requestID }
         }
     }
@@ -49,7 +59,8 @@ final class RoutingWorker: Sendable {
     /// Drops all queries and the answers to those that were asked so far.
     func cancelAll() {
         state.withLock { state in
-            state.dropped = state.isSearching
+            state.dropped = state.current != nil
+            finder.hurry()
             state.queries = []
             state.answers = []
         }
@@ -62,7 +73,7 @@ final class RoutingWorker: Sendable {
     }
 
     /// Whether an answer is there or on its way.
-    var isBusy: Bool { state.withLock { $0.isSearching || !$0.queries.isEmpty || !$0.answers.isEmpty } }
+    var isBusy: Bool { state.withLock { $0.current != nil || !$0.queries.isEmpty || !$0.answers.isEmpty } }
 
     /// Takes the answers that are there, in order.
     func takeAnswers() -> [(RouteQuery, RouteAnswer)] {
@@ -75,6 +86,7 @@ final class RoutingWorker: Sendable {
     /// Ends the thread after the query at hand.
     func stop() {
         state.withLock { $0.isStopped = true }
+        finder.hurry()
         pending.signal()
         finished.wait()
     }
@@ -85,20 +97,31 @@ final class RoutingWorker: Sendable {
             pending.wait()
             let (query, isMapNew, isStopped) = state.withLock { state -> (RouteQuery?, Bool, Bool) in
                 let query = state.queries.isEmpty ? nil : state.queries.removeFirst()
-                state.isSearching = query != nil
+                state.current = query
                 defer { state.isMapNew = false }
                 return (query, state.isMapNew, state.isStopped)
             }
             if isStopped { break }
             if isMapNew { planner.adopt(store.current) }
             guard let query else { continue }
-            let answer = planner.answer(query, on: store.current)
+            let answer = finder.answer(query, on: store.current, planner)
             state.withLock { state in
                 if !state.dropped { state.answers.append((query, answer)) }
-                (state.dropped, state.isSearching) = (false, false)
+                (state.dropped, state.current) = (false, nil)
             }
             waker.wake()
         }
         finished.signal()
+    }
+}
+
+extension RoutePurpose {
+    /// The greater, the sooner.
+    fileprivate var urgency: Int {
+        switch self {
+        case .start, .reroute: 2
+        case .calculate: 1
+        case .fasterRoute, .alternatives: 0
+        }
     }
 }

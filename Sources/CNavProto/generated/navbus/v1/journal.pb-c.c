@@ -232,6 +232,51 @@ void   navbus__v1__tile_arrival__free_unpacked
   assert(message->base.descriptor == &navbus__v1__tile_arrival__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   navbus__v1__call_ended__init
+                     (Navbus__V1__CallEnded         *message)
+{
+  static const Navbus__V1__CallEnded init_value = NAVBUS__V1__CALL_ENDED__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__call_ended__get_packed_size
+                     (const Navbus__V1__CallEnded *message)
+{
+  assert(message->base.descriptor == &navbus__v1__call_ended__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__call_ended__pack
+                     (const Navbus__V1__CallEnded *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__call_ended__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__call_ended__pack_to_buffer
+                     (const Navbus__V1__CallEnded *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__call_ended__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__CallEnded *
+       navbus__v1__call_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__CallEnded *)
+     protobuf_c_message_unpack (&navbus__v1__call_ended__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__call_ended__free_unpacked
+                     (Navbus__V1__CallEnded *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__call_ended__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   navbus__v1__timer_fired__init
                      (Navbus__V1__TimerFired         *message)
 {
@@ -367,7 +412,7 @@ void   navbus__v1__parameter_change__free_unpacked
   assert(message->base.descriptor == &navbus__v1__parameter_change__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descriptors[16] =
+static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descriptors[17] =
 {
   {
     "stamp_ns",
@@ -561,8 +606,21 @@ static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descripto
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "call_ended",
+    17,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Navbus__V1__JournalEntry, event_case),
+    offsetof(Navbus__V1__JournalEntry, call_ended),
+    &navbus__v1__call_ended__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__journal_entry__field_indices_by_name[] = {
+  16,   /* field[16] = call_ended */
   3,   /* field[3] = cause_sequence */
   14,   /* field[14] = clock */
   11,   /* field[11] = command */
@@ -583,7 +641,7 @@ static const unsigned navbus__v1__journal_entry__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__journal_entry__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 16 }
+  { 0, 17 }
 };
 const ProtobufCMessageDescriptor navbus__v1__journal_entry__descriptor =
 {
@@ -593,7 +651,7 @@ const ProtobufCMessageDescriptor navbus__v1__journal_entry__descriptor =
   "Navbus__V1__JournalEntry",
   "navbus.v1",
   sizeof(Navbus__V1__JournalEntry),
-  16,
+  17,
   navbus__v1__journal_entry__field_descriptors,
   navbus__v1__journal_entry__field_indices_by_name,
   1,  navbus__v1__journal_entry__number_ranges,
@@ -1114,6 +1172,44 @@ const ProtobufCMessageDescriptor navbus__v1__tile_arrival__descriptor =
   navbus__v1__tile_arrival__field_indices_by_name,
   1,  navbus__v1__tile_arrival__number_ranges,
   (ProtobufCMessageInit) navbus__v1__tile_arrival__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor navbus__v1__call_ended__field_descriptors[1] =
+{
+  {
+    "call_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Navbus__V1__CallEnded, has_call_id),
+    offsetof(Navbus__V1__CallEnded, call_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__call_ended__field_indices_by_name[] = {
+  0,   /* field[0] = call_id */
+};
+static const ProtobufCIntRange navbus__v1__call_ended__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor navbus__v1__call_ended__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.CallEnded",
+  "CallEnded",
+  "Navbus__V1__CallEnded",
+  "navbus.v1",
+  sizeof(Navbus__V1__CallEnded),
+  1,
+  navbus__v1__call_ended__field_descriptors,
+  navbus__v1__call_ended__field_indices_by_name,
+  1,  navbus__v1__call_ended__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__call_ended__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor navbus__v1__timer_fired__field_descriptors[3] =

@@ -232,6 +232,51 @@ void   navbus__v1__reroute_options_answer__free_unpacked
   assert(message->base.descriptor == &navbus__v1__reroute_options_answer__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   navbus__v1__accept_reroute_request__init
+                     (Navbus__V1__AcceptRerouteRequest         *message)
+{
+  static const Navbus__V1__AcceptRerouteRequest init_value = NAVBUS__V1__ACCEPT_REROUTE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__accept_reroute_request__get_packed_size
+                     (const Navbus__V1__AcceptRerouteRequest *message)
+{
+  assert(message->base.descriptor == &navbus__v1__accept_reroute_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__accept_reroute_request__pack
+                     (const Navbus__V1__AcceptRerouteRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__accept_reroute_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__accept_reroute_request__pack_to_buffer
+                     (const Navbus__V1__AcceptRerouteRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__accept_reroute_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__AcceptRerouteRequest *
+       navbus__v1__accept_reroute_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__AcceptRerouteRequest *)
+     protobuf_c_message_unpack (&navbus__v1__accept_reroute_request__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__accept_reroute_request__free_unpacked
+                     (Navbus__V1__AcceptRerouteRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__accept_reroute_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   navbus__v1__should_take_alternative_request__init
                      (Navbus__V1__ShouldTakeAlternativeRequest         *message)
 {
@@ -1035,6 +1080,83 @@ const ProtobufCMessageDescriptor navbus__v1__reroute_options_answer__descriptor 
   (ProtobufCMessageInit) navbus__v1__reroute_options_answer__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor navbus__v1__accept_reroute_request__field_descriptors[4] =
+{
+  {
+    "context",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__AcceptRerouteRequest, context),
+    &navbus__v1__policy_context__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reason",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__AcceptRerouteRequest, has_reason),
+    offsetof(Navbus__V1__AcceptRerouteRequest, reason),
+    &navbus__v1__reroute_reason__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "route",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__AcceptRerouteRequest, route),
+    &navbus__v1__route__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "maneuver_in_s",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_DOUBLE,
+    offsetof(Navbus__V1__AcceptRerouteRequest, has_maneuver_in_s),
+    offsetof(Navbus__V1__AcceptRerouteRequest, maneuver_in_s),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__accept_reroute_request__field_indices_by_name[] = {
+  0,   /* field[0] = context */
+  3,   /* field[3] = maneuver_in_s */
+  1,   /* field[1] = reason */
+  2,   /* field[2] = route */
+};
+static const ProtobufCIntRange navbus__v1__accept_reroute_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor navbus__v1__accept_reroute_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.AcceptRerouteRequest",
+  "AcceptRerouteRequest",
+  "Navbus__V1__AcceptRerouteRequest",
+  "navbus.v1",
+  sizeof(Navbus__V1__AcceptRerouteRequest),
+  4,
+  navbus__v1__accept_reroute_request__field_descriptors,
+  navbus__v1__accept_reroute_request__field_indices_by_name,
+  1,  navbus__v1__accept_reroute_request__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__accept_reroute_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor navbus__v1__should_take_alternative_request__field_descriptors[2] =
 {
   {
@@ -1483,7 +1605,7 @@ const ProtobufCMessageDescriptor navbus__v1__revise_instruction_answer__descript
   (ProtobufCMessageInit) navbus__v1__revise_instruction_answer__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__policy_request__field_descriptors[17] =
+static const ProtobufCFieldDescriptor navbus__v1__policy_request__field_descriptors[18] =
 {
   {
     "stamp_ns",
@@ -1689,9 +1811,22 @@ static const ProtobufCFieldDescriptor navbus__v1__policy_request__field_descript
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "accept_reroute",
+    18,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Navbus__V1__PolicyRequest, question_case),
+    offsetof(Navbus__V1__PolicyRequest, accept_reroute),
+    &navbus__v1__accept_reroute_request__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__policy_request__field_indices_by_name[] = {
   12,   /* field[12] = accept_faster_route */
+  17,   /* field[17] = accept_reroute */
   3,   /* field[3] = cause_sequence */
   7,   /* field[7] = deadline_ns */
   8,   /* field[8] = default_verdict */
@@ -1712,7 +1847,7 @@ static const unsigned navbus__v1__policy_request__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__policy_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 17 }
+  { 0, 18 }
 };
 const ProtobufCMessageDescriptor navbus__v1__policy_request__descriptor =
 {
@@ -1722,7 +1857,7 @@ const ProtobufCMessageDescriptor navbus__v1__policy_request__descriptor =
   "Navbus__V1__PolicyRequest",
   "navbus.v1",
   sizeof(Navbus__V1__PolicyRequest),
-  17,
+  18,
   navbus__v1__policy_request__field_descriptors,
   navbus__v1__policy_request__field_indices_by_name,
   1,  navbus__v1__policy_request__number_ranges,
@@ -1936,7 +2071,7 @@ const ProtobufCMessageDescriptor navbus__v1__policy_decision__descriptor =
   (ProtobufCMessageInit) navbus__v1__policy_decision__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue navbus__v1__policy_kind__enum_values_by_number[9] =
+static const ProtobufCEnumValue navbus__v1__policy_kind__enum_values_by_number[10] =
 {
   { "POLICY_KIND_UNSPECIFIED", "NAVBUS__V1__POLICY_KIND__POLICY_KIND_UNSPECIFIED", 0 },
   { "POLICY_KIND_SHOULD_REROUTE", "NAVBUS__V1__POLICY_KIND__POLICY_KIND_SHOULD_REROUTE", 1 },
@@ -1947,13 +2082,15 @@ static const ProtobufCEnumValue navbus__v1__policy_kind__enum_values_by_number[9
   { "POLICY_KIND_SHOULD_PREVENT_REROUTES_WHEN_ARRIVING", "NAVBUS__V1__POLICY_KIND__POLICY_KIND_SHOULD_PREVENT_REROUTES_WHEN_ARRIVING", 6 },
   { "POLICY_KIND_SHOULD_ADVANCE_LEG", "NAVBUS__V1__POLICY_KIND__POLICY_KIND_SHOULD_ADVANCE_LEG", 7 },
   { "POLICY_KIND_REVISE_INSTRUCTION", "NAVBUS__V1__POLICY_KIND__POLICY_KIND_REVISE_INSTRUCTION", 8 },
+  { "POLICY_KIND_ACCEPT_REROUTE", "NAVBUS__V1__POLICY_KIND__POLICY_KIND_ACCEPT_REROUTE", 9 },
 };
 static const ProtobufCIntRange navbus__v1__policy_kind__value_ranges[] = {
-{0, 0},{0, 9}
+{0, 0},{0, 10}
 };
-static const ProtobufCEnumValueIndex navbus__v1__policy_kind__enum_values_by_name[9] =
+static const ProtobufCEnumValueIndex navbus__v1__policy_kind__enum_values_by_name[10] =
 {
   { "POLICY_KIND_ACCEPT_FASTER_ROUTE", 4 },
+  { "POLICY_KIND_ACCEPT_REROUTE", 9 },
   { "POLICY_KIND_REROUTE_OPTIONS", 2 },
   { "POLICY_KIND_REVISE_INSTRUCTION", 8 },
   { "POLICY_KIND_SHOULD_ADVANCE_LEG", 7 },
@@ -1970,9 +2107,9 @@ const ProtobufCEnumDescriptor navbus__v1__policy_kind__descriptor =
   "PolicyKind",
   "Navbus__V1__PolicyKind",
   "navbus.v1",
-  9,
+  10,
   navbus__v1__policy_kind__enum_values_by_number,
-  9,
+  10,
   navbus__v1__policy_kind__enum_values_by_name,
   1,
   navbus__v1__policy_kind__value_ranges,
@@ -2044,10 +2181,11 @@ const ProtobufCEnumDescriptor navbus__v1__policy_decider__descriptor =
   navbus__v1__policy_decider__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCMethodDescriptor navbus__v1__policy__method_descriptors[8] =
+static const ProtobufCMethodDescriptor navbus__v1__policy__method_descriptors[9] =
 {
   { "ShouldReroute", &navbus__v1__should_reroute_request__descriptor, &navbus__v1__policy_answer__descriptor },
   { "RerouteOptions", &navbus__v1__reroute_options_request__descriptor, &navbus__v1__reroute_options_answer__descriptor },
+  { "AcceptReroute", &navbus__v1__accept_reroute_request__descriptor, &navbus__v1__policy_answer__descriptor },
   { "ShouldTakeAlternative", &navbus__v1__should_take_alternative_request__descriptor, &navbus__v1__policy_answer__descriptor },
   { "AcceptFasterRoute", &navbus__v1__should_accept_faster_route_request__descriptor, &navbus__v1__policy_answer__descriptor },
   { "ShouldDiscardFix", &navbus__v1__should_discard_fix_request__descriptor, &navbus__v1__policy_answer__descriptor },
@@ -2056,14 +2194,15 @@ static const ProtobufCMethodDescriptor navbus__v1__policy__method_descriptors[8]
   { "ReviseInstruction", &navbus__v1__revise_instruction_request__descriptor, &navbus__v1__revise_instruction_answer__descriptor },
 };
 const unsigned navbus__v1__policy__method_indices_by_name[] = {
-  3,        /* AcceptFasterRoute */
+  4,        /* AcceptFasterRoute */
+  2,        /* AcceptReroute */
   1,        /* RerouteOptions */
-  7,        /* ReviseInstruction */
-  6,        /* ShouldAdvanceLeg */
-  4,        /* ShouldDiscardFix */
-  5,        /* ShouldPreventReroutesWhenArriving */
+  8,        /* ReviseInstruction */
+  7,        /* ShouldAdvanceLeg */
+  5,        /* ShouldDiscardFix */
+  6,        /* ShouldPreventReroutesWhenArriving */
   0,        /* ShouldReroute */
-  2         /* ShouldTakeAlternative */
+  3         /* ShouldTakeAlternative */
 };
 const ProtobufCServiceDescriptor navbus__v1__policy__descriptor =
 {
@@ -2072,7 +2211,7 @@ const ProtobufCServiceDescriptor navbus__v1__policy__descriptor =
   "Policy",
   "Navbus__V1__Policy",
   "navbus.v1",
-  8,
+  9,
   navbus__v1__policy__method_descriptors,
   navbus__v1__policy__method_indices_by_name
 };
@@ -2092,13 +2231,21 @@ void navbus__v1__policy__reroute_options(ProtobufCService *service,
   assert(service->descriptor == &navbus__v1__policy__descriptor);
   service->invoke(service, 1, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
+void navbus__v1__policy__accept_reroute(ProtobufCService *service,
+                                        const Navbus__V1__AcceptRerouteRequest *input,
+                                        Navbus__V1__PolicyAnswer_Closure closure,
+                                        void *closure_data)
+{
+  assert(service->descriptor == &navbus__v1__policy__descriptor);
+  service->invoke(service, 2, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
 void navbus__v1__policy__should_take_alternative(ProtobufCService *service,
                                                  const Navbus__V1__ShouldTakeAlternativeRequest *input,
                                                  Navbus__V1__PolicyAnswer_Closure closure,
                                                  void *closure_data)
 {
   assert(service->descriptor == &navbus__v1__policy__descriptor);
-  service->invoke(service, 2, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 3, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void navbus__v1__policy__accept_faster_route(ProtobufCService *service,
                                              const Navbus__V1__ShouldAcceptFasterRouteRequest *input,
@@ -2106,7 +2253,7 @@ void navbus__v1__policy__accept_faster_route(ProtobufCService *service,
                                              void *closure_data)
 {
   assert(service->descriptor == &navbus__v1__policy__descriptor);
-  service->invoke(service, 3, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 4, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void navbus__v1__policy__should_discard_fix(ProtobufCService *service,
                                             const Navbus__V1__ShouldDiscardFixRequest *input,
@@ -2114,7 +2261,7 @@ void navbus__v1__policy__should_discard_fix(ProtobufCService *service,
                                             void *closure_data)
 {
   assert(service->descriptor == &navbus__v1__policy__descriptor);
-  service->invoke(service, 4, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void navbus__v1__policy__should_prevent_reroutes_when_arriving(ProtobufCService *service,
                                                                const Navbus__V1__ShouldPreventReroutesWhenArrivingRequest *input,
@@ -2122,7 +2269,7 @@ void navbus__v1__policy__should_prevent_reroutes_when_arriving(ProtobufCService 
                                                                void *closure_data)
 {
   assert(service->descriptor == &navbus__v1__policy__descriptor);
-  service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void navbus__v1__policy__should_advance_leg(ProtobufCService *service,
                                             const Navbus__V1__ShouldAdvanceLegRequest *input,
@@ -2130,7 +2277,7 @@ void navbus__v1__policy__should_advance_leg(ProtobufCService *service,
                                             void *closure_data)
 {
   assert(service->descriptor == &navbus__v1__policy__descriptor);
-  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 7, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void navbus__v1__policy__revise_instruction(ProtobufCService *service,
                                             const Navbus__V1__ReviseInstructionRequest *input,
@@ -2138,7 +2285,7 @@ void navbus__v1__policy__revise_instruction(ProtobufCService *service,
                                             void *closure_data)
 {
   assert(service->descriptor == &navbus__v1__policy__descriptor);
-  service->invoke(service, 7, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 8, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void navbus__v1__policy__init (Navbus__V1__Policy_Service *service,
                                Navbus__V1__Policy_ServiceDestroy destroy)

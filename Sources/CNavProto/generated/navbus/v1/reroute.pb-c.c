@@ -1563,23 +1563,25 @@ const ProtobufCEnumDescriptor navbus__v1__reroute_reason__descriptor =
   navbus__v1__reroute_reason__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue navbus__v1__reroute_rejection__enum_values_by_number[5] =
+static const ProtobufCEnumValue navbus__v1__reroute_rejection__enum_values_by_number[6] =
 {
   { "REROUTE_REJECTION_UNSPECIFIED", "NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_UNSPECIFIED", 0 },
   { "REROUTE_REJECTION_BACK_ON_ROUTE", "NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_BACK_ON_ROUTE", 1 },
   { "REROUTE_REJECTION_STALE", "NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_STALE", 2 },
   { "REROUTE_REJECTION_POLICY", "NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_POLICY", 3 },
   { "REROUTE_REJECTION_SUPERSEDED", "NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_SUPERSEDED", 4 },
+  { "REROUTE_REJECTION_TOO_NEAR", "NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_TOO_NEAR", 5 },
 };
 static const ProtobufCIntRange navbus__v1__reroute_rejection__value_ranges[] = {
-{0, 0},{0, 5}
+{0, 0},{0, 6}
 };
-static const ProtobufCEnumValueIndex navbus__v1__reroute_rejection__enum_values_by_name[5] =
+static const ProtobufCEnumValueIndex navbus__v1__reroute_rejection__enum_values_by_name[6] =
 {
   { "REROUTE_REJECTION_BACK_ON_ROUTE", 1 },
   { "REROUTE_REJECTION_POLICY", 3 },
   { "REROUTE_REJECTION_STALE", 2 },
   { "REROUTE_REJECTION_SUPERSEDED", 4 },
+  { "REROUTE_REJECTION_TOO_NEAR", 5 },
   { "REROUTE_REJECTION_UNSPECIFIED", 0 },
 };
 const ProtobufCEnumDescriptor navbus__v1__reroute_rejection__descriptor =
@@ -1589,9 +1591,9 @@ const ProtobufCEnumDescriptor navbus__v1__reroute_rejection__descriptor =
   "RerouteRejection",
   "Navbus__V1__RerouteRejection",
   "navbus.v1",
-  5,
+  6,
   navbus__v1__reroute_rejection__enum_values_by_number,
-  5,
+  6,
   navbus__v1__reroute_rejection__enum_values_by_name,
   1,
   navbus__v1__reroute_rejection__value_ranges,

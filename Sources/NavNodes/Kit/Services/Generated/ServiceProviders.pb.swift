@@ -72,6 +72,9 @@ public protocol PolicyServiceProvider: AnyObject {
     func shouldReroute(_ request: ShouldRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// Which options has the reroute's request? Default: those it has.
     func rerouteOptions(_ request: RerouteOptionsRequest, _ call: UnaryCall<RerouteOptionsAnswer>) throws
+    /// May a new route come into force whose first maneuver is nearer than reroute.min_commit_time_s? Default: no, and another
+    /// one is looked for; yes after two refusals, for there may be no other way.
+    func acceptReroute(_ request: AcceptRerouteRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// May the alternative that the vehicle turned onto be taken? Default: yes.
     func shouldTakeAlternative(_ request: ShouldTakeAlternativeRequest, _ call: UnaryCall<PolicyAnswer>) throws
     /// May the faster route be applied? Default: yes; no where approval is required and none comes.
@@ -94,6 +97,7 @@ extension PolicyService {
             switch call.method {
             case "ShouldReroute": ServiceDispatch.run(call, shouldReroute, provider.shouldReroute)
             case "RerouteOptions": ServiceDispatch.run(call, rerouteOptions, provider.rerouteOptions)
+            case "AcceptReroute": ServiceDispatch.run(call, acceptReroute, provider.acceptReroute)
             case "ShouldTakeAlternative": ServiceDispatch.run(call, shouldTakeAlternative, provider.shouldTakeAlternative)
             case "AcceptFasterRoute": ServiceDispatch.run(call, acceptFasterRoute, provider.acceptFasterRoute)
             case "ShouldDiscardFix": ServiceDispatch.run(call, shouldDiscardFix, provider.shouldDiscardFix)

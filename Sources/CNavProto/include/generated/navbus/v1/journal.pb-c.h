@@ -27,6 +27,7 @@ typedef struct Navbus__V1__CoreStart Navbus__V1__CoreStart;
 typedef struct Navbus__V1__RouteAnswer Navbus__V1__RouteAnswer;
 typedef struct Navbus__V1__NavigationCommand Navbus__V1__NavigationCommand;
 typedef struct Navbus__V1__TileArrival Navbus__V1__TileArrival;
+typedef struct Navbus__V1__CallEnded Navbus__V1__CallEnded;
 typedef struct Navbus__V1__TimerFired Navbus__V1__TimerFired;
 typedef struct Navbus__V1__ClockTick Navbus__V1__ClockTick;
 typedef struct Navbus__V1__ParameterChange Navbus__V1__ParameterChange;
@@ -79,7 +80,8 @@ typedef enum {
   NAVBUS__V1__JOURNAL_ENTRY__EVENT_TILES = 13,
   NAVBUS__V1__JOURNAL_ENTRY__EVENT_TIMER = 14,
   NAVBUS__V1__JOURNAL_ENTRY__EVENT_CLOCK = 15,
-  NAVBUS__V1__JOURNAL_ENTRY__EVENT_PARAMETER = 16
+  NAVBUS__V1__JOURNAL_ENTRY__EVENT_PARAMETER = 16,
+  NAVBUS__V1__JOURNAL_ENTRY__EVENT_CALL_ENDED = 17
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__JOURNAL_ENTRY__EVENT__CASE)
 } Navbus__V1__JournalEntry__EventCase;
 
@@ -160,6 +162,10 @@ struct  Navbus__V1__JournalEntry
      * A parameter was changed while running.
      */
     Navbus__V1__ParameterChange *parameter;
+    /*
+     * Nobody waits for the answer to a command any more.
+     */
+    Navbus__V1__CallEnded *call_ended;
   };
 };
 #define NAVBUS__V1__JOURNAL_ENTRY__INIT \
@@ -377,6 +383,23 @@ struct  Navbus__V1__TileArrival
 
 
 /*
+ * A call that ended before it was answered: cancelled, past its deadline, or its caller gone.
+ */
+struct  Navbus__V1__CallEnded
+{
+  ProtobufCMessage base;
+  /*
+   * The call's number in its NavigationCommand.
+   */
+  protobuf_c_boolean has_call_id;
+  uint64_t call_id;
+};
+#define NAVBUS__V1__CALL_ENDED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__call_ended__descriptor) \
+    , 0, 0 }
+
+
+/*
  * A timer that is due.
  */
 struct  Navbus__V1__TimerFired
@@ -534,6 +557,25 @@ Navbus__V1__TileArrival *
 void   navbus__v1__tile_arrival__free_unpacked
                      (Navbus__V1__TileArrival *message,
                       ProtobufCAllocator *allocator);
+/* Navbus__V1__CallEnded methods */
+void   navbus__v1__call_ended__init
+                     (Navbus__V1__CallEnded         *message);
+size_t navbus__v1__call_ended__get_packed_size
+                     (const Navbus__V1__CallEnded   *message);
+size_t navbus__v1__call_ended__pack
+                     (const Navbus__V1__CallEnded   *message,
+                      uint8_t             *out);
+size_t navbus__v1__call_ended__pack_to_buffer
+                     (const Navbus__V1__CallEnded   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__CallEnded *
+       navbus__v1__call_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__call_ended__free_unpacked
+                     (Navbus__V1__CallEnded *message,
+                      ProtobufCAllocator *allocator);
 /* Navbus__V1__TimerFired methods */
 void   navbus__v1__timer_fired__init
                      (Navbus__V1__TimerFired         *message);
@@ -608,6 +650,9 @@ typedef void (*Navbus__V1__NavigationCommand_Closure)
 typedef void (*Navbus__V1__TileArrival_Closure)
                  (const Navbus__V1__TileArrival *message,
                   void *closure_data);
+typedef void (*Navbus__V1__CallEnded_Closure)
+                 (const Navbus__V1__CallEnded *message,
+                  void *closure_data);
 typedef void (*Navbus__V1__TimerFired_Closure)
                  (const Navbus__V1__TimerFired *message,
                   void *closure_data);
@@ -629,6 +674,7 @@ extern const ProtobufCMessageDescriptor navbus__v1__core_start__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__route_answer__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__navigation_command__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__tile_arrival__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__call_ended__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__timer_fired__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__clock_tick__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__parameter_change__descriptor;

@@ -27,6 +27,7 @@ typedef struct Navbus__V1__PolicyAnswer Navbus__V1__PolicyAnswer;
 typedef struct Navbus__V1__ShouldRerouteRequest Navbus__V1__ShouldRerouteRequest;
 typedef struct Navbus__V1__RerouteOptionsRequest Navbus__V1__RerouteOptionsRequest;
 typedef struct Navbus__V1__RerouteOptionsAnswer Navbus__V1__RerouteOptionsAnswer;
+typedef struct Navbus__V1__AcceptRerouteRequest Navbus__V1__AcceptRerouteRequest;
 typedef struct Navbus__V1__ShouldTakeAlternativeRequest Navbus__V1__ShouldTakeAlternativeRequest;
 typedef struct Navbus__V1__ShouldAcceptFasterRouteRequest Navbus__V1__ShouldAcceptFasterRouteRequest;
 typedef struct Navbus__V1__ShouldDiscardFixRequest Navbus__V1__ShouldDiscardFixRequest;
@@ -79,7 +80,11 @@ typedef enum _Navbus__V1__PolicyKind {
   /*
    * ReviseInstruction.
    */
-  NAVBUS__V1__POLICY_KIND__POLICY_KIND_REVISE_INSTRUCTION = 8
+  NAVBUS__V1__POLICY_KIND__POLICY_KIND_REVISE_INSTRUCTION = 8,
+  /*
+   * AcceptReroute.
+   */
+  NAVBUS__V1__POLICY_KIND__POLICY_KIND_ACCEPT_REROUTE = 9
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__POLICY_KIND)
 } Navbus__V1__PolicyKind;
 /*
@@ -292,6 +297,36 @@ struct  Navbus__V1__RerouteOptionsAnswer
 
 
 /*
+ * Asks whether a new route may come into force whose first maneuver is near.
+ */
+struct  Navbus__V1__AcceptRerouteRequest
+{
+  ProtobufCMessage base;
+  /*
+   * The situation.
+   */
+  Navbus__V1__PolicyContext *context;
+  /*
+   * Why the vehicle is rerouted.
+   */
+  protobuf_c_boolean has_reason;
+  Navbus__V1__RerouteReason reason;
+  /*
+   * The route that is proposed.
+   */
+  Navbus__V1__Route *route;
+  /*
+   * Time to its first maneuver at the present speed, in s.
+   */
+  protobuf_c_boolean has_maneuver_in_s;
+  double maneuver_in_s;
+};
+#define NAVBUS__V1__ACCEPT_REROUTE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__accept_reroute_request__descriptor) \
+    , NULL, 0, NAVBUS__V1__REROUTE_REASON__REROUTE_REASON_UNSPECIFIED, NULL, 0, 0 }
+
+
+/*
  * Question of ShouldTakeAlternative.
  */
 struct  Navbus__V1__ShouldTakeAlternativeRequest
@@ -494,7 +529,8 @@ typedef enum {
   NAVBUS__V1__POLICY_REQUEST__QUESTION_SHOULD_DISCARD_FIX = 14,
   NAVBUS__V1__POLICY_REQUEST__QUESTION_SHOULD_PREVENT_REROUTES_WHEN_ARRIVING = 15,
   NAVBUS__V1__POLICY_REQUEST__QUESTION_SHOULD_ADVANCE_LEG = 16,
-  NAVBUS__V1__POLICY_REQUEST__QUESTION_REVISE_INSTRUCTION = 17
+  NAVBUS__V1__POLICY_REQUEST__QUESTION_REVISE_INSTRUCTION = 17,
+  NAVBUS__V1__POLICY_REQUEST__QUESTION_ACCEPT_REROUTE = 18
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__POLICY_REQUEST__QUESTION__CASE)
 } Navbus__V1__PolicyRequest__QuestionCase;
 
@@ -583,6 +619,10 @@ struct  Navbus__V1__PolicyRequest
      * ReviseInstruction.
      */
     Navbus__V1__ReviseInstructionRequest *revise_instruction;
+    /*
+     * AcceptReroute.
+     */
+    Navbus__V1__AcceptRerouteRequest *accept_reroute;
   };
 };
 #define NAVBUS__V1__POLICY_REQUEST__INIT \
@@ -774,6 +814,25 @@ Navbus__V1__RerouteOptionsAnswer *
 void   navbus__v1__reroute_options_answer__free_unpacked
                      (Navbus__V1__RerouteOptionsAnswer *message,
                       ProtobufCAllocator *allocator);
+/* Navbus__V1__AcceptRerouteRequest methods */
+void   navbus__v1__accept_reroute_request__init
+                     (Navbus__V1__AcceptRerouteRequest         *message);
+size_t navbus__v1__accept_reroute_request__get_packed_size
+                     (const Navbus__V1__AcceptRerouteRequest   *message);
+size_t navbus__v1__accept_reroute_request__pack
+                     (const Navbus__V1__AcceptRerouteRequest   *message,
+                      uint8_t             *out);
+size_t navbus__v1__accept_reroute_request__pack_to_buffer
+                     (const Navbus__V1__AcceptRerouteRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__AcceptRerouteRequest *
+       navbus__v1__accept_reroute_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__accept_reroute_request__free_unpacked
+                     (Navbus__V1__AcceptRerouteRequest *message,
+                      ProtobufCAllocator *allocator);
 /* Navbus__V1__ShouldTakeAlternativeRequest methods */
 void   navbus__v1__should_take_alternative_request__init
                      (Navbus__V1__ShouldTakeAlternativeRequest         *message);
@@ -962,6 +1021,9 @@ typedef void (*Navbus__V1__RerouteOptionsRequest_Closure)
 typedef void (*Navbus__V1__RerouteOptionsAnswer_Closure)
                  (const Navbus__V1__RerouteOptionsAnswer *message,
                   void *closure_data);
+typedef void (*Navbus__V1__AcceptRerouteRequest_Closure)
+                 (const Navbus__V1__AcceptRerouteRequest *message,
+                  void *closure_data);
 typedef void (*Navbus__V1__ShouldTakeAlternativeRequest_Closure)
                  (const Navbus__V1__ShouldTakeAlternativeRequest *message,
                   void *closure_data);
@@ -1004,6 +1066,10 @@ struct Navbus__V1__Policy_Service
                           const Navbus__V1__RerouteOptionsRequest *input,
                           Navbus__V1__RerouteOptionsAnswer_Closure closure,
                           void *closure_data);
+  void (*accept_reroute)(Navbus__V1__Policy_Service *service,
+                         const Navbus__V1__AcceptRerouteRequest *input,
+                         Navbus__V1__PolicyAnswer_Closure closure,
+                         void *closure_data);
   void (*should_take_alternative)(Navbus__V1__Policy_Service *service,
                                   const Navbus__V1__ShouldTakeAlternativeRequest *input,
                                   Navbus__V1__PolicyAnswer_Closure closure,
@@ -1038,6 +1104,7 @@ void navbus__v1__policy__init (Navbus__V1__Policy_Service *service,
     { NAVBUS__V1__POLICY__BASE_INIT,\
       function_prefix__ ## should_reroute,\
       function_prefix__ ## reroute_options,\
+      function_prefix__ ## accept_reroute,\
       function_prefix__ ## should_take_alternative,\
       function_prefix__ ## accept_faster_route,\
       function_prefix__ ## should_discard_fix,\
@@ -1052,6 +1119,10 @@ void navbus__v1__policy__reroute_options(ProtobufCService *service,
                                          const Navbus__V1__RerouteOptionsRequest *input,
                                          Navbus__V1__RerouteOptionsAnswer_Closure closure,
                                          void *closure_data);
+void navbus__v1__policy__accept_reroute(ProtobufCService *service,
+                                        const Navbus__V1__AcceptRerouteRequest *input,
+                                        Navbus__V1__PolicyAnswer_Closure closure,
+                                        void *closure_data);
 void navbus__v1__policy__should_take_alternative(ProtobufCService *service,
                                                  const Navbus__V1__ShouldTakeAlternativeRequest *input,
                                                  Navbus__V1__PolicyAnswer_Closure closure,
@@ -1087,6 +1158,7 @@ extern const ProtobufCMessageDescriptor navbus__v1__policy_answer__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__should_reroute_request__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__reroute_options_request__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__reroute_options_answer__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__accept_reroute_request__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__should_take_alternative_request__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__should_accept_faster_route_request__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__should_discard_fix_request__descriptor;

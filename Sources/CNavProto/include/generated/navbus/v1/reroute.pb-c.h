@@ -124,7 +124,11 @@ typedef enum _Navbus__V1__RerouteRejection {
   /*
    * Guidance has ended, or another route was set.
    */
-  NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_SUPERSEDED = 4
+  NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_SUPERSEDED = 4,
+  /*
+   * Its first maneuver is nearer than the vehicle can commit to.
+   */
+  NAVBUS__V1__REROUTE_REJECTION__REROUTE_REJECTION_TOO_NEAR = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__REROUTE_REJECTION)
 } Navbus__V1__RerouteRejection;
 /*

@@ -1,0 +1,103 @@
+public import NavRouting
+
+/// What is wished of the routes of a trip, reroutes included.
+public struct RouteWishes: Sendable, Hashable {
+    /// Roads and areas to keep out of, and where the vehicle may turn round.
+    public var options = RouteOptions()
+    /// The vehicle; nil for the node's.
+    public var vehicle: VehicleProfile?
+    /// Whether a provider on the network may be asked, where one is configured.
+    public var allowsOnline = true
+
+    /// No wishes.
+    public init() {}
+
+    /// Wishes.
+    public init(options: RouteOptions, vehicle: VehicleProfile? = nil, allowsOnline: Bool = true) {
+        self.options = options
+        self.vehicle = vehicle
+        self.allowsOnline = allowsOnline
+    }
+}
+
+/// Routes that are asked for.
+public struct RouteOrder: Sendable, Hashable {
+    /// Where they start; nil for where the vehicle is.
+    public var origin: Waypoint?
+    /// Stops and pass-through points, the last one the destination.
+    public var waypoints: [Waypoint]
+    /// How the routes are to be.
+    public var wishes: RouteWishes
+    /// How many alternatives to the best route, 0 ... 2.
+    public var alternatives: Int
+
+    /// An order.
+    public init(
+        origin: Waypoint? = nil, waypoints: [Waypoint], wishes: RouteWishes = RouteWishes(), alternatives: Int = 0
+    ) {
+        self.origin = origin
+        self.waypoints = waypoints
+        self.wishes = wishes
+        self.alternatives = alternatives
+    }
+}
+
+/// A drive along the route without a vehicle, for a demonstration or a test of what listens.
+public struct SimulatedDrive: Sendable, Hashable {
+    /// How many times as fast as the traffic, ``speedRange``.
+    public var speedFactor: Double
+
+    /// The factors that are driven with.
+    public static let speedRange = 0.1...10.0
+
+    /// A drive.
+    public init(speedFactor: Double = 1) { self.speedFactor = speedFactor }
+}
+
+/// What a user asks of the navigator.
+public enum NavigatorCommand: Sendable, Equatable {
+    /// Find routes; as a preview they are kept for a choice until guidance starts or is stopped.
+    case calculate(RouteOrder, isPreview: Bool)
+    /// Choose one of the previewed routes, by its place from 0.
+    case selectPreview(Int)
+    /// Start guidance along a previewed route: the chosen one, or that at a place.
+    case start(preview: Int?, SimulatedDrive?)
+    /// Find a route and start guidance along it at once.
+    case navigate(RouteOrder, SimulatedDrive?)
+    /// Start guidance along a route that is known already.
+    case setRoute(RoutePlan, SimulatedDrive?)
+    /// End guidance and preview.
+    case stop
+    /// Find a new route now; with other wishes for this one route, or those of the trip.
+    case reroute(RouteWishes?)
+    /// Go on along an alternative.
+    case selectAlternative(UInt64)
+    /// Take the faster route that was detected, or refuse it.
+    case acceptFasterRoute(Bool)
+    /// Start the next leg at a waypoint where the vehicle is held.
+    case advanceLeg
+    /// Leave out a waypoint that is ahead, by its index in the route; the next stop unless given.
+    case skipWaypoint(Int?)
+    /// Bring the route's durations up to date now.
+    case refreshRoute
+}
+
+/// The answer to a command, for the one who gave it.
+public enum CommandReply: Sendable, Equatable {
+    /// Guidance goes on along a route.
+    case following(sessionID: UInt64, routeID: UInt64)
+    /// Routes were found, the best first.
+    case routes([PreviewedRoute])
+    /// A previewed route is the active one.
+    case selected(routeID: UInt64)
+    /// A route was asked for; what becomes of it is told as events.
+    case requested(requestID: UInt64)
+    /// Guidance was ended; 0 when there was none.
+    case stopped(sessionID: UInt64)
+    /// The next leg began; the progress on it, once a position tells.
+    case legStarted(RouteProgress?)
+    /// The route is up to date.
+    case refreshed(changedEdges: Int, RoutePlan)
+    /// It was not done.
+    case failed(RouteFailure)
+}

@@ -1,0 +1,253 @@
+public import NavGeo
+public import NavGuidance
+public import NavMap
+public import NavMatching
+public import NavRouting
+
+/// What every published event says of its origin.
+public struct EventContext: Sendable, Hashable {
+    /// When it happened.
+    public var stamp: Timestamp
+    /// The trip: the stamp of its start in nanoseconds; 0 without a trip.
+    public var sessionID: UInt64
+    /// The route in force, counted from 1 in each trip; 0 without one.
+    public var routeID: UInt64
+    /// Sequence of the message that caused it, 0 for none.
+    public var causeSequence: UInt64
+    /// Counts published events from 1.
+    public var eventSequence: UInt64
+}
+
+/// What the shell is to do, in order, after an event.
+public enum Effect: Sendable {
+    /// Publish something.
+    case publish(EventContext, Publication)
+    /// Find routes and answer with the id.
+    case requestRoute(RouteQuery)
+    /// Nobody waits for this route any more.
+    case cancelRoute(requestID: UInt64)
+    /// Roads in these tiles are needed.
+    case needTiles([RoadTileID])
+    /// Ask the owner's policy and answer with the id.
+    case askPolicy(PolicyRequest)
+    /// Nobody waits for this decision any more.
+    case withdrawPolicy(requestID: UInt64)
+    /// Answer a command.
+    case reply(call: UInt64, CommandReply)
+}
+
+/// A message to the outside.
+public enum Publication: Sendable {
+    /// Phase of the trip.
+    case state(NavigatorState)
+    /// Where the vehicle is.
+    case position(Sighting)
+    /// How far along the route it is.
+    case progress(RouteProgress)
+    /// The route in force; nil when there is none any more.
+    case route(RoutePlan?, RouteChange)
+    /// A step of rerouting.
+    case reroute(RerouteEvent)
+    /// What a screen shows; nil clears it.
+    case visual(VisualInstruction?, distance: Double, duration: Double)
+    /// What a voice says.
+    case spoken(SpokenInstruction, distance: Double, duration: Double)
+    /// A step of arriving.
+    case arrival(ArrivalEvent)
+    /// A fix that was not used.
+    case fixRejected(Fix, FixRejection)
+    /// Positions are predicted from now on, or follow fixes again.
+    case simulation(SimulationEvent)
+    /// Another receiver is used from now on.
+    case receiver(from: UInt8, to: UInt8)
+    /// Routes to choose from before the start; none once the choice is over.
+    case preview(RoutePreview)
+    /// The alternatives to the route in force.
+    case alternatives(AlternativesUpdate)
+    /// A step of going on along an alternative.
+    case alternativeSwitch(AlternativeSwitch)
+    /// A step of taking a faster route.
+    case fasterRoute(FasterRouteEvent)
+    /// The route's durations were brought up to date.
+    case refresh(RefreshEvent)
+    /// A question to the owner's policy.
+    case policyRequest(PolicyRequest)
+    /// A decision of the owner's policy, or in its place.
+    case policyDecision(PolicyDecision)
+}
+
+/// Why a route came into force.
+public enum RouteChange: Sendable, Hashable {
+    case started, set, rerouted, stopped
+    /// The vehicle goes on along an alternative.
+    case alternativeTaken
+    case fasterRoute
+    case waypointSkipped
+    /// Other durations on the same way, or the same way in another version of the map, where its edges have other names.
+    case refreshed
+}
+
+/// The phase of a trip.
+public struct NavigatorState: Sendable, Hashable {
+    /// The phase.
+    public enum Phase: Sendable, Hashable {
+        /// No position yet.
+        case idle
+        /// A position, no route.
+        case freeDrive
+        /// Routes to choose from, no guidance yet.
+        case preview
+        /// Guidance along a route.
+        case guidance(GuidanceState)
+    }
+
+    /// The state of guidance.
+    public enum GuidanceState: Sendable, Hashable {
+        /// A route is in force, the vehicle was not seen on it yet.
+        case initialized
+        case tracking, uncertain, offRoute
+        /// The destination is reached.
+        case complete
+    }
+
+    /// The phase.
+    public var phase: Phase
+    /// Whether a new route is being found.
+    public var isRerouting: Bool
+    /// The leg being driven, from 0.
+    public var leg: Int
+    /// Legs of the route.
+    public var legCount: Int
+    /// Whether the vehicle stands at a waypoint and waits for the next leg to be started.
+    public var isHeld: Bool
+    /// Where the trip leads.
+    public var destination: Waypoint?
+    /// How good positioning is; nil before the first fix.
+    public var health: PositionHealth?
+}
+
+/// Why positions are made without fixes.
+public enum SimulationReason: Sendable, Hashable, CaseIterable {
+    /// A user asked for a drive without a vehicle.
+    case manual
+    /// No fix that counts for too long.
+    case poorGNSS
+    /// The same in a tunnel of the map.
+    case tunnel
+
+    init(_ reason: ReckoningReason) {
+        switch reason {
+        case .poorGNSS: self = .poorGNSS
+        case .tunnel: self = .tunnel
+        }
+    }
+}
+
+/// Positions are made without fixes, or are no longer.
+public struct SimulationEvent: Sendable, Hashable {
+    /// The step. `willBegin` and `began` come together, as do `willEnd` and `ended`: a consumer that prepares itself sees the first one first.
+    public enum Phase: UInt8, Sendable, CaseIterable {
+        case willBegin, began, willEnd, ended
+    }
+
+    /// The step.
+    public var phase: Phase
+    /// Why.
+    public var reason: SimulationReason
+    /// Where the vehicle is thought to be; nil when that is lost.
+    public var position: Sighting?
+}
+
+/// How the vehicle stands to its route: a fact, not a decision.
+public enum DeviationState: Sendable, Hashable {
+    case onRoute
+    /// The position speaks against the route, not for long enough to be sure.
+    case uncertain
+    /// On the route, but not where it would be by following it.
+    case offStep
+    case offRoute
+    /// On the road of the route in the other direction.
+    case wrongWay
+}
+
+/// A deviation with its measure.
+public struct Deviation: Sendable, Hashable {
+    /// How the vehicle stands to the route.
+    public var state: DeviationState
+    /// Metres between the position and the route.
+    public var distance: Double
+    /// Probability that the vehicle is on no part of the route that it can have reached, by the matcher, 0 ... 1.
+    public var probability: Double
+    /// Angle between the course and the route, radians 0 ... π; nil without a course.
+    public var courseDifference: Double?
+    /// Since when the state holds.
+    public var since: Timestamp
+}
+
+/// How far along its route the vehicle is.
+public struct RouteProgress: Sendable, Equatable {
+    /// Metres from the route's start.
+    public var offset: Double
+    /// The leg, from 0.
+    public var leg: Int
+    /// Legs of the route.
+    public var legCount: Int
+    /// The step in the leg, from 0.
+    public var step: Int
+    /// Steps of the leg.
+    public var stepCount: Int
+    /// The last passed point of the route's line.
+    public var point: Int
+    /// Metres to the destination.
+    public var distanceRemaining: Double
+    /// Seconds to the destination.
+    public var durationRemaining: Double
+    /// Metres to the leg's end.
+    public var legDistanceRemaining: Double
+    /// Seconds to the leg's end.
+    public var legDurationRemaining: Double
+    /// Metres to the next maneuver.
+    public var stepDistanceRemaining: Double
+    /// Seconds to the next maneuver.
+    public var stepDurationRemaining: Double
+    /// How the vehicle stands to the route.
+    public var deviation: Deviation
+    /// The road of the route here.
+    public var attributes: RoadAttributes
+    /// The maneuver ahead.
+    public var nextManeuver: Maneuver?
+    /// The instruction on the screen.
+    public var visualInstruction: InstructionID?
+    /// The last spoken instruction.
+    public var spokenInstruction: InstructionID?
+    /// Where the vehicle is.
+    public var position: Sighting
+    /// The point on the route.
+    public var snapped: Coordinate
+    /// Direction of the route there, radians clockwise from north.
+    public var snappedBearing: Double
+    /// Stops and pass-through points ahead.
+    public var waypointsRemaining: Int
+}
+
+/// A step of arriving.
+public struct ArrivalEvent: Sendable, Equatable {
+    /// The step.
+    public enum Phase: Sendable, Equatable {
+        case approaching(isFirst: Bool)
+        case arrived, held, legStarted
+    }
+
+    /// The step.
+    public var phase: Phase
+    /// The leg that ends at the waypoint; for a started leg the leg itself.
+    public var leg: Int
+    /// The waypoint's index in the route.
+    public var waypoint: Int
+    /// Whether it is the last one.
+    public var isDestination: Bool
+    /// Metres to go.
+    public var distanceRemaining: Double
+    /// Seconds to go.
+    public var durationRemaining: Double
+}

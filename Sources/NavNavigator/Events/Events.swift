@@ -1,0 +1,41 @@
+public import NavGeo
+public import NavMatching
+
+/// Something that happened: the only thing that changes a ``Navigator``.
+public struct NavigatorEvent: Sendable {
+    /// What happened.
+    public enum Kind: Sendable {
+        /// A receiver measured a position.
+        case fix(Fix)
+        /// The vehicle measured its own motion.
+        case odometry(Odometry)
+        /// The moment of ``Navigator/due`` has come.
+        case timer
+        /// A user asked for something; `call` is that of the answer, 0 when nobody waits for one.
+        case command(NavigatorCommand, call: UInt64)
+        /// Nobody waits for the answer to a command any more: the caller went away or its deadline passed.
+        case callEnded(UInt64)
+        /// A requested route arrived.
+        case routeAnswer(requestID: UInt64, RouteAnswer)
+        /// A question was decided, or nobody decided it in time.
+        case policyAnswer(requestID: UInt64, PolicyAnswer)
+        /// Tiles were loaded or left, or the traffic is another.
+        case mapChanged(MapSnapshot)
+        /// Thresholds were changed by a user; they hold from now on.
+        case configured(NavigatorConfig)
+    }
+
+    /// When it happened.
+    public var stamp: Timestamp
+    /// The sequence of the message that brought it, 0 for none.
+    public var causeSequence: UInt64
+    /// What happened.
+    public var kind: Kind
+
+    /// An event.
+    public init(stamp: Timestamp, causeSequence: UInt64 = 0, kind: Kind) {
+        self.stamp = stamp
+        self.causeSequence = causeSequence
+        self.kind = kind
+    }
+}

@@ -1,0 +1,201 @@
+public import NavGeo
+import NavRouting
+
+/// A step of rerouting.
+public struct RerouteEvent: Sendable, Equatable {
+    /// The step.
+    public enum Phase: Sendable, Equatable {
+        case willReroute
+        case fetching(attempt: Int)
+        case fetched
+        case applied(oldRouteID: UInt64)
+        /// `nextAttempt` is nil when it will not be tried again.
+        case failed(RouteFailure, nextAttempt: Timestamp?)
+        case rejected(Rejection)
+    }
+
+    /// Why a found route was not taken.
+    public enum Rejection: Sendable, Hashable {
+        /// The vehicle is back on its route.
+        case backOnRoute
+        /// Another route or command came first.
+        case superseded
+        /// The vehicle has gone elsewhere meanwhile.
+        case stale
+        /// The owner's policy refused it.
+        case policy
+        /// Its first maneuver is too near for what plans the motion.
+        case tooNear
+    }
+
+    /// Why a route is looked for.
+    public enum Reason: Sendable, Hashable {
+        case offRoute, wrongWay, manual
+        /// Part of the route ahead is closed or no longer exists.
+        case routeInvalidated
+        /// A faster route was found while the vehicle follows its own.
+        case fasterRoute
+        /// A waypoint is left out.
+        case waypoint
+    }
+
+    /// The step.
+    public var phase: Phase
+    /// Why.
+    public var reason: Reason
+    /// The request, once there is one.
+    public var requestID: UInt64?
+    /// Where the vehicle is.
+    public var position: Coordinate?
+    /// Within this distance of the vehicle maneuvers are avoided, metres; 0 for nowhere.
+    public var maneuverAvoidance = 0.0
+    /// Who finds or found the route; nil as long as that is open.
+    public var provider: RouteProvider?
+
+    /// Whether it was not the vehicle's leaving the route that led to it.
+    public var isProactive: Bool { reason == .fasterRoute }
+}
+
+/// An alternative to the route in force, seen from where the vehicle is.
+public struct OfferedAlternative: Sendable, Equatable {
+    /// The alternative with its guidance; it starts where the vehicle was when it was found.
+    public var plan: AlternativePlan
+    /// Metres from the start of the route in force to the fork.
+    public var forkOffset: Double
+    /// Metres from here to the fork, 0 once it is passed.
+    public var distanceToFork: Double
+    /// Seconds from here to the fork.
+    public var durationToFork: Double
+    /// Seconds that it takes longer than the route in force, in the freshest traffic; negative when it is faster.
+    public var durationDelta: Double
+
+    /// Its number: the same for the same way at every update.
+    public var id: UInt64 { plan.alternative.id }
+    /// Metres from here to the destination along it.
+    public var distance: Double { distanceToFork + plan.alternative.lengthFromFork }
+    /// Seconds from here to the destination along it.
+    public var duration: Double { durationToFork + plan.alternative.durationFromFork }
+}
+
+/// The alternatives to the route in force, all of them, with what changed.
+public struct AlternativesUpdate: Sendable, Equatable {
+    /// Why an alternative is none any more.
+    public enum Removal: Sendable, Hashable {
+        case forkPassed, taken, routeChanged, replaced, notAccepted, invalidated, stopped
+    }
+
+    /// One that is none any more.
+    public struct Removed: Sendable, Hashable {
+        /// Its number.
+        public var id: UInt64
+        /// Why.
+        public var reason: Removal
+    }
+
+    /// All of them, the most useful first.
+    public var alternatives: [OfferedAlternative]
+    /// The numbers of those that were not there before.
+    public var added: [UInt64] = []
+    /// Those that are gone.
+    public var removed: [Removed] = []
+    /// Why there are none; nil when the search succeeded.
+    public var failure: RouteFailure?
+}
+
+/// A step of going on along an alternative.
+public struct AlternativeSwitch: Sendable, Equatable {
+    /// The step.
+    public enum Phase: Sendable, Equatable {
+        /// Before the route in force changes.
+        case willTake
+        case taken(oldRouteID: UInt64)
+        case failed(RouteFailure)
+    }
+
+    /// The step.
+    public var phase: Phase
+    /// The alternative's number.
+    public var id: UInt64
+    /// Whether the vehicle turned onto it; else it was asked for.
+    public var isByDriving: Bool
+    /// Where the vehicle is.
+    public var position: Coordinate?
+}
+
+/// What a faster route saves.
+public struct FasterRouteGain: Sendable, Hashable {
+    /// Seconds.
+    public var seconds: Double
+    /// As a share of the time that is left on the route in force, 0 ... 1.
+    public var share: Double
+}
+
+/// A step of taking a faster route.
+public struct FasterRouteEvent: Sendable, Equatable {
+    /// Why it was not taken.
+    public enum Rejection: Sendable, Hashable {
+        /// A user or the owner's policy refused it.
+        case refused
+        /// Nobody approved it in time.
+        case notApproved
+        /// The vehicle came too near to where the routes part, or has left its route.
+        case tooLate
+        /// Another route or command came first.
+        case superseded
+    }
+
+    /// The step.
+    public enum Phase: Sendable, Equatable {
+        /// `acceptUntil` is when it is decided without a user; nil when it is decided at once.
+        case detected(acceptUntil: Timestamp?)
+        case applied(oldRouteID: UInt64)
+        case rejected(Rejection)
+    }
+
+    /// The step.
+    public var phase: Phase
+    /// The faster route.
+    public var plan: RoutePlan
+    /// What it saves.
+    public var gain: FasterRouteGain
+}
+
+/// The durations of the route in force were brought up to date.
+public struct RefreshEvent: Sendable, Equatable {
+    /// What came of it.
+    public enum Phase: Sendable, Equatable {
+        case refreshing
+        /// `changedEdges` pieces of the route take another time.
+        case refreshed(changedEdges: Int)
+        case failed(RouteFailure)
+        /// Part of the route ahead is closed or gone: another one is advisable.
+        case invalidated
+    }
+
+    /// What came of it.
+    public var phase: Phase
+    /// Seconds by which the arrival is later than was said before; negative when it is earlier.
+    public var delta: Double
+    /// The route in force.
+    public var plan: RoutePlan
+}
+
+/// A previewed route.
+public struct PreviewedRoute: Sendable, Equatable {
+    /// Its number, the same for the same way at every update; 0 for the best one.
+    public var id: UInt64
+    /// The route with its guidance.
+    public var plan: RoutePlan
+    /// The roads that tell it from the others.
+    public var via: [String]
+}
+
+/// Up to three routes to choose from before the start.
+public struct RoutePreview: Sendable, Equatable {
+    /// The best first; none once the choice is over.
+    public var routes: [PreviewedRoute]
+    /// The index of the chosen one.
+    public var active: Int
+    /// Why there are none, or fewer than asked for.
+    public var failure: RouteFailure?
+}

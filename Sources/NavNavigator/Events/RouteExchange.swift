@@ -1,0 +1,148 @@
+public import NavGeo
+public import NavGuidance
+public import NavMap
+public import NavRouting
+
+/// A route with its guidance, as it goes into force.
+public struct RoutePlan: Sendable, Equatable {
+    /// The route.
+    public var route: Route
+    /// Its maneuvers and instructions.
+    public let guidance: RouteGuidance
+    /// Who found it.
+    public let provider: RouteProvider
+
+    /// A route with guidance made for it.
+    public init(route: Route, guidance: RouteGuidance, provider: RouteProvider = .onBoard) {
+        self.route = route
+        self.guidance = guidance
+        self.provider = provider
+    }
+}
+
+/// Who finds routes.
+public enum RouteProvider: Sendable, Hashable {
+    case onBoard
+    /// A server on the network.
+    case online
+}
+
+/// What a route is asked for.
+public enum RoutePurpose: Sendable, Hashable, CaseIterable {
+    /// To be shown, before the start.
+    case calculate
+    /// To start a trip.
+    case start
+    /// To go on from where the vehicle is.
+    case reroute
+    /// To see whether there is a faster one.
+    case fasterRoute
+    /// To show others than the one that is being driven.
+    case alternatives
+}
+
+/// A request to the routing worker.
+public struct RouteQuery: Sendable, Equatable {
+    /// Comes back with the answer.
+    public var requestID: UInt64
+    /// What for.
+    public var purpose: RoutePurpose
+    /// What to find.
+    public var request: RouteRequest
+    /// The vehicle; nil for the node's.
+    public var vehicle: VehicleProfile?
+    /// Whether a provider on the network may be asked.
+    public var allowsOnline: Bool
+    /// How many alternatives to the best route at most.
+    public var alternatives: Int
+    /// The route that is being driven, to which the alternatives are to be alternatives; nil for the best one.
+    public var current: Route?
+    /// By when the answer is wanted.
+    public var deadline: Timestamp
+}
+
+/// An alternative with its guidance.
+public struct AlternativePlan: Sendable, Equatable {
+    /// How it differs.
+    public var alternative: AlternativeRoute
+    /// Its maneuvers and instructions.
+    public let guidance: RouteGuidance
+
+    /// An alternative with guidance made for its route.
+    public init(alternative: AlternativeRoute, guidance: RouteGuidance) {
+        self.alternative = alternative
+        self.guidance = guidance
+    }
+
+    /// The alternative as a route of its own.
+    public var plan: RoutePlan { RoutePlan(route: alternative.route, guidance: guidance) }
+}
+
+/// Routes that were found.
+public struct FoundRoutes: Sendable, Equatable {
+    /// The best route, or what is left of the one that is being driven.
+    public var main: RoutePlan
+    /// Whether ``main`` is what is left of the route that is being driven.
+    public var mainIsCurrent: Bool
+    /// The roads that tell ``main`` from the others.
+    public var via: [String]
+    /// Others, the most useful first.
+    public var alternatives: [AlternativePlan]
+
+    /// Routes.
+    public init(
+        main: RoutePlan, mainIsCurrent: Bool = false, via: [String] = [], alternatives: [AlternativePlan] = []
+    ) {
+        self.main = main
+        self.mainIsCurrent = mainIsCurrent
+        self.via = via
+        self.alternatives = alternatives
+    }
+}
+
+/// The answer to ``Effect/requestRoute(_:)``.
+public enum RouteAnswer: Sendable, Equatable {
+    /// Routes.
+    case found(FoundRoutes)
+    /// There is none.
+    case failed(RouteFailure)
+}
+
+/// Why there is no route, or why a command was not carried out.
+public struct RouteFailure: Sendable, Equatable, Error {
+    /// The kind of failure.
+    public enum Code: Sendable, Equatable {
+        case noRoute, noRoadNearby, tilesNeeded, invalidRequest, deadlineExceeded, cancelled, providerUnavailable,
+            `internal`
+        /// Where the vehicle is is not known.
+        case noPosition
+        /// The command makes no sense at present, such as starting a leg where the vehicle is not held.
+        case wrongState
+        /// What the command names does not exist, or not any more.
+        case notFound
+        /// The owner's policy forbids it.
+        case deniedByPolicy
+    }
+
+    /// The kind.
+    public var code: Code
+    /// What happened, for people.
+    public var message: String
+    /// Tiles without which the question cannot be settled.
+    public var missingTiles: [RoadTileID]
+
+    /// A failure.
+    public init(code: Code, message: String, missingTiles: [RoadTileID] = []) {
+        self.code = code
+        self.message = message
+        self.missingTiles = missingTiles
+    }
+
+    /// Whether the same request may succeed later.
+    public var isRetryable: Bool {
+        switch code {
+        case .noRoute, .noRoadNearby, .tilesNeeded, .deadlineExceeded, .providerUnavailable, .internal, .noPosition: true
+        case .invalidRequest, .cancelled, .wrongState, .notFound, .deniedByPolicy: false
+        }
+    }
+}

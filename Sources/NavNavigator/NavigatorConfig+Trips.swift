@@ -1,0 +1,76 @@
+/// When faster routes are looked for, and what becomes of them.
+public struct FasterRouteConfig: Sendable, Hashable {
+    /// Who says whether a faster route is taken.
+    public enum Approval: String, Sendable, Hashable, CaseIterable {
+        /// Nobody: it is taken.
+        case automatic = "auto"
+        /// The owner's policy; no, when it is silent.
+        case policy
+        /// A user, by a call; no, when none comes in time.
+        case manual
+    }
+
+    /// Whether they are looked for.
+    public var isEnabled = true
+    /// Time between two looks, seconds. 120: Mapbox.
+    public var interval = 120.0
+    /// Shortest time left on the route, seconds. 600: Mapbox.
+    public var minimumRemaining = 600.0
+    /// Shortest time to the next maneuver, and to the first one of the faster route, seconds. 70: Mapbox.
+    public var minimumToManeuver = 70.0
+    /// What share of the time left is to be gained at least. 0.1: Mapbox.
+    public var minimumGain = 0.1
+    /// Who says whether it is taken.
+    public var approval = Approval.automatic
+    /// How long a user may think about it, seconds. 30: judgement; less than the time to the first maneuver.
+    public var acceptFor = 30.0
+
+    /// The defaults.
+    public init() {}
+}
+
+/// When alternatives are looked for, and which are shown.
+public struct AlternativesConfig: Sendable, Hashable {
+    /// Which alternatives are shown.
+    public enum Acceptance: String, Sendable, Hashable, CaseIterable {
+        case unfiltered
+        /// Those that take less time than the route in force.
+        case faster
+        /// Those that are shorter than the route in force.
+        case shorter
+    }
+
+    /// Whether they are looked for.
+    public var isEnabled = true
+    /// Time between two looks, seconds. 300, not below ``shortestInterval``: Mapbox.
+    public var interval = 300.0
+    /// The least that ``interval`` can be, seconds: Mapbox.
+    public static let shortestInterval = 30.0
+    /// How many at most, 0 ... 2.
+    public var limit = 2
+    /// Which are shown.
+    public var acceptance = Acceptance.unfiltered
+    /// How far the vehicle moves at least between two looks, metres. 50: as between two reroutes; a vehicle that stands asks nothing.
+    public var minimumMovement = 50.0
+    /// How many fixes in a row on an alternative, behind its fork, take it. 2: one alone may be noise, and the debounce of a deviation would
+    /// be too late.
+    public var takingFixes = 2
+    /// Probability of the alternative's road from which a fix counts.
+    public var takingProbability = 0.6
+
+    /// The defaults.
+    public init() {}
+}
+
+/// When the route's durations are brought up to date.
+public struct RefreshConfig: Sendable, Hashable {
+    /// Whether they are.
+    public var isEnabled = true
+    /// Longest time between two refreshes, seconds. 120: Mapbox.
+    public var interval = 120.0
+    /// Shortest time between two refreshes for new traffic, seconds. 5: traffic may be told every second, and a route is a large message.
+    public var minimumInterval = 5.0
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,113 @@
+import NavGeo
+import NavGuidance
+import NavMatching
+import NavRouting
+
+/// Decisions that the vehicle's owner may take: asked, waited for without standing still, and gone on from.
+extension Navigator {
+    /// Has a question decided: at once by its standard answer when nobody is to be asked, else when the answer comes.
+    mutating func ask(_ question: PolicyQuestion, standard: Bool, _ event: NavigatorEvent) {
+        guard let request = policy.ask(question, standard: standard, at: event.stamp) else {
+            let answer = PolicyAnswer(verdict: standard, decider: .standard)
+            return goOn(from: question, decision(on: question, 0, answer, standard: standard, latency: 0), event)
+        }
+        publish(.policyRequest(request), event)
+        perform(.askPolicy(request))
+    }
+
+    mutating func handle(_ answer: PolicyAnswer, _ id: UInt64, _ event: NavigatorEvent) {
+        guard let request = policy.close(id) else { return }
+        decide(request, answer, event)
+    }
+
+    /// Decides what nobody has answered in time.
+    mutating func decideOverdue(_ event: NavigatorEvent) {
+        for request in policy.closeOverdue(at: event.stamp) {
+            perform(.withdrawPolicy(requestID: request.requestID))
+            decide(request, PolicyAnswer(verdict: nil, decider: .timeout), event)
+        }
+    }
+
+    /// Takes questions back that make no sense any more.
+    mutating func withdraw(_ kinds: PolicyKind...) {
+        for kind in kinds {
+            for request in policy.close(kind) { perform(.withdrawPolicy(requestID: request.requestID)) }
+        }
+    }
+
+    private mutating func decide(_ request: PolicyRequest, _ answer: PolicyAnswer, _ event: NavigatorEvent) {
+        let latency = max(event.stamp.seconds(since: request.stamp), 0)
+        goOn(
+            from: request.question,
+            decision(on: request.question, request.requestID, answer, standard: request.standard, latency: latency), event)
+    }
+
+    private func decision(
+        on question: PolicyQuestion, _ id: UInt64, _ answer: PolicyAnswer, standard: Bool, latency: Double
+    ) -> PolicyDecision {
+        PolicyDecision(
+            requestID: id, kind: question.kind, verdict: answer.verdict ?? standard, answer: answer, latency: latency)
+    }
+
+    /// Seconds for which a no holds.
+    func hold(_ decision: PolicyDecision) -> Double {
+        guard let hold = decision.answer.hold, hold.isFinite else { return config.policy.hold }
+        return min(max(hold, 0), 3_600)
+    }
+
+    private mutating func goOn(from question: PolicyQuestion, _ decision: PolicyDecision, _ event: NavigatorEvent) {
+        if decision.requestID != 0 || decision.kind.isAlwaysTold { publish(.policyDecision(decision), event) }
+        switch question {
+        case .shouldReroute: decideReroute(decision, event)
+        case .rerouteOptions: fetchReroute(decision, event)
+        case .acceptReroute(let plan, _, _): decideProposal(plan, decision, event)
+        case .shouldTakeAlternative(let offered): decideAlternative(offered, decision, event)
+        case .acceptFasterRoute: decideFasterRoute(decision.verdict, decision.answer.decider, event)
+        case .shouldDiscardFix(let fix, let rejection):
+            if decision.verdict { publish(.fixRejected(fix, rejection), event) } else { handle(fix, event, isVouchedFor: true) }
+        case .shouldPreventReroutesWhenArriving(let waypoint, _):
+            if trip?.nextStop == waypoint { trip?.preventsReroutes = decision.verdict }
+        case .shouldAdvanceLeg(let waypoint, _): decideLeg(waypoint, decision.verdict, event)
+        case .reviseInstruction(let instruction, let distance, let duration):
+            tell(instruction, decision.answer.content, distance, duration, event)
+        }
+    }
+
+    /// Tells an instruction, in other words where the owner has some.
+    private mutating func tell(
+        _ instruction: Instruction, _ content: PolicyAnswer.Content?, _ distance: Double, _ duration: Double,
+        _ event: NavigatorEvent
+    ) {
+        // What was right when it was asked is not told once the vehicle has left the route.
+        guard let state = trip?.deviation.state, state != .offRoute, state != .wrongWay else { return }
+        var revised = RevisedInstruction()
+        if case .instruction(let words) = content { revised = words }
+        guard !revised.isSuppressed else { return }
+        switch instruction {
+        case .visual(var visual):
+            if let text = revised.text {
+                visual.primary.text = text
+                visual.primary.components = [.text(text)]
+            }
+            publish(.visual(visual, distance: distance, duration: duration), event)
+        case .spoken(var spoken):
+            if let text = revised.text {
+                spoken.text = text
+                spoken.ssml = revised.ssml ?? ""
+            } else if let ssml = revised.ssml {
+                spoken.ssml = ssml
+            }
+            publish(.spoken(spoken, distance: distance, duration: duration), event)
+        }
+    }
+}
+
+extension FixRejection.Reason {
+    /// Whether the fix is left out because it is judged to be bad, and not because it tells nothing new or nothing at all.
+    var isJudgement: Bool {
+        switch self {
+        case .accuracy, .startAccuracy, .speed, .jump, .integrity, .spoofing, .jamming: true
+        case .invalid, .fixType, .duplicate, .outOfOrder, .stale, .future, .frozen: false
+        }
+    }
+}

@@ -1,0 +1,176 @@
+public import NavGeo
+public import NavGuidance
+public import NavMatching
+public import NavRouting
+
+/// The kinds of decisions that the vehicle's owner may take.
+public enum PolicyKind: String, Sendable, Hashable, CaseIterable {
+    case shouldReroute = "should_reroute"
+    case rerouteOptions = "reroute_options"
+    case acceptReroute = "accept_reroute"
+    case shouldTakeAlternative = "should_take_alternative"
+    case acceptFasterRoute = "accept_faster_route"
+    case shouldDiscardFix = "should_discard_fix"
+    case shouldPreventReroutesWhenArriving = "should_prevent_reroutes_when_arriving"
+    case shouldAdvanceLeg = "should_advance_leg"
+    case reviseInstruction = "revise_instruction"
+
+    /// Whether its decisions are published also when nobody was asked. Those of single fixes and instructions are not: they are many, and
+    /// what is published of these tells as much.
+    var isAlwaysTold: Bool {
+        switch self {
+        case .shouldReroute, .acceptReroute, .shouldTakeAlternative, .acceptFasterRoute,
+            .shouldPreventReroutesWhenArriving, .shouldAdvanceLeg:
+            true
+        case .rerouteOptions, .shouldDiscardFix, .reviseInstruction: false
+        }
+    }
+}
+
+/// A decision that is to be taken, with what it is about.
+public enum PolicyQuestion: Sendable, Equatable {
+    /// May a reroute begin?
+    case shouldReroute(RerouteEvent.Reason, DeviationState)
+    /// With which wishes, and through which waypoints, is the new route asked for?
+    case rerouteOptions(RerouteEvent.Reason, RouteWishes, [Waypoint])
+    /// May a new route come into force whose first maneuver is so near, seconds away?
+    case acceptReroute(RoutePlan, RerouteEvent.Reason, maneuverIn: Double)
+    /// May the alternative be taken that the vehicle turned onto?
+    case shouldTakeAlternative(OfferedAlternative)
+    /// May the faster route be taken?
+    case acceptFasterRoute(RoutePlan, FasterRouteGain)
+    /// Is a fix that does not qualify to be left out?
+    case shouldDiscardFix(Fix, FixRejection)
+    /// Does leaving the route so near to the waypoint lead to no new one?
+    case shouldPreventReroutesWhenArriving(waypoint: Int, RouteWaypoint)
+    /// Does the next leg begin at the waypoint?
+    case shouldAdvanceLeg(waypoint: Int, RouteWaypoint)
+    /// How does the instruction read?
+    case reviseInstruction(Instruction, distance: Double, duration: Double)
+
+    /// The kind.
+    public var kind: PolicyKind {
+        switch self {
+        case .shouldReroute: .shouldReroute
+        case .rerouteOptions: .rerouteOptions
+        case .acceptReroute: .acceptReroute
+        case .shouldTakeAlternative: .shouldTakeAlternative
+        case .acceptFasterRoute: .acceptFasterRoute
+        case .shouldDiscardFix: .shouldDiscardFix
+        case .shouldPreventReroutesWhenArriving: .shouldPreventReroutesWhenArriving
+        case .shouldAdvanceLeg: .shouldAdvanceLeg
+        case .reviseInstruction: .reviseInstruction
+        }
+    }
+}
+
+/// A question to the owner's policy, with the answer that it has without one.
+public struct PolicyRequest: Sendable, Equatable {
+    /// Comes back with the answer.
+    public var requestID: UInt64
+    /// What is to be decided.
+    public var question: PolicyQuestion
+    /// The answer if none comes.
+    public var standard: Bool
+    /// By when the answer counts.
+    public var deadline: Timestamp
+    /// When it was asked.
+    public var stamp: Timestamp
+}
+
+/// Who decided.
+public enum PolicyDecider: Sendable, Hashable {
+    /// Nobody is to be asked.
+    case standard
+    /// The owner's node.
+    case client
+    /// Nobody: it was silent past the deadline.
+    case timeout
+    /// Nobody: it could not be reached, or its answer made no sense.
+    case unavailable
+    /// The owner's node, in a drive that was recorded.
+    case recorded
+}
+
+/// Words that are told in the place of an instruction's own.
+public struct RevisedInstruction: Sendable, Hashable {
+    /// The text; nil for that of the instruction.
+    public var text: String?
+    /// The same in Speech Synthesis Markup Language; nil for that of the instruction, or none where only the text is another.
+    public var ssml: String?
+    /// Whether nothing is told.
+    public var isSuppressed: Bool
+
+    /// Other words, or none at all.
+    public init(text: String? = nil, ssml: String? = nil, isSuppressed: Bool = false) {
+        self.text = text
+        self.ssml = ssml
+        self.isSuppressed = isSuppressed
+    }
+}
+
+/// An answer to a ``PolicyRequest``.
+public struct PolicyAnswer: Sendable, Equatable {
+    /// What goes with a yes.
+    public enum Content: Sendable, Equatable {
+        /// Wishes for the new route and the waypoints that it is to lead through; none for those that it has.
+        case reroute(RouteWishes?, [Waypoint])
+        /// Other words.
+        case instruction(RevisedInstruction)
+    }
+
+    /// Yes or no; nil leaves it to the standard answer.
+    public var verdict: Bool?
+    /// Who decided.
+    public var decider: PolicyDecider
+    /// Why, for people.
+    public var reason: String
+    /// Seconds for which a no is not questioned again; nil for the configured time.
+    public var hold: Double?
+    /// What goes with it.
+    public var content: Content?
+
+    /// An answer.
+    public init(
+        verdict: Bool?, decider: PolicyDecider = .client, reason: String = "", hold: Double? = nil,
+        content: Content? = nil
+    ) {
+        self.verdict = verdict
+        self.decider = decider
+        self.reason = reason
+        self.hold = hold
+        self.content = content
+    }
+}
+
+/// A decision as it was taken.
+public struct PolicyDecision: Sendable, Equatable {
+    /// The question's number; 0 when nobody was asked.
+    public var requestID: UInt64
+    /// What was decided.
+    public var kind: PolicyKind
+    /// Yes or no.
+    public var verdict: Bool
+    /// The answer that decided.
+    public var answer: PolicyAnswer
+    /// Seconds from the question to the decision.
+    public var latency: Double
+}
+
+/// Who is asked what, and for how long an answer is waited for.
+public struct PolicyConfig: Sendable, Hashable {
+    /// The kinds that the owner's node is asked.
+    public var asked: Set<PolicyKind> = []
+    /// How long an answer is waited for, seconds. 0.2: less than the time between two fixes, so that a decision is never a fix late.
+    public var deadline = 0.2
+    /// The same for the approval of a faster route, seconds. 10: a person may be behind it.
+    public var approvalDeadline = 10.0
+    /// How long a no holds when the answer does not say, seconds. 10: judgement; about once a block in a town.
+    public var hold = 10.0
+
+    /// Nobody is asked.
+    public init() {}
+
+    /// How long the answer to a question of a kind is waited for, seconds.
+    func patience(_ kind: PolicyKind) -> Double { kind == .acceptFasterRoute ? approvalDeadline : deadline }
+}

@@ -1,0 +1,85 @@
+import NavGeo
+import NavMatching
+import NavRouting
+
+/// A drive along the route without a vehicle: makes the fixes that one would have, once a second.
+struct DriveAlong {
+    /// How many times as fast as the traffic.
+    var speedFactor: Double
+    /// Metres from the route's start.
+    private(set) var offset: Double
+    /// When the next fix is due.
+    private(set) var due: Timestamp
+    private var last: Timestamp
+
+    /// Seconds between two fixes.
+    private static let interval = 1.0
+    /// Standard deviation of the fixes per axis, metres.
+    private static let sigma = 1.0
+
+    init(_ drive: SimulatedDrive, from offset: Double, at stamp: Timestamp) {
+        let range = SimulatedDrive.speedRange
+        speedFactor = drive.speedFactor.isFinite ? min(max(drive.speedFactor, range.lowerBound), range.upperBound) : 1
+        self.offset = offset
+        last = stamp
+        due = stamp
+    }
+
+    /// The fix that is due; nil while the vehicle is held at a stop.
+    mutating func fix(on trip: Trip, at stamp: Timestamp) -> Fix? {
+        if trip.isHeld {
+            last = stamp
+            due = stamp.advanced(bySeconds: DriveAlong.interval)
+            return nil
+        }
+        let seconds = min(max(stamp.seconds(since: last), 0), 2 * DriveAlong.interval)
+        // Another route begins where the vehicle is.
+        if offset > trip.plan.route.length || offset < trip.offset - 50 { offset = trip.offset }
+        let reached = trip.times.offset(seconds * speedFactor, after: offset)
+        let speed = seconds > 0 ? (reached - offset) / seconds : 0
+        offset = reached
+        last = stamp
+        due = stamp.advanced(bySeconds: DriveAlong.interval)
+        let line = trip.plan.route.line
+        return Fix(
+            stamp: stamp, coordinate: line.coordinate(at: offset) ?? trip.stop.snapped,
+            horizontalSigma: DriveAlong.sigma, speed: speed, course: line.bearing(at: offset), type: .simulated)
+    }
+
+    /// Notes that the clock was set back.
+    mutating func noteClockSet(to stamp: Timestamp) {
+        last = stamp
+        due = stamp
+    }
+}
+
+/// Manual simulation: begins and ends with its events; fixes of the receivers have no part in it.
+extension Navigator {
+    mutating func simulate(_ drive: SimulatedDrive, _ event: NavigatorEvent) {
+        guard let trip else { return }
+        take(positioning.startOver(), event)
+        simulation = DriveAlong(drive, from: trip.offset, at: event.stamp)
+        tell(.willBegin, event)
+        tell(.began, event)
+    }
+
+    /// Drives on when it is due.
+    mutating func simulate(at stamp: Timestamp, _ event: NavigatorEvent) {
+        guard let due = simulation?.due, due <= stamp, let trip, let fix = simulation?.fix(on: trip, at: stamp) else {
+            return
+        }
+        follow(positioning.place(simulated: fix, trip.prior), event)
+    }
+
+    mutating func endSimulation(_ event: NavigatorEvent) {
+        guard simulation != nil else { return }
+        simulation = nil
+        take(positioning.startOver(), event)
+        tell(.willEnd, event)
+        tell(.ended, event)
+    }
+
+    private mutating func tell(_ phase: SimulationEvent.Phase, _ event: NavigatorEvent) {
+        publish(.simulation(SimulationEvent(phase: phase, reason: .manual, position: lastPosition)), event)
+    }
+}

@@ -1,0 +1,197 @@
+import NavGeo
+import NavMap
+import NavMatching
+import NavRouting
+
+/// Where the vehicle is, from fixes, odometry and the passing of time: qualifies, filters, matches, and predicts where fixes fail.
+///
+/// It knows no trip: the route is a prior that is handed in. What happened is returned, in order; nothing is published here.
+struct Positioning {
+    /// Something that was found out.
+    enum Happening {
+        /// A fix does not count.
+        case rejected(Fix, FixRejection)
+        /// The clock of the fixes was set; they go on from this moment.
+        case clockSet(Timestamp)
+        /// Another receiver is used from now on.
+        case receiver(from: UInt8, to: UInt8)
+        /// A prediction begins or ends.
+        case simulation(SimulationEvent)
+        /// A position, measured or predicted.
+        case position(Sighting)
+    }
+
+    private var matcher: StreamingMatcher
+    private var tracker: PositionTracker
+    private var reckoning: Reckoning
+    private var aid = RoadAid()
+    private var judge = HealthJudge()
+
+    /// Knows nothing yet.
+    init(metric: Metric, config: NavigatorConfig, matcher: MatcherConfig) {
+        self.matcher = StreamingMatcher(metric: metric, config: matcher)
+        tracker = PositionTracker(limits: config.fixLimits)
+        reckoning = Reckoning(config: config.reckoning)
+    }
+
+    /// How good positioning is; nil before the first fix.
+    var health: PositionHealth? { judge.health }
+    /// When to ask ``advance(to:_:_:)`` next, if nothing else comes before; nil for never.
+    var due: Timestamp? { reckoning.due }
+
+    /// Goes on with other roads.
+    mutating func adopt(_ metric: Metric) {
+        let graph = metric.turns.graph
+        matcher.adopt(metric)
+        reckoning.adopt { graph.edge($0.edgeKey) }
+        aid.forget(&tracker)
+    }
+
+    /// Goes on with other thresholds.
+    mutating func adopt(_ config: NavigatorConfig) {
+        tracker.limits = config.fixLimits
+        reckoning.config = config.reckoning
+    }
+
+    // MARK: Inputs
+
+    /// Takes in a fix that came at `now`.
+    ///
+    /// - Parameter isVouchedFor: Whether somebody who knows better says that it counts.
+    mutating func take(
+        _ fix: Fix, at now: Timestamp, _ metric: Metric, _ prior: RoutePrior?, isVouchedFor: Bool = false
+    ) -> [Happening] {
+        var happenings: [Happening] = []
+        let verdict = tracker.take(fix, isVouchedFor: isVouchedFor)
+        switch verdict {
+        case .standby: return []
+        case .rejected(let rejection):
+            happenings.append(.rejected(fix, rejection))
+            happenings += reject(fix, rejection, at: now, metric, prior)
+            return happenings
+        case .accepted: break
+        case .acceptedAfterJump: happenings += restart()
+        case .acceptedAfterClockSet:
+            happenings += restart()
+            happenings.append(.clockSet(fix.stamp))
+        }
+        if let replaced = tracker.replacedReceiver {
+            happenings.append(.receiver(from: replaced, to: fix.receiver))
+        }
+        let estimate = tracker.estimate
+        judge.note(
+            fix, isAccepted: true, sigma: estimate?.covariance.perAxis, inflation: tracker.inflation,
+            latency: tracker.usualLatency, at: now)
+        let match = match(fix, estimate, isJump: verdict == .acceptedAfterJump, metric, prior)
+        let reason = reckoning.reason
+        let ends = reckoning.note(fix, match, tracker, metric, prior)
+        if !ends, reason != nil, let led = reckoning.lead(to: match, tracker, metric, prior) {
+            happenings.append(.position(Sighting(led, like: fix)))
+            return happenings
+        }
+        let position = Sighting(fix: fix, match: match, directionProbability: match.directionProbability)
+        if let reason, reckoning.reason == nil { happenings += Positioning.end(of: reason, at: position) }
+        happenings.append(.position(position))
+        return happenings
+    }
+
+    /// Takes in odometry that came at `now`.
+    mutating func take(
+        _ odometry: Odometry, at now: Timestamp, _ metric: Metric, _ prior: RoutePrior?
+    ) -> [Happening] {
+        tracker.take(odometry)
+        return advance(to: now, metric, prior)
+    }
+
+    /// Predicts the position when it is due.
+    mutating func advance(to now: Timestamp, _ metric: Metric, _ prior: RoutePrior?) -> [Happening] {
+        let reason = reckoning.reason
+        switch reckoning.predict(at: now, &tracker, metric, prior) {
+        case .nothing: return []
+        case .lost:
+            judge.noteMissing(nil, sigma: nil, isLost: true, at: now)
+            return reason.map { Positioning.end(of: $0, at: nil) } ?? []
+        case .predicted(let predicted, let begins):
+            judge.noteMissing(
+                reckoning.reason, sigma: predicted.road?.alongSigma ?? predicted.estimate.covariance.perAxis,
+                isLost: false, at: now)
+            let position = Sighting(predicted, like: Fix(stamp: now, coordinate: predicted.estimate.coordinate))
+            var happenings: [Happening] = []
+            if begins, let reason = reckoning.reason {
+                happenings = [.willBegin, .began].map {
+                    .simulation(SimulationEvent(phase: $0, reason: SimulationReason(reason), position: position))
+                }
+            }
+            happenings.append(.position(position))
+            return happenings
+        }
+    }
+
+    /// The position of a fix that a drive along the route makes: no receiver is judged by it.
+    mutating func place(simulated fix: Fix, _ prior: RoutePrior) -> Sighting {
+        Sighting(fix: fix, match: matcher.match(fix, routePrior: prior), directionProbability: 1)
+    }
+
+    /// Forgets where the vehicle was, before and after a drive that is none of its own.
+    mutating func startOver() -> [Happening] {
+        defer { tracker.reset() }
+        return restart()
+    }
+
+    // MARK: Parts
+
+    /// Matches a fix by where the filter has it, and lets the road correct the place along it.
+    private mutating func match(
+        _ fix: Fix, _ estimate: MotionEstimate?, isJump: Bool, _ metric: Metric, _ prior: RoutePrior?
+    ) -> MatchedPosition {
+        let refined = estimate?.refined(fix) ?? fix
+        var match = matcher.match(refined, routePrior: prior)
+        match.raw = fix.coordinate
+        if isJump { match.isTeleport = true }
+        aid.follow(&match, &tracker, metric.turns.graph)
+        if let known = tracker.roadEstimate ?? estimate { match.calibrate(known, stated: matcher.sigma(of: refined)) }
+        return match
+    }
+
+    /// Starts anew after a jump or a clock that was set.
+    private mutating func restart() -> [Happening] {
+        matcher.reset()
+        aid.forget(&tracker)
+        let reason = reckoning.reason
+        reckoning.reset()
+        return reason.map { Positioning.end(of: $0, at: nil) } ?? []
+    }
+
+    private mutating func reject(
+        _ fix: Fix, _ rejection: FixRejection, at now: Timestamp, _ metric: Metric, _ prior: RoutePrior?
+    ) -> [Happening] {
+        switch rejection.reason {
+        // Nothing new is known of the present.
+        case .duplicate, .outOfOrder, .stale, .future: return []
+        case .invalid, .fixType, .accuracy, .startAccuracy, .frozen, .speed, .jump, .integrity, .spoofing, .jamming:
+            judge.note(
+                fix, isAccepted: false, sigma: nil, inflation: tracker.inflation, latency: tracker.usualLatency,
+                at: now)
+            reckoning.noteBad()
+            return advance(to: now, metric, prior)
+        }
+    }
+
+    private static func end(of reason: ReckoningReason, at position: Sighting?) -> [Happening] {
+        [.willEnd, .ended].map { .simulation(SimulationEvent(phase: $0, reason: SimulationReason(reason), position: position)) }
+    }
+}
+
+extension MatchedPosition {
+    /// See ``Sighting/directionProbability``.
+    fileprivate var directionProbability: Double {
+        guard let road else { return 0 }
+        var along = 0.0
+        var all = 0.0
+        for candidate in candidates {
+            all += candidate.probability
+            if Angle.separation(candidate.bearing, road.bearing) < .pi / 2 { along += candidate.probability }
+        }
+        return all > 0 ? along / all : 0
+    }
+}

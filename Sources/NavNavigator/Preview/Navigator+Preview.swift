@@ -1,0 +1,121 @@
+import NavGeo
+import NavRouting
+
+/// Choosing before the start: up to three routes, the freshest traffic on each, and the choice that starts guidance.
+extension Navigator {
+    mutating func calculate(_ order: RouteOrder, isPreview: Bool, _ call: UInt64, _ event: NavigatorEvent) {
+        let here = lastPosition.map { origin($0, keepsCourse: true) }
+        guard let start = order.origin ?? here ?? config.originFallback.map({ Waypoint($0) }) else {
+            return refuse(call, "the position is not known: give an origin", .noPosition)
+        }
+        if isPreview, trip?.isComplete == false {
+            return refuse(call, "guidance is under way: stop it first, or ask without a preview")
+        }
+        guard !preview.isFull else { return refuse(call, "too many routes are being found already", .internal) }
+        let id = nextRequestID()
+        let calculation = PreviewDesk.Calculation(
+            id: id, order: order, isPreview: isPreview, call: call, stamp: event.stamp,
+            origin: order.origin == nil ? lastPosition : nil)
+        if let old = preview.begin(calculation) {
+            perform(.cancelRoute(requestID: old.id))
+            reply(.failed(RouteFailure(code: .cancelled, message: "another preview was asked for")), to: old.call)
+        }
+        perform(
+            .requestRoute(
+                query(
+                    id, .calculate, [start] + order.waypoints, order.wishes, at: event.stamp,
+                    alternatives: min(max(order.alternatives, 0), 2))))
+    }
+
+    mutating func answerCalculation(
+        _ calculation: PreviewDesk.Calculation, _ answer: RouteAnswer, _ event: NavigatorEvent
+    ) {
+        switch answer {
+        case .failed(let failure):
+            reply(.failed(failure), to: calculation.call)
+            if calculation.isPreview {
+                show(RoutePreview(routes: [], active: 0, failure: failure), calculation, event)
+            }
+            if !failure.missingTiles.isEmpty { perform(.needTiles(failure.missingTiles)) }
+        case .found(let found):
+            let routes = Navigator.routes(found).filter { $0.plan.defect == nil }
+            guard !routes.isEmpty else {
+                let failure = RouteFailure(code: .internal, message: "the routes that were found cannot be used")
+                return reply(.failed(failure), to: calculation.call)
+            }
+            if calculation.isPreview { show(RoutePreview(routes: routes, active: 0), calculation, event) }
+            reply(.routes(routes), to: calculation.call)
+        }
+    }
+
+    private mutating func show(
+        _ routes: RoutePreview, _ calculation: PreviewDesk.Calculation, _ event: NavigatorEvent
+    ) {
+        preview.shown = PreviewDesk.Shown(preview: routes, order: calculation.order, origin: calculation.origin)
+        publish(.preview(routes), event)
+    }
+
+    /// Found routes as they are shown: numbered, and the best first.
+    private static func routes(_ found: FoundRoutes) -> [PreviewedRoute] {
+        [PreviewedRoute(id: 1, plan: found.main, via: found.via)]
+            + found.alternatives.map {
+                PreviewedRoute(id: $0.alternative.id, plan: $0.plan, via: $0.alternative.via)
+            }
+    }
+
+    mutating func selectPreview(_ index: Int, _ call: UInt64, _ event: NavigatorEvent) {
+        guard preview.isActive, let shown = preview.shown else {
+            return refuse(call, "there are no routes to choose from: calculate some first")
+        }
+        guard shown.preview.routes.indices.contains(index) else {
+            return refuse(call, "there is no route \(index): there are \(shown.preview.routes.count)", .notFound)
+        }
+        if shown.preview.active != index {
+            preview.shown?.preview.active = index
+            preview.shown.map { publish(.preview($0.preview), event) }
+        }
+        reply(.selected(routeID: shown.preview.routes[index].id), to: call)
+    }
+
+    mutating func startPreview(_ index: Int?, _ drive: SimulatedDrive?, _ call: UInt64, _ event: NavigatorEvent) {
+        guard preview.isActive, let shown = preview.shown else {
+            return refuse(call, "there are no routes to choose from: calculate some first")
+        }
+        let chosen = index ?? shown.preview.active
+        guard shown.preview.routes.indices.contains(chosen) else {
+            return refuse(call, "there is no route \(chosen): there are \(shown.preview.routes.count)", .notFound)
+        }
+        cancelSearch(event)
+        start(
+            shown.preview.routes[chosen].plan,
+            RouteSearch.TripOrder(order: shown.order, simulation: drive, call: call), origin: shown.origin, .started,
+            event)
+    }
+
+    /// Ends the choice: guidance starts, or everything is stopped.
+    mutating func endPreview(_ event: NavigatorEvent) {
+        if let calculation = preview.takePreview() {
+            perform(.cancelRoute(requestID: calculation.id))
+            reply(.failed(RouteFailure(code: .cancelled, message: "the preview has ended")), to: calculation.call)
+        }
+        guard preview.shown != nil else { return }
+        preview.shown = nil
+        publish(.preview(RoutePreview(routes: [], active: 0)), event)
+    }
+
+    /// Brings what the shown routes take up to date, so that their delays are always of the freshest traffic.
+    mutating func refreshPreview(_ event: NavigatorEvent) {
+        guard var shown = preview.shown, !shown.preview.routes.isEmpty else { return }
+        var isChanged = false
+        for index in shown.preview.routes.indices {
+            guard let (route, changed) = map.router.repriced(shown.preview.routes[index].plan.route), changed > 0 else {
+                continue
+            }
+            isChanged = true
+            shown.preview.routes[index].plan.route = route
+        }
+        guard isChanged else { return }
+        preview.shown = shown
+        publish(.preview(shown.preview), event)
+    }
+}

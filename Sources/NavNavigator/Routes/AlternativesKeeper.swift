@@ -1,0 +1,263 @@
+import NavGeo
+import NavMap
+import NavMatching
+import NavRouting
+
+/// The alternatives to the route in force: which there are, when others are looked for, and whether the vehicle turns onto one.
+///
+/// As long as one lies ahead nothing is asked: the list changes when a fork is passed, when traffic changes what an alternative takes, or
+/// when the route changes. A vehicle that stands passes no fork and moves nowhere, so nothing flaps.
+struct AlternativesKeeper {
+    /// An alternative with where it leaves the route in force.
+    private struct Kept {
+        var plan: AlternativePlan
+        /// Metres from the start of the route in force to the fork.
+        var forkOffset: Double
+        /// Where the edges behind the fork begin that are not on the route in force, metres from the alternative's start.
+        var own: [EdgeKey: Double]
+        /// Fixes in a row on these edges.
+        var fixes = 0
+        /// Whether the owner's policy wants it not to be taken.
+        var isRefused = false
+        /// Whether it is shown.
+        var isShown = false
+    }
+
+    /// A request on its way.
+    struct Pending {
+        var id: UInt64
+        var stamp: Timestamp
+    }
+
+    /// How far behind its fork an alternative is taken by driving, metres: further on it is another way.
+    private static let takingReach = 500.0
+    /// How far behind a fork the vehicle has surely gone on along its route, metres: roads that part at a small angle are told apart late.
+    private static let passingReach = 100.0
+    /// How much slower an alternative may become before it counts as slower than the route, seconds: what is shown must not flap.
+    private static let hysteresis = 5.0
+
+    /// The thresholds in force.
+    var config: NavigatorConfig
+    private var kept: [Kept] = []
+    private(set) var pending: Pending?
+    private var next: Timestamp?
+    private var lastLook: Coordinate?
+    private var hasFailed = false
+
+    init(_ config: NavigatorConfig) { self.config = config }
+
+    // MARK: Looking
+
+    /// Whether alternatives are to be asked for now.
+    func isDue(at stamp: Timestamp, _ position: Sighting) -> Bool {
+        guard config.alternatives.isEnabled, config.alternatives.limit > 0, kept.isEmpty, pending == nil else {
+            return false
+        }
+        if let lastLook, Geodesy.distance(lastLook, position.coordinate) < config.alternatives.minimumMovement {
+            return false
+        }
+        return next.map { stamp >= $0 } ?? true
+    }
+
+    /// Notes that they are asked for.
+    mutating func begin(_ id: UInt64, at stamp: Timestamp, from position: Sighting) {
+        pending = Pending(id: id, stamp: stamp)
+        next = stamp.advanced(bySeconds: config.alternatives.interval)
+        lastLook = position.coordinate
+    }
+
+    /// Gives up what is asked for; its number, if it was.
+    mutating func giveUp() -> UInt64? {
+        defer { pending = nil }
+        return pending?.id
+    }
+
+    /// The request whose answer has not come in time.
+    func isOverdue(at stamp: Timestamp) -> Bool {
+        pending.map { stamp.seconds(since: $0.stamp) > config.rerouteDeadline } ?? false
+    }
+
+    /// Takes found alternatives to a trip in.
+    mutating func take(_ found: FoundRoutes, for trip: Trip) -> AlternativesUpdate? {
+        pending = nil
+        let known = kept
+        kept = []
+        var removed: [AlternativesUpdate.Removed] = []
+        let onRoute = Set(trip.plan.route.edges.map(\.key))
+        if found.mainIsCurrent {
+            for plan in found.alternatives {
+                let alternative = plan.alternative
+                let forkOffset = trip.plan.route.length - (found.main.route.length - alternative.fork.routeOffset)
+                guard forkOffset > trip.offset else { continue }
+                var own: [EdgeKey: Double] = [:]
+                for edge in alternative.route.edges
+                where edge.routeOffset >= alternative.fork.routeOffset - 0.5
+                    && edge.routeOffset < alternative.fork.routeOffset + AlternativesKeeper.takingReach
+                    && !onRoute.contains(edge.key)
+                { own[edge.key] = edge.routeOffset - edge.startOffset }
+                kept.append(Kept(plan: plan, forkOffset: forkOffset, own: own))
+            }
+        }
+        for old in known where old.isShown && !kept.contains(where: { $0.plan.alternative.id == old.plan.alternative.id }) {
+            removed.append(AlternativesUpdate.Removed(id: old.plan.alternative.id, reason: .replaced))
+        }
+        let shown = Set(known.filter(\.isShown).map(\.plan.alternative.id))
+        for index in kept.indices { kept[index].isShown = accepts(kept[index], trip) }
+        let added = kept.filter { $0.isShown && !shown.contains($0.plan.alternative.id) }.map(\.plan.alternative.id)
+        defer { hasFailed = false }
+        guard !added.isEmpty || !removed.isEmpty || hasFailed else { return nil }
+        return AlternativesUpdate(alternatives: offered(to: trip), added: added, removed: removed)
+    }
+
+    /// Notes that none could be looked for; what there is stays. The update tells of it once.
+    mutating func fail(_ failure: RouteFailure, for trip: Trip) -> AlternativesUpdate? {
+        pending = nil
+        guard !hasFailed else { return nil }
+        hasFailed = true
+        return AlternativesUpdate(alternatives: offered(to: trip), failure: failure)
+    }
+
+    // MARK: Keeping
+
+    /// Drops those whose fork lies behind, once the vehicle has surely gone on along its route there.
+    mutating func pass(_ trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
+        guard trip.deviation.state == .onRoute else { return nil }
+        let limit = trip.offset - AlternativesKeeper.passingReach
+        let passed = kept.filter { $0.forkOffset < limit && $0.fixes == 0 }
+        guard !passed.isEmpty else { return nil }
+        kept.removeAll { $0.forkOffset < limit && $0.fixes == 0 }
+        // The next ones are looked for behind the fork, though not more often than may be.
+        if kept.isEmpty { bringForward(at: stamp) }
+        return update(passed.filter(\.isShown), .forkPassed, trip)
+    }
+
+    /// Drops all; an update if there were any.
+    mutating func clear(_ reason: AlternativesUpdate.Removal, at stamp: Timestamp, except taken: UInt64? = nil)
+        -> AlternativesUpdate?
+    {
+        let gone = kept.filter(\.isShown).map {
+            AlternativesUpdate.Removed(
+                id: $0.plan.alternative.id, reason: $0.plan.alternative.id == taken ? .taken : reason)
+        }
+        kept = []
+        hasFailed = false
+        lastLook = nil
+        bringForward(at: stamp)
+        return gone.isEmpty ? nil : AlternativesUpdate(alternatives: [], removed: gone)
+    }
+
+    private mutating func bringForward(at stamp: Timestamp) {
+        guard let last = next?.advanced(bySeconds: -config.alternatives.interval) else { return }
+        next = max(last.advanced(bySeconds: AlternativesConfig.shortestInterval), stamp)
+    }
+
+    /// Brings what they take up to date.
+    mutating func refresh(_ router: Router, for trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
+        guard !kept.isEmpty else { return nil }
+        var removed: [AlternativesUpdate.Removed] = []
+        var added: [UInt64] = []
+        var isChanged = false
+        for index in kept.indices.reversed() {
+            let id = kept[index].plan.alternative.id
+            guard let (route, changed) = router.repriced(kept[index].plan.alternative.route),
+                route.edges.allSatisfy({ !router.isClosed($0.key) })
+            else {
+                if kept[index].isShown { removed.append(AlternativesUpdate.Removed(id: id, reason: .invalidated)) }
+                kept.remove(at: index)
+                continue
+            }
+            if changed > 0 {
+                isChanged = true
+                kept[index].plan.alternative.route = route
+                kept[index].plan.alternative.durationFromFork = RouteTimes(route).remaining(
+                    from: kept[index].plan.alternative.fork.routeOffset)
+            }
+            let isAccepted = accepts(kept[index], trip)
+            if isAccepted != kept[index].isShown {
+                if isAccepted { added.append(id) } else {
+                    removed.append(AlternativesUpdate.Removed(id: id, reason: .notAccepted))
+                }
+                kept[index].isShown = isAccepted
+            }
+        }
+        if kept.isEmpty { bringForward(at: stamp) }
+        guard isChanged || !removed.isEmpty || !added.isEmpty else { return nil }
+        return AlternativesUpdate(alternatives: offered(to: trip), added: added.reversed(), removed: removed.reversed())
+    }
+
+    private func update(_ gone: [Kept], _ reason: AlternativesUpdate.Removal, _ trip: Trip) -> AlternativesUpdate? {
+        guard !gone.isEmpty else { return nil }
+        return AlternativesUpdate(
+            alternatives: offered(to: trip),
+            removed: gone.map { AlternativesUpdate.Removed(id: $0.plan.alternative.id, reason: reason) })
+    }
+
+    private func accepts(_ kept: Kept, _ trip: Trip) -> Bool {
+        switch config.alternatives.acceptance {
+        case .unfiltered: true
+        case .faster: delta(kept, trip) < (kept.isShown ? AlternativesKeeper.hysteresis : 0)
+        case .shorter: kept.plan.alternative.lengthDelta < 0
+        }
+    }
+
+    /// Seconds that it takes longer than the route in force.
+    private func delta(_ kept: Kept, _ trip: Trip) -> Double {
+        kept.plan.alternative.durationFromFork - trip.times.remaining(from: kept.forkOffset)
+    }
+
+    /// Those that are shown, as seen from where the vehicle is.
+    func offered(to trip: Trip) -> [OfferedAlternative] { kept.filter(\.isShown).map { offered($0, trip) } }
+
+    private func offered(_ kept: Kept, _ trip: Trip) -> OfferedAlternative {
+        var plan = kept.plan
+        plan.alternative.durationDelta = delta(kept, trip)
+        return OfferedAlternative(
+            plan: plan, forkOffset: kept.forkOffset, distanceToFork: max(kept.forkOffset - trip.offset, 0),
+            durationToFork: max(trip.times.remaining(from: trip.offset) - trip.times.remaining(from: kept.forkOffset), 0),
+            durationDelta: plan.alternative.durationDelta)
+    }
+
+    // MARK: Taking
+
+    /// One that is shown, by its number.
+    func offered(_ id: UInt64, to trip: Trip) -> OfferedAlternative? {
+        kept.first { $0.isShown && $0.plan.alternative.id == id }.map { offered($0, trip) }
+    }
+
+    /// Notes where the vehicle is; the alternative that it has turned onto, if it has.
+    mutating func follow(_ position: Sighting, on trip: Trip) -> OfferedAlternative? {
+        guard position.prediction == nil else { return nil }
+        for index in kept.indices {
+            guard let road = position.road, kept[index].own[road.edgeKey] != nil,
+                position.match.confidence >= config.alternatives.takingProbability
+            else {
+                kept[index].fixes = 0
+                continue
+            }
+            kept[index].fixes += 1
+        }
+        return kept.first { !$0.isRefused && $0.fixes >= config.alternatives.takingFixes }.map { offered($0, trip) }
+    }
+
+    /// Metres from an alternative's start to where the vehicle is on it.
+    func offset(of offered: OfferedAlternative, _ position: Sighting?) -> Double {
+        let alternative = offered.plan.alternative
+        if let road = position?.road, let kept = kept.first(where: { $0.plan.alternative.id == offered.id }),
+            let start = kept.own[road.edgeKey]
+        {
+            return max(start + road.offset, 0)
+        }
+        return max(alternative.fork.routeOffset - offered.distanceToFork, 0)
+    }
+
+    /// Notes that the owner's policy wants an alternative not to be taken.
+    mutating func refuse(_ id: UInt64) {
+        for index in kept.indices where kept[index].plan.alternative.id == id { kept[index].isRefused = true }
+    }
+
+    /// Notes that the clock was set back.
+    mutating func noteClockSet(to stamp: Timestamp) {
+        if next != nil { next = stamp }
+        pending?.stamp = stamp
+    }
+}

@@ -1,0 +1,93 @@
+import NavGeo
+import NavRouting
+
+/// Alternatives to the route in force: looked for, kept, and taken by a call or by driving onto one.
+extension Navigator {
+    mutating func considerAlternatives(_ position: Sighting, _ event: NavigatorEvent) {
+        guard let trip else { return }
+        if let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
+            alternatives.refuse(offered.id)
+            ask(.shouldTakeAlternative(offered), standard: true, event)
+        }
+        guard let trip = self.trip else { return }
+        tell(alternatives.pass(trip, at: event.stamp), event)
+        guard trip.deviation.state == .onRoute, trip.wasSeenOnRoute, !search.isRerouting, position.prediction == nil,
+            map.router.isHierarchical, alternatives.isDue(at: event.stamp, position)
+        else { return }
+        let id = nextRequestID()
+        alternatives.begin(id, at: event.stamp, from: position)
+        perform(
+            .requestRoute(
+                query(
+                    id, .alternatives, [origin(position, keepsCourse: true)] + trip.remainingWaypoints, session.wishes,
+                    at: event.stamp, alternatives: config.alternatives.limit, to: trip.plan.route)))
+    }
+
+    /// Whether taking an alternative may be asked about: it is not while a route is proposed that may come into force.
+    private func policyIsOpen(_ offered: OfferedAlternative) -> Bool { search.proposal == nil }
+
+    mutating func takeAlternatives(_ answer: RouteAnswer, _ event: NavigatorEvent) {
+        guard let trip else {
+            _ = alternatives.giveUp()
+            return
+        }
+        switch answer {
+        case .found(let found): tell(alternatives.take(found, for: trip), event)
+        case .failed(let failure): tell(alternatives.fail(failure, for: trip), event)
+        }
+    }
+
+    /// Publishes an update; nothing for nil.
+    mutating func tell(_ update: AlternativesUpdate?, _ event: NavigatorEvent) {
+        if let update { publish(.alternatives(update), event) }
+    }
+
+    // MARK: Taking one
+
+    mutating func decideAlternative(_ offered: OfferedAlternative, _ decision: PolicyDecision, _ event: NavigatorEvent) {
+        guard decision.verdict, let trip, alternatives.offered(offered.id, to: trip) != nil else { return }
+        take(offered, isByDriving: true, call: 0, event)
+    }
+
+    mutating func selectAlternative(_ id: UInt64, _ call: UInt64, _ event: NavigatorEvent) {
+        guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
+        guard let offered = alternatives.offered(id, to: trip) else {
+            return refuse(call, "there is no alternative \(id) any more", .notFound)
+        }
+        guard offered.distanceToFork > 0 else {
+            return refuse(call, "the fork to alternative \(id) lies behind", .wrongState)
+        }
+        take(offered, isByDriving: false, call: call, event)
+    }
+
+    private mutating func take(
+        _ offered: OfferedAlternative, isByDriving: Bool, call: UInt64, _ event: NavigatorEvent
+    ) {
+        guard let old = trip else { return }
+        func step(_ phase: AlternativeSwitch.Phase) -> Publication {
+            .alternativeSwitch(
+                AlternativeSwitch(
+                    phase: phase, id: offered.id, isByDriving: isByDriving, position: lastPosition?.coordinate))
+        }
+        // One route at a time: what was looked for because the vehicle left its route is not needed any more.
+        cancelSearch(event)
+        publish(step(.willTake), event)
+        let plan = offered.plan.plan
+        if let failure = RouteFailure(defectOf: plan) ?? obstacle(on: plan) {
+            publish(step(.failed(failure)), event)
+            return reply(.failed(failure), to: call)
+        }
+        replaceRoute(
+            plan, origin: lastPosition, start: alternatives.offset(of: offered, isByDriving ? lastPosition : nil),
+            .alternativeTaken, taking: offered.id, event)
+        if let trip { session.choose(plan.route, id: trip.routeID) }
+        publish(step(.taken(oldRouteID: old.routeID)), event)
+        reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: call)
+    }
+
+    /// Why an alternative that was found a while ago cannot be driven now; nil when it can.
+    private func obstacle(on plan: RoutePlan) -> RouteFailure? {
+        guard let closed = plan.route.edges.first(where: { map.router.isClosed($0.key) }) else { return nil }
+        return RouteFailure(code: .noRoute, message: "way \(closed.wayID) on it is closed or no longer on board")
+    }
+}

@@ -1,0 +1,88 @@
+import NavGeo
+import NavRouting
+
+/// Faster routes: looked for every two minutes far from maneuvers and the end, detected, approved, applied.
+extension Navigator {
+    mutating func considerFasterRoute(_ position: Sighting, _ event: NavigatorEvent) {
+        guard let trip else { return }
+        if let offer = faster.offer, isTooLate(offer, trip) {
+            withdraw(.acceptFasterRoute)
+            _ = faster.take()
+            tell(.rejected(.tooLate), offer, event)
+        }
+        guard position.prediction == nil, search.isIdle, faster.isDue(at: event.stamp, trip) else { return }
+        let id = nextRequestID()
+        faster.begin(id, at: event.stamp, from: position)
+        perform(
+            .requestRoute(
+                query(
+                    id, .fasterRoute, [origin(position, keepsCourse: true)] + trip.remainingWaypoints, session.wishes,
+                    at: event.stamp)))
+    }
+
+    /// Whether the two routes part too soon, or have parted.
+    private func isTooLate(_ offer: FasterRouteWatch.Offer, _ trip: Trip) -> Bool {
+        let state = trip.deviation.state
+        let speed = lastPosition?.speed ?? 0
+        let needed = max(speed * config.rerouteMinimumCommitTime, config.cursorSlack)
+        return state == .offRoute || state == .wrongWay || offer.forkOffset - trip.offset < needed
+    }
+
+    mutating func takeFasterRoute(_ answer: RouteAnswer, _ event: NavigatorEvent) {
+        guard let pending = faster.pending else { return }
+        _ = faster.giveUp()
+        guard let trip, !trip.isComplete, search.isIdle, trip.deviation.state == .onRoute,
+            case .found(let found) = answer, found.main.defect == nil
+        else { return }
+        // Both are measured by the same traffic.
+        refreshRoute(event)
+        guard let trip = self.trip, let gain = faster.gain(of: found.main, over: trip) else { return }
+        let approval = config.faster.approval
+        let offer = FasterRouteWatch.Offer(
+            plan: found.main, gain: gain, origin: pending.origin,
+            until: approval == .manual ? event.stamp.advanced(bySeconds: config.faster.acceptFor) : nil,
+            forkOffset: FasterRouteWatch.forkOffset(of: found.main.route, from: trip))
+        faster.keep(offer)
+        tell(.detected(acceptUntil: offer.until), offer, event)
+        switch approval {
+        case .automatic: ask(.acceptFasterRoute(offer.plan, gain), standard: true, event)
+        case .policy: ask(.acceptFasterRoute(offer.plan, gain), standard: false, event)
+        case .manual: break
+        }
+    }
+
+    mutating func decideFasterRoute(_ accepts: Bool, _ decider: PolicyDecider, _ event: NavigatorEvent) {
+        guard let offer = faster.take(), let old = trip else { return }
+        guard accepts else {
+            let isRefused = decider == .client || decider == .recorded
+            return tell(.rejected(isRefused ? .refused : .notApproved), offer, event)
+        }
+        if isTooLate(offer, old) { return tell(.rejected(.tooLate), offer, event) }
+        cancelSearch(event)
+        replaceRoute(offer.plan, origin: offer.origin, .fasterRoute, event)
+        publish(
+            .reroute(
+                RerouteEvent(
+                    phase: .applied(oldRouteID: old.routeID), reason: .fasterRoute, requestID: nil,
+                    position: lastPosition?.coordinate, provider: offer.plan.provider)), event)
+        tell(.applied(oldRouteID: old.routeID), offer, event)
+    }
+
+    /// A user decides, whoever else was asked.
+    mutating func acceptFasterRoute(_ accepts: Bool, _ call: UInt64, _ event: NavigatorEvent) {
+        guard faster.offer != nil else { return refuse(call, "no faster route is offered", .notFound) }
+        withdraw(.acceptFasterRoute)
+        decideFasterRoute(accepts, .client, event)
+        reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: call)
+    }
+
+    /// Refuses what a user has not approved in time.
+    mutating func refuseOverdueFasterRoute(_ event: NavigatorEvent) {
+        guard let until = faster.offer?.until, until <= event.stamp else { return }
+        decideFasterRoute(false, .timeout, event)
+    }
+
+    mutating func tell(_ phase: FasterRouteEvent.Phase, _ offer: FasterRouteWatch.Offer, _ event: NavigatorEvent) {
+        publish(.fasterRoute(FasterRouteEvent(phase: phase, plan: offer.plan, gain: offer.gain)), event)
+    }
+}

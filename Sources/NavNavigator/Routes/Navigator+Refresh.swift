@@ -1,0 +1,84 @@
+import NavGeo
+import NavRouting
+
+/// When the route's durations are brought up to date.
+struct RefreshSchedule {
+    /// The thresholds in force.
+    var config: RefreshConfig
+    private var last: Timestamp?
+    private var isNew = false
+
+    init(_ config: RefreshConfig) { self.config = config }
+
+    /// Starts counting with a route that comes into force: its durations are of the moment.
+    mutating func restart(at stamp: Timestamp) {
+        last = stamp
+        isNew = false
+    }
+
+    /// Notes that there is new traffic.
+    mutating func noteTraffic() { isNew = true }
+
+    /// Whether a refresh is due.
+    func isDue(at stamp: Timestamp) -> Bool {
+        guard config.isEnabled, let last else { return false }
+        return stamp.seconds(since: last) >= (isNew ? config.minimumInterval : config.interval)
+    }
+
+    /// Notes that the clock was set back.
+    mutating func noteClockSet(to stamp: Timestamp) { if last != nil { last = stamp } }
+}
+
+/// The route's durations in the freshest traffic. The geometry, the cursor and what was told stay as they are.
+extension Navigator {
+    /// Takes other traffic, or other tiles, in.
+    mutating func noteTraffic(_ event: NavigatorEvent) {
+        refreshPreview(event)
+        guard let before = trip, !before.isComplete else { return }
+        trip?.noteClosures(map)
+        refresh.noteTraffic()
+        if !before.isBlocked, trip?.isBlocked == true {
+            publish(.refresh(RefreshEvent(phase: .invalidated, delta: 0, plan: before.plan)), event)
+        }
+        refreshIfDue(event)
+    }
+
+    mutating func refreshIfDue(_ event: NavigatorEvent) {
+        if refresh.isDue(at: event.stamp) { refreshRoute(event) }
+    }
+
+    mutating func refreshByHand(_ call: UInt64, _ event: NavigatorEvent) {
+        guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
+        switch refreshRoute(event) {
+        case .success(let changed): reply(.refreshed(changedEdges: changed, self.trip?.plan ?? trip.plan), to: call)
+        case .failure(let failure): reply(.failed(failure), to: call)
+        }
+    }
+
+    /// Brings the durations of the route and of its alternatives up to date.
+    @discardableResult
+    mutating func refreshRoute(_ event: NavigatorEvent) -> Result<Int, RouteFailure> {
+        guard let old = trip else { return .success(0) }
+        refresh.restart(at: event.stamp)
+        publish(.refresh(RefreshEvent(phase: .refreshing, delta: 0, plan: old.plan)), event)
+        guard let (route, changed) = map.router.repriced(old.plan.route) else {
+            let failure = RouteFailure(code: .tilesNeeded, message: "part of the route is not on board")
+            publish(.refresh(RefreshEvent(phase: .failed(failure), delta: 0, plan: old.plan)), event)
+            return .failure(failure)
+        }
+        if changed > 0 {
+            var plan = old.plan
+            plan.route = route
+            trip?.refresh(plan)
+        }
+        guard let trip else { return .success(changed) }
+        publish(
+            .refresh(
+                RefreshEvent(
+                    phase: .refreshed(changedEdges: changed), delta: trip.durationRemaining - old.durationRemaining,
+                    plan: trip.plan)), event)
+        if changed > 0 { publish(.route(trip.plan, .refreshed), event) }
+        tell(alternatives.refresh(map.router, for: trip, at: event.stamp), event)
+        return .success(changed)
+    }
+}

@@ -1,0 +1,257 @@
+import NavGeo
+import NavGuidance
+import NavRouting
+
+/// Other ways for the trip under way, from the thought to the route in force: should, will, fetching, fetched, applied.
+extension Navigator {
+    /// Whether a position is good enough to start a trip from.
+    func canStart(at position: Sighting) -> Bool { (position.sigma ?? 0) <= config.fixStartMaximumAccuracy }
+
+    // MARK: Whether
+
+    mutating func considerReroute(_ position: Sighting, _ event: NavigatorEvent) {
+        guard let trip else { return }
+        if trip.wasSeenOnRoute { search.noteSeenOnRoute() }
+        let reason: RerouteEvent.Reason
+        switch trip.deviation.state {
+        case .offRoute: reason = .offRoute
+        case .wrongWay: reason = .wrongWay
+        case .onRoute, .offStep:
+            guard trip.isBlocked else {
+                if let draft = search.draft, !draft.isAnnounced { withdraw(.shouldReroute) }
+                return search.noteOnRoute()
+            }
+            reason = .routeInvalidated
+        case .uncertain: return
+        }
+        // Where the vehicle is only thought to be, it cannot have left its route.
+        guard position.prediction == nil, config.rerouteDetect, !trip.suppressesReroute(at: position),
+            search.mayReroute(at: event.stamp, position.coordinate)
+        else { return }
+        search.consider(draft(reason, from: position))
+        ask(.shouldReroute(reason, trip.deviation.state), standard: true, event)
+    }
+
+    private mutating func draft(
+        _ reason: RerouteEvent.Reason, from position: Sighting, wishes: RouteWishes? = nil, waypoints: [Waypoint]? = nil
+    ) -> RouteSearch.Draft {
+        RouteSearch.Draft(
+            id: nextRequestID(), reason: reason, wishes: wishes ?? session.wishes,
+            waypoints: waypoints ?? trip?.remainingWaypoints ?? [], origin: position)
+    }
+
+    mutating func decideReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
+        guard let draft = search.draft, !draft.isAnnounced else { return }
+        guard decision.verdict else { return search.deny(for: hold(decision), at: event.stamp) }
+        announce(draft, event)
+    }
+
+    /// A user asked for another way, or to leave out a waypoint.
+    mutating func rerouteByHand(
+        _ reason: RerouteEvent.Reason, wishes: RouteWishes? = nil, waypoints: [Waypoint]? = nil, call: UInt64,
+        _ event: NavigatorEvent
+    ) {
+        guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
+        guard let lastPosition else { return refuse(call, "the position is not known", .noPosition) }
+        guard search.acceptsManualReroute else { return refuse(call, "a route is being looked for already") }
+        withdraw(.shouldReroute)
+        let draft = draft(reason, from: lastPosition, wishes: wishes, waypoints: waypoints)
+        reply(.requested(requestID: draft.id), to: call)
+        announce(draft, event)
+    }
+
+    /// Answers a call that its command was not carried out.
+    mutating func refuse(_ call: UInt64, _ message: String, _ code: RouteFailure.Code = .wrongState) {
+        reply(.failed(RouteFailure(code: code, message: message)), to: call)
+    }
+
+    private mutating func announce(_ draft: RouteSearch.Draft, _ event: NavigatorEvent) {
+        supersedeOffers(event)
+        var draft = draft
+        draft.isAnnounced = true
+        search.consider(draft)
+        tell(.willReroute, draft, event)
+        ask(.rerouteOptions(draft.reason, draft.wishes, draft.waypoints), standard: true, event)
+    }
+
+    // MARK: Asking for it
+
+    mutating func fetchReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
+        guard var draft = search.draft, draft.isAnnounced else { return }
+        if case .reroute(let wishes, let waypoints) = decision.answer.content {
+            if let wishes { draft.wishes = wishes }
+            if !waypoints.isEmpty { draft.waypoints = waypoints }
+        }
+        let position = lastPosition ?? draft.origin
+        draft.origin = position
+        var options = draft.wishes.options
+        if options.initialManeuverAvoidance == 0 {
+            options.initialManeuverAvoidance = maneuverAvoidance(at: position, refusals: search.refusals)
+        }
+        if options.chosenRoute.isEmpty, draft.reason != .waypoint {
+            options.chosenRoute = session.chosenRoute
+            options.chosenRouteFactor = config.chosenRouteFactor
+        }
+        draft.wishes.options = options
+        let request = search.begin(.reroute(draft), id: draft.id, at: event.stamp, from: position)
+        tell(.fetching(attempt: request.attempt), draft, event)
+        // A second attempt may turn round: perhaps no way leads on.
+        let start = origin(position, keepsCourse: request.attempt == 1)
+        perform(
+            .requestRoute(
+                query(request.id, .reroute, [start] + draft.waypoints, draft.wishes, at: event.stamp)))
+    }
+
+    /// Within how many metres a new route avoids maneuvers.
+    private func maneuverAvoidance(at position: Sighting, refusals: Int) -> Double {
+        let distance =
+            config.rerouteManeuverAvoidanceDistance ?? config.rerouteManeuverAvoidance * (position.speed ?? 0)
+        let committed = config.rerouteMinimumCommitTime * (position.speed ?? 0)
+        let wanted = max(distance, refusals > 0 ? committed * Double(refusals) * 1.5 : 0)
+        return wanted.isFinite ? min(max(wanted, 0), RouteOptions.greatestInitialRadius) : 0
+    }
+
+    /// A request to the routing worker.
+    func query(
+        _ id: UInt64, _ purpose: RoutePurpose, _ waypoints: [Waypoint], _ wishes: RouteWishes, at stamp: Timestamp,
+        alternatives: Int = 0, to current: Route? = nil
+    ) -> RouteQuery {
+        RouteQuery(
+            requestID: id, purpose: purpose, request: RouteRequest(waypoints: waypoints, options: wishes.options),
+            vehicle: wishes.vehicle, allowsOnline: wishes.allowsOnline, alternatives: alternatives, current: current,
+            deadline: stamp.advanced(bySeconds: config.rerouteDeadline))
+    }
+
+    // MARK: The answer
+
+    mutating func take(_ answer: RouteAnswer, _ request: RouteSearch.Request, _ event: NavigatorEvent) {
+        switch answer {
+        case .failed(let failure): fail(request, failure, event)
+        case .found(let found):
+            if let failure = RouteFailure(defectOf: found.main) { return fail(request, failure, event) }
+            switch request.purpose {
+            case .start(let order):
+                search.finish()
+                start(found.main, order, origin: request.origin, .started, event)
+            case .reroute(let draft): take(found.main, request, draft, event)
+            }
+        }
+    }
+
+    mutating func fail(_ request: RouteSearch.Request, _ failure: RouteFailure, _ event: NavigatorEvent) {
+        let next = search.fail(request, failure, at: event.stamp)
+        switch request.purpose {
+        case .reroute(let draft): tell(.failed(failure, nextAttempt: next), draft, event)
+        case .start(let order):
+            reply(.failed(failure), to: order.call)
+            publish(
+                .reroute(
+                    RerouteEvent(
+                        phase: .failed(failure, nextAttempt: next), reason: .manual, requestID: request.id,
+                        position: lastPosition?.coordinate)), event)
+        }
+        if !failure.missingTiles.isEmpty { perform(.needTiles(failure.missingTiles)) }
+    }
+
+    /// Takes another route for the trip, unless the vehicle has found back by itself or is elsewhere.
+    private mutating func take(
+        _ plan: RoutePlan, _ request: RouteSearch.Request, _ draft: RouteSearch.Draft, _ event: NavigatorEvent
+    ) {
+        tell(.fetched, draft, event, plan.provider)
+        if let rejection = objection(to: plan, draft) {
+            search.finish()
+            if rejection == .stale { search.refuse(request, at: event.stamp) }
+            return tell(.rejected(rejection), draft, event, plan.provider)
+        }
+        let seconds = secondsToManeuver(of: plan)
+        guard config.rerouteMinimumCommitTime > 0, draft.reason != .manual, seconds < config.rerouteMinimumCommitTime
+        else { return apply(plan, request, draft, event) }
+        search.propose(request)
+        ask(
+            .acceptReroute(plan, draft.reason, maneuverIn: seconds),
+            standard: search.refusals >= config.rerouteGreatestRefusals, event)
+    }
+
+    /// Why a found route is of no use any more.
+    private func objection(to plan: RoutePlan, _ draft: RouteSearch.Draft) -> RerouteEvent.Rejection? {
+        guard let trip else { return .superseded }
+        let isOnRoute = trip.deviation.state == .onRoute || trip.deviation.state == .offStep
+        switch draft.reason {
+        case .offRoute, .wrongWay, .routeInvalidated: if isOnRoute, !trip.isBlocked { return .backOnRoute }
+        case .manual, .fasterRoute, .waypoint: break
+        }
+        guard let lastPosition, lastPosition.stamp > draft.origin.stamp else { return nil }
+        // Meanwhile the vehicle has driven on: along the new route, or elsewhere.
+        let driven = Geodesy.distance(lastPosition.coordinate, draft.origin.coordinate)
+        let reach = min(driven * 2 + config.cursorForwardReach, plan.route.length)
+        guard let place = plan.route.line.project(lastPosition.coordinate, within: 0...max(reach, 0)) else { return nil }
+        let slack = config.deviationMaximumDistance + 2 * (lastPosition.sigma ?? config.deviationUnknownSigma)
+        let snap = plan.route.waypoints.first?.snapDistance ?? 0
+        return place.distance > slack + snap ? .stale : nil
+    }
+
+    /// Seconds at the present speed to the first maneuver of a route; infinite for a vehicle that stands.
+    private func secondsToManeuver(of plan: RoutePlan) -> Double {
+        guard let speed = lastPosition?.speed, speed > config.deviationMinimumSpeed,
+            let steps = plan.guidance.legs.first, steps.count >= 2
+        else { return .infinity }
+        return plan.guidance.steps[steps.lowerBound + 1].routeOffset / speed
+    }
+
+    mutating func decideProposal(_ plan: RoutePlan, _ decision: PolicyDecision, _ event: NavigatorEvent) {
+        guard let request = search.proposal, case .reroute(let draft) = request.purpose else { return }
+        if decision.verdict {
+            if let rejection = objection(to: plan, draft) {
+                search.finish()
+                return tell(.rejected(rejection), draft, event, plan.provider)
+            }
+            return apply(plan, request, draft, event)
+        }
+        search.refuse(request, at: event.stamp)
+        let isOwners = decision.answer.decider == .client || decision.answer.decider == .recorded
+        tell(.rejected(isOwners ? .policy : .tooNear), draft, event, plan.provider)
+    }
+
+    private mutating func apply(
+        _ plan: RoutePlan, _ request: RouteSearch.Request, _ draft: RouteSearch.Draft, _ event: NavigatorEvent
+    ) {
+        guard let old = trip else { return }
+        search.finish()
+        replaceRoute(
+            plan, origin: request.origin, draft.reason == .waypoint ? .waypointSkipped : .rerouted, event)
+        tell(.applied(oldRouteID: old.routeID), draft, event, plan.provider)
+    }
+
+    // MARK: The end of it
+
+    /// Gives up what is asked for; nobody is waiting for it any more.
+    mutating func cancelSearch(_ event: NavigatorEvent) {
+        let (pending, draft, proposal, wanted) = (search.pending, search.draft, search.proposal, search.wanted)
+        search.finish()
+        withdraw(.shouldReroute, .rerouteOptions, .acceptReroute)
+        if let pending { perform(.cancelRoute(requestID: pending.id)) }
+        if let wanted {
+            reply(.failed(RouteFailure(code: .cancelled, message: "another command came first")), to: wanted.call)
+        }
+        if let draft, draft.isAnnounced { tell(.rejected(.superseded), draft, event) }
+        if case .reroute(let draft) = (pending ?? proposal)?.purpose { tell(.rejected(.superseded), draft, event) }
+    }
+
+    private mutating func tell(
+        _ phase: RerouteEvent.Phase, _ draft: RouteSearch.Draft, _ event: NavigatorEvent, _ provider: RouteProvider? = nil
+    ) {
+        publish(
+            .reroute(
+                RerouteEvent(
+                    phase: phase, reason: draft.reason, requestID: draft.id, position: lastPosition?.coordinate,
+                    maneuverAvoidance: draft.wishes.options.initialManeuverAvoidance, provider: provider)), event)
+    }
+}
+
+extension RouteFailure {
+    /// Why a plan cannot be driven along; nil when it can.
+    init?(defectOf plan: RoutePlan) {
+        guard let defect = plan.defect else { return nil }
+        self.init(code: .internal, message: "the route cannot be used: \(defect)")
+    }
+}

@@ -1,0 +1,282 @@
+import NavGeo
+import NavRouting
+
+/// When a route is asked for, at the start of a trip and after leaving the route: never two at once, never in a loop.
+///
+/// A cooldown and a minimum movement keep reroutes apart; failures back off exponentially up to a longest pause. It decides when, not
+/// whether: that the vehicle is off its route is told from outside.
+struct RouteSearch {
+    /// A trip that is wanted.
+    struct TripOrder: Equatable {
+        var order: RouteOrder
+        var simulation: SimulatedDrive?
+        /// The call that waits for it; 0 for none.
+        var call: UInt64
+    }
+
+    /// A reroute from the thought on that there should be one.
+    struct Draft: Equatable {
+        var id: UInt64
+        var reason: RerouteEvent.Reason
+        var wishes: RouteWishes
+        var waypoints: [Waypoint]
+        /// Where the vehicle is.
+        var origin: Sighting
+        /// Whether it was told that there will be a reroute: then its end is told, too.
+        var isAnnounced = false
+    }
+
+    /// What a route is for.
+    enum Purpose: Equatable {
+        /// A trip.
+        case start(TripOrder)
+        /// Another way for the trip that is under way.
+        case reroute(Draft)
+
+        var isReroute: Bool {
+            if case .reroute = self { return true }
+            return false
+        }
+    }
+
+    /// A route that is waited for.
+    struct Request: Equatable {
+        var id: UInt64
+        var purpose: Purpose
+        /// Counted from 1 with the first after a success.
+        var attempt: Int
+        var stamp: Timestamp
+        /// Where the vehicle was.
+        var origin: Sighting?
+
+        /// What is told of it.
+        var reason: RerouteEvent.Reason {
+            switch purpose {
+            case .start: .manual
+            case .reroute(let draft): draft.reason
+            }
+        }
+    }
+
+    private enum State {
+        /// Nothing is wanted.
+        case idle
+        /// A trip is wanted; a position from which it can start is missing.
+        case awaitingPosition(TripOrder)
+        /// Whether and how a reroute is made is being decided.
+        case drafting(Draft)
+        /// The owner's policy wants no reroute until then.
+        case denied(until: Timestamp)
+        case waiting(Request)
+        /// A route was found; whether it comes into force is being decided.
+        case proposing(Request)
+        /// The last request failed; the next may be made at `until`, or once tiles have arrived when they were missing.
+        case pausing(Purpose, until: Timestamp, lacksTiles: Bool)
+        /// The request makes no sense from where the vehicle is: nothing is asked until it is back on its route.
+        case abandoned
+    }
+
+    /// The thresholds in force.
+    var config: NavigatorConfig
+    private var state = State.idle
+    private var failures = 0
+    /// Routes in a row that were refused because their first maneuver was too near.
+    private(set) var refusals = 0
+    private var lastReroute: (stamp: Timestamp, coordinate: Coordinate)?
+    /// Reroutes since the vehicle was last seen on a route: far from any road none leads anywhere.
+    private var inVain = 0
+
+    init(_ config: NavigatorConfig) { self.config = config }
+
+    // MARK: Questions
+
+    /// The route that is waited for.
+    var pending: Request? {
+        if case .waiting(let request) = state { return request }
+        return nil
+    }
+
+    /// The reroute that is being decided on.
+    var draft: Draft? {
+        if case .drafting(let draft) = state { return draft }
+        return nil
+    }
+
+    /// The request whose route is being decided on.
+    var proposal: Request? {
+        if case .proposing(let request) = state { return request }
+        return nil
+    }
+
+    /// The trip that is wanted and has not begun.
+    var wanted: TripOrder? {
+        switch state {
+        case .awaitingPosition(let order), .pausing(.start(let order), _, _): order
+        case .waiting(let request):
+            if case .start(let order) = request.purpose { order } else { nil }
+        case .idle, .drafting, .denied, .proposing, .pausing, .abandoned: nil
+        }
+    }
+
+    /// Whether another way for the trip is being found.
+    var isRerouting: Bool {
+        switch state {
+        case .drafting(let draft): draft.isAnnounced
+        case .waiting(let request): request.purpose.isReroute
+        case .proposing: true
+        case .idle, .awaitingPosition, .denied, .pausing, .abandoned: false
+        }
+    }
+
+    /// The request whose answer has not come in time.
+    func overdue(at stamp: Timestamp) -> Request? {
+        guard let pending, stamp.seconds(since: pending.stamp) > config.rerouteDeadline else { return nil }
+        return pending
+    }
+
+    /// The trip that is to be requested now that there is a position.
+    func startDue(at stamp: Timestamp, isPrecise: Bool) -> TripOrder? {
+        switch state {
+        case .awaitingPosition(let order): isPrecise ? order : nil
+        case .pausing(.start(let order), let until, _): stamp >= until ? order : nil
+        case .idle, .drafting, .denied, .waiting, .proposing, .pausing, .abandoned: nil
+        }
+    }
+
+    /// Whether a deviation may lead to a request now.
+    func mayReroute(at stamp: Timestamp, _ coordinate: Coordinate) -> Bool {
+        switch state {
+        case .idle:
+            guard let lastReroute else { return true }
+            return stamp.seconds(since: lastReroute.stamp) >= spaced(config.rerouteCooldown)
+                && Geodesy.distance(lastReroute.coordinate, coordinate) >= spaced(config.rerouteMinimumMovement)
+        case .pausing(.reroute, let until, _), .denied(let until): return stamp >= until
+        case .awaitingPosition, .drafting, .waiting, .proposing, .pausing, .abandoned: return false
+        }
+    }
+
+    /// Time or way between two reroutes, doubled with each one whose route the vehicle was not seen on.
+    private func spaced(_ least: Double) -> Double {
+        var spacing = least
+        for _ in 1..<min(max(inVain, 1), RouteSearch.greatestDoublings) { spacing *= 2 }
+        return spacing
+    }
+
+    /// How often the spacing is doubled at most: from 5 s and 50 m to 80 s and 800 m.
+    private static let greatestDoublings = 5
+
+    /// Whether a user may ask for another way now: not while a route is on its way or a trip is yet to start.
+    var acceptsManualReroute: Bool {
+        switch state {
+        case .idle, .denied, .abandoned, .pausing(.reroute, _, _): true
+        case .drafting(let draft): !draft.isAnnounced
+        case .awaitingPosition, .waiting, .proposing, .pausing(.start, _, _): false
+        }
+    }
+
+    /// Whether nothing is wanted and nothing on its way.
+    var isIdle: Bool {
+        if case .idle = state { return true }
+        return false
+    }
+
+    // MARK: Changes
+
+    /// Notes that a trip is wanted and cannot be requested yet.
+    mutating func awaitPosition(for order: TripOrder) { state = .awaitingPosition(order) }
+
+    /// Notes that a reroute is being decided on.
+    mutating func consider(_ draft: Draft) { state = .drafting(draft) }
+
+    /// Notes that the owner's policy wants no reroute for some seconds.
+    mutating func deny(for seconds: Double, at stamp: Timestamp) {
+        state = .denied(until: stamp.advanced(bySeconds: seconds))
+    }
+
+    /// Begins a request.
+    mutating func begin(_ purpose: Purpose, id: UInt64, at stamp: Timestamp, from origin: Sighting?) -> Request {
+        let request = Request(id: id, purpose: purpose, attempt: failures + 1, stamp: stamp, origin: origin)
+        state = .waiting(request)
+        if case .reroute = purpose, let origin {
+            lastReroute = (stamp, origin.coordinate)
+            inVain += 1
+        }
+        return request
+    }
+
+    /// Notes that the route that was found is being decided on.
+    mutating func propose(_ request: Request) { state = .proposing(request) }
+
+    /// Notes that a route came into force, or that none is wanted any more.
+    mutating func finish() {
+        state = .idle
+        failures = 0
+        refusals = 0
+    }
+
+    /// Notes that a found route was refused: the next one is asked for after the first pause.
+    mutating func refuse(_ request: Request, at stamp: Timestamp) {
+        refusals += 1
+        state = .pausing(
+            request.purpose, until: stamp.advanced(bySeconds: config.rerouteBackoffFirst), lacksTiles: false)
+    }
+
+    /// Notes a failure; the moment from which on it is tried again, nil when it is not.
+    ///
+    /// What a user asked for by hand is not repeated; what cannot succeed neither.
+    mutating func fail(_ request: Request, _ failure: RouteFailure, at stamp: Timestamp) -> Timestamp? {
+        switch request.purpose {
+        case .reroute(let draft) where draft.reason == .manual || draft.reason == .waypoint:
+            state = .idle
+            return nil
+        case .start(let order) where order.call != 0:
+            finish()
+            return nil
+        default: break
+        }
+        guard failure.isRetryable else {
+            if case .start = request.purpose { finish() } else { state = .abandoned }
+            return nil
+        }
+        var pause = config.rerouteBackoffFirst
+        for _ in 0..<min(failures, 30) { pause = min(pause * 2, config.rerouteBackoffLongest) }
+        failures += 1
+        let next = stamp.advanced(bySeconds: pause)
+        state = .pausing(request.purpose, until: next, lacksTiles: !failure.missingTiles.isEmpty)
+        return next
+    }
+
+    /// Notes that the vehicle was seen on the route in force.
+    mutating func noteSeenOnRoute() { inVain = 0 }
+
+    /// Notes that the vehicle follows its route: what failed while it did not is forgotten.
+    mutating func noteOnRoute() {
+        switch state {
+        case .pausing(.reroute, _, _), .abandoned, .denied: finish()
+        case .drafting(let draft): if !draft.isAnnounced { finish() }
+        case .idle, .awaitingPosition, .waiting, .proposing, .pausing: break
+        }
+    }
+
+    /// Notes that tiles arrived: a request that lacked them need not wait any longer.
+    mutating func noteTiles(at stamp: Timestamp) {
+        if case .pausing(let purpose, _, lacksTiles: true) = state {
+            state = .pausing(purpose, until: stamp, lacksTiles: false)
+        }
+    }
+
+    /// Notes that the clock was set back: what was to last until a moment by the old clock counts from now.
+    mutating func noteClockSet(to stamp: Timestamp) {
+        lastReroute = nil
+        inVain = 0
+        switch state {
+        case .waiting(var request):
+            request.stamp = stamp
+            state = .waiting(request)
+        case .pausing(let purpose, _, let lacksTiles):
+            state = .pausing(purpose, until: stamp, lacksTiles: lacksTiles)
+        case .denied: state = .denied(until: stamp)
+        case .idle, .awaitingPosition, .drafting, .proposing, .abandoned: break
+        }
+    }
+}

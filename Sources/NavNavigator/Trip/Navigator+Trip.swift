@@ -1,0 +1,199 @@
+import NavGeo
+import NavRouting
+
+/// Trips: how they start, how their route changes, how their legs follow each other, how they end.
+extension Navigator {
+    // MARK: Commands
+
+    mutating func handle(_ command: NavigatorCommand, _ call: UInt64, _ event: NavigatorEvent) {
+        switch command {
+        case .calculate(let order, let isPreview): calculate(order, isPreview: isPreview, call, event)
+        case .selectPreview(let index): selectPreview(index, call, event)
+        case .start(let index, let drive): startPreview(index, drive, call, event)
+        case .navigate(let order, let drive): navigate(order, drive, call, event)
+        case .setRoute(let plan, let drive): setRoute(plan, drive, call, event)
+        case .stop: stop(call, event)
+        case .reroute(let wishes): rerouteByHand(.manual, wishes: wishes, call: call, event)
+        case .selectAlternative(let id): selectAlternative(id, call, event)
+        case .acceptFasterRoute(let accepts): acceptFasterRoute(accepts, call, event)
+        case .advanceLeg:
+            guard let arrival = trip?.advanceLeg() else { return refuse(call, "the vehicle is not held at a waypoint") }
+            withdraw(.shouldAdvanceLeg)
+            publish(.arrival(arrival), event)
+            reply(.legStarted(trip?.progress), to: call)
+        case .skipWaypoint(let index): skipWaypoint(index, call, event)
+        case .refreshRoute: refreshByHand(call, event)
+        }
+    }
+
+    mutating func callEnded(_ call: UInt64, _ event: NavigatorEvent) {
+        if search.wanted?.call == call, call != 0 {
+            if let pending = search.pending { perform(.cancelRoute(requestID: pending.id)) }
+            search.finish()
+        }
+        for calculation in preview.callEnded(call) { perform(.cancelRoute(requestID: calculation.id)) }
+    }
+
+    private mutating func navigate(
+        _ order: RouteOrder, _ drive: SimulatedDrive?, _ call: UInt64, _ event: NavigatorEvent
+    ) {
+        cancelSearch(event)
+        let wanted = RouteSearch.TripOrder(order: order, simulation: drive, call: call)
+        if order.origin != nil || drive != nil && lastPosition == nil && config.originFallback != nil {
+            requestStart(wanted, from: lastPosition, event)
+        } else if let lastPosition, canStart(at: lastPosition) {
+            requestStart(wanted, from: lastPosition, event)
+        } else {
+            search.awaitPosition(for: wanted)
+        }
+    }
+
+    mutating func requestStart(_ wanted: RouteSearch.TripOrder, from position: Sighting?, _ event: NavigatorEvent) {
+        let start =
+            wanted.order.origin ?? position.map { origin($0, keepsCourse: true) }
+            ?? config.originFallback.map { Waypoint($0) }
+        guard let start else { return search.awaitPosition(for: wanted) }
+        let id = nextRequestID()
+        let request = search.begin(.start(wanted), id: id, at: event.stamp, from: position)
+        // A second attempt may turn round: perhaps no way leads on.
+        var first = start
+        if request.attempt > 1, wanted.order.origin == nil { first.bearing = nil }
+        perform(
+            .requestRoute(query(id, .start, [first] + wanted.order.waypoints, wanted.order.wishes, at: event.stamp)))
+    }
+
+    private mutating func setRoute(
+        _ plan: RoutePlan, _ drive: SimulatedDrive?, _ call: UInt64, _ event: NavigatorEvent
+    ) {
+        if let failure = RouteFailure(defectOf: plan) {
+            publish(
+                .reroute(
+                    RerouteEvent(
+                        phase: .failed(failure, nextAttempt: nil), reason: .manual,
+                        position: lastPosition?.coordinate)), event)
+            return reply(.failed(failure), to: call)
+        }
+        cancelSearch(event)
+        let order = RouteOrder(waypoints: plan.route.waypoints.dropFirst().map(\.waypoint))
+        start(
+            plan, RouteSearch.TripOrder(order: order, simulation: drive, call: call), origin: nil, .set, event)
+    }
+
+    private mutating func stop(_ call: UInt64, _ event: NavigatorEvent) {
+        cancelSearch(event)
+        endPreview(event)
+        let stopped = session.id
+        if trip != nil {
+            endSimulation(event)
+            supersedeOffers(event)
+            tell(alternatives.clear(.stopped, at: event.stamp), event)
+            for request in policy.closeAll() { perform(.withdrawPolicy(requestID: request.requestID)) }
+            publish(.visual(nil, distance: 0, duration: 0), event)
+            trip = nil
+            publish(.route(nil, .stopped), event)
+            session.end()
+        }
+        reply(.stopped(sessionID: stopped), to: call)
+    }
+
+    // MARK: Routes
+
+    /// Starts a trip.
+    mutating func start(
+        _ plan: RoutePlan, _ wanted: RouteSearch.TripOrder, origin: Sighting?, _ change: RouteChange,
+        _ event: NavigatorEvent
+    ) {
+        endPreview(event)
+        endSimulation(event)
+        supersedeOffers(event)
+        tell(alternatives.clear(.routeChanged, at: event.stamp), event)
+        withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving, .reviseInstruction)
+        session.begin(wanted.order.wishes, at: event.stamp)
+        search = RouteSearch(config)
+        put(plan, origin: origin, start: 0, isApproaching: false, event)
+        if let trip { session.choose(plan.route, id: trip.routeID) }
+        publish(.route(plan, change), event)
+        reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: wanted.call)
+        if let drive = wanted.simulation { simulate(drive, event) }
+    }
+
+    /// Goes on along another route of the same trip.
+    mutating func replaceRoute(
+        _ plan: RoutePlan, origin: Sighting?, start: Double = 0, _ change: RouteChange, taking alternative: UInt64? = nil,
+        _ event: NavigatorEvent
+    ) {
+        supersedeOffers(event)
+        tell(alternatives.clear(.routeChanged, at: event.stamp, except: alternative), event)
+        withdraw(.reviseInstruction)
+        let isApproaching = trip?.isApproaching ?? false
+        let prevents = trip?.preventsReroutes
+        put(plan, origin: origin, start: start, isApproaching: isApproaching, event)
+        if isApproaching { trip?.preventsReroutes = prevents }
+        publish(.route(plan, change), event)
+    }
+
+    private mutating func put(
+        _ plan: RoutePlan, origin: Sighting?, start: Double, isApproaching: Bool, _ event: NavigatorEvent
+    ) {
+        trip = Trip(
+            plan, routeID: session.nextRoute(), graph: map.graph, config: config, at: event.stamp, origin: origin,
+            start: start, isApproaching: isApproaching)
+        trip?.noteClosures(map)
+        faster.restart(at: event.stamp)
+        refresh.restart(at: event.stamp)
+    }
+
+    /// Takes back what was offered for the route that was in force: a faster one, and questions about alternatives.
+    mutating func supersedeOffers(_ event: NavigatorEvent) {
+        withdraw(.shouldTakeAlternative, .acceptFasterRoute)
+        if let id = alternatives.giveUp() { perform(.cancelRoute(requestID: id)) }
+        if let id = faster.giveUp() { perform(.cancelRoute(requestID: id)) }
+        if let offer = faster.take() { tell(.rejected(.superseded), offer, event) }
+    }
+
+    /// The destination is reached: nothing changes the route any more.
+    mutating func endOfTrip(_ event: NavigatorEvent) {
+        if search.isRerouting { cancelSearch(event) }
+        endSimulation(event)
+        supersedeOffers(event)
+        tell(alternatives.clear(.routeChanged, at: event.stamp), event)
+    }
+
+    // MARK: Legs
+
+    mutating func tell(_ arrival: ArrivalEvent, _ event: NavigatorEvent) {
+        publish(.arrival(arrival), event)
+        guard arrival.phase == .arrived, !arrival.isDestination, let waypoint = trip?.stop else { return }
+        ask(.shouldAdvanceLeg(waypoint: arrival.waypoint, waypoint), standard: config.legsAutoAdvance, event)
+    }
+
+    mutating func decideLeg(_ waypoint: Int, _ advances: Bool, _ event: NavigatorEvent) {
+        guard trip?.nextStop == waypoint, let arrival = advances ? trip?.advanceLeg() : trip?.hold() else { return }
+        publish(.arrival(arrival), event)
+    }
+
+    /// Asks once for each stop whether leaving the route near it leads to another route.
+    mutating func askWhetherNearStop(_ position: Sighting, _ event: NavigatorEvent) {
+        guard let trip, trip.preventsReroutes == nil, trip.isNearStop(position) else { return }
+        self.trip?.preventsReroutes = config.arrivalSuppresses
+        ask(
+            .shouldPreventReroutesWhenArriving(waypoint: trip.nextStop, trip.stop), standard: config.arrivalSuppresses,
+            event)
+    }
+
+    private mutating func skipWaypoint(_ index: Int?, _ call: UInt64, _ event: NavigatorEvent) {
+        guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
+        let ahead = trip.waypointsAhead
+        let skipped = index ?? trip.nextStop
+        guard let place = ahead.firstIndex(of: skipped) else {
+            return refuse(call, "waypoint \(skipped) is not ahead", .notFound)
+        }
+        guard ahead.count > 1 else { return refuse(call, "waypoint \(skipped) is the destination: stop instead") }
+        var waypoints = trip.remainingWaypoints
+        waypoints.remove(at: place)
+        // A way has to end somewhere that is stopped at.
+        waypoints[waypoints.count - 1].isStop = true
+        withdraw(.shouldAdvanceLeg)
+        rerouteByHand(.waypoint, waypoints: waypoints, call: call, event)
+    }
+}

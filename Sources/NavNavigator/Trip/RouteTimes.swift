@@ -1,0 +1,82 @@
+import NavRouting
+
+/// Where and when along a route: the edge and the driving time at a distance from its start.
+struct RouteTimes {
+    private let edges: [RouteEdge]
+    /// Seconds from the route's start to the start of each edge, the turn onto it included; the whole duration at the end.
+    private let before: ContiguousArray<Double>
+
+    init(_ route: Route) {
+        edges = route.edges
+        var before = ContiguousArray<Double>()
+        before.reserveCapacity(edges.count + 1)
+        var total = 0.0
+        for edge in edges {
+            total += edge.turnDuration
+            before.append(total)
+            total += edge.duration
+        }
+        before.append(total)
+        self.before = before
+    }
+
+    /// The edge of a leg at a distance from the route's start, as an index in the route's edges; of edges that meet there, the last.
+    func edge(at offset: Double, in leg: RouteLeg) -> Int { edge(at: offset, in: leg.edges) }
+
+    private func edge(at offset: Double, in range: Range<Int>) -> Int {
+        var low = range.lowerBound
+        var high = range.upperBound - 1
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if edges[middle].routeOffset <= offset { low = middle } else { high = middle - 1 }
+        }
+        return low
+    }
+
+    /// Seconds from one distance to a later one on a leg. A turn counts as soon as its edge begins.
+    func duration(from start: Double, to end: Double, in leg: RouteLeg) -> Double {
+        max(time(at: end, in: leg.edges) - time(at: start, in: leg.edges), 0)
+    }
+
+    /// Seconds from a distance to the leg's end.
+    func duration(from start: Double, toEndOf leg: RouteLeg) -> Double {
+        max(endTime(of: leg) - time(at: start, in: leg.edges), 0)
+    }
+
+    /// Seconds from a distance from the route's start to the destination.
+    func remaining(from offset: Double) -> Double {
+        guard !edges.isEmpty else { return 0 }
+        return max(before[edges.count] - time(at: offset, in: 0..<edges.count), 0)
+    }
+
+    /// Metres from the route's start that are reached some seconds after another distance; the route's end when it is over before.
+    func offset(_ seconds: Double, after offset: Double) -> Double {
+        guard let last = edges.last else { return 0 }
+        let target = time(at: offset, in: 0..<edges.count) + max(seconds, 0)
+        var low = 0
+        var high = edges.count - 1
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if before[middle] <= target { low = middle } else { high = middle - 1 }
+        }
+        let edge = edges[low]
+        guard edge.duration > 0 else { return max(edge.routeOffset, offset) }
+        let reached = edge.routeOffset + edge.length * min((target - before[low]) / edge.duration, 1)
+        return min(max(reached, offset), last.routeOffset + last.length)
+    }
+
+    /// Seconds from the leg's end to the destination.
+    func duration(after leg: RouteLeg) -> Double { max(before[edges.count] - endTime(of: leg), 0) }
+
+    private func endTime(of leg: RouteLeg) -> Double {
+        let last = leg.edges.upperBound - 1
+        return before[last] + edges[last].duration
+    }
+
+    private func time(at offset: Double, in range: Range<Int>) -> Double {
+        let index = edge(at: offset, in: range)
+        let edge = edges[index]
+        guard edge.length > 0 else { return before[index] }
+        return before[index] + edge.duration * min(max((offset - edge.routeOffset) / edge.length, 0), 1)
+    }
+}

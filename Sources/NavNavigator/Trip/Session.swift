@@ -1,0 +1,55 @@
+import NavGeo
+import NavMap
+import NavMatching
+import NavRouting
+
+/// What lasts from the start of a trip to its end, however often its route changes.
+struct Session {
+    /// The trip; 0 when there is none.
+    private(set) var id: UInt64 = 0
+    /// The last trip's.
+    private var lastID: UInt64 = 0
+    /// The routes so far.
+    private(set) var routes: UInt64 = 0
+    /// What is wished of its routes.
+    private(set) var wishes = RouteWishes()
+    /// The edges of the route that the driver chose: the way along them is preferred for the whole trip.
+    private(set) var chosenRoute: [EdgeKey] = []
+    /// The number of the route that the driver chose.
+    private(set) var chosenRouteID: UInt64 = 0
+
+    mutating func begin(_ wishes: RouteWishes, at stamp: Timestamp) {
+        // Two trips that start at one moment are still two.
+        id = max(UInt64(max(stamp.nanoseconds, 1)), lastID &+ 1)
+        lastID = id
+        routes = 0
+        self.wishes = wishes
+        chosenRoute = []
+        chosenRouteID = 0
+    }
+
+    mutating func end() { id = 0 }
+
+    /// The number of another route.
+    mutating func nextRoute() -> UInt64 {
+        routes += 1
+        return routes
+    }
+
+    /// Notes that the driver wants to go along a route.
+    mutating func choose(_ route: Route, id: UInt64) {
+        chosenRoute = route.edges.map(\.key)
+        chosenRouteID = id
+    }
+
+    /// Gives the edges of the chosen route the names that they have in another map; those that are gone are left out.
+    mutating func adopt(from old: RoadGraph, to new: RoadGraph) {
+        guard old.mapVersion != new.mapVersion, !chosenRoute.isEmpty else { return }
+        let translation = EdgeTranslation(from: old, to: new)
+        chosenRoute = chosenRoute.compactMap { key in
+            guard let edge = old.edge(key) else { return nil }
+            let middle = old.position(at: Double(old.edgeLengths[edge.index]) / 2, of: edge).coordinate
+            return translation.edge(edge, at: middle).map { new.key(of: $0) }
+        }
+    }
+}

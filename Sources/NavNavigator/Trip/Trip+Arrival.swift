@@ -1,0 +1,93 @@
+import NavGeo
+import NavRouting
+
+/// Arriving at stops, and going on from them.
+extension Trip {
+    /// Whether the vehicle is so near to the stop, along the route and in a straight line, that another route would only lead back to it.
+    func isNearStop(_ position: Sighting) -> Bool {
+        guard case .driving = stage else { return false }
+        return legEnd - offset < config.arrivalSuppressReroute
+            && Geodesy.distance(stop.snapped, position.coordinate) < config.arrivalSuppressReroute
+    }
+
+    /// Whether leaving the route leads to no new one here.
+    func suppressesReroute(at position: Sighting) -> Bool {
+        switch stage {
+        case .atStop, .complete: true
+        case .driving: isNearStop(position) && preventsReroutes ?? config.arrivalSuppresses
+        }
+    }
+
+    /// The steps of arriving that a position makes. Whether the next leg begins at a stop is decided above.
+    mutating func arrivals(_ position: Sighting, isAtStop: Bool) -> [ArrivalEvent] {
+        guard case .driving(let leg, let wasApproaching) = stage else { return [] }
+        let remaining = max(legEnd - offset, 0)
+        let duration = times.duration(from: offset, toEndOf: currentLeg)
+        let isReached = isReached(position, remaining, isAtStop: isAtStop)
+        let isOff = deviation.state == .offRoute || deviation.state == .wrongWay
+        guard isReached || !isOff && duration <= config.arrivalApproach else { return [] }
+        var events = [event(.approaching(isFirst: !wasApproaching), remaining, duration)]
+        stage = .driving(leg: leg, isApproaching: true)
+        guard isReached else { return events }
+        events.append(event(.arrived, remaining, duration))
+        stage = leg == route.legs.count - 1 ? .complete : .atStop(leg: leg, isHeld: false)
+        return events
+    }
+
+    /// Stays at the stop until the next leg is started by hand; nil when the vehicle is at none.
+    mutating func hold() -> ArrivalEvent? {
+        guard case .atStop(let leg, isHeld: false) = stage else { return nil }
+        stage = .atStop(leg: leg, isHeld: true)
+        return event(.held, max(legEnd - offset, 0), times.duration(from: offset, toEndOf: currentLeg))
+    }
+
+    /// Starts the next leg where the vehicle is at a stop; nil when it is at none.
+    mutating func advanceLeg() -> ArrivalEvent? {
+        guard case .atStop(let leg, _) = stage else { return nil }
+        stage = .driving(leg: leg + 1, isApproaching: false)
+        preventsReroutes = nil
+        reachedSince = nil
+        skipToLegStart()
+        return event(.legStarted, legEnd - offset, times.duration(from: offset, toEndOf: currentLeg))
+    }
+
+    /// Whether the stop is reached: near enough, slow enough, pointing the right way, for long enough.
+    private mutating func isReached(_ position: Sighting, _ remaining: Double, isAtStop: Bool) -> Bool {
+        guard isThere(position, remaining, isAtStop: isAtStop), (position.speed ?? 0) <= config.arrivalMaximumSpeed ?? .infinity,
+            pointsTheWay(position)
+        else {
+            reachedSince = nil
+            return false
+        }
+        let since = reachedSince ?? position.stamp
+        reachedSince = since
+        return position.stamp.seconds(since: since) >= config.arrivalDwell
+    }
+
+    /// Whether the stop is near: along the route, or beside it, as in a car park.
+    private func isThere(_ position: Sighting, _ remaining: Double, isAtStop: Bool) -> Bool {
+        switch deviation.state {
+        case .onRoute, .offStep, .uncertain:
+            if isAtStop, remaining <= config.arrivalRadius { return true }
+        case .offRoute, .wrongWay: break
+        }
+        return remaining <= config.arrivalSuppressReroute
+            && min(
+                Geodesy.distance(position.coordinate, stop.waypoint.coordinate),
+                Geodesy.distance(position.coordinate, stop.snapped)) <= config.arrivalRadius
+    }
+
+    /// Whether the vehicle points along the route's end, where that matters.
+    private func pointsTheWay(_ position: Sighting) -> Bool {
+        guard let greatest = config.arrivalCourse, let course = position.course,
+            let way = route.line.bearing(at: legEnd)
+        else { return true }
+        return Angle.separation(course, way) <= greatest * .pi / 180
+    }
+
+    private func event(_ phase: ArrivalEvent.Phase, _ remaining: Double, _ duration: Double) -> ArrivalEvent {
+        ArrivalEvent(
+            phase: phase, leg: leg, waypoint: currentLeg.destination, isDestination: leg == route.legs.count - 1,
+            distanceRemaining: max(remaining, 0), durationRemaining: duration)
+    }
+}

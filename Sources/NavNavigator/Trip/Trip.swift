@@ -1,0 +1,281 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavMatching
+import NavRouting
+
+/// Guidance along one route: how far the vehicle is, what it was told, whether it follows.
+///
+/// It reports; whether another route is asked for is decided above.
+struct Trip {
+    /// What happened on the way of one position along the route.
+    enum Happening {
+        case progress(RouteProgress)
+        case instruction(Instruction, distance: Double, duration: Double)
+        case arrival(ArrivalEvent)
+    }
+
+    /// Where the vehicle is in the trip's course.
+    enum Stage {
+        /// On the way to the end of a leg.
+        case driving(leg: Int, isApproaching: Bool)
+        /// At the end of a leg: until it is decided whether the next one begins, then until it is started by hand.
+        case atStop(leg: Int, isHeld: Bool)
+        /// At the destination.
+        case complete
+    }
+
+    private(set) var plan: RoutePlan
+    /// Counted from 1 in each session.
+    let routeID: UInt64
+    private(set) var wasSeenOnRoute = false
+    private(set) var deviation: Deviation
+    /// The route as a hint to the matcher.
+    private(set) var prior: RoutePrior
+
+    /// The thresholds in force.
+    var config: NavigatorConfig {
+        didSet {
+            cursor.config = config
+            monitor.config = config
+        }
+    }
+    private(set) var times: RouteTimes
+    var stage = Stage.driving(leg: 0, isApproaching: false)
+    private(set) var cursor: RouteCursor
+    private var monitor: DeviationMonitor
+    private var trigger: InstructionTrigger
+    /// Metres from the route's start to where each edge begins that does not exist in the map any more.
+    private var gone: [Double] = []
+    /// The same of edges that may not be driven, those that are gone included.
+    private var blocked: [Double] = []
+    private var visualID: InstructionID?
+    private var spokenID: InstructionID?
+    /// Whether leaving the route so near to the stop leads to no new one; nil as long as it was not near.
+    var preventsReroutes: Bool?
+    /// Since when all that makes an arrival holds.
+    var reachedSince: Timestamp?
+    /// The last progress.
+    private(set) var progress: RouteProgress?
+
+    /// A trip along a plan without defects, at its start.
+    ///
+    /// - Parameters:
+    ///   - origin: where the vehicle was when the route was asked for.
+    ///   - start: metres from the route's start that the vehicle is at least.
+    ///   - isApproaching: whether the approach to the first stop has been announced already, on the route before.
+    init(
+        _ plan: RoutePlan, routeID: UInt64, graph: RoadGraph, config: NavigatorConfig, at stamp: Timestamp,
+        origin: Sighting?, start: Double = 0, isApproaching: Bool = false
+    ) {
+        self.plan = plan
+        self.routeID = routeID
+        self.config = config
+        times = RouteTimes(plan.route)
+        stage = .driving(leg: 0, isApproaching: isApproaching)
+        cursor = RouteCursor(plan.route, config: config, origin: origin)
+        cursor.skip(to: min(start, plan.route.legs[0].length))
+        monitor = DeviationMonitor(config, at: stamp)
+        trigger = InstructionTrigger(plan.guidance)
+        deviation = Deviation(state: .onRoute, distance: 0, probability: 0, courseDifference: nil, since: stamp)
+        prior = Trip.prior(plan.route, in: graph)
+    }
+
+    // MARK: Questions
+
+    /// The leg being driven, or at whose end the vehicle is; from 0.
+    var leg: Int {
+        switch stage {
+        case .driving(let leg, _), .atStop(let leg, _): leg
+        case .complete: route.legs.count - 1
+        }
+    }
+
+    /// Whether the vehicle is at a stop and waits for the next leg to be started.
+    var isHeld: Bool {
+        if case .atStop(_, isHeld: true) = stage { return true }
+        return false
+    }
+
+    /// Whether the destination is reached.
+    var isComplete: Bool {
+        if case .complete = stage { return true }
+        return false
+    }
+
+    /// Whether the approach to the next stop has been announced.
+    var isApproaching: Bool {
+        if case .driving(_, isApproaching: true) = stage { return true }
+        return false
+    }
+
+    /// Stops and pass-through points that still lie ahead, the destination included.
+    var remainingWaypoints: [Waypoint] { remainingIndices.map { route.waypoints[$0].waypoint } }
+
+    /// Metres from the route's start.
+    var offset: Double { cursor.offset }
+
+    /// Seconds to the destination.
+    var durationRemaining: Double {
+        isComplete ? 0 : times.duration(from: offset, toEndOf: currentLeg) + times.duration(after: currentLeg)
+    }
+
+    /// The next stop's index in the route's waypoints.
+    var nextStop: Int { currentLeg.destination }
+
+    /// Stops and pass-through points that still lie ahead, as indices in the route's waypoints.
+    var waypointsAhead: [Int] { remainingIndices }
+
+    var route: Route { plan.route }
+    var currentLeg: RouteLeg { route.legs[leg] }
+    var legEnd: Double { currentLeg.routeOffset + currentLeg.length }
+    /// The stop at the end of the leg.
+    var stop: RouteWaypoint { route.waypoints[currentLeg.destination] }
+
+    private var remainingIndices: [Int] {
+        let destination = currentLeg.destination
+        let passed =
+            switch stage {
+            case .complete: route.waypoints.count - 1
+            case .atStop: destination
+            case .driving(let leg, _): leg == 0 ? 0 : route.legs[leg - 1].destination
+            }
+        return route.waypoints.indices.dropFirst(passed + 1).filter {
+            $0 >= destination || route.waypoints[$0].routeOffset > cursor.offset
+        }
+    }
+
+    // MARK: Changes
+
+    /// Takes note that tiles came or went; whether the edges of the route have other names now, which they have in
+    /// another version of the map.
+    mutating func noteMap(from old: RoadGraph, to new: RoadGraph) -> Bool {
+        defer { prior = Trip.prior(route, in: new) }
+        guard old.mapVersion != new.mapVersion else { return false }
+        let translation = EdgeTranslation(from: old, to: new)
+        var renamed = route
+        renamed.mapVersion = new.mapVersion
+        gone = []
+        for (index, edge) in route.edges.enumerated() {
+            let middle = route.line.coordinate(at: edge.routeOffset + edge.length / 2)
+            let known = old.edge(edge.key)
+            if let known, let middle, let now = translation.edge(known, at: middle) {
+                renamed.edges[index].key = new.key(of: now)
+            } else {
+                // A name that no edge has: the old one may be another edge's.
+                renamed.edges[index].key = EdgeKey(rawValue: .max)
+                let isLoaded = new.tiles.contains { $0.id == edge.key.tile }
+                if known != nil, isLoaded { gone.append(edge.routeOffset) }
+            }
+        }
+        plan.route = renamed
+        cursor.adopt(renamed)
+        return true
+    }
+
+    /// Takes note of what may be driven now. A road that opens at times only was open when the route was found.
+    mutating func noteClosures(_ map: MapSnapshot) {
+        blocked = gone
+        let metric = map.router.metric
+        for edge in route.edges {
+            guard let index = map.graph.edge(edge.key), !metric.allows(index) else { continue }
+            if map.metric.allows(index) || map.graph.attributes(of: index).conditions.isEmpty {
+                blocked.append(edge.routeOffset)
+            }
+        }
+    }
+
+    /// Whether a part of the route that still lies ahead cannot be driven. The edge that the vehicle is on is left to
+    /// it.
+    var isBlocked: Bool { blocked.contains { $0 > cursor.offset } }
+
+    /// Takes note that the clock was set back.
+    mutating func noteClockSet(to stamp: Timestamp) { monitor.noteClockSet(to: stamp) }
+
+    /// Follows one position. Happenings come in the order in which they are to be told; there are none after the arrival.
+    mutating func follow(_ position: Sighting, on graph: RoadGraph) -> [Happening] {
+        guard !isComplete else { return [] }
+        let placement = cursor.place(position, on: graph, leg: currentLeg, stop: stop.snapped)
+        let hasPassedStop = cursor.hasPassedStop
+        deviation = monitor.judge(placement, position)
+        if advances(placement, position) {
+            cursor.advance(to: placement, limit: legEnd)
+        } else {
+            cursor.stay()
+        }
+        if placement.isFollowing { wasSeenOnRoute = true }
+        let due = instructions(position)
+        let progress = progress(position)
+        self.progress = progress
+        var happenings: [Happening] = [.progress(progress)]
+        happenings += due.map {
+            .instruction($0, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
+        }
+        let isAtStop = hasPassedStop || placement.distance <= config.deviationMaximumDistance
+        happenings += arrivals(position, isAtStop: isAtStop).map { .arrival($0) }
+        return happenings
+    }
+
+    /// Goes on along the same way with other durations.
+    mutating func refresh(_ plan: RoutePlan) {
+        self.plan = plan
+        times = RouteTimes(plan.route)
+    }
+
+    /// Moves the cursor on to where the next leg starts.
+    mutating func skipToLegStart() { cursor.skip(to: currentLeg.routeOffset) }
+
+    private static func prior(_ route: Route, in graph: RoadGraph) -> RoutePrior {
+        RoutePrior(edges: route.edges.compactMap { graph.edge($0.key) })
+    }
+
+    /// Whether the place on the route is where the vehicle is, and not only the nearest to it.
+    private func advances(_ placement: RoutePlacement, _ position: Sighting) -> Bool {
+        switch (placement.kind, deviation.state) {
+        case (.ahead, .offStep): true
+        case (.onEdge, .onRoute), (.onEdge, .offStep), (.nearby, .onRoute):
+            // At a standstill only the noise moves; who creeps gets ahead in the end.
+            (position.speed ?? .infinity) > config.deviationMinimumSpeed
+                || placement.offset > cursor.offset + cursor.slack(of: position)
+        default: false
+        }
+    }
+
+    /// What is due to be told. Off the route nothing is: what was right for the route is wrong for the driver.
+    private mutating func instructions(_ position: Sighting) -> [Instruction] {
+        guard deviation.state == .onRoute || deviation.state == .offStep else { return [] }
+        let due = trigger.update(offset: cursor.offset, speed: position.speed, leg: leg)
+        for instruction in due {
+            switch instruction {
+            case .visual(let visual): visualID = visual.id
+            case .spoken(let spoken): spokenID = spoken.id
+            }
+        }
+        return due
+    }
+
+    // MARK: Progress
+
+    private func progress(_ position: Sighting) -> RouteProgress {
+        let offset = cursor.offset
+        let guidance = plan.guidance
+        let steps = guidance.legs[leg]
+        let step = guidance.step(at: offset, leg: leg) ?? steps.lowerBound
+        let next = step + 1 < steps.upperBound ? guidance.steps[step + 1] : nil
+        let stepEnd = min(next?.routeOffset ?? legEnd, legEnd)
+        let legDuration = times.duration(from: offset, toEndOf: currentLeg)
+        return RouteProgress(
+            offset: offset, leg: leg, legCount: route.legs.count, step: step - steps.lowerBound, stepCount: steps.count,
+            point: route.line.segment(at: offset), distanceRemaining: max(route.length - offset, 0),
+            durationRemaining: legDuration + times.duration(after: currentLeg),
+            legDistanceRemaining: max(legEnd - offset, 0),
+            legDurationRemaining: legDuration,
+            stepDistanceRemaining: max(stepEnd - offset, 0),
+            stepDurationRemaining: next == nil
+                ? legDuration : times.duration(from: offset, to: stepEnd, in: currentLeg), deviation: deviation,
+            attributes: route.edges[times.edge(at: offset, in: currentLeg)].attributes, nextManeuver: next?.maneuver,
+            visualInstruction: visualID, spokenInstruction: spokenID, position: position,
+            snapped: route.line.coordinate(at: offset) ?? position.coordinate,
+            snappedBearing: route.line.bearing(at: offset) ?? 0, waypointsRemaining: remainingIndices.count)
+    }
+}

@@ -1,0 +1,231 @@
+import NavGeo
+import NavGuidance
+import NavMatching
+import NavMessages
+import NavNavigator
+import NavRouting
+
+extension NavMessages.PolicyKind {
+    init(_ kind: NavNavigator.PolicyKind) {
+        switch kind {
+        case .shouldReroute: self = .shouldReroute
+        case .rerouteOptions: self = .rerouteOptions
+        case .acceptReroute: self = .acceptReroute
+        case .shouldTakeAlternative: self = .shouldTakeAlternative
+        case .acceptFasterRoute: self = .acceptFasterRoute
+        case .shouldDiscardFix: self = .shouldDiscardFix
+        case .shouldPreventReroutesWhenArriving: self = .shouldPreventReroutesWhenArriving
+        case .shouldAdvanceLeg: self = .shouldAdvanceLeg
+        case .reviseInstruction: self = .reviseInstruction
+        }
+    }
+}
+
+extension NavNavigator.PolicyKind {
+    init?(_ kind: NavMessages.PolicyKind) {
+        guard let known = NavNavigator.PolicyKind.allCases.first(where: { NavMessages.PolicyKind($0) == kind }) else {
+            return nil
+        }
+        self = known
+    }
+}
+
+/// What the answers to policy questions have in common.
+struct PolicySurroundings {
+    var context: EventContext
+    /// What was last told of the position and of the progress.
+    var position: NavMessages.MatchedPosition?
+    var progress: NavMessages.RouteProgress?
+    var guidance: RouteGuidance?
+    var rejected: NavMessages.GnssFix?
+}
+
+extension NavMessages.PolicyRequest {
+    /// The message of a question.
+    init(_ request: NavNavigator.PolicyRequest, _ around: PolicySurroundings) {
+        let standard: PolicyVerdict = request.standard ? .yes : .no
+        let context = PolicyContext(
+            requestId: request.requestID, stampNs: request.stamp.nanoseconds, deadlineNs: request.deadline.nanoseconds,
+            sessionId: around.context.session, routeId: around.context.route, causeSequence: around.context.cause,
+            defaultVerdict: standard, position: around.position, progress: around.progress)
+        self.init(
+            stampNs: request.stamp.nanoseconds, sessionId: around.context.session, routeId: around.context.route,
+            causeSequence: around.context.cause, eventSequence: around.context.eventSequence,
+            requestId: request.requestID, kind: NavMessages.PolicyKind(request.question.kind),
+            deadlineNs: request.deadline.nanoseconds, defaultVerdict: standard,
+            question: Question(request.question, context, around))
+    }
+}
+
+extension NavMessages.PolicyRequest.Question {
+    fileprivate init(_ question: PolicyQuestion, _ context: PolicyContext, _ around: PolicySurroundings) {
+        switch question {
+        case .shouldReroute(let reason, let deviation):
+            self = .shouldReroute(
+                ShouldRerouteRequest(
+                    context: context, reason: RerouteReason(reason), deviation: NavMessages.DeviationState(deviation)))
+        case .rerouteOptions(let reason, let wishes, let waypoints):
+            self = .rerouteOptions(
+                RerouteOptionsRequest(
+                    context: context, reason: RerouteReason(reason), options: NavMessages.RouteOptions(wishes),
+                    waypoints: waypoints.map { NavMessages.Waypoint($0) }))
+        case .acceptReroute(let plan, let reason, let seconds):
+            self = .acceptReroute(
+                AcceptRerouteRequest(
+                    context: context, reason: RerouteReason(reason), route: NavMessages.Route(plan),
+                    maneuverInS: seconds))
+        case .shouldTakeAlternative(let offered):
+            self = .shouldTakeAlternative(
+                ShouldTakeAlternativeRequest(context: context, alternative: NavMessages.Alternative(offered)))
+        case .acceptFasterRoute(let plan, let gain):
+            self = .acceptFasterRoute(
+                ShouldAcceptFasterRouteRequest(
+                    context: context, route: NavMessages.Route(plan), gainS: gain.seconds, gainRatio: gain.share))
+        case .shouldDiscardFix(_, let rejection):
+            self = .shouldDiscardFix(
+                ShouldDiscardFixRequest(
+                    context: context, fix: around.rejected, reason: FixRejectionReason(rejection.reason)))
+        case .shouldPreventReroutesWhenArriving(let index, let waypoint):
+            self = .shouldPreventReroutesWhenArriving(
+                ShouldPreventReroutesWhenArrivingRequest(
+                    context: context, waypoint: NavMessages.Waypoint(waypoint), waypointIndex: UInt32(clamping: index)))
+        case .shouldAdvanceLeg(let index, let waypoint):
+            self = .shouldAdvanceLeg(
+                ShouldAdvanceLegRequest(
+                    context: context, waypoint: NavMessages.Waypoint(waypoint), waypointIndex: UInt32(clamping: index)))
+        case .reviseInstruction(let instruction, let distance, let duration):
+            self = .reviseInstruction(
+                ReviseInstructionRequest(
+                    context: context,
+                    instruction: ReviseInstructionRequest.Instruction(instruction, distance, duration, around)))
+        }
+    }
+}
+
+extension ReviseInstructionRequest.Instruction {
+    fileprivate init?(
+        _ instruction: NavGuidance.Instruction, _ distance: Double, _ duration: Double, _ around: PolicySurroundings
+    ) {
+        switch instruction {
+        case .visual(let visual):
+            guard let guidance = around.guidance else { return nil }
+            self = .visual(
+                NavMessages.VisualInstruction(
+                    visual, distance: distance, duration: duration, context: around.context, guidance: guidance))
+        case .spoken(let spoken):
+            self = .spoken(
+                NavMessages.SpokenInstruction(
+                    spoken, distance: distance, duration: duration, context: around.context,
+                    language: around.guidance?.options.text.phrases.language ?? ""))
+        }
+    }
+}
+
+extension NavMessages.PolicyDecision {
+    /// The message of a decision.
+    init(_ decision: NavNavigator.PolicyDecision, context: EventContext) {
+        let answer = decision.answer
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence,
+            requestId: decision.requestID == 0 ? nil : decision.requestID, kind: NavMessages.PolicyKind(decision.kind),
+            verdict: decision.verdict ? .yes : .no, decidedBy: NavMessages.PolicyDecider(answer.decider),
+            reason: answer.reason.isEmpty ? nil : answer.reason, holdS: answer.hold, latencyS: decision.latency,
+            content: answer.content.map { Content($0) })
+    }
+
+    /// The message of an answer as it entered the core.
+    init(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest, at stamp: NavGeo.Timestamp) {
+        self.init(
+            stampNs: stamp.nanoseconds, requestId: request.requestID,
+            kind: NavMessages.PolicyKind(request.question.kind), verdict: answer.verdict.map { $0 ? .yes : .no },
+            decidedBy: NavMessages.PolicyDecider(answer.decider), reason: answer.reason.isEmpty ? nil : answer.reason,
+            holdS: answer.hold, content: answer.content.map { Content($0) })
+    }
+}
+
+extension NavMessages.PolicyDecision.Content {
+    fileprivate init(_ content: NavNavigator.PolicyAnswer.Content) {
+        switch content {
+        case .reroute(let wishes, let waypoints):
+            self = .rerouteOptions(
+                RerouteOptionsAnswer(
+                    options: wishes.map { NavMessages.RouteOptions($0) },
+                    waypoints: waypoints.map { NavMessages.Waypoint($0) }))
+        case .instruction(let revised):
+            var answer = ReviseInstructionAnswer(suppress: revised.isSuppressed ? true : nil)
+            if revised.text != nil || revised.ssml != nil {
+                answer.instruction = .spoken(NavMessages.SpokenInstruction(text: revised.text, ssml: revised.ssml))
+            }
+            self = .revisedInstruction(answer)
+        }
+    }
+}
+
+extension NavMessages.PolicyDecider {
+    init(_ decider: NavNavigator.PolicyDecider) {
+        switch decider {
+        case .standard: self = .default
+        case .client: self = .client
+        case .timeout: self = .timeout
+        case .unavailable: self = .unavailable
+        case .recorded: self = .recorded
+        }
+    }
+}
+
+extension NavNavigator.PolicyAnswer {
+    /// The core's form of a client's answer.
+    init(_ answer: NavMessages.PolicyAnswer) {
+        self.init(
+            verdict: PolicyAnswer.verdict(answer.verdict), reason: answer.reason ?? "", hold: answer.holdS)
+    }
+
+    /// The core's form of wishes for a reroute; nil when one of its waypoints has no place.
+    ///
+    /// - Parameter vehicle: the node's, where the wishes name none.
+    init?(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile = VehicleProfile()) {
+        let waypoints = answer.waypoints.compactMap { NavRouting.Waypoint($0) }
+        guard waypoints.count == answer.waypoints.count else { return nil }
+        do throws(RouteFailure) {
+            let wishes = try answer.options.map { options throws(RouteFailure) in
+                try RouteWishes(options, node: vehicle, minutesAheadOfUTC: nil)
+            }
+            self.init(verdict: true, content: .reroute(wishes, waypoints))
+        } catch {
+            return nil
+        }
+    }
+
+    /// The core's form of other words.
+    init(_ answer: ReviseInstructionAnswer) {
+        var revised = RevisedInstruction(isSuppressed: answer.suppress ?? false)
+        switch answer.instruction {
+        case .visual(let visual): revised.text = visual.primary?.text
+        case .spoken(let spoken): (revised.text, revised.ssml) = (spoken.text, spoken.ssml)
+        case nil: break
+        }
+        self.init(verdict: true, content: .instruction(revised))
+    }
+
+    /// The core's form of a decision that was recorded.
+    init(recorded decision: NavMessages.PolicyDecision, as decider: NavNavigator.PolicyDecider) {
+        var content: Content?
+        switch decision.content {
+        case .rerouteOptions(let answer): content = PolicyAnswer(answer)?.content
+        case .revisedInstruction(let answer): content = PolicyAnswer(answer).content
+        case nil: break
+        }
+        self.init(
+            verdict: PolicyAnswer.verdict(decision.verdict), decider: decider, reason: decision.reason ?? "",
+            hold: decision.holdS, content: content)
+    }
+
+    private static func verdict(_ verdict: PolicyVerdict?) -> Bool? {
+        switch verdict {
+        case .yes: true
+        case .no: false
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import NavGeo
+import NavMessages
+import NavNavigator
+import NavRouting
+
+extension NavMessages.RoutePreview {
+    /// The message of routes to choose from.
+    init(_ preview: NavNavigator.RoutePreview, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session,
+            routeId: preview.routes.isEmpty ? nil : preview.routes[preview.active].id,
+            causeSequence: context.cause, eventSequence: context.eventSequence,
+            routes: preview.routes.map { NavMessages.Route($0, at: context.stamp) },
+            activeIndex: preview.routes.isEmpty ? nil : UInt32(preview.active),
+            error: preview.failure.map { ErrorInfo($0) })
+    }
+}
+
+extension NavMessages.Route {
+    /// A route to choose, with its arrival when it is set out on at a moment.
+    init(_ previewed: PreviewedRoute, at stamp: NavGeo.Timestamp?) {
+        self.init(previewed.plan)
+        routeId = previewed.id
+        if !previewed.via.isEmpty { summary?.names = previewed.via }
+        if let stamp { summary?.etaNs = stamp.advanced(bySeconds: previewed.plan.route.duration).nanoseconds }
+    }
+}
+
+extension NavMessages.Alternatives {
+    /// The message of the alternatives to the route in force.
+    init(_ update: AlternativesUpdate, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence,
+            alternatives: update.alternatives.map { NavMessages.Alternative($0) }, added: update.added,
+            removed: update.removed.map {
+                RemovedAlternative(routeId: $0.id, reason: AlternativeRemovalReason($0.reason))
+            }, error: update.failure.map { ErrorInfo($0) })
+    }
+}
+
+extension NavMessages.Alternative {
+    init(_ offered: OfferedAlternative) {
+        let alternative = offered.plan.alternative
+        var route = NavMessages.Route(offered.plan.plan)
+        route.routeId = offered.id
+        if !alternative.via.isEmpty { route.summary?.names = alternative.via }
+        self.init(
+            route: route, fork: NavMessages.Coordinate(alternative.fork.coordinate), forkOffsetM: offered.forkOffset,
+            distanceToForkM: offered.distanceToFork,
+            forkPoint: UInt32(clamping: alternative.route.line.segment(at: alternative.fork.routeOffset)),
+            distanceFromForkM: alternative.lengthFromFork, durationFromForkS: alternative.durationFromFork,
+            distanceFromHereM: offered.distance, durationFromHereS: offered.duration,
+            distanceDeltaM: alternative.lengthDelta, durationDeltaS: offered.durationDelta)
+    }
+}
+
+extension NavMessages.Coordinate {
+    init(_ coordinate: NavGeo.Coordinate) {
+        self.init(latitude: coordinate.latitude, longitude: coordinate.longitude)
+    }
+}
+
+extension AlternativeRemovalReason {
+    init(_ reason: AlternativesUpdate.Removal) {
+        switch reason {
+        case .forkPassed: self = .forkPassed
+        case .taken: self = .taken
+        case .routeChanged: self = .routeChanged
+        case .replaced: self = .replaced
+        case .notAccepted: self = .notAccepted
+        case .invalidated: self = .invalidated
+        case .stopped: self = .stopped
+        }
+    }
+}
+
+extension NavMessages.AlternativeSwitch {
+    /// The message of a step of going on along an alternative.
+    init(_ event: NavNavigator.AlternativeSwitch, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, alternativeRouteId: event.id,
+            byDriving: event.isByDriving,
+            pose: event.position.map { Pose(latitude: $0.latitude, longitude: $0.longitude) })
+        switch event.phase {
+        case .willTake: phase = .willTake
+        case .taken(let old):
+            phase = .taken
+            oldRouteId = old
+        case .failed(let failure):
+            phase = .failed
+            error = ErrorInfo(failure)
+        }
+    }
+}
+
+extension NavMessages.FasterRoute {
+    /// The message of a step of taking a faster route.
+    init(_ event: FasterRouteEvent, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, gainS: event.gain.seconds,
+            gainRatio: event.gain.share)
+        switch event.phase {
+        case .detected(let until):
+            phase = .detected
+            route = NavMessages.Route(event.plan)
+            acceptUntilNs = until?.nanoseconds
+        case .applied:
+            phase = .applied
+            fasterRouteId = context.route
+        case .rejected(let why):
+            phase = .rejected
+            reason =
+                switch why {
+                case .refused: "refused"
+                case .notApproved: "not approved in time"
+                case .tooLate: "too near to where the routes part"
+                case .superseded: "another route came first"
+                }
+        }
+    }
+}
+
+extension NavMessages.RouteRefresh {
+    /// The message of durations that were brought up to date.
+    init(_ event: RefreshEvent, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence)
+        switch event.phase {
+        case .refreshing: phase = .refreshing
+        case .refreshed(let changed):
+            phase = .refreshed
+            changedSegmentCount = UInt32(clamping: changed)
+            etaDeltaS = event.delta
+            summary = NavMessages.RouteSummary(event.plan.route)
+        case .failed(let failure):
+            phase = .failed
+            error = ErrorInfo(failure)
+        case .invalidated: phase = .invalidated
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import NavBus
+import NavGeo
+import NavMessages
+import NavNavigator
+import NavRouting
+
+/// The Navigation service: each method is a command to the core, and its answer that of the core.
+extension NavigationNode: NavigationServiceProvider {
+    private func give<Response: Message>(
+        _ request: NavigationCommand.Request, _ call: UnaryCall<Response>,
+        _ answer: @escaping (CommandReply) -> Response
+    ) {
+        let id = calls.add(call, onEnd: { [weak self] in self?.callEnded($0) }, answer)
+        carryOut(session.handle(request, call: id, caller: "call", at: context.stamp))
+    }
+
+    private func callEnded(_ id: UInt64) { carryOut(session.callEnded(id)) }
+
+    public func calculateRoute(_ request: CalculateRouteRequest, _ call: StreamCall<CalculateRouteResponse>) throws {
+        let id = calls.add(call) { [weak self] in self?.callEnded($0) }
+        carryOut(session.handle(.calculateRoute(request), call: id, caller: "call", at: context.stamp))
+    }
+
+    public func selectPreview(_ request: SelectPreviewRequest, _ call: UnaryCall<SelectPreviewResponse>) throws {
+        give(.selectPreview(request), call) { reply in
+            var response = SelectPreviewResponse(error: reply.error)
+            if case .selected(let id) = reply { response.routeId = id }
+            return response
+        }
+    }
+
+    public func startNavigation(_ request: StartNavigationRequest, _ call: UnaryCall<StartNavigationResponse>) throws {
+        give(.startNavigation(request), call) { reply in
+            let (session, route) = reply.following
+            return StartNavigationResponse(sessionId: session, routeId: route, error: reply.error)
+        }
+    }
+
+    public func setRoute(_ request: SetRouteRequest, _ call: UnaryCall<SetRouteResponse>) throws {
+        give(.setRoute(request), call) { reply in
+            let (session, route) = reply.following
+            return SetRouteResponse(sessionId: session, routeId: route, error: reply.error)
+        }
+    }
+
+    public func stopNavigation(_ request: StopNavigationRequest, _ call: UnaryCall<StopNavigationResponse>) throws {
+        give(.stopNavigation(request), call) { reply in
+            guard case .stopped(let session) = reply, session != 0 else { return StopNavigationResponse() }
+            return StopNavigationResponse(sessionId: session)
+        }
+    }
+
+    public func getState(_ request: GetStateRequest, _ call: UnaryCall<GetStateResponse>) throws {
+        let told = session.spoken
+        call.finish(
+            GetStateResponse(
+                state: told.state, position: told.position, progress: told.progress,
+                route: request.includeRoute == true ? told.route : nil))
+    }
+
+    public func reroute(_ request: RerouteRequest, _ call: UnaryCall<RerouteResponse>) throws {
+        give(.reroute(request), call) { RerouteResponse(requestId: $0.requestID, error: $0.error) }
+    }
+
+    public func selectAlternative(
+        _ request: SelectAlternativeRequest, _ call: UnaryCall<SelectAlternativeResponse>
+    ) throws {
+        give(.selectAlternative(request), call) {
+            SelectAlternativeResponse(routeId: $0.following.route, error: $0.error)
+        }
+    }
+
+    public func acceptFasterRoute(
+        _ request: AcceptFasterRouteRequest, _ call: UnaryCall<AcceptFasterRouteResponse>
+    ) throws {
+        give(.acceptFasterRoute(request), call) {
+            AcceptFasterRouteResponse(routeId: $0.following.route, error: $0.error)
+        }
+    }
+
+    public func advanceLeg(_ request: AdvanceLegRequest, _ call: UnaryCall<AdvanceLegResponse>) throws {
+        give(.advanceLeg(request), call) { [weak self] reply in
+            AdvanceLegResponse(progress: self?.session.spoken.progress, error: reply.error)
+        }
+    }
+
+    public func skipWaypoint(_ request: SkipWaypointRequest, _ call: UnaryCall<SkipWaypointResponse>) throws {
+        give(.skipWaypoint(request), call) {
+            SkipWaypointResponse(waypointIndex: request.waypointIndex, requestId: $0.requestID, error: $0.error)
+        }
+    }
+
+    public func refreshRoute(_ request: RefreshRouteRequest, _ call: UnaryCall<RefreshRouteResponse>) throws {
+        give(.refreshRoute(request), call) { reply in
+            var response = RefreshRouteResponse(error: reply.error)
+            if case .refreshed(let changed, let plan) = reply {
+                response.summary = NavMessages.RouteSummary(plan.route)
+                response.changedSegmentCount = UInt32(clamping: changed)
+            }
+            return response
+        }
+    }
+
+    public func coverage(_ request: RouteCoverageRequest, _ call: UnaryCall<RouteCoverageResponse>) throws {
+        throw CallStatus(.unimplemented, "the coverage of a route is not told by this node yet")
+    }
+
+    public func getHorizon(_ request: GetHorizonRequest, _ call: UnaryCall<GetHorizonResponse>) throws {
+        throw CallStatus(.unimplemented, "the electronic horizon is not part of this node yet")
+    }
+}

@@ -1,0 +1,95 @@
+import NavBus
+import NavMessages
+import NavNavigator
+
+/// Asks the owner's policy node, and hands on what it answers; that it is slow, dead or talks nonsense is an answer, too.
+///
+/// The first time that it fails is logged, as is the first answer after it.
+final class PolicyClient {
+    private let context: NodeContext
+    private let node: String
+    private let answered: (PolicyAnswer, PolicyRequest) -> Void
+    private var open: [UInt64: CallID] = [:]
+    private var isFailing = false
+    private let failures: NodeCounter
+
+    /// A client of the node of that name; empty for whichever serves Policy.
+    init(
+        _ context: NodeContext, node: String,
+        answered: @escaping (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
+    ) {
+        self.context = context
+        self.node = node
+        self.answered = answered
+        failures = context.counter("policy_failures")
+    }
+
+    /// Asks.
+    func ask(_ request: NavNavigator.PolicyRequest, _ message: NavMessages.PolicyRequest) {
+        do throws(BusError) {
+            switch message.question {
+            case .shouldReroute(let question): try put(PolicyService.shouldReroute, question, request)
+            case .rerouteOptions(let question):
+                try put(PolicyService.rerouteOptions, question, request) { NavNavigator.PolicyAnswer($0) }
+            case .acceptReroute(let question): try put(PolicyService.acceptReroute, question, request)
+            case .shouldTakeAlternative(let question): try put(PolicyService.shouldTakeAlternative, question, request)
+            case .acceptFasterRoute(let question): try put(PolicyService.acceptFasterRoute, question, request)
+            case .shouldDiscardFix(let question): try put(PolicyService.shouldDiscardFix, question, request)
+            case .shouldPreventReroutesWhenArriving(let question):
+                try put(PolicyService.shouldPreventReroutesWhenArriving, question, request)
+            case .shouldAdvanceLeg(let question): try put(PolicyService.shouldAdvanceLeg, question, request)
+            case .reviseInstruction(let question):
+                try put(PolicyService.reviseInstruction, question, request) { NavNavigator.PolicyAnswer($0) }
+            case nil: answered(PolicyAnswer(verdict: nil, decider: .unavailable), request)
+            }
+        } catch {
+            fail(CallStatus(.unavailable, error.description), request)
+        }
+    }
+
+    /// Nobody waits for an answer any more.
+    func withdraw(_ id: UInt64) {
+        if let call = open.removeValue(forKey: id) { try? context.bus.cancel(call) }
+    }
+
+    private func put<Request>(
+        _ method: UnaryMethod<Request, NavMessages.PolicyAnswer>, _ question: Request,
+        _ request: NavNavigator.PolicyRequest
+    ) throws(BusError) {
+        try put(method, question, request) { NavNavigator.PolicyAnswer($0) }
+    }
+
+    private func put<Request, Response>(
+        _ method: UnaryMethod<Request, Response>, _ question: Request, _ request: NavNavigator.PolicyRequest,
+        _ read: @escaping (Response) -> NavNavigator.PolicyAnswer?
+    ) throws(BusError) {
+        let seconds = max(request.deadline.seconds(since: request.stamp), 0.001)
+        var options = CallOptions(timeout: .milliseconds(Int64(seconds * 1_000)))
+        options.node = node.isEmpty ? nil : node
+        let id = request.requestID
+        open[id] = try context.bus.call(method, question, options: options) { [weak self] result in
+            guard let self, open.removeValue(forKey: id) != nil else { return }
+            switch result {
+            case .success(let response):
+                guard let answer = read(response) else {
+                    return fail(CallStatus(.internal, "its answer makes no sense"), request)
+                }
+                if isFailing { context.log.info("the policy node answers again") }
+                isFailing = false
+                answered(answer, request)
+            case .failure(let status): fail(status, request)
+            }
+        }
+    }
+
+    private func fail(_ status: CallStatus, _ request: NavNavigator.PolicyRequest) {
+        failures.add()
+        if !isFailing {
+            context.log.warning(
+                "the policy node has not decided '\(request.question.kind.rawValue)', and what is usual holds: \(status)")
+        }
+        isFailing = true
+        let decider: NavNavigator.PolicyDecider = status.code == .deadlineExceeded ? .timeout : .unavailable
+        answered(PolicyAnswer(verdict: nil, decider: decider), request)
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+/// Which rows of the behaviour are shown by which scenarios.
+enum ScenarioIndex {
+    /// The file that says what each row means.
+    static let rowsFile = "Scenarios/ROWS"
+    /// The rows in order: `A5`, and what it means.
+    static let rows: [(name: String, meaning: String)] = {
+        let file = ScenarioTests.folder.appendingPathComponent("ROWS")
+        let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").compactMap { line in
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            return (
+                String(line[..<colon]), ScenarioText.trimmed(String(line[line.index(after: colon)...]))
+            )
+        }
+    }()
+
+    /// What a row means; nil for one that is none.
+    static func meaning(of row: String) -> String? { rows.first { $0.name == row }?.meaning }
+
+    /// The index as it is to stand in `Scenarios/INDEX.md`.
+    static func text(_ scenarios: [Scenario]) -> String {
+        var lines = [
+            "# Which scenario shows what", "",
+            "Made from the scenarios by their test; with `NAVBUS_REWRITE=1` in the environment it writes this file anew.",
+            "",
+            "| row | meaning | scenarios |", "|---|---|---|",
+        ]
+        for row in rows {
+            let names = scenarios.filter { $0.rows.contains(row.name) }.map { scenario in
+                let name = scenario.file.replacingOccurrences(of: ".scenario", with: "")
+                return "[\(name)](\(scenario.file))" + (scenario.known == nil ? "" : " (known to fail)")
+            }
+            lines.append("| \(row.name) | \(row.meaning) | \(names.isEmpty ? "none" : names.joined(separator: ", ")) |")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
