@@ -195,7 +195,7 @@ import Testing
         }
         let query = try #require(late)
         #expect(ride.cancelled == [query.requestID])
-        #expect(ride.now.seconds(since: query.deadline) > 0 && ride.now.seconds(since: query.deadline) <= 1)
+        #expect(ride.now >= query.deadline && ride.now.seconds(since: query.deadline) <= 1)
         let told = ride.told.count
         ride.answer(query)
         #expect(ride.told.count == told)

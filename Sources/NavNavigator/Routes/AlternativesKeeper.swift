@@ -72,10 +72,11 @@ struct AlternativesKeeper {
         return pending?.id
     }
 
-    /// The request whose answer has not come in time.
-    func isOverdue(at stamp: Timestamp) -> Bool {
-        pending.map { stamp.seconds(since: $0.stamp) > config.rerouteDeadline } ?? false
-    }
+    /// Until when the answer is waited for.
+    var due: Timestamp? { pending?.stamp.advanced(bySeconds: config.rerouteDeadline) }
+
+    /// Whether the answer has not come in time.
+    func isOverdue(at stamp: Timestamp) -> Bool { due.map { $0 <= stamp } ?? false }
 
     /// Takes found alternatives to a trip in.
     mutating func take(_ found: FoundRoutes, for trip: Trip) -> AlternativesUpdate? {
@@ -98,7 +99,8 @@ struct AlternativesKeeper {
                 kept.append(Kept(plan: plan, forkOffset: forkOffset, own: own))
             }
         }
-        for old in known where old.isShown && !kept.contains(where: { $0.plan.alternative.id == old.plan.alternative.id }) {
+        for old in known
+        where old.isShown && !kept.contains(where: { $0.plan.alternative.id == old.plan.alternative.id }) {
             removed.append(AlternativesUpdate.Removed(id: old.plan.alternative.id, reason: .replaced))
         }
         let shown = Set(known.filter(\.isShown).map(\.plan.alternative.id))
@@ -174,7 +176,9 @@ struct AlternativesKeeper {
             }
             let isAccepted = accepts(kept[index], trip)
             if isAccepted != kept[index].isShown {
-                if isAccepted { added.append(id) } else {
+                if isAccepted {
+                    added.append(id)
+                } else {
                     removed.append(AlternativesUpdate.Removed(id: id, reason: .notAccepted))
                 }
                 kept[index].isShown = isAccepted
@@ -213,7 +217,8 @@ struct AlternativesKeeper {
         plan.alternative.durationDelta = delta(kept, trip)
         return OfferedAlternative(
             plan: plan, forkOffset: kept.forkOffset, distanceToFork: max(kept.forkOffset - trip.offset, 0),
-            durationToFork: max(trip.times.remaining(from: trip.offset) - trip.times.remaining(from: kept.forkOffset), 0),
+            durationToFork: max(
+                trip.times.remaining(from: trip.offset) - trip.times.remaining(from: kept.forkOffset), 0),
             durationDelta: plan.alternative.durationDelta)
     }
 

@@ -1,6 +1,6 @@
-import NavBus
+public import NavBus
 import NavGeo
-import NavMessages
+public import NavMessages
 import NavNavigator
 import NavRouting
 
