@@ -1,14 +1,14 @@
-import NavMap
+package import NavMap
 
 /// Sorts by numbers of 64 bits, in time that grows with the count alone.
-enum NumberOrder {
+package enum NumberOrder {
     private static let digitBits: UInt64 = 12
 
     /// The places of numbers in ascending order, equal ones as they stand: by digits of 12 bits from the last on, those
     /// alone in which the numbers differ.
     ///
     /// - Parameter numbers: Fewer than 2³².
-    static func places(of numbers: FlatArray<UInt64>) -> FlatArray<UInt32> {
+    package static func places(of numbers: FlatArray<UInt64>) -> FlatArray<UInt32> {
         let count = numbers.count
         let places = FlatArray<UInt32>(uninitialized: count)
         let (from, to) = (numbers.base, places.base)
