@@ -6,7 +6,7 @@ import Synchronization
 /// The pieces of road between two neighbouring OSM nodes, by these nodes: what joins speeds with edges without a look at
 /// the tiles.
 ///
-/// Made once for a graph, in some ten milliseconds for a city; about 35 bytes for each piece.
+/// Made once for a graph, in tens of milliseconds for a city; about 35 bytes for each piece.
 final class RoadSegments: Sendable {
     /// Where each edge's segments begin, in travel order; their numbers count through all edges.
     let offsets: FlatArray<UInt32>
