@@ -9,17 +9,20 @@ import Testing
 /// The README's code is that of files which are compiled; `NAVBUS_REWRITE=1` writes it anew.
 @Suite(.serialized)
 struct ReadmeCodeTests {
+    private static let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("README.md")
+
     @Test(arguments: ["Tests/NavNodesTests/Kit/SpeedWatch.swift"])
     func itIsThatOfTheFile(_ file: String) throws {
-        let root = ReadmeKeysTests.readme.deletingLastPathComponent()
+        let root = Self.readme.deletingLastPathComponent()
         let code = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
-        var text = try String(contentsOf: ReadmeKeysTests.readme, encoding: .utf8)
+        var text = try String(contentsOf: Self.readme, encoding: .utf8)
         let start = try #require(text.firstRange(of: "<!-- file \(file) -->\n")).upperBound
         let end = try #require(text[start...].firstRange(of: "<!-- /file -->\n")).lowerBound
         let block = "```swift\n\(code)```\n"
         if ProcessInfo.processInfo.environment["NAVBUS_REWRITE"] == "1" {
             text.replaceSubrange(start..<end, with: block)
-            try text.write(to: ReadmeKeysTests.readme, atomically: true, encoding: .utf8)
+            try text.write(to: Self.readme, atomically: true, encoding: .utf8)
         } else {
             #expect(text[start..<end] == block, "the README's copy of \(file) is old: run with NAVBUS_REWRITE=1")
         }

@@ -3,11 +3,11 @@ import NavConfig
 import NavNodes
 import Testing
 
-/// The README's tables of configuration keys are those of the nodes; `NAVBUS_REWRITE=1` writes them anew.
+/// The documented tables of configuration keys are those of the nodes; `NAVBUS_REWRITE=1` writes them anew.
 @Suite(.serialized)
-struct ReadmeKeysTests {
-    static let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("README.md")
+struct ConfigurationTableTests {
+    static let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Sources/NavNodes/NavNodes.docc/ConfigurationKeys.md")
 
     @Test(arguments: [
         ("every node", ConfigLoader.markdownTable(KitConfiguration.self)),
@@ -15,13 +15,13 @@ struct ReadmeKeysTests {
         ("gnss-node", ConfigLoader.markdownTable(GNSSConfiguration.self)),
     ])
     func theyAreThoseOfTheNode(_ node: String, _ table: String) throws {
-        var text = try String(contentsOf: Self.readme, encoding: .utf8)
+        var text = try String(contentsOf: Self.article, encoding: .utf8)
         let start = try #require(text.firstRange(of: "<!-- keys of \(node) -->\n")).upperBound
         let end = try #require(text.firstRange(of: "<!-- /keys of \(node) -->\n")).lowerBound
         try #require(start <= end)
         if ProcessInfo.processInfo.environment["NAVBUS_REWRITE"] == "1" {
             text.replaceSubrange(start..<end, with: table)
-            try text.write(to: Self.readme, atomically: true, encoding: .utf8)
+            try text.write(to: Self.article, atomically: true, encoding: .utf8)
         } else {
             #expect(text[start..<end] == table, "the keys of \(node) are out of date: run with NAVBUS_REWRITE=1")
         }
