@@ -26,6 +26,9 @@ struct RoutePlacement {
     var bearing: Double
     /// Probability that the vehicle is on none of the route's edges within reach, 0 ... 1.
     var strayProbability = 0.0
+    /// The smallest angle between the vehicle's course and the route, over the part of it along which noise may have moved the place, radians;
+    /// nil on the route's edges, and when there is no course.
+    var leastSeparation: Double?
 
     /// Whether the vehicle is where it is by following the route.
     var isFollowing: Bool { kind == .onEdge }
@@ -93,6 +96,11 @@ struct RouteCursor {
             position, on: graph, within: window, drivable: lower...max(min(offset + driven + slack, upper), lower),
             legEnd: legEnd, expected: isFollowing ? offset + moved : offset)
         placement.strayProbability = strayProbability(position.match, on: graph, within: window)
+        if placement.kind == .nearby || placement.kind == .opposite {
+            placement.leastSeparation = position.course.map {
+                separation(of: $0, around: placement.offset, reach: slack)
+            }
+        }
         return placement
     }
 
@@ -138,6 +146,24 @@ struct RouteCursor {
         }
         return min(max(probability, 0), 1)
     }
+
+    /// The smallest angle between a course and the route around a place: at a corner, and where the place is uncertain along the route, more
+    /// than one direction of it fits.
+    private func separation(of course: Double, around offset: Double, reach: Double) -> Double {
+        let line = route.line
+        guard line.coordinates.count > 1 else { return 0 }
+        let first = min(line.segment(at: offset - reach), line.coordinates.count - 2)
+        let last = min(line.segment(at: offset + reach), line.coordinates.count - 2, first + RouteCursor.mostPieces)
+        var least = Double.pi
+        for index in first...max(first, last) {
+            let bearing = Geodesy.bearing(from: line.coordinates[index], to: line.coordinates[index + 1])
+            least = min(least, Angle.separation(course, bearing))
+        }
+        return least
+    }
+
+    /// Pieces of the line that are looked at around a place; bounds the work.
+    private static let mostPieces = 60
 
     /// A candidate less probable than this changes no decision.
     private static let negligible = 0.001
