@@ -60,7 +60,7 @@ struct RoadReckoner: Sendable {
     /// Standard deviation of a speed that the receiver measured last, m/s.
     private static let initialSpeedSigma = 0.3
     /// For how long an acceleration that was seen last may go on, seconds.
-    private static let accelerationTime = 1.0
+    private static let accelerationTime = 0.5
     /// How long vehicles stand, seconds: a red light or a queue.
     private static let standingTime = 30.0
     /// Standard deviation of the speed of one that may have started again, as a share of what the road allows.
