@@ -242,8 +242,7 @@ struct RoadReckoner: Sendable {
                 branches[index].entryBearing = bearing
                 branches[index].probability = probability
                 branches[index].followsRoute = followsRoute
-            } else if branches.count < maximumBranches, probability >= negligible * branches[0].probability
-            {
+            } else if branches.count < maximumBranches, probability >= negligible * branches[0].probability {
                 // It is moved by `metres` when its turn comes.
                 branches.append(
                     Branch(

@@ -240,14 +240,15 @@ struct DeviationMonitor {
         } else {
             backwards = Evidence()
         }
-        if isWrongWay(placement, position.stamp) {
-            set(.wrongWay, position.stamp)
-        } else if against.fixes >= config.deviationDebounceFixes,
-            against.seconds(at: position.stamp)
+        let isLong =
+            against.fixes >= config.deviationDebounceFixes
+            && against.seconds(at: position.stamp)
                 >= (isExplained(placement, position, difference)
                     ? config.deviationDebounce : config.deviationUnexplained)
-        {
-            if state != .wrongWay || backwards.fixes == 0 { set(.offRoute, position.stamp) }
+        if isWrongWay(placement, position.stamp) || isLong && backwards.fixes >= config.wrongWayFixes {
+            set(.wrongWay, position.stamp)
+        } else if isLong, backwards.fixes == 0 {
+            set(.offRoute, position.stamp)
         } else if state == .onRoute || state == .offStep {
             set(.uncertain, position.stamp)
         }
