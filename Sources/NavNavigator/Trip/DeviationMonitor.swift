@@ -28,8 +28,6 @@ struct DeviationMonitor {
         var fixes = 0
         var first: (stamp: Timestamp, offset: Double)?
         private var last: Timestamp?
-        /// Whether the movement bore one of them out.
-        var isBorneOut = false
 
         mutating func add(_ stamp: Timestamp, offset: Double) {
             if first == nil { first = (stamp, offset) }
@@ -101,9 +99,6 @@ struct DeviationMonitor {
                 courseDifference: difference, since: since)
         }
         switch placement.kind {
-        // Where the matcher waits for better fixes, the place is that of the last good one.
-        case .onEdge where position.match.isHeld && isMoving && goesElsewhere(placement, position):
-            disagree(placement, position, difference)
         case .onEdge:
             agree(position.stamp, isOnEdge: true)
         case .ahead:
@@ -245,12 +240,11 @@ struct DeviationMonitor {
         } else {
             backwards = Evidence()
         }
-        if goesElsewhere(placement, position) { against.isBorneOut = true }
-        let isExplained = against.isBorneOut || isExplained(placement, position, difference)
         let isLong =
             against.fixes >= config.deviationDebounceFixes
             && against.seconds(at: position.stamp)
-                >= (isExplained ? config.deviationDebounce : config.deviationUnexplained)
+                >= (isExplained(placement, position, difference)
+                    ? config.deviationDebounce : config.deviationUnexplained)
         if isWrongWay(placement, position.stamp) || isLong && backwards.fixes >= config.wrongWayFixes {
             set(.wrongWay, position.stamp)
         } else if isLong, backwards.fixes == 0 {

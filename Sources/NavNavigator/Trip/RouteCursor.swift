@@ -28,7 +28,7 @@ struct RoutePlacement {
     /// Probability that the vehicle is on none of the route's edges within reach, 0 ... 1.
     var strayProbability = 0.0
     /// The smallest angle between the vehicle's course and the route, over the parts of it from which noise may have moved the place, radians;
-    /// nil on the route's edges, unless the matcher waits there for better fixes, and when there is no course.
+    /// nil on the route's edges, and when there is no course.
     var leastSeparation: Double?
 
     /// Whether the vehicle is where it is by following the route.
@@ -97,14 +97,7 @@ struct RouteCursor {
             position, on: graph, within: window, drivable: lower...max(min(offset + driven + slack, upper), lower),
             legEnd: legEnd, expected: isFollowing ? offset + moved : offset)
         placement.strayProbability = strayProbability(position.match, on: graph, within: window)
-        let isInDoubt =
-            switch placement.kind {
-            case .onEdge: position.match.isHeld
-            case .ahead: false
-            case .opposite: true
-            case .nearby: !mayBeAhead(position, on: graph, of: upper)
-            }
-        if isInDoubt {
+        if placement.kind == .opposite || placement.kind == .nearby && !mayBeAhead(position, on: graph, of: upper) {
             // A place on no road is more uncertain than the receiver says.
             let reach = position.road == nil ? 2 * slack : slack
             placement.leastSeparation = position.course.map {
