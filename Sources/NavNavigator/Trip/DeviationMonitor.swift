@@ -28,6 +28,8 @@ struct DeviationMonitor {
         var fixes = 0
         var first: (stamp: Timestamp, offset: Double)?
         private var last: Timestamp?
+        /// Whether the movement bore one of them out.
+        var isBorneOut = false
 
         mutating func add(_ stamp: Timestamp, offset: Double) {
             if first == nil { first = (stamp, offset) }
@@ -240,11 +242,12 @@ struct DeviationMonitor {
         } else {
             backwards = Evidence()
         }
+        if goesElsewhere(placement, position) { against.isBorneOut = true }
+        let isExplained = against.isBorneOut || isExplained(placement, position, difference)
         let isLong =
             against.fixes >= config.deviationDebounceFixes
             && against.seconds(at: position.stamp)
-                >= (isExplained(placement, position, difference)
-                    ? config.deviationDebounce : config.deviationUnexplained)
+                >= (isExplained ? config.deviationDebounce : config.deviationUnexplained)
         if isWrongWay(placement, position.stamp) || isLong && backwards.fixes >= config.wrongWayFixes {
             set(.wrongWay, position.stamp)
         } else if isLong, backwards.fixes == 0 {
