@@ -51,6 +51,57 @@ struct DeviationTests {
         #expect(off.deviation.distance < 30)
     }
 
+    /// Moves fixes by an error that comes and goes by 4 m a second and is `metres` at most.
+    private func reflect(_ fixes: [Fix], east: Double, north: Double, metres: Double, where isReflected: (Fix) -> Bool)
+        -> [Fix]
+    {
+        var error = 0.0
+        return fixes.map { fix in
+            error = isReflected(fix) ? min(error + 4, metres) : max(error - 4, 0)
+            var fix = fix
+            fix.coordinate = LocalFrame(origin: fix.coordinate)
+                .coordinate(of: LocalPoint(east: east * error, north: north * error))
+            return fix
+        }
+    }
+
+    @Test func aReflectionThatKeepsTheVehicleNearItsRouteDoesNotHideThatItTurnedOff() throws {
+        let town = try Town.grid()
+        let plan = try town.plan("FGHIJ")
+        var config = NavigatorConfig()
+        config.rerouteDetect = false
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(plan))
+        let fixes = try town.fixes("FGHMN", .open)
+        let corner = try town.place("GH", 1)
+        ride.drive(
+            reflect(fixes, east: 0, north: 1, metres: 28) { Geodesy.distance($0.coordinate, corner) < 120 })
+        let left = try #require(fixes.first { (plan.route.line.project($0.coordinate)?.distance ?? 0) > 20 })
+        let off = try #require(ride.progress.first { $0.deviation.state == .offRoute })
+        #expect(off.position.stamp.seconds(since: left.stamp) <= 4)
+        #expect(off.deviation.distance < 25)
+    }
+
+    @Test func aReflectionAtAHairpinIsNoDeviation() throws {
+        let town = try Town(
+            """
+            A-------------------B
+                                |
+            C-------------------D
+            """, grid: 20, ways: ["ABDC": Town.road("Hill Road")])
+        for (east, north) in [(1.0, 0.0), (-1, 0), (0, 1), (0, -1)] {
+            var ride = Ride(town.map)
+            ride.command(.setRoute(try town.plan("ABDC")))
+            let corner = try town.place("BD", 0.5)
+            ride.drive(
+                reflect(try town.fixes("ABDC", .open), east: east, north: north, metres: 20) {
+                    Geodesy.distance($0.coordinate, corner) < 100
+                })
+            #expect(!ride.deviations.contains(.offRoute) && !ride.deviations.contains(.wrongWay), "\(east) \(north)")
+            #expect(ride.story.last == "ARRIVED")
+        }
+    }
+
     @Test func theProbabilityOfBeingOffTheRouteIsSmallOnItAndGreatBesideIt() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()

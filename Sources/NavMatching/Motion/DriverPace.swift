@@ -27,6 +27,9 @@ struct DriverPace: Sendable {
     private static let slopeSigma = 0.25
     /// Seconds of driving that are one observation: speeds stay alike as long.
     private static let independence = 45.0
+    /// How much more a speed above the line counts than one below it: the line is that of expectiles (Newey and Powell, 1987), nearer to what
+    /// the driver does where nothing hinders.
+    private static let freeWeight = 2.0
     /// The least deviation that is ever said.
     private static let leastDeviation = 0.03
 
@@ -41,15 +44,17 @@ struct DriverPace: Sendable {
             meanSpeed = here + log(DriverPace.usualShare)
         }
         let miss = now - line(at: here)
+        // Many things slow a driver down unseen, and none makes one faster.
+        let counted = seconds * (miss > 0 ? DriverPace.freeWeight : 1)
         let decay = exp(-seconds / DriverPace.memory)
         residual.seconds = residual.seconds * decay + seconds
         residual.square += (miss * miss - residual.square) * seconds / residual.seconds
-        weight = weight * decay + seconds
+        weight = weight * decay + counted
         let (across, up) = (here - meanRoad, now - meanSpeed)
-        meanRoad += across * seconds / weight
-        meanSpeed += up * seconds / weight
-        squares = squares * decay + seconds * across * (here - meanRoad)
-        products = products * decay + seconds * across * (now - meanSpeed)
+        meanRoad += across * counted / weight
+        meanSpeed += up * counted / weight
+        squares = squares * decay + counted * across * (here - meanRoad)
+        products = products * decay + counted * across * (now - meanSpeed)
     }
 
     /// The speed that this driver has on a road, m/s.

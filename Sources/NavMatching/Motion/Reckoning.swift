@@ -1,3 +1,4 @@
+import Glibc
 public import NavGeo
 public import NavMap
 public import NavRouting
@@ -48,6 +49,8 @@ public struct Reckoning: Sendable {
         var road: MatchedPosition.RoadPosition?
         var confidence: Double
         var travelled: Double
+        /// Where else the vehicle may have been.
+        var candidates: [MatchedPosition.Candidate] = []
     }
 
     private var phase = Phase.following
@@ -116,7 +119,7 @@ public struct Reckoning: Sendable {
         let previous = origin
         origin = Origin(
             stamp: fix.stamp, road: match.road, confidence: match.lineProbability(metric.turns.graph),
-            travelled: tracker.estimate?.travelled ?? 0)
+            travelled: tracker.estimate?.travelled ?? 0, candidates: match.candidates)
         // One fix beside the road or between two does not take the road away.
         if origin.map({ $0.road == nil || $0.confidence < Reckoning.roadProbability }) ?? false, let previous,
             previous.road != nil,
@@ -124,8 +127,9 @@ public struct Reckoning: Sendable {
         {
             origin?.road = previous.road
             origin?.confidence = previous.confidence * 0.9
+            origin?.candidates = []
         }
-        isInTunnel = origin?.road.map { isTunnelNear($0, speed: tracker.estimate?.speed ?? 0, metric) } ?? false
+        isInTunnel = origin.map { isTunnelNear($0, speed: tracker.estimate?.speed ?? 0, metric) } ?? false
         isGivenUp = false
         guard case .predicting(let reason, let good) = phase else { return false }
         if good + 1 >= config.exitGoodFixes {
@@ -192,6 +196,7 @@ public struct Reckoning: Sendable {
         if let road = origin?.road {
             if let edge = translate(road) { origin?.road?.edge = edge } else { origin?.road = nil }
         }
+        origin?.candidates = []
         walker = nil
     }
 
@@ -203,14 +208,62 @@ public struct Reckoning: Sendable {
             isCertain: match.confidence > Reckoning.learningProbability, ahead)
     }
 
-    /// Whether the road is in a tunnel here or before fixes can be missed.
-    private func isTunnelNear(_ road: MatchedPosition.RoadPosition, speed: Double, _ metric: Metric) -> Bool {
-        if metric.turns.graph.traits(of: road.edge).flags.contains(.tunnel) { return true }
+    /// Whether a road that is likely is in a tunnel here or before fixes can be missed.
+    private func isTunnelNear(_ origin: Origin, speed: Double, _ metric: Metric) -> Bool {
+        guard let road = origin.road else { return false }
+        let ahead = RoadAhead(metric: metric, prior: nil)
         let reach = min(max(speed, 0) * (config.tunnelStartAfter + 1), 150) + 15
-        let place = RoadAhead(metric: metric, prior: nil).place(
-            reach, from: RoadPlace(edge: road.edge, offset: road.offset))
-        return metric.turns.graph.traits(of: place.edge).flags.contains(.tunnel)
+        func isNear(_ place: RoadPlace) -> Bool {
+            ahead.isTunnel(place.edge) || ahead.isTunnel(ahead.place(reach, from: place).edge)
+        }
+        if isNear(RoadPlace(edge: road.edge, offset: road.offset)) { return true }
+        return origin.candidates.contains {
+            $0.edge != road.edge && $0.probability > Reckoning.otherProbability
+                && isNear(RoadPlace(edge: $0.edge, offset: $0.offset))
+        }
     }
+
+    /// The places from which to go on, the likeliest first: those of the matcher, less likely where nobody drives as fast as the vehicle did.
+    private func ways(
+        from road: MatchedPosition.RoadPosition, _ origin: Origin, speed: Double, _ ahead: RoadAhead
+    ) -> ContiguousArray<RoadReckoner.Branch> {
+        var ways: ContiguousArray<RoadReckoner.Branch> = []
+        func add(_ place: RoadPlace, _ probability: Double) {
+            let excess = max(speed / ahead.freeSpeed(of: place.edge) - Reckoning.usualExcess, 0) / Reckoning.excessSigma
+            ways.append(
+                RoadReckoner.Branch(
+                    place: place, probability: probability * exp(-min(excess * excess / 2, 20)), followsRoute: true))
+        }
+        var confidence = 0.0
+        for candidate in origin.candidates where candidate.edge == road.edge { confidence += candidate.probability }
+        add(
+            RoadPlace(edge: road.edge, offset: road.offset), confidence > 0 ? min(confidence, 1) : origin.confidence)
+        for candidate in origin.candidates
+        where candidate.probability > Reckoning.otherProbability && ways.count < Reckoning.maximumWays
+            && !ways.contains(where: { $0.place.edge == candidate.edge })
+            && Angle.separation(candidate.bearing, road.bearing) < .pi / 2
+        {
+            add(RoadPlace(edge: candidate.edge, offset: candidate.offset), candidate.probability)
+        }
+        let before = ways.count == 1 ? origin.confidence : ways.reduce(0) { $0 + $1.probability }
+        guard ways.count > 1, before > 0 else {
+            ways[0].probability = origin.confidence
+            return ways
+        }
+        let sure = max(origin.confidence, min(origin.candidates.reduce(0) { $0 + $1.probability }, 1))
+        for index in ways.indices { ways[index].probability *= min(sure, 1) / before }
+        ways.sort { $0.probability > $1.probability }
+        let least = Reckoning.otherProbability * ways[0].probability
+        ways.removeAll { $0.probability < least }
+        return ways
+    }
+
+    /// Places that a prediction begins from at once.
+    private static let maximumWays = 4
+    /// Probability from which another road than the matched one is gone on from.
+    private static let otherProbability = 0.05
+    /// The most that vehicles usually drive of a road's speed, as a share, and the standard deviation of what is more.
+    private static let (usualExcess, excessSigma) = (1.5, 0.4)
 
     // MARK: Predictions
 
@@ -261,9 +314,15 @@ public struct Reckoning: Sendable {
         if walker == nil, let road = origin.road, origin.confidence >= Reckoning.roadProbability,
             before == origin.stamp
         {
-            walker = RoadReckoner(
-                RoadPlace(edge: road.edge, offset: road.offset), probability: origin.confidence,
-                alongSigma: road.alongSigma, speed: abs(tracker.estimate?.speed ?? 0), model: model)
+            let speed = abs(tracker.estimate?.speed ?? 0)
+            let ahead = RoadAhead(metric: metric, prior: prior)
+            let ways = ways(from: road, origin, speed: speed, ahead)
+            var model = model
+            // On another road than the one that was matched the usual vehicle drives as fast as this one, where it may.
+            if ways[0].place.edge != road.edge {
+                model.take(min(speed, ahead.speed(at: ways[0].place, model.pace).expected))
+            }
+            walker = RoadReckoner(ways, alongSigma: road.alongSigma, speed: speed, model: model)
         }
         guard var walker else {
             return PredictedPosition(
@@ -308,8 +367,22 @@ public struct Reckoning: Sendable {
     }
 
     private func place(_ walker: RoadReckoner, _ graph: RoadGraph) -> MatchedPosition.RoadPosition {
-        MatchedPosition.RoadPosition(
+        var place = MatchedPosition.RoadPosition(
             walker.place.edge, at: walker.place.offset, on: graph, raw: nil, alongSigma: walker.alongSigma,
             crossSigma: Reckoning.crossSigma)
+        guard walker.branches.count > 1 else { return place }
+        // The other ways lie elsewhere, each with its probability.
+        let frame = LocalFrame(origin: place.coordinate)
+        let (sine, cosine) = (sin(place.bearing), cos(place.bearing))
+        var along = place.alongSigma * place.alongSigma
+        var cross = place.crossSigma * place.crossSigma
+        for branch in walker.branches.dropFirst() {
+            let point = frame.point(graph.position(at: branch.place.offset, of: branch.place.edge).coordinate)
+            let (far, beside) = (point.east * sine + point.north * cosine, point.east * cosine - point.north * sine)
+            along += branch.probability * far * far
+            cross += branch.probability * beside * beside
+        }
+        (place.alongSigma, place.crossSigma) = (along.squareRoot(), cross.squareRoot())
+        return place
     }
 }

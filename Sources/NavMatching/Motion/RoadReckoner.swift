@@ -21,6 +21,8 @@ struct RoadReckoner: Sendable {
         var followsRoute: Bool
         /// Whether the road ended.
         var isAtEnd = false
+        /// Direction of the road before this edge, at its end, radians clockwise from north; nil on the first.
+        var entryBearing: Double?
     }
 
     /// The ways that are still possible, the one that is told first.
@@ -44,6 +46,10 @@ struct RoadReckoner: Sendable {
     private var odometerDistance = 0.0
     /// Course of the vehicle less direction of the road, where there is only one: what the sensor and the map are off by, radians.
     private var misalignment: Double?
+    /// Whether the vehicle's turning is measured, so that ways which are unlikely by themselves are worth following for a while.
+    private var seesTurns = false
+    /// Seconds since the vehicle was lost sight of.
+    private var age = 0.0
 
     /// Share of the driven distance by which a map's lines differ from the lane.
     private static let mapShare = 0.003
@@ -53,10 +59,20 @@ struct RoadReckoner: Sendable {
     private static let standingSpeed = 1.0
     /// Standard deviation of a speed that the receiver measured last, m/s.
     private static let initialSpeedSigma = 0.3
-    /// Ways that are followed at once.
-    private static let maximumBranches = 6
-    /// A way less likely than this is given up.
-    private static let negligible = 0.01
+    /// For how long an acceleration that was seen last may go on, seconds.
+    private static let accelerationTime = 0.5
+    /// How long vehicles stand, seconds: a red light or a queue.
+    private static let standingTime = 30.0
+    /// Standard deviation of the speed of one that may have started again, as a share of what the road allows.
+    private static let startedDeviation = 0.7
+    /// Over how long hindrances, bends and junctions make one speed of another outside of tunnels, seconds.
+    private static let hindranceTime = 20.0
+    /// Most that a vehicle brakes where it is only thought to, m/s².
+    private static let braking = 2.5
+    /// Ways that are followed at once: where nothing tells which one was taken, and where the turning does.
+    private static let maximumBranches = (blind: 6, seeing: 12)
+    /// A way less likely than this is given up, likewise.
+    private static let negligible = (blind: 0.01, seeing: 0.0001)
     /// How much likelier another way must be than the one that is told, so that it does not change to and fro.
     private static let clarity = 2.0
     /// Standard deviation between the turning of a vehicle and the bend of the drawn road, radians.
@@ -69,17 +85,25 @@ struct RoadReckoner: Sendable {
     private static let mostTurnEvidence = 2.0
 
     /// - Parameters:
-    ///   - probability: that the vehicle is at this place.
+    ///   - ways: the places where the vehicle may be, each with its probability; the one that is told first. At least one.
     ///   - speed: the one that was measured last.
     ///   - model: a vehicle that drives as usual, at this place.
-    init(_ place: RoadPlace, probability: Double, alongSigma: Double, speed: Double, model: SpeedModel) {
-        branches = [Branch(place: place, probability: probability, followsRoute: true)]
+    init(_ ways: ContiguousArray<Branch>, alongSigma: Double, speed: Double, model: SpeedModel) {
+        branches = ways
         self.speed = max(speed, 0)
         self.model = model
         excessSeen = model.ratio(of: max(speed, 0)) - 1
         excess = excessSeen
         alongVariance = alongSigma * alongSigma
-        speedVariance = RoadReckoner.initialSpeedSigma * RoadReckoner.initialSpeedSigma
+        let change = model.acceleration * RoadReckoner.accelerationTime
+        speedVariance = RoadReckoner.initialSpeedSigma * RoadReckoner.initialSpeedSigma + change * change
+    }
+
+    private var negligible: Double {
+        seesTurns ? RoadReckoner.negligible.seeing : RoadReckoner.negligible.blind
+    }
+    private var maximumBranches: Int {
+        seesTurns ? RoadReckoner.maximumBranches.seeing : RoadReckoner.maximumBranches.blind
     }
 
     /// Where it is told to be.
@@ -114,25 +138,41 @@ struct RoadReckoner: Sendable {
     /// Moves on by what the roads let expect.
     mutating func advance(seconds: Double, config: MotionConfig, _ ahead: RoadAhead) {
         var rest = min(max(seconds, 0), config.maximumPrediction)
-        let decay = exp(-min(rest, 1) / config.expectedSpeedTime)
         while rest > 0 {
             let step = min(rest, 1)
             rest -= step
-            let fading = step == 1 ? decay : exp(-step / config.expectedSpeedTime)
-            let outlook = model.outlook(
-                from: excessSeen, onRoad: ahead.freeSpeed(of: place.edge), inTunnel: ahead.isTunnel(place.edge))
+            age += step
+            let inTunnel = ahead.isTunnel(place.edge)
+            let free = ahead.freeSpeed(of: place.edge)
+            let outlook = model.outlook(from: excessSeen, onRoad: free, inTunnel: inTunnel)
             if speed >= RoadReckoner.standingSpeed {
                 model.advance(step, ceiling: ahead.speed(at: place, model.pace).expected)
-                excess = outlook.excess + (excess - outlook.excess) * fading
-                let next = max((model.speed ?? speed) * (1 + excess), RoadReckoner.standingSpeed)
+                excess = outlook.excess + (excess - outlook.excess) * exp(-step / config.expectedSpeedTime)
+                let expected = max((model.speed ?? speed) * (1 + excess), speed - RoadReckoner.braking * step)
+                let next = max(expected, RoadReckoner.standingSpeed)
                 move((speed + next) / 2 * step, ahead)
                 speed = next
             }
-            let share = max(speed, RoadReckoner.standingSpeed) * outlook.variance.squareRoot()
-            alongVariance += step * (2 * alongSpeed + step * speedVariance)
-            alongSpeed = fading * (alongSpeed + step * speedVariance)
-            speedVariance = fading * fading * speedVariance + share * share * (1 - fading * fading)
+            spread(step, sigma: speedSpread(outlook.variance, free: free, inTunnel), config, inTunnel)
         }
+    }
+
+    /// Standard deviation of the speed in the long run, m/s. Who is slow for a bend or stands drives on at what the road allows.
+    private func speedSpread(_ variance: Double, free: Double, _ inTunnel: Bool) -> Double {
+        guard speed >= RoadReckoner.standingSpeed else {
+            let started = 1 - exp(-age / RoadReckoner.standingTime)
+            return model.pace.speed(onRoad: free) * RoadReckoner.startedDeviation * started.squareRoot()
+        }
+        return (inTunnel ? speed : max(speed, model.pace.speed(onRoad: free))) * variance.squareRoot()
+    }
+
+    /// Lets the uncertainty grow: the integral of an Ornstein-Uhlenbeck process.
+    private mutating func spread(_ step: Double, sigma: Double, _ config: MotionConfig, _ inTunnel: Bool) {
+        let isFree = inTunnel && speed >= RoadReckoner.standingSpeed
+        let fading = exp(-step / (isFree ? config.expectedSpeedTime : RoadReckoner.hindranceTime))
+        alongVariance += step * (2 * alongSpeed + step * speedVariance)
+        alongSpeed = fading * (alongSpeed + step * speedVariance)
+        speedVariance = fading * fading * speedVariance + sigma * sigma * (1 - fading * fading)
     }
 
     /// Moves by some metres, backwards on this edge only, towards where fixes say that it is; with what they leave of the uncertainty. It goes
@@ -191,6 +231,7 @@ struct RoadReckoner: Sendable {
             return
         }
         let rest = branch.place.offset - length
+        let bearing = Double(ahead.metric.turns.graph.edgeEndBearings[branch.place.edge.index])
         var total = 0.0
         ahead.exits(of: branch.place) { total += $0.weight }
         ahead.exits(of: branch.place) { exit in
@@ -198,16 +239,15 @@ struct RoadReckoner: Sendable {
             let followsRoute = branch.followsRoute && exit.isRoute
             if exit.state == main.state {
                 branches[index].place = RoadPlace(edge: exit.edge, state: exit.state, offset: rest)
+                branches[index].entryBearing = bearing
                 branches[index].probability = probability
                 branches[index].followsRoute = followsRoute
-            } else if branches.count < RoadReckoner.maximumBranches,
-                probability >= RoadReckoner.negligible * branches[0].probability
-            {
+            } else if branches.count < maximumBranches, probability >= negligible * branches[0].probability {
                 // It is moved by `metres` when its turn comes.
                 branches.append(
                     Branch(
                         place: RoadPlace(edge: exit.edge, state: exit.state, offset: rest - metres),
-                        probability: probability, followsRoute: followsRoute))
+                        probability: probability, followsRoute: followsRoute, entryBearing: bearing))
             }
         }
     }
@@ -225,7 +265,7 @@ struct RoadReckoner: Sendable {
                 branches[same].probability += branch.probability
                 continue
             }
-            guard branch.probability >= RoadReckoner.negligible * branches[0].probability else { continue }
+            guard branch.probability >= negligible * branches[0].probability else { continue }
             branches[kept] = branch
             kept += 1
         }
@@ -240,15 +280,13 @@ struct RoadReckoner: Sendable {
 
     /// Takes in the course that the vehicle's own sensors make of its turning, after it moved by some metres.
     mutating func turn(to course: Double, sigma: Double, moved metres: Double, _ graph: RoadGraph) {
+        seesTurns = true
         guard metres > 0.1 else { return }
-        func miss(_ branch: Branch) -> Double {
-            let bearing = graph.position(at: branch.place.offset, of: branch.place.edge).bearing
-            return Angle.difference(from: bearing + (misalignment ?? 0), to: course)
-        }
         guard branches.count > 1 else {
             // Bends and their drawings differ for some metres; what is left over a longer way is an error.
             let share = min(metres / RoadReckoner.alignmentDistance, 1)
-            let limited = min(max(miss(branches[0]), -RoadReckoner.bendSigma), RoadReckoner.bendSigma)
+            let miss = difference(branches[0], at: branches[0].place.offset, to: course, graph)
+            let limited = min(max(miss, -RoadReckoner.bendSigma), RoadReckoner.bendSigma)
             misalignment = (misalignment ?? 0) + limited * (misalignment == nil ? 1 : share)
             return
         }
@@ -257,7 +295,7 @@ struct RoadReckoner: Sendable {
         var before = 0.0
         var after = 0.0
         for index in branches.indices where !branches[index].isAtEnd {
-            let angle = miss(branches[index])
+            let angle = miss(branches[index], course, graph)
             before += branches[index].probability
             branches[index].probability *= exp(
                 -min(weight * angle * angle / variance / 2, RoadReckoner.mostTurnEvidence))
@@ -266,5 +304,33 @@ struct RoadReckoner: Sendable {
         guard after > 0 else { return }
         for index in branches.indices where !branches[index].isAtEnd { branches[index].probability *= before / after }
         tidy()
+    }
+
+    /// By how much a course differs from the direction of a way, radians: the least that is found where the vehicle may be on it, because who is
+    /// thought to be past a corner may still be before it.
+    private func miss(_ branch: Branch, _ course: Double, _ graph: RoadGraph) -> Double {
+        let here = difference(branch, at: branch.place.offset, to: course, graph)
+        let reach = alongSigma + RoadReckoner.cornerReach
+        let length = Double(graph.edgeLengths[branch.place.edge.index])
+        let next = difference(branch, at: min(branch.place.offset + reach, length), to: course, graph)
+        var before = difference(branch, at: max(branch.place.offset - reach, 0), to: course, graph)
+        if branch.place.offset < reach, let entry = branch.entryBearing {
+            before = Angle.difference(from: entry + (misalignment ?? 0), to: course)
+        }
+        var least = abs(here)
+        for other in [before, next] {
+            // Between two directions of a bend all are passed through.
+            if here * other < 0, abs(here) + abs(other) < .pi { return 0 }
+            least = min(least, abs(other))
+        }
+        return least
+    }
+
+    /// Metres by which a corner is cut or a turn begins before it.
+    private static let cornerReach = 5.0
+
+    private func difference(_ branch: Branch, at offset: Double, to course: Double, _ graph: RoadGraph) -> Double {
+        let bearing = graph.position(at: offset, of: branch.place.edge).bearing
+        return Angle.difference(from: bearing + (misalignment ?? 0), to: course)
     }
 }

@@ -8,6 +8,8 @@ struct SpeedModel: Sendable {
     private(set) var speed: Double?
     /// Speed of the real one at the last position, m/s.
     private var lastSpeed: Double?
+    /// How the real one's speed changed up to then, m/s².
+    private(set) var acceleration = 0.0
     /// The real speed as a share of what the road would allow, with all that hinders: its mean, its variance, and the seconds they are of.
     /// Before anything is known as in towns, where a tenth of the time is spent waiting.
     private var flow = (mean: 0.9, variance: 0.06, seconds: 60.0)
@@ -20,6 +22,9 @@ struct SpeedModel: Sendable {
     private static let freeOfBends = 0.8
     /// Speed under which a vehicle stands or creeps, m/s: what for, the roads do not tell.
     private static let creeping = 2.0
+    /// Variance of the share of its speed that a road lets a vehicle have, at least: bends, junctions, crossings and other vehicles are others on
+    /// the next road than on those before.
+    private static let leastHindrance = 0.07
     /// Over how long the flow of the traffic is averaged, seconds.
     private static let flowMemory = 300.0
     /// What the real speed may be of the model's.
@@ -30,6 +35,7 @@ struct SpeedModel: Sendable {
     /// - Parameter isCertain: whether the place is sure enough to learn from.
     mutating func follow(_ place: RoadPlace, speed real: Double, seconds: Double, isCertain: Bool, _ ahead: RoadAhead) {
         defer { lastSpeed = real }
+        acceleration = lastSpeed.map { seconds > 0 ? min(max((real - $0) / max(seconds, 0.5), -4), 4) : 0 } ?? 0
         let (ceiling, inBends) = ahead.speed(at: place, pace)
         advance(seconds, ceiling: ceiling)
         noteFlow(min(max(real / ceiling, 0), 1.5), seconds: seconds)
@@ -64,7 +70,7 @@ struct SpeedModel: Sendable {
         let kept = excess * lasting / (passing + lasting)
         let own = passing + lasting * passing / (passing + lasting)
         guard !inTunnel else { return (kept, own) }
-        return ((1 + kept) * min(flow.mean, 1) - 1, own + flow.variance)
+        return ((1 + kept) * min(flow.mean, 1) - 1, own + max(flow.variance, SpeedModel.leastHindrance))
     }
 
     /// Goes on for some seconds, no faster than the road ahead allows.
@@ -79,6 +85,9 @@ struct SpeedModel: Sendable {
         return min(max(real / speed, SpeedModel.ratios.lowerBound), SpeedModel.ratios.upperBound)
     }
 
+    /// Takes over the real vehicle's speed, m/s.
+    mutating func take(_ real: Double) { speed = max(real, 0) }
+
     /// Forgets the place, but not the driver.
-    mutating func interrupt() { (speed, lastSpeed) = (nil, nil) }
+    mutating func interrupt() { (speed, lastSpeed, acceleration) = (nil, nil, 0) }
 }

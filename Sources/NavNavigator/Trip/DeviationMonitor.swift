@@ -27,11 +27,18 @@ struct DeviationMonitor {
     private struct Evidence {
         var fixes = 0
         var first: (stamp: Timestamp, offset: Double)?
+        private var last: Timestamp?
+        /// Whether the movement bore one of them out.
+        var isBorneOut = false
 
         mutating func add(_ stamp: Timestamp, offset: Double) {
             if first == nil { first = (stamp, offset) }
+            last = stamp
             fixes += 1
         }
+
+        /// Seconds since the last of them; nil when there are none.
+        func age(at stamp: Timestamp) -> Double? { last.map { stamp.seconds(since: $0) } }
 
         func seconds(at stamp: Timestamp) -> Double { first.map { stamp.seconds(since: $0.stamp) } ?? 0 }
     }
@@ -111,7 +118,7 @@ struct DeviationMonitor {
         case .opposite where isMoving, .nearby where isMoving:
             if speaksAgainst(placement, position, difference) {
                 disagree(placement, position, difference)
-            } else {
+            } else if !isUndecided(placement, position.stamp) {
                 agree(position.stamp, isOnEdge: false)
             }
         case .opposite, .nearby: break
@@ -142,15 +149,31 @@ struct DeviationMonitor {
         since = stamp
     }
 
+    /// Whether a position that is near the route leaves open what the ones before it said: on another road, as far as is known, but too near to
+    /// tell. It neither counts nor takes back what was counted just before.
+    private func isUndecided(_ placement: RoutePlacement, _ stamp: Timestamp) -> Bool {
+        guard placement.strayProbability >= config.deviationEdgeProbability, let age = against.age(at: stamp) else {
+            return false
+        }
+        return age <= DeviationMonitor.openDuration
+    }
+
+    /// How long what spoke against the route waits for more, seconds.
+    private static let openDuration = 2.5
+
     /// Whether a position that is on no edge of the route is more than noise.
     private func speaksAgainst(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
         let turnsAway = turnsAway(placement, position, difference)
         let sigma = position.sigma ?? config.deviationUnknownSigma
         let near = min(max(config.deviationEdgeDistance, 1.5 * sigma), config.deviationMaximumDistance)
-        if position.road != nil, placement.strayProbability >= config.deviationEdgeProbability,
-            placement.kind == .opposite || placement.distance > (turnsAway ? max(0.75 * sigma, 3) : near)
-        {
-            return true
+        if placement.strayProbability >= config.deviationEdgeProbability {
+            if goesElsewhere(placement, position) { return true }
+            if position.road != nil,
+                placement.kind == .opposite && !followsCourse(position, difference)
+                    || placement.distance > (turnsAway ? max(0.75 * sigma, 3) : near)
+            {
+                return true
+            }
         }
         let tolerance = min(
             max(config.deviationMinimumDistance, config.deviationBaseDistance + 2 * sigma),
@@ -163,7 +186,24 @@ struct DeviationMonitor {
         guard let metres = excursion.metres else { return true }
         return abs(metres) >= config.deviationExcursion || placement.kind == .opposite
             || placement.distance > config.deviationMaximumDistance
-            || turnsAway(placement, position, difference)
+            || turnsAway(placement, position, difference) || goesElsewhere(placement, position)
+    }
+
+    /// Whether the vehicle goes where the route does not, anywhere near: back, or away to a side as far as changing lanes does not. How far it is
+    /// from the route does not matter then: a reflection may well put it back on it.
+    private func goesElsewhere(_ placement: RoutePlacement, _ position: Sighting) -> Bool {
+        guard let separation = placement.leastSeparation, position.fix.course != nil,
+            let speed = position.fix.speed, speed.isFinite
+        else { return false }
+        if separation > .pi / 2 { return speed >= config.deviationCourseMinimumSpeed / 2 }
+        return separation > config.deviationCourse && speed >= config.deviationCourseMinimumSpeed
+            && abs(excursion.metres ?? 0) >= config.deviationExcursion
+    }
+
+    /// Whether the vehicle's course is the route's, at a speed where it can be told.
+    private func followsCourse(_ position: Sighting, _ difference: Double?) -> Bool {
+        guard let difference, position.fix.course != nil else { return false }
+        return difference <= config.deviationCourse && isFast(position)
     }
 
     /// Whether the vehicle goes in another direction than the route: by its course, which is good at speed, or when slow also by the road that
@@ -202,14 +242,16 @@ struct DeviationMonitor {
         } else {
             backwards = Evidence()
         }
-        if isWrongWay(placement, position.stamp) {
+        if goesElsewhere(placement, position) { against.isBorneOut = true }
+        let isExplained = against.isBorneOut || isExplained(placement, position, difference)
+        let isLong =
+            against.fixes >= config.deviationDebounceFixes
+            && against.seconds(at: position.stamp)
+                >= (isExplained ? config.deviationDebounce : config.deviationUnexplained)
+        if isWrongWay(placement, position.stamp) || isLong && backwards.fixes >= config.wrongWayFixes {
             set(.wrongWay, position.stamp)
-        } else if against.fixes >= config.deviationDebounceFixes,
-            against.seconds(at: position.stamp)
-                >= (isExplained(placement, position, difference)
-                    ? config.deviationDebounce : config.deviationUnexplained)
-        {
-            if state != .wrongWay || backwards.fixes == 0 { set(.offRoute, position.stamp) }
+        } else if isLong, backwards.fixes == 0 {
+            set(.offRoute, position.stamp)
         } else if state == .onRoute || state == .offStep {
             set(.uncertain, position.stamp)
         }

@@ -1,3 +1,4 @@
+import Glibc
 import NavGeo
 import NavMap
 import NavMatching
@@ -28,6 +29,9 @@ struct RoutePlacement {
     var bearing: Double
     /// Probability that the vehicle is on none of the route's edges within reach, 0 ... 1.
     var strayProbability = 0.0
+    /// The smallest angle between the vehicle's course and the route, over the parts of it from which noise may have moved the place, radians;
+    /// nil on the route's edges, and when there is no course.
+    var leastSeparation: Double?
 
     /// Whether the vehicle is where it is by following the route.
     var isFollowing: Bool { kind == .onEdge || kind == .takenBack }
@@ -106,6 +110,13 @@ struct RouteCursor {
             }
         }
         placement.strayProbability = strayProbability(position.match, on: graph, within: window)
+        if placement.kind == .opposite || placement.kind == .nearby && !mayBeAhead(position, on: graph, of: upper) {
+            // A place on no road is more uncertain than the receiver says.
+            let reach = position.road == nil ? 2 * slack : slack
+            placement.leastSeparation = position.course.map {
+                separation(of: $0, at: position.coordinate, reach: reach, within: window)
+            }
+        }
         return placement
     }
 
@@ -151,6 +162,42 @@ struct RouteCursor {
         }
         return min(max(probability, 0), 1)
     }
+
+    /// Whether the vehicle, which is on no road for now, may have come to a later part of the route.
+    private func mayBeAhead(_ position: Sighting, on graph: RoadGraph, of upper: Double) -> Bool {
+        guard position.road == nil else { return false }
+        let later = upper...max(route.length, upper)
+        return position.match.candidates.contains {
+            $0.probability > RouteCursor.negligible
+                && passage(of: graph.key(of: $0.edge), at: $0.offset, within: later, near: upper) != nil
+        }
+    }
+
+    /// The smallest angle between a course and the route around a place: at a corner, where the place is uncertain, and where the route comes
+    /// back a little later, more than one direction of it fits. π where the route is nowhere near.
+    private func separation(
+        of course: Double, at place: Coordinate, reach: Double, within window: ClosedRange<Double>
+    ) -> Double {
+        let line = route.line
+        guard line.coordinates.count > 1 else { return 0 }
+        let first = min(line.segment(at: window.lowerBound), line.coordinates.count - 2)
+        let last = min(line.segment(at: window.upperBound), line.coordinates.count - 2, first + RouteCursor.mostPieces)
+        let frame = LocalFrame(origin: place)
+        let origin = LocalPoint(east: 0, north: 0)
+        var least = Double.pi
+        var start = frame.point(line.coordinates[first])
+        for index in first...max(first, last) {
+            let end = frame.point(line.coordinates[index + 1])
+            defer { start = end }
+            guard SegmentProjection(of: origin, start: start, end: end).distance <= reach else { continue }
+            let along = end - start
+            least = min(least, Angle.separation(course, atan2(along.east, along.north)))
+        }
+        return least
+    }
+
+    /// Pieces of the line that are looked at around a place; bounds the work.
+    private static let mostPieces = 200
 
     /// A candidate less probable than this changes no decision.
     private static let negligible = 0.001
