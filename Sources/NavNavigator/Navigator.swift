@@ -68,7 +68,10 @@ public struct Navigator {
 
     /// When to send ``NavigatorEvent/Kind/timer``, if nothing else happens before; nil for never.
     public var due: Timestamp? {
-        let moments = [simulation == nil ? positioning.due : simulation?.due, policy.due, faster.due]
+        let moments = [
+            simulation == nil ? positioning.due : simulation?.due, policy.due, search.due, alternatives.due, faster.due,
+            preview.due,
+        ]
         return moments.compactMap { $0 }.min()
     }
 

@@ -154,19 +154,22 @@ struct QuestionsEndWithTheirRoute: Invariant {
 
     mutating func breach(_ step: SimStep) -> String? {
         let before = open
-        var isOther = false
+        var (isOther, isOver) = (false, false)
         if case .policyAnswer(let id, _) = step.event.kind { open[id] = nil }
         for effect in step.effects {
             switch effect {
             case .askPolicy(let request): open[request.requestID] = request.question.kind
             case .withdrawPolicy(let id): open[id] = nil
             case .publish(_, .route(_, let change)): if change != .refreshed { isOther = true }
-            case .publish(_, .arrival(let event)): if event.phase == .arrived, event.isDestination { isOther = true }
+            case .publish(_, .arrival(let event)): if event.phase == .arrived, event.isDestination { isOver = true }
             default: break
             }
         }
-        guard isOther else { return nil }
-        let stale = open.first { before[$0.key] != nil && $0.value != .shouldDiscardFix }
+        guard isOther || isOver else { return nil }
+        // The words of the arrival itself may still be asked about.
+        let stale = open.first {
+            before[$0.key] != nil && $0.value != .shouldDiscardFix && (isOther || $0.value != .reviseInstruction)
+        }
         return stale.map { "question \($0.key), \($0.value), is still open" }
     }
 }

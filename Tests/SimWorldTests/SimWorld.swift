@@ -70,7 +70,8 @@ struct SimWorld {
     private var newest: Timestamp?
     private var latest: Timestamp?
     private var latency: Double?
-    private var lastFix: Double?
+    /// The last fix by the clock of the fixes, and when it came by that of the world.
+    private var lastFix: (stamp: Timestamp, arrival: Double)?
     private var causes: UInt64 = 0
     private var calls: UInt64 = 0
     private var open: Set<UInt64> = []
@@ -141,15 +142,17 @@ struct SimWorld {
         case .fix(let fix): try bring(fix, look)
         case .odometry:
             plan(.odometry, after: 1 / (odometer?.rate ?? 1))
-            // As the node has it, nothing comes before the first fix.
+            // As the node has it, it does not come first.
             let truth = driver.drive(to: now)
-            guard let report = odometer?.report(truth, at: now, clock: clock), lastFix != nil else { return }
+            guard let report = odometer?.report(truth, at: now, clock: clock), latest != nil else { return }
             try fireTimers(before: report.stamp, look)
             try send(.odometry(report), at: report.stamp, cause: true, look)
         case .tick:
             plan(.tick, after: 1)
-            guard lastFix.map({ now - $0 > SimWorld.tolerance }) ?? true else { return }
-            try fireTimers(before: SimWorld.start.advanced(bySeconds: now + clock - SimWorld.tolerance), look)
+            // The core's time is that of the fixes; without any it is the node's.
+            let last = lastFix ?? (SimWorld.start, SimWorld.tolerance)
+            let elapsed = now - last.arrival - SimWorld.tolerance
+            if elapsed > 0 { try fireTimers(before: last.stamp.advanced(bySeconds: elapsed), look) }
         case .command:
             plan(.command, after: user.pause(view))
             let command = user.command(view, planner)
@@ -194,13 +197,14 @@ struct SimWorld {
     private var present: Timestamp { newest ?? latest ?? SimWorld.start.advanced(bySeconds: now + clock) }
 
     private mutating func bring(_ fix: Fix, _ look: (SimStep, Navigator) throws -> Void) throws {
-        lastFix = now
         var moment = fix.stamp
         if let received = fix.received, let latency { moment = min(moment, received.advanced(bySeconds: 0.7 - latency)) }
         try fireTimers(before: moment, look)
         let before = newest
         try send(.fix(fix), at: fix.stamp, cause: true, look)
-        guard newest != before, let received = fix.received else { return }
+        guard newest != before, newest == fix.stamp else { return }
+        lastFix = (fix.stamp, now)
+        guard let received = fix.received else { return }
         let seconds = received.seconds(since: fix.stamp)
         latency = latency.map { abs($0 - seconds) > 2 ? seconds : $0 + (seconds - $0) * 0.1 } ?? seconds
     }

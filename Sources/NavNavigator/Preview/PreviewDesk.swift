@@ -59,9 +59,13 @@ struct PreviewDesk {
         return calculations.remove(at: index)
     }
 
+    /// Until when the oldest of them is waited for.
+    var due: Timestamp? { calculations.map(\.stamp).min()?.advanced(bySeconds: PreviewDesk.patience) }
+
     /// Takes those away whose answers have not come in time.
     mutating func takeOverdue(at stamp: Timestamp) -> [Calculation] {
-        take { stamp.seconds(since: $0.stamp) > PreviewDesk.patience }
+        guard let due, due <= stamp else { return [] }
+        return take { $0.stamp.advanced(bySeconds: PreviewDesk.patience) <= stamp }
     }
 
     /// Takes those away that a call waited for which has ended.

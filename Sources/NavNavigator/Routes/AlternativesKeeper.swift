@@ -72,10 +72,11 @@ struct AlternativesKeeper {
         return pending?.id
     }
 
-    /// The request whose answer has not come in time.
-    func isOverdue(at stamp: Timestamp) -> Bool {
-        pending.map { stamp.seconds(since: $0.stamp) > config.rerouteDeadline } ?? false
-    }
+    /// Until when an answer is waited for.
+    var due: Timestamp? { pending?.stamp.advanced(bySeconds: config.rerouteDeadline) }
+
+    /// Whether the answer has not come in time.
+    func isOverdue(at stamp: Timestamp) -> Bool { due.map { $0 <= stamp } ?? false }
 
     /// Takes found alternatives to a trip in.
     mutating func take(_ found: FoundRoutes, for trip: Trip) -> AlternativesUpdate? {

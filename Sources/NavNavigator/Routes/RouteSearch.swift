@@ -128,9 +128,12 @@ struct RouteSearch {
         }
     }
 
+    /// Until when the route is waited for.
+    var due: Timestamp? { pending?.stamp.advanced(bySeconds: config.rerouteDeadline) }
+
     /// The request whose answer has not come in time.
     func overdue(at stamp: Timestamp) -> Request? {
-        guard let pending, stamp.seconds(since: pending.stamp) > config.rerouteDeadline else { return nil }
+        guard let due, due <= stamp else { return nil }
         return pending
     }
 
