@@ -1,4 +1,5 @@
 import NavGuidance
+import NavMap
 import NavMatching
 import NavNavigator
 import NavRouting
@@ -16,26 +17,38 @@ struct Footprint {
     }
 
     private mutating func walk(_ mirror: Mirror, _ path: String) {
-        for (index, child) in mirror.children.enumerated() {
+        for child in mirror.children {
             if Footprint.isGiven(child.value) { continue }
             let inner = Mirror(reflecting: child.value)
-            let name = child.label.map { path.isEmpty ? $0 : "\(path).\($0)" } ?? path
+            let isCase = child.label == "some" || child.label == nil
+            let name = isCase ? path : path.isEmpty ? child.label ?? "" : "\(path).\(child.label ?? "")"
             switch inner.displayStyle {
             case .class: continue
             case .collection, .dictionary, .set:
-                let count = inner.children.count
-                counts[name] = max(counts[name] ?? 0, count)
-                if child.label != nil || index < 3 { walkFirst(inner, name) }
+                counts[name] = max(counts[name] ?? 0, inner.children.count)
+                for element in inner.children.prefix(3) where !Footprint.isGiven(element.value) {
+                    let content = Mirror(reflecting: element.value)
+                    if content.displayStyle != .class { walk(content, name) }
+                }
             default: walk(inner, name)
             }
         }
     }
+}
 
-    private mutating func walkFirst(_ mirror: Mirror, _ path: String) {
-        for child in mirror.children.prefix(3) {
-            if Footprint.isGiven(child.value) { continue }
-            let inner = Mirror(reflecting: child.value)
-            if inner.displayStyle != .class { walk(inner, path) }
-        }
+/// That what the core holds does not grow with time.
+struct StateIsBounded {
+    static let rule = "what the core holds is bounded, however long it drives"
+    /// How often it is looked at, seconds.
+    private static let interval = 60.0
+    /// Elements of one collection that is not a route's.
+    static let greatest = 300
+    private var next = 0.0
+    private(set) var largest: [String: Int] = [:]
+
+    mutating func check(_ step: SimStep, _ navigator: Navigator) throws(Breach) {
+        guard step.time >= next else { return }
+        next = step.time + StateIsBounded.interval
+        for (path, count) in Footprint(navigator).counts { largest[path] = max(largest[path] ?? 0, count) }
     }
 }

@@ -7,7 +7,9 @@ struct OneRequestPerPurpose: Invariant {
     private var known: Set<UInt64> = []
 
     mutating func breach(_ step: SimStep) -> String? {
-        if case .routeAnswer(let id, _) = step.event.kind { open[id] = nil }
+        // An answer that comes at its deadline is given up and cancelled all the same.
+        var answered: UInt64?
+        if case .routeAnswer(let id, _) = step.event.kind, open.removeValue(forKey: id) != nil { answered = id }
         for effect in step.effects {
             switch effect {
             case .requestRoute(let query):
@@ -19,7 +21,7 @@ struct OneRequestPerPurpose: Invariant {
                 if own > 1 || count(.alternatives) > 1 || count(.fasterRoute) > 1 || count(.calculate) > 8 {
                     return "\(open.count) requests are on their way, one more for \(query.purpose)"
                 }
-            case .cancelRoute(let id): if open.removeValue(forKey: id) == nil { return "request \(id) is cancelled, but not on its way" }
+            case .cancelRoute(let id): if open.removeValue(forKey: id) == nil, id != answered { return "request \(id) is cancelled, but not on its way" }
             default: break
             }
         }

@@ -21,7 +21,7 @@ struct EventsAreCounted: Invariant {
 }
 
 struct TimeGoesOn: Invariant {
-    static let rule = "positions and progress follow each other in time"
+    static let rule = "positions and progress never go back in time"
     private var position: Timestamp?
     private var progress: Timestamp?
 
@@ -31,12 +31,12 @@ struct TimeGoesOn: Invariant {
             guard case .publish(_, let what) = effect else { continue }
             switch what {
             case .position(let sighting):
-                if let position, sighting.stamp <= position {
+                if let position, sighting.stamp < position {
                     return "a position of \(sighting.stamp) comes after one of \(position)"
                 }
                 position = sighting.stamp
             case .progress(let told):
-                if let progress, told.position.stamp <= progress {
+                if let progress, told.position.stamp < progress {
                     return "a progress of \(told.position.stamp) comes after one of \(progress)"
                 }
                 progress = told.position.stamp

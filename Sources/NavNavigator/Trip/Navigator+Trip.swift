@@ -168,7 +168,15 @@ extension Navigator {
     mutating func tell(_ arrival: ArrivalEvent, _ event: NavigatorEvent) {
         publish(.arrival(arrival), event)
         guard arrival.phase == .arrived, !arrival.isDestination, let waypoint = trip?.stop else { return }
+        leaveBehind(event)
         ask(.shouldAdvanceLeg(waypoint: arrival.waypoint, waypoint), standard: config.legsAutoAdvance, event)
+    }
+
+    /// A stop is reached: routes that were asked for before lead through it, and would lead back to it.
+    private mutating func leaveBehind(_ event: NavigatorEvent) {
+        if search.isRerouting || search.draft != nil { cancelSearch(event) }
+        supersedeOffers(event)
+        tell(alternatives.clear(.invalidated, at: event.stamp), event)
     }
 
     mutating func decideLeg(_ waypoint: Int, _ advances: Bool, _ event: NavigatorEvent) {
