@@ -44,20 +44,22 @@ struct SilentOffRoute: Invariant {
     }
 }
 
-struct BannersGoForward: Invariant {
-    static let rule = "what a screen shows goes forward along the route"
-    private var shown: (leg: Int, step: Int)?
+struct InstructionsGoForward: Invariant {
+    static let rule = "what a screen shows and what a voice says goes forward along the route"
+    private var (shown, said): (InstructionID?, InstructionID?)
 
     mutating func breach(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
             switch what {
             case .route(_, .refreshed): break
-            case .route, .visual(nil, _, _): shown = nil
+            case .route, .visual(nil, _, _): (shown, said) = (nil, nil)
             case .visual(let visual?, _, _):
-                let id = (visual.id.leg, visual.id.step)
-                if let shown, id < shown { return "\(visual.id) after leg \(shown.leg), step \(shown.step)" }
-                shown = id
+                if let shown, visual.id.isBefore(shown) { return "\(visual.id) after \(shown)" }
+                shown = visual.id
+            case .spoken(let spoken, _, _):
+                if let said, spoken.id.isBefore(said) { return "\(spoken.id) after \(said)" }
+                said = spoken.id
             default: break
             }
         }

@@ -37,7 +37,7 @@ struct Invariants {
         // What is told.
         InstructionsOnce.self,
         SilentOffRoute.self,
-        BannersGoForward.self,
+        InstructionsGoForward.self,
         // What is asked for.
         OneRequestPerPurpose.self,
         RequestsEndInTime.self,

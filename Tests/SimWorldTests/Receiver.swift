@@ -50,6 +50,11 @@ struct SimReceiver {
         self.random = random
     }
 
+    /// Whether its stamps are of another time than they should be: the core may then take its clock to have been set.
+    func isClockWrong(at time: Double) -> Bool {
+        faults.contains { ($0.what == .late || $0.what == .ofTheFuture) && $0.span.contains(time) }
+    }
+
     /// What it reports of a moment, each with the seconds until it arrives; `clock` is what its clock is ahead of the world's.
     mutating func report(_ truth: Driver.Truth, at time: Double, clock: Double) -> [(delay: Double, fix: Fix)] {
         let seconds = last.map { time - $0.time } ?? 1

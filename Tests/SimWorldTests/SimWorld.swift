@@ -30,6 +30,8 @@ struct SimWorld {
     static let duration = 600.0
     /// By how much a fix may be late before its absence counts, seconds: as in the node.
     private static let tolerance = 0.3
+    /// How long the core may take to see that a clock was set, or is right again, seconds.
+    private static let settling = 20.0
     /// The most timers between two events: predictions come every 50 ms at most.
     private static let mostTimers = 20_000
 
@@ -136,6 +138,7 @@ struct SimWorld {
         switch input {
         case .sample(let index):
             plan(input, after: 1 / receivers[index].rate)
+            if receivers[index].isClockWrong(at: now) { clockSetUntil = now + SimWorld.settling }
             for (delay, fix) in receivers[index].report(driver.drive(to: now), at: now, clock: clock) {
                 plan(.fix(fix), after: delay)
             }
@@ -190,7 +193,7 @@ struct SimWorld {
             try send(.policyAnswer(requestID: id, answer), at: present, look)
         case .clockSet(let leap):
             clock += leap
-            clockSetUntil = now + 40
+            clockSetUntil = now + SimWorld.settling
         }
     }
 

@@ -28,6 +28,7 @@ import Testing
             try invariants.check(step)
             try size.check(step, navigator)
         }
+        for (p, c) in size.largest.sorted(by: { $0.key < $1.key }) { print("SIZE \(c) \(p)") }
         return digest
     }
 
