@@ -36,19 +36,27 @@ struct Footprint {
     }
 }
 
-/// That what the core holds does not grow with time.
-struct StateIsBounded {
+/// That what the core holds does not grow with time: the greatest sizes of its collections, by where they are.
+enum StateIsBounded {
     static let rule = "what the core holds is bounded, however long it drives"
-    /// How often it is looked at, seconds.
-    private static let interval = 60.0
-    /// Elements of one collection that is not a route's.
-    static let greatest = 300
-    private var next = 0.0
-    private(set) var largest: [String: Int] = [:]
 
-    mutating func check(_ step: SimStep, _ navigator: Navigator) throws(Breach) {
-        guard step.time >= next else { return }
-        next = step.time + StateIsBounded.interval
-        for (path, count) in Footprint(navigator).counts { largest[path] = max(largest[path] ?? 0, count) }
+    /// The first one that a path begins or ends with counts.
+    private static let limits: [(place: String, most: Int)] = [
+        ("policy.open", 64), ("preview.calculations", 8), ("alternatives.kept", 2),
+        // As long as a route is: on these maps none has as many edges.
+        (".chosenRoute", 1_000), ("session.chosenRoute", 1_000), ("trip.", 1_000),
+        // Made once for the roads that can be reached between two fixes, and for the wheels' reports between them.
+        ("positioning.matcher.", 4_096), ("positioning.tracker.reports.ring", 256),
+    ]
+    /// Of all others.
+    private static let most = 64
+
+    /// What holds too much; nil when nothing does.
+    static func breach(_ counts: [String: Int]) -> String? {
+        for (path, count) in counts.sorted(by: { $0.key < $1.key }) {
+            let limit = limits.first { path == $0.place || path.hasPrefix($0.place) && $0.place.hasSuffix(".") || path.hasSuffix($0.place) }
+            if count > limit?.most ?? most { return "\(path) holds \(count)" }
+        }
+        return nil
     }
 }

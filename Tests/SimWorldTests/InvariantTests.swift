@@ -152,6 +152,20 @@ import Testing
         .done(TilesAreNamed.self) { effect in if case .needTiles = effect { [] } else { nil } },
     ]
 
+    @Test func whatGrowsIsFound() {
+        #expect(StateIsBounded.breach(["policy.open": 64, "alternatives.kept.own": 60, "trip.times.edges": 900]) == nil)
+        #expect(StateIsBounded.breach(["policy.open": 65]) != nil)
+        #expect(StateIsBounded.breach(["alternatives.kept": 3]) != nil)
+        #expect(StateIsBounded.breach(["positioning.judge.seen": 65]) != nil)
+    }
+
+    @Test func aNavigatorIsLookedThrough() throws {
+        var world = try SimWorld(seed: 1)
+        try world.run { _, _ in }
+        let counts = Footprint(world.navigator).counts
+        #expect(counts["policy.open"] != nil && counts["preview.calculations"] != nil)
+    }
+
     @Test func eachRuleHasWhatBreaksIt() {
         #expect(Invariants.all.map { "\($0)" }.sorted() == Self.breaks.map { "\($0.rule)" }.sorted())
     }

@@ -11,7 +11,7 @@ struct Breach: Error, CustomStringConvertible {
 }
 
 /// Something that always holds of what goes in and what comes out, whatever happens.
-protocol Invariant {
+protocol Invariant: SendableMetatype {
     /// In words.
     static var rule: String { get }
     init()

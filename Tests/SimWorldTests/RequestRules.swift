@@ -101,6 +101,8 @@ struct CallsAreAnsweredOnce: Invariant {
 struct QuestionsAreDecidedOnce: Invariant {
     static let rule = "each question is asked and told at once, and decided once: by its answer, or by the standard one at its deadline"
     private var open: [UInt64: PolicyRequest] = [:]
+    /// Those whose deadlines may have been moved, because the clock was set.
+    private var moved: Set<UInt64> = []
     private var last: UInt64 = 0
     private static let greatest = 64
 
@@ -125,11 +127,10 @@ struct QuestionsAreDecidedOnce: Invariant {
         }
         if open.count > QuestionsAreDecidedOnce.greatest { return "\(open.count) questions are open" }
         let stamp = step.event.stamp
-        if step.isClockUncertain {
-            for id in open.keys { open[id]?.deadline = stamp.advanced(bySeconds: 20) }
-        }
-        if let late = open.values.first(where: { $0.deadline <= stamp }) { return "question \(late.requestID) is open past its deadline" }
-        guard let soonest = open.values.map(\.deadline).min(), !step.isClockUncertain else { return nil }
+        if step.isClockUncertain { moved.formUnion(open.keys) }
+        let sure = open.values.filter { !moved.contains($0.requestID) }
+        if let late = sure.first(where: { $0.deadline <= stamp }) { return "question \(late.requestID) is open past its deadline" }
+        guard let soonest = sure.map(\.deadline).min() else { return nil }
         return step.due.map { $0 > soonest } ?? true ? "nobody wakes the core for the deadline of a question" : nil
     }
 
@@ -140,7 +141,7 @@ struct QuestionsAreDecidedOnce: Invariant {
         }
         if decision.answer.decider == .timeout {
             guard let withdrawn else { return "question \(decision.requestID) is decided for want of an answer, but not withdrawn" }
-            if !step.isClockUncertain, step.event.stamp < withdrawn.deadline { return "question \(decision.requestID) is decided too soon" }
+            if !moved.contains(decision.requestID), !step.isClockUncertain, step.event.stamp < withdrawn.deadline { return "question \(decision.requestID) is decided too soon" }
             return decision.verdict == withdrawn.standard ? nil : "a silent owner decides otherwise than the standard"
         }
         guard let request = open.removeValue(forKey: decision.requestID) else { return "question \(decision.requestID) is decided, but not open" }

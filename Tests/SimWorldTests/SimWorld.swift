@@ -38,15 +38,15 @@ struct SimWorld {
     private enum Input {
         case sample(Int)
         case odometry
-        case fix(Fix)
+        indirect case fix(Fix)
         case tick
         case command
         case callEnded(UInt64)
         case config
         case surroundings
         case tilesArrive
-        case answer(RouteQuery)
-        case decision(PolicyRequest, PolicyAnswer)
+        indirect case answer(RouteQuery)
+        indirect case decision(PolicyRequest, PolicyAnswer)
         case unaskedAnswer
         case clockSet(Double)
     }

@@ -217,7 +217,8 @@ struct ArrivalsOncePerStop: Invariant {
 struct StateTellsTheTruth: Invariant {
     static let rule = "the state is told when it changes, and is what the events say"
     private var told: NavigatorState?
-    private var (hasPosition, hasPreview, isComplete, isHeld, isRerouting) = (false, false, false, false, false)
+    private var (hasPosition, hasPreview, isComplete, isHeld) = (false, false, false, false)
+    private var reroute: UInt64?
     private var plan: RoutePlan?
     private var leg = 0
     private var deviation = DeviationState.onRoute
@@ -244,8 +245,8 @@ struct StateTellsTheTruth: Invariant {
                 }
             case .reroute(let event):
                 switch event.phase {
-                case .willReroute: isRerouting = true
-                case .applied, .failed, .rejected: isRerouting = false
+                case .willReroute: reroute = event.requestID
+                case .applied, .failed, .rejected: if event.requestID == reroute { reroute = nil }
                 case .fetching, .fetched: break
                 }
             default: break
@@ -253,7 +254,7 @@ struct StateTellsTheTruth: Invariant {
         }
         guard let told else { return "no state was told" }
         if !phases.contains(told.phase) { return "\(told.phase) in the place of \(phases)" }
-        if told.isRerouting != isRerouting { return "rerouting is told to be \(told.isRerouting)" }
+        if told.isRerouting != (reroute != nil) { return "rerouting is told to be \(told.isRerouting)" }
         if told.isHeld != isHeld { return "held is told to be \(told.isHeld)" }
         if told.leg != leg || told.legCount != plan?.route.legs.count ?? 0 { return "leg \(told.leg) in the place of \(leg)" }
         if told.destination != plan?.route.waypoints.last?.waypoint { return "the destination is another" }
