@@ -138,7 +138,9 @@ import Testing
 
         mutating func decision() -> PolicyAnswer {
             var content: PolicyAnswer.Content?
-            if chance(0.2) { content = .reroute(chance(0.5) ? wishes() : nil, chance(0.5) ? [Waypoint(somewhere())] : []) }
+            if chance(0.2) {
+                content = .reroute(chance(0.5) ? wishes() : nil, chance(0.5) ? [Waypoint(somewhere())] : [])
+            }
             if chance(0.2) {
                 content = .instruction(RevisedInstruction(text: chance(0.5) ? "x" : nil, isSuppressed: chance(0.2)))
             }

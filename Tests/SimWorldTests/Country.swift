@@ -44,7 +44,8 @@ private struct CountryDraft {
         return nodes
     }
 
-    private mutating func way(_ nodes: [Int64], _ highway: String, _ name: String = "", _ tags: [String: String] = [:]) {
+    private mutating func way(_ nodes: [Int64], _ highway: String, _ name: String = "", _ tags: [String: String] = [:])
+    {
         defer { ways += 1 }
         guard !gone.contains(ways) else { return }
         var tags = tags.merging(["highway": highway]) { $1 }
@@ -140,7 +141,11 @@ private struct CountryDraft {
             if !isFirst { way([off.0, junction], "motorway_link", "", ramp) }
             if !isLast { way([junction, on.0], "motorway_link", "", ["oneway": "yes"]) }
             if !isLast { way([off.1, loop, junction], "motorway_link", "", ramp) }
-            if !isFirst { way([junction, node(village.east - reach / 2, north - 40), on.1], "motorway_link", "", ["oneway": "yes"]) }
+            if !isFirst {
+                way(
+                    [junction, node(village.east - reach / 2, north - 40), on.1], "motorway_link", "", ["oneway": "yes"]
+                )
+            }
         }
         let tunnel = 1 + Int(random.next() % UInt64(max(carriageways[0].count / 2 - 1, 1))) * 2
         for (side, line) in [carriageways[0], Array(carriageways[1].reversed())].enumerated() {

@@ -49,7 +49,8 @@ struct Digest: Equatable {
         case .position(let sighting): add(sighting)
         case .progress(let progress):
             for number in [
-                progress.offset, progress.durationRemaining, progress.stepDistanceRemaining, progress.deviation.distance,
+                progress.offset, progress.durationRemaining, progress.stepDistanceRemaining,
+                progress.deviation.distance,
                 progress.deviation.probability, progress.snappedBearing,
             ] { add(number) }
             add("\(progress.deviation.state)")

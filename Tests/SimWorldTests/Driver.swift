@@ -75,9 +75,10 @@ struct Driver {
 
     /// Takes the route that is told, or that there is none.
     mutating func take(_ route: Route?) {
-        plan = route.map { route in
-            (route.segments.first.map { [$0.fromNodeID] } ?? []) + route.segments.map(\.toNodeID)
-        } ?? []
+        plan =
+            route.map { route in
+                (route.segments.first.map { [$0.fromNodeID] } ?? []) + route.segments.map(\.toNodeID)
+            } ?? []
         reached = 0
         next = nil
     }

@@ -3,7 +3,8 @@ import NavMatching
 import NavNavigator
 
 struct ReroutesEnd: Invariant {
-    static let rule = "a reroute goes will, fetching, fetched, applied, or ends as failed or rejected, soon and before the next one"
+    static let rule =
+        "a reroute goes will, fetching, fetched, applied, or ends as failed or rejected, soon and before the next one"
     private enum Phase { case announced, fetching, fetched }
     private var open: (id: UInt64, phase: Phase, stamp: Timestamp)?
     private var known: Set<UInt64> = []
@@ -19,7 +20,8 @@ struct ReroutesEnd: Invariant {
             case .requestRoute(let query): if query.purpose == .start { starts.insert(query.requestID) }
             case .publish(_, .route(let plan, let change)):
                 if change != .refreshed { isUnderWay = plan != nil }
-            case .publish(_, .arrival(let event)): if event.phase == .arrived, event.isDestination { isUnderWay = false }
+            case .publish(_, .arrival(let event)):
+                if event.phase == .arrived, event.isDestination { isUnderWay = false }
             case .publish(_, .reroute(let event)): if let what = take(event, step) { return what }
             default: break
             }
@@ -34,7 +36,9 @@ struct ReroutesEnd: Invariant {
         let isOpen = open != nil && open?.id == event.requestID
         switch event.phase {
         case .willReroute:
-            guard let id = event.requestID, open == nil, known.insert(id).inserted else { return "a reroute begins while another is open" }
+            guard let id = event.requestID, open == nil, known.insert(id).inserted else {
+                return "a reroute begins while another is open"
+            }
             if !isUnderWay { return "a reroute begins without a trip" }
             open = (id, .announced, step.event.stamp)
         case .fetching(let attempt):
@@ -103,7 +107,9 @@ struct FasterRoutesEnd: Invariant {
                 }
             case .publish(_, .route(let plan, let change)):
                 hasRoute = plan != nil
-                if change != .refreshed, change != .fasterRoute, open != nil { return "a faster route outlives its route" }
+                if change != .refreshed, change != .fasterRoute, open != nil {
+                    return "a faster route outlives its route"
+                }
             default: break
             }
         }
@@ -162,8 +168,12 @@ struct PredictionsEnd: Invariant {
                 last = event
             case .position(let sighting):
                 let isOpen = last?.phase == .began
-                if sighting.prediction != nil, !isOpen || last?.reason == .manual { return "a prediction outside of its events" }
-                if isOpen, last?.reason == .manual, sighting.fix.type != .simulated { return "a fix in a simulated drive" }
+                if sighting.prediction != nil, !isOpen || last?.reason == .manual {
+                    return "a prediction outside of its events"
+                }
+                if isOpen, last?.reason == .manual, sighting.fix.type != .simulated {
+                    return "a fix in a simulated drive"
+                }
             default: break
             }
         }

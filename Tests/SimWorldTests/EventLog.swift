@@ -25,7 +25,9 @@ struct EventLog {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
-    private static func metres(_ value: Double) -> String { value.isFinite ? "\(Int(value.rounded())) m" : "\(value) m" }
+    private static func metres(_ value: Double) -> String {
+        value.isFinite ? "\(Int(value.rounded())) m" : "\(value) m"
+    }
     private static func clock(_ stamp: Timestamp) -> String { seconds(max(stamp.seconds(since: SimWorld.start), 0)) }
 
     /// The event; nothing for fixes, wheels and timers, which are many.
@@ -61,21 +63,26 @@ struct EventLog {
             "request \(query.requestID) \(query.purpose) through \(query.request.waypoints.count), due \(clock(query.deadline))"
         case .cancelRoute(let id): "cancel \(id)"
         case .needTiles(let tiles): "tiles needed: \(tiles.count)"
-        case .askPolicy(let request): "ask \(request.requestID) \(request.question.kind.rawValue), due \(clock(request.deadline))"
+        case .askPolicy(let request):
+            "ask \(request.requestID) \(request.question.kind.rawValue), due \(clock(request.deadline))"
         case .withdrawPolicy(let id): "withdraw \(id)"
         case .reply(let call, let reply): "reply to \(call): \("\(reply)".prefix(50))"
-        case .publish(let context, let what): line(what).map { "[\(context.sessionID % 100_000)/\(context.routeID)] \($0)" }
+        case .publish(let context, let what):
+            line(what).map { "[\(context.sessionID % 100_000)/\(context.routeID)] \($0)" }
         }
     }
 
     private static func line(_ what: Publication) -> String? {
         switch what {
-        case .state(let state): "state \(state.phase) leg \(state.leg)/\(state.legCount) rerouting \(state.isRerouting) held \(state.isHeld)"
+        case .state(let state):
+            "state \(state.phase) leg \(state.leg)/\(state.legCount) rerouting \(state.isRerouting) held \(state.isHeld)"
         case .position(let sighting): "position \(clock(sighting.stamp))\(sighting.prediction.map { " \($0)" } ?? "")"
         case .progress(let progress):
             "progress leg \(progress.leg) step \(progress.step) \(metres(progress.distanceRemaining)) left, \(progress.deviation.state)"
-        case .route(let plan, let change): "route \(change) \(plan.map { metres($0.route.length) + " through \($0.route.waypoints.count)" } ?? "none")"
-        case .reroute(let event): "reroute \("\(event.phase)".prefix(80)) \(event.reason) \(event.requestID.map { "\($0)" } ?? "-")"
+        case .route(let plan, let change):
+            "route \(change) \(plan.map { metres($0.route.length) + " through \($0.route.waypoints.count)" } ?? "none")"
+        case .reroute(let event):
+            "reroute \("\(event.phase)".prefix(80)) \(event.reason) \(event.requestID.map { "\($0)" } ?? "-")"
         case .visual(let visual, _, _): "show \(visual.map { "\($0.id)" } ?? "nothing")"
         case .spoken(let spoken, _, _): "say \(spoken.id) \(spoken.text)"
         case .arrival(let event): "arrival \(event.phase) leg \(event.leg) waypoint \(event.waypoint)"
@@ -83,12 +90,15 @@ struct EventLog {
         case .simulation(let event): "simulation \(event.phase) \(event.reason)"
         case .receiver(let old, let new): "receiver \(new) in the place of \(old)"
         case .preview(let preview): "preview of \(preview.routes.count), active \(preview.active)"
-        case .alternatives(let update): "alternatives \(update.alternatives.map(\.id)) added \(update.added) removed \(update.removed.map { "\($0.id) \($0.reason)" })"
-        case .alternativeSwitch(let event): "switch \("\(event.phase)".prefix(40)) \(event.id) by driving \(event.isByDriving)"
+        case .alternatives(let update):
+            "alternatives \(update.alternatives.map(\.id)) added \(update.added) removed \(update.removed.map { "\($0.id) \($0.reason)" })"
+        case .alternativeSwitch(let event):
+            "switch \("\(event.phase)".prefix(40)) \(event.id) by driving \(event.isByDriving)"
         case .fasterRoute(let event): "faster \("\(event.phase)".prefix(60))"
         case .refresh(let event): "refresh \("\(event.phase)".prefix(40))"
         case .policyRequest: nil
-        case .policyDecision(let decision): "decision \(decision.requestID) \(decision.kind.rawValue) \(decision.verdict) by \(decision.answer.decider)"
+        case .policyDecision(let decision):
+            "decision \(decision.requestID) \(decision.kind.rawValue) \(decision.verdict) by \(decision.answer.decider)"
         }
     }
 }

@@ -54,7 +54,9 @@ enum StateIsBounded {
     /// What holds too much; nil when nothing does.
     static func breach(_ counts: [String: Int]) -> String? {
         for (path, count) in counts.sorted(by: { $0.key < $1.key }) {
-            let limit = limits.first { path == $0.place || path.hasPrefix($0.place) && $0.place.hasSuffix(".") || path.hasSuffix($0.place) }
+            let limit = limits.first {
+                path == $0.place || path.hasPrefix($0.place) && $0.place.hasSuffix(".") || path.hasSuffix($0.place)
+            }
             if count > limit?.most ?? most { return "\(path) holds \(count)" }
         }
         return nil

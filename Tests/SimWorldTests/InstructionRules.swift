@@ -11,7 +11,8 @@ struct InstructionsOnce: Invariant {
             switch what {
             case .route(_, .refreshed): break
             case .route: told = []
-            case .visual(let visual?, _, _): if !told.insert(visual.id).inserted { return "\(visual.id) is shown twice" }
+            case .visual(let visual?, _, _):
+                if !told.insert(visual.id).inserted { return "\(visual.id) is shown twice" }
             case .spoken(let spoken, _, _): if !told.insert(spoken.id).inserted { return "\(spoken.id) is said twice" }
             default: break
             }

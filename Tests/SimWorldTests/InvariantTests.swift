@@ -25,7 +25,9 @@ import Testing
         ) -> Break {
             Break(rule) { step, index in
                 step.change { effect in
-                    guard case .publish(let context, let what) = effect, let other = change(what, index) else { return nil }
+                    guard case .publish(let context, let what) = effect, let other = change(what, index) else {
+                        return nil
+                    }
                     return other.map { .publish(context, $0) }
                 }
             }
@@ -153,7 +155,8 @@ import Testing
     ]
 
     @Test func whatGrowsIsFound() {
-        #expect(StateIsBounded.breach(["policy.open": 64, "alternatives.kept.own": 60, "trip.times.edges": 900]) == nil)
+        #expect(
+            StateIsBounded.breach(["policy.open": 64, "alternatives.kept.own": 60, "trip.times.edges": 900]) == nil)
         #expect(StateIsBounded.breach(["policy.open": 65]) != nil)
         #expect(StateIsBounded.breach(["alternatives.kept": 3]) != nil)
         #expect(StateIsBounded.breach(["positioning.judge.seen": 65]) != nil)

@@ -22,40 +22,42 @@ protocol Invariant: SendableMetatype {
 /// Everything that always holds.
 struct Invariants {
     /// The list, one rule a type.
-    static var all: [any Invariant.Type] { [
-        EventsAreCounted.self,
-        TimeGoesOn.self,
-        TimersMoveOn.self,
-        NumbersAreSound.self,
-        // The trip.
-        RoutesAreNumbered.self,
-        DestinationIsKept.self,
-        RemainingNeverGrows.self,
-        ProgressKeepsComing.self,
-        ArrivalsOncePerStop.self,
-        StateTellsTheTruth.self,
-        // What is told.
-        InstructionsOnce.self,
-        SilentOffRoute.self,
-        InstructionsGoForward.self,
-        // What is asked for.
-        OneRequestPerPurpose.self,
-        RequestsEndInTime.self,
-        CallsAreAnsweredOnce.self,
-        QuestionsAreDecidedOnce.self,
-        QuestionsEndWithTheirRoute.self,
-        LateAnswersChangeNothing.self,
-        // What begins has its end.
-        ReroutesEnd.self,
-        SwitchesEnd.self,
-        FasterRoutesEnd.self,
-        RefreshesEnd.self,
-        PredictionsEnd.self,
-        // What is offered.
-        AlternativesAreOthers.self,
-        PreviewsAreSound.self,
-        TilesAreNamed.self,
-    ] }
+    static var all: [any Invariant.Type] {
+        [
+            EventsAreCounted.self,
+            TimeGoesOn.self,
+            TimersMoveOn.self,
+            NumbersAreSound.self,
+            // The trip.
+            RoutesAreNumbered.self,
+            DestinationIsKept.self,
+            RemainingNeverGrows.self,
+            ProgressKeepsComing.self,
+            ArrivalsOncePerStop.self,
+            StateTellsTheTruth.self,
+            // What is told.
+            InstructionsOnce.self,
+            SilentOffRoute.self,
+            InstructionsGoForward.self,
+            // What is asked for.
+            OneRequestPerPurpose.self,
+            RequestsEndInTime.self,
+            CallsAreAnsweredOnce.self,
+            QuestionsAreDecidedOnce.self,
+            QuestionsEndWithTheirRoute.self,
+            LateAnswersChangeNothing.self,
+            // What begins has its end.
+            ReroutesEnd.self,
+            SwitchesEnd.self,
+            FasterRoutesEnd.self,
+            RefreshesEnd.self,
+            PredictionsEnd.self,
+            // What is offered.
+            AlternativesAreOthers.self,
+            PreviewsAreSound.self,
+            TilesAreNamed.self,
+        ]
+    }
 
     private var rules: [any Invariant] = all.map { $0.init() }
 

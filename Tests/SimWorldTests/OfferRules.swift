@@ -3,7 +3,8 @@ import NavNavigator
 import NavRouting
 
 struct AlternativesAreOthers: Invariant {
-    static let rule = "alternatives are listed whole, each once, are other ways than the route in force, and end with it"
+    static let rule =
+        "alternatives are listed whole, each once, are other ways than the route in force, and end with it"
     private var shown: Set<UInt64> = []
     private var route: [EdgeKey] = []
 
@@ -24,14 +25,20 @@ struct AlternativesAreOthers: Invariant {
     }
 
     private mutating func take(_ update: AlternativesUpdate) -> String? {
-        for removed in update.removed where shown.remove(removed.id) == nil { return "\(removed.id) is removed, but was not there" }
+        for removed in update.removed where shown.remove(removed.id) == nil {
+            return "\(removed.id) is removed, but was not there"
+        }
         for id in update.added where !shown.insert(id).inserted { return "\(id) is added twice" }
         let ids = update.alternatives.map(\.id)
-        if ids.count != Set(ids).count || Set(ids) != shown || ids.count > 2 { return "the list has \(ids.count), known are \(shown.count)" }
+        if ids.count != Set(ids).count || Set(ids) != shown || ids.count > 2 {
+            return "the list has \(ids.count), known are \(shown.count)"
+        }
         let own = Set(route)
         for offered in update.alternatives where update.added.contains(offered.id) {
             let keys = offered.plan.alternative.route.edges.map(\.key)
-            if keys.allSatisfy(own.contains), Array(route.suffix(keys.count)) == keys { return "alternative \(offered.id) is the route in force" }
+            if keys.allSatisfy(own.contains), Array(route.suffix(keys.count)) == keys {
+                return "alternative \(offered.id) is the route in force"
+            }
         }
         return nil
     }
@@ -47,13 +54,17 @@ struct PreviewsAreSound: Invariant {
             switch what {
             case .preview(let preview):
                 count = preview.routes.count
-                let isActive = preview.routes.isEmpty ? preview.active == 0 : preview.routes.indices.contains(preview.active)
+                let isActive =
+                    preview.routes.isEmpty ? preview.active == 0 : preview.routes.indices.contains(preview.active)
                 if count > 3 || !isActive { return "\(count) routes, of which \(preview.active) is active" }
                 if Set(preview.routes.map(\.id)).count != count { return "two routes have one number" }
-                if let odd = preview.routes.first(where: { !$0.plan.route.duration.isFinite || $0.plan.route.edges.isEmpty }) {
+                if let odd = preview.routes.first(where: {
+                    !$0.plan.route.duration.isFinite || $0.plan.route.edges.isEmpty
+                }) {
                     return "route \(odd.id) cannot be driven"
                 }
-            case .route(_?, .started), .route(_?, .set): if count > 0 { return "guidance starts, and the choice goes on" }
+            case .route(_?, .started), .route(_?, .set):
+                if count > 0 { return "guidance starts, and the choice goes on" }
             default: break
             }
         }
@@ -72,7 +83,9 @@ struct TilesAreNamed: Invariant {
             needed.formUnion(tiles)
         }
         for effect in step.effects {
-            guard case .publish(_, .reroute(let event)) = effect, case .failed(let failure, _) = event.phase else { continue }
+            guard case .publish(_, .reroute(let event)) = effect, case .failed(let failure, _) = event.phase else {
+                continue
+            }
             if !needed.isSuperset(of: failure.missingTiles) { return "tiles are missing, and nobody asks for them" }
         }
         return nil

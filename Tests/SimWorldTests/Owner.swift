@@ -43,7 +43,8 @@ struct SimOwner {
             if chance(0.4) { content = .reroute(chance(0.5) ? wishes : nil, via.isEmpty ? [] : via + waypoints) }
         case .reviseInstruction:
             if chance(0.3) {
-                content = .instruction(RevisedInstruction(text: chance(0.5) ? "Other words" : nil, isSuppressed: chance(0.2)))
+                content = .instruction(
+                    RevisedInstruction(text: chance(0.5) ? "Other words" : nil, isSuppressed: chance(0.2)))
             }
         default: break
         }

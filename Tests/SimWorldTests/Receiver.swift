@@ -5,7 +5,8 @@ import NavSimulation
 
 /// What may be wrong with a receiver for some time.
 enum ReceiverFault: CaseIterable {
-    case outage, inaccurate, elsewhere, frozen, withoutVelocity, spoofed, withoutSolution, late, ofTheFuture, withoutSigma
+    case outage, inaccurate, elsewhere, frozen, withoutVelocity, spoofed, withoutSolution, late, ofTheFuture,
+        withoutSigma
 }
 
 /// A receiver: measures with an error that wanders, and fails.
@@ -44,7 +45,8 @@ struct SimReceiver {
             let start = random.uniform() * duration
             let length = random.uniform() < 0.15 ? 150 * random.uniform() : 25 * random.uniform()
             return (
-                ReceiverFault.allCases[Int(random.next() % UInt64(ReceiverFault.allCases.count))], start...(start + length)
+                ReceiverFault.allCases[Int(random.next() % UInt64(ReceiverFault.allCases.count))],
+                start...(start + length)
             )
         }
         self.random = random
@@ -62,7 +64,8 @@ struct SimReceiver {
         let decay = exp(-seconds / 30)
         let drive = wander * (1 - decay * decay).squareRoot()
         error = LocalPoint(
-            east: error.east * decay + drive * random.gaussian(), north: error.north * decay + drive * random.gaussian())
+            east: error.east * decay + drive * random.gaussian(), north: error.north * decay + drive * random.gaussian()
+        )
         var faulty: Set<ReceiverFault> = []
         for fault in faults where fault.span.contains(time) { faulty.insert(fault.what) }
         if faulty.contains(.outage) { return [] }

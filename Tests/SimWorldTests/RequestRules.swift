@@ -2,7 +2,8 @@ import NavGeo
 import NavNavigator
 
 struct OneRequestPerPurpose: Invariant {
-    static let rule = "one request at a time is on its way for the trip, one for alternatives, one for a faster route, eight to look at"
+    static let rule =
+        "one request at a time is on its way for the trip, one for alternatives, one for a faster route, eight to look at"
     private var open: [UInt64: RoutePurpose] = [:]
     private var known: Set<UInt64> = []
 
@@ -21,7 +22,10 @@ struct OneRequestPerPurpose: Invariant {
                 if own > 1 || count(.alternatives) > 1 || count(.fasterRoute) > 1 || count(.calculate) > 8 {
                     return "\(open.count) requests are on their way, one more for \(query.purpose)"
                 }
-            case .cancelRoute(let id): if open.removeValue(forKey: id) == nil, id != answered { return "request \(id) is cancelled, but not on its way" }
+            case .cancelRoute(let id):
+                if open.removeValue(forKey: id) == nil, id != answered {
+                    return "request \(id) is cancelled, but not on its way"
+                }
             default: break
             }
         }
@@ -88,7 +92,9 @@ struct CallsAreAnsweredOnce: Invariant {
             switch waiting.kind {
             case .atOnce: return "call \(call) waits for an answer"
             case .calculation:
-                if step.event.stamp.seconds(since: waiting.stamp) > 31 { return "call \(call) waits for more than 30 s" }
+                if step.event.stamp.seconds(since: waiting.stamp) > 31 {
+                    return "call \(call) waits for more than 30 s"
+                }
             case .trip: break
             }
         }
@@ -99,7 +105,8 @@ struct CallsAreAnsweredOnce: Invariant {
 }
 
 struct QuestionsAreDecidedOnce: Invariant {
-    static let rule = "each question is asked and told at once, and decided once: by its answer, or by the standard one at its deadline"
+    static let rule =
+        "each question is asked and told at once, and decided once: by its answer, or by the standard one at its deadline"
     private var open: [UInt64: PolicyRequest] = [:]
     /// Those whose deadlines may have been moved, because the clock was set.
     private var moved: Set<UInt64> = []
@@ -118,7 +125,9 @@ struct QuestionsAreDecidedOnce: Invariant {
                 if asked[request.requestID] != request { return "question \(request.requestID) is asked, but not told" }
                 open[request.requestID] = request
             case .withdrawPolicy(let id):
-                guard let request = open.removeValue(forKey: id) else { return "question \(id) is withdrawn, but not open" }
+                guard let request = open.removeValue(forKey: id) else {
+                    return "question \(id) is withdrawn, but not open"
+                }
                 withdrawn[id] = request
             case .publish(_, .policyDecision(let decision)):
                 if let what = take(decision, withdrawn[decision.requestID], step) { return what }
@@ -129,7 +138,9 @@ struct QuestionsAreDecidedOnce: Invariant {
         let stamp = step.event.stamp
         if step.isClockUncertain { moved.formUnion(open.keys) }
         let sure = open.values.filter { !moved.contains($0.requestID) }
-        if let late = sure.first(where: { $0.deadline <= stamp }) { return "question \(late.requestID) is open past its deadline" }
+        if let late = sure.first(where: { $0.deadline <= stamp }) {
+            return "question \(late.requestID) is open past its deadline"
+        }
         guard let soonest = sure.map(\.deadline).min() else { return nil }
         return step.due.map { $0 > soonest } ?? true ? "nobody wakes the core for the deadline of a question" : nil
     }
@@ -137,15 +148,24 @@ struct QuestionsAreDecidedOnce: Invariant {
     private mutating func take(_ decision: PolicyDecision, _ withdrawn: PolicyRequest?, _ step: SimStep) -> String? {
         guard decision.requestID != 0 else {
             let isFull = open.count >= QuestionsAreDecidedOnce.greatest
-            return step.config.policy.asked.contains(decision.kind) && !isFull ? "\(decision.kind) is decided, but nobody was asked" : nil
+            return step.config.policy.asked.contains(decision.kind) && !isFull
+                ? "\(decision.kind) is decided, but nobody was asked" : nil
         }
         if decision.answer.decider == .timeout {
-            guard let withdrawn else { return "question \(decision.requestID) is decided for want of an answer, but not withdrawn" }
-            if !moved.contains(decision.requestID), !step.isClockUncertain, step.event.stamp < withdrawn.deadline { return "question \(decision.requestID) is decided too soon" }
+            guard let withdrawn else {
+                return "question \(decision.requestID) is decided for want of an answer, but not withdrawn"
+            }
+            if !moved.contains(decision.requestID), !step.isClockUncertain, step.event.stamp < withdrawn.deadline {
+                return "question \(decision.requestID) is decided too soon"
+            }
             return decision.verdict == withdrawn.standard ? nil : "a silent owner decides otherwise than the standard"
         }
-        guard let request = open.removeValue(forKey: decision.requestID) else { return "question \(decision.requestID) is decided, but not open" }
-        guard case .policyAnswer(decision.requestID, let answer) = step.event.kind else { return "question \(decision.requestID) is decided without an answer" }
+        guard let request = open.removeValue(forKey: decision.requestID) else {
+            return "question \(decision.requestID) is decided, but not open"
+        }
+        guard case .policyAnswer(decision.requestID, let answer) = step.event.kind else {
+            return "question \(decision.requestID) is decided without an answer"
+        }
         let isSaid = decision.verdict == answer.verdict ?? request.standard && decision.kind == request.question.kind
         return isSaid ? nil : "question \(decision.requestID) is decided otherwise than it was answered"
     }

@@ -51,7 +51,8 @@ struct SimMap: Sendable {
         } else {
             let (size, grid) = (5 + number % 4, [120.0, 250, 400, 200, 320][number % 5])
             let now = try RandomMap(seed: seed, size: size, gridMetres: grid, hasRules: number % 2 == 0)
-            let later = try RandomMap(seed: seed, size: size, gridMetres: grid, hasRules: number % 2 == 0, without: [2, 7, 13])
+            let later = try RandomMap(
+                seed: seed, size: size, gridMetres: grid, hasRules: number % 2 == 0, without: [2, 7, 13])
             tiles = (now.tiles, later.tiles)
             versions = (now.graph.mapVersion, later.graph.mapVersion)
             bounds = now.bounds

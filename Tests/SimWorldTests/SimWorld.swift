@@ -86,7 +86,9 @@ struct SimWorld {
         let wildness = random.uniform() < 0.25 ? 0 : random.uniform()
         driver = Driver(map, seed: random.next())
         let count = random.uniform() < 0.8 ? 1 : random.uniform() < 0.8 ? 2 : 3
-        receivers = (0..<count).map { SimReceiver(UInt8($0), wildness: wildness, duration: SimWorld.duration, seed: random.next()) }
+        receivers = (0..<count).map {
+            SimReceiver(UInt8($0), wildness: wildness, duration: SimWorld.duration, seed: random.next())
+        }
         odometer = random.uniform() < 0.3 ? SimOdometer(seed: random.next(), duration: SimWorld.duration) : nil
         planner = SimPlanner(wildness: wildness, seed: random.next())
         owner = SimOwner(map, wildness: wildness, seed: random.next())
@@ -109,6 +111,9 @@ struct SimWorld {
         }
     }
 
+    /// The version of the map of the ground itself.
+    var mapVersion: String { map.graph.mapVersion }
+
     // MARK: The course of time
 
     /// Drives to the end; hands each step over.
@@ -126,7 +131,8 @@ struct SimWorld {
 
     private mutating func takeNext() -> (time: Double, input: Input)? {
         guard var best = queue.indices.first else { return nil }
-        for index in queue.indices where (queue[index].time, queue[index].number) < (queue[best].time, queue[best].number) {
+        for index in queue.indices
+        where (queue[index].time, queue[index].number) < (queue[best].time, queue[best].number) {
             best = index
         }
         queue.swapAt(best, queue.count - 1)
@@ -201,7 +207,9 @@ struct SimWorld {
 
     private mutating func bring(_ fix: Fix, _ look: (SimStep, Navigator) throws -> Void) throws {
         var moment = fix.stamp
-        if let received = fix.received, let latency { moment = min(moment, received.advanced(bySeconds: 0.7 - latency)) }
+        if let received = fix.received, let latency {
+            moment = min(moment, received.advanced(bySeconds: 0.7 - latency))
+        }
         try fireTimers(before: moment, look)
         let before = newest
         try send(.fix(fix), at: fix.stamp, cause: true, look)
@@ -216,7 +224,9 @@ struct SimWorld {
         var count = 0
         while let due = navigator.due, due < stamp {
             count += 1
-            if count > SimWorld.mostTimers { throw Breach(rule: "timers come to an end", what: "\(count) timers in a row") }
+            if count > SimWorld.mostTimers {
+                throw Breach(rule: "timers come to an end", what: "\(count) timers in a row")
+            }
             try send(.timer, at: due, look)
         }
     }

@@ -11,7 +11,9 @@ struct EventsAreCounted: Invariant {
         for effect in step.effects {
             guard case .publish(let context, _) = effect else { continue }
             sequence += 1
-            if context.eventSequence != sequence { return "number \(context.eventSequence) comes in the place of \(sequence)" }
+            if context.eventSequence != sequence {
+                return "number \(context.eventSequence) comes in the place of \(sequence)"
+            }
             if context.stamp != step.event.stamp || context.causeSequence != step.event.causeSequence {
                 return "a publication is of \(context.stamp), its event of \(step.event.stamp)"
             }
@@ -108,7 +110,9 @@ struct NumbersAreSound: Invariant {
     }
 
     private func sigmas(_ sighting: Sighting) -> [Double] {
-        var numbers = [sighting.match.confidence, sighting.match.offRoadProbability, sighting.age, sighting.directionProbability]
+        var numbers = [
+            sighting.match.confidence, sighting.match.offRoadProbability, sighting.age, sighting.directionProbability,
+        ]
         if let road = sighting.road { numbers += [road.alongSigma, road.crossSigma, road.offset, road.distance] }
         if let sigma = sighting.sigma { numbers.append(sigma) }
         return numbers + sighting.match.candidates.flatMap { [$0.probability, $0.offset, $0.distance] }

@@ -3,7 +3,8 @@ import NavNavigator
 import NavRouting
 
 struct RoutesAreNumbered: Invariant {
-    static let rule = "each trip has a later number, each route of it the next one, and all that is said of it names them"
+    static let rule =
+        "each trip has a later number, each route of it the next one, and all that is said of it names them"
     private var session: UInt64 = 0
     private var route: UInt64 = 0
 
@@ -15,13 +16,17 @@ struct RoutesAreNumbered: Invariant {
                 if change != .stopped || context.sessionID != session { return "a route ends as \(change)" }
                 route = 0
             case .route(_?, .refreshed):
-                if (context.sessionID, context.routeID) != (session, route) { return "a refreshed route has another number" }
+                if (context.sessionID, context.routeID) != (session, route) {
+                    return "a refreshed route has another number"
+                }
             case .route(_?, let change):
                 let isNew = change == .started || change == .set
                 if isNew ? context.sessionID <= session : context.sessionID != session {
                     return "trip \(context.sessionID) after \(session) as \(change)"
                 }
-                if context.routeID != (isNew ? 1 : route + 1) { return "route \(context.routeID) after \(route) as \(change)" }
+                if context.routeID != (isNew ? 1 : route + 1) {
+                    return "route \(context.routeID) after \(route) as \(change)"
+                }
                 (session, route) = (context.sessionID, context.routeID)
             case .progress, .arrival, .spoken:
                 if (context.sessionID, context.routeID) != (session, route) || route == 0 {
@@ -35,7 +40,8 @@ struct RoutesAreNumbered: Invariant {
 }
 
 struct DestinationIsKept: Invariant {
-    static let rule = "the stops ahead stay those of the trip until they are reached, left out, changed by the owner or the trip is stopped"
+    static let rule =
+        "the stops ahead stay those of the trip until they are reached, left out, changed by the owner or the trip is stopped"
     private var goals: [Waypoint]?
     private var arrived: Set<Coordinate> = []
     private var queries: [UInt64: [Waypoint]] = [:]
@@ -45,9 +51,12 @@ struct DestinationIsKept: Invariant {
     private var waypoints: [Coordinate] = []
 
     mutating func breach(_ step: SimStep) -> String? {
-        if case .policyAnswer(_, let answer) = step.event.kind, case .reroute(_, let list) = answer.content, !list.isEmpty,
+        if case .policyAnswer(_, let answer) = step.event.kind, case .reroute(_, let list) = answer.content,
+            !list.isEmpty,
             let announced
-        { isChanged.insert(announced) }
+        {
+            isChanged.insert(announced)
+        }
         for effect in step.effects {
             switch effect {
             case .requestRoute(let query):
@@ -83,7 +92,9 @@ struct DestinationIsKept: Invariant {
         case .stopped: return "a route comes with the end of the trip"
         case .refreshed: if ahead != goals { return "a refreshed route leads elsewhere" }
         case .rerouted, .waypointSkipped:
-            guard let id = queries.keys.first, let asked = queries[id] else { return "a reroute that was not asked for" }
+            guard let id = queries.keys.first, let asked = queries[id] else {
+                return "a reroute that was not asked for"
+            }
             if ahead.map(\.coordinate) != asked.map(\.coordinate) { return "a reroute leads elsewhere than asked for" }
             if !isChanged.contains(id), let what = differs(ahead) { return what }
         case .alternativeTaken, .fasterRoute: if let what = differs(ahead) { return what }
@@ -98,7 +109,9 @@ struct DestinationIsKept: Invariant {
         }
         guard let goals else { return "there was no trip" }
         if ahead.last?.coordinate != goals.last?.coordinate { return "the destination is another" }
-        if stops(ahead) != stops(goals) { return "\(stops(ahead).count) stops are ahead in the place of \(stops(goals).count)" }
+        if stops(ahead) != stops(goals) {
+            return "\(stops(ahead).count) stops are ahead in the place of \(stops(goals).count)"
+        }
         if let again = ahead.first(where: { arrived.contains($0.coordinate) && $0.isStop }) {
             return "the route leads back to the stop at \(again.coordinate), which was reached"
         }
@@ -161,7 +174,8 @@ struct ProgressKeepsComing: Invariant {
 }
 
 struct ArrivalsOncePerStop: Invariant {
-    static let rule = "each stop is approached, reached once, and left by the next leg; nothing comes after the destination"
+    static let rule =
+        "each stop is approached, reached once, and left by the next leg; nothing comes after the destination"
     private enum Stage { case driving, atStop, held, complete, none }
 
     private var stage = Stage.none
@@ -195,11 +209,15 @@ struct ArrivalsOncePerStop: Invariant {
         switch event.phase {
         case .approaching(let isFirst):
             if stage != .driving { return "an approach in stage \(stage)" }
-            if isFirst != approached.insert(place).inserted { return isFirst ? "the approach begins twice" : "the approach has no beginning" }
+            if isFirst != approached.insert(place).inserted {
+                return isFirst ? "the approach begins twice" : "the approach has no beginning"
+            }
         case .arrived:
             if stage != .driving { return "an arrival in stage \(stage)" }
             if !arrived.insert(place).inserted { return "waypoint \(event.waypoint) is reached twice" }
-            if event.isDestination != (event.waypoint == waypoints.count - 1) { return "not the destination, or only that" }
+            if event.isDestination != (event.waypoint == waypoints.count - 1) {
+                return "not the destination, or only that"
+            }
             stage = event.isDestination ? .complete : .atStop
         case .held:
             if stage != .atStop { return "held in stage \(stage)" }
@@ -256,7 +274,9 @@ struct StateTellsTheTruth: Invariant {
         if !phases.contains(told.phase) { return "\(told.phase) in the place of \(phases)" }
         if told.isRerouting != (reroute != nil) { return "rerouting is told to be \(told.isRerouting)" }
         if told.isHeld != isHeld { return "held is told to be \(told.isHeld)" }
-        if told.leg != leg || told.legCount != plan?.route.legs.count ?? 0 { return "leg \(told.leg) in the place of \(leg)" }
+        if told.leg != leg || told.legCount != plan?.route.legs.count ?? 0 {
+            return "leg \(told.leg) in the place of \(leg)"
+        }
         if told.destination != plan?.route.waypoints.last?.waypoint { return "the destination is another" }
         return nil
     }

@@ -61,7 +61,9 @@ struct SimUser {
         guard view.route != nil, !view.isComplete else { return begin(planner) }
         if view.isHeld, chance(0.6) { return .advanceLeg }
         if view.isFasterOffered, chance(0.6) { return .acceptFasterRoute(chance(0.7)) }
-        if let id = view.alternatives.first, chance(0.35) { return .selectAlternative(chance(0.7) ? id : pick(view.alternatives)) }
+        if let id = view.alternatives.first, chance(0.35) {
+            return .selectAlternative(chance(0.7) ? id : pick(view.alternatives))
+        }
         switch random.uniform() {
         case ..<0.28: return .reroute(chance(0.3) ? wishes() : nil)
         case ..<0.46: return .skipWaypoint(chance(0.6) ? nil : 1 + Int(random.next() % UInt64(max(view.waypoints, 1))))
@@ -108,7 +110,8 @@ struct SimUser {
 
     /// What nobody means.
     private mutating func nonsense(_ view: UserView, _ planner: SimPlanner) -> NavigatorCommand {
-        let nowhere = Coordinate(latitude: pick([.nan, .infinity, 91, 0]), longitude: pick([.nan, -.infinity, 181, 0]))
+        let nowhere = Coordinate(
+            latitude: pick([.nan, .infinity, 91, 0]), longitude: pick([.nan, -.infinity, 181, 0]))
         let index = pick([Int.min, -1, 7, Int.max])
         switch random.next() % 10 {
         case 0: return .navigate(RouteOrder(waypoints: []), nil)

@@ -144,7 +144,8 @@ public struct RouteFailure: Sendable, Equatable, Error {
     /// Whether the same request may succeed later.
     public var isRetryable: Bool {
         switch code {
-        case .noRoute, .noRoadNearby, .tilesNeeded, .deadlineExceeded, .providerUnavailable, .internal, .noPosition: true
+        case .noRoute, .noRoadNearby, .tilesNeeded, .deadlineExceeded, .providerUnavailable, .internal, .noPosition:
+            true
         case .invalidRequest, .cancelled, .wrongState, .notFound, .deniedByPolicy: false
         }
     }

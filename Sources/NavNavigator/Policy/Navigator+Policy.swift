@@ -39,7 +39,8 @@ extension Navigator {
         let latency = max(event.stamp.seconds(since: request.stamp), 0)
         goOn(
             from: request.question,
-            decision(on: request.question, request.requestID, answer, standard: request.standard, latency: latency), event)
+            decision(on: request.question, request.requestID, answer, standard: request.standard, latency: latency),
+            event)
     }
 
     private func decision(
@@ -64,7 +65,11 @@ extension Navigator {
         case .shouldTakeAlternative(let offered): decideAlternative(offered, decision, event)
         case .acceptFasterRoute: decideFasterRoute(decision.verdict, decision.answer.decider, event)
         case .shouldDiscardFix(let fix, let rejection):
-            if decision.verdict { publish(.fixRejected(fix, rejection), event) } else { handle(fix, event, isVouchedFor: true) }
+            if decision.verdict {
+                publish(.fixRejected(fix, rejection), event)
+            } else {
+                handle(fix, event, isVouchedFor: true)
+            }
         case .shouldPreventReroutesWhenArriving(let waypoint, _):
             if trip?.nextStop == waypoint { trip?.preventsReroutes = decision.verdict }
         case .shouldAdvanceLeg(let waypoint, _): decideLeg(waypoint, decision.verdict, event)

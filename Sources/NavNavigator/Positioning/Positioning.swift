@@ -189,7 +189,9 @@ struct Positioning {
     }
 
     private static func end(of reason: ReckoningReason, at position: Sighting?) -> [Happening] {
-        [.willEnd, .ended].map { .simulation(SimulationEvent(phase: $0, reason: SimulationReason(reason), position: position)) }
+        [.willEnd, .ended].map {
+            .simulation(SimulationEvent(phase: $0, reason: SimulationReason(reason), position: position))
+        }
     }
 }
 

@@ -101,7 +101,8 @@ struct AlternativesKeeper {
                 kept.append(Kept(plan: plan, forkOffset: forkOffset, own: own))
             }
         }
-        for old in known where old.isShown && !kept.contains(where: { $0.plan.alternative.id == old.plan.alternative.id }) {
+        for old in known
+        where old.isShown && !kept.contains(where: { $0.plan.alternative.id == old.plan.alternative.id }) {
             removed.append(AlternativesUpdate.Removed(id: old.plan.alternative.id, reason: .replaced))
         }
         let shown = Set(known.filter(\.isShown).map(\.plan.alternative.id))
@@ -177,7 +178,9 @@ struct AlternativesKeeper {
             }
             let isAccepted = accepts(kept[index], trip)
             if isAccepted != kept[index].isShown {
-                if isAccepted { added.append(id) } else {
+                if isAccepted {
+                    added.append(id)
+                } else {
                     removed.append(AlternativesUpdate.Removed(id: id, reason: .notAccepted))
                 }
                 kept[index].isShown = isAccepted
@@ -216,7 +219,8 @@ struct AlternativesKeeper {
         plan.alternative.durationDelta = delta(kept, trip)
         return OfferedAlternative(
             plan: plan, forkOffset: kept.forkOffset, distanceToFork: max(kept.forkOffset - trip.offset, 0),
-            durationToFork: max(trip.times.remaining(from: trip.offset) - trip.times.remaining(from: kept.forkOffset), 0),
+            durationToFork: max(
+                trip.times.remaining(from: trip.offset) - trip.times.remaining(from: kept.forkOffset), 0),
             durationDelta: plan.alternative.durationDelta)
     }
 

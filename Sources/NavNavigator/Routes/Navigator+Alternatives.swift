@@ -44,7 +44,8 @@ extension Navigator {
 
     // MARK: Taking one
 
-    mutating func decideAlternative(_ offered: OfferedAlternative, _ decision: PolicyDecision, _ event: NavigatorEvent) {
+    mutating func decideAlternative(_ offered: OfferedAlternative, _ decision: PolicyDecision, _ event: NavigatorEvent)
+    {
         guard decision.verdict, let trip, alternatives.offered(offered.id, to: trip) != nil else { return }
         take(offered, isByDriving: true, call: 0, event)
     }

@@ -186,7 +186,9 @@ extension Navigator {
         // Meanwhile the vehicle has driven on: along the new route, or elsewhere.
         let driven = Geodesy.distance(lastPosition.coordinate, draft.origin.coordinate)
         let reach = min(driven * 2 + config.cursorForwardReach, plan.route.length)
-        guard let place = plan.route.line.project(lastPosition.coordinate, within: 0...max(reach, 0)) else { return nil }
+        guard let place = plan.route.line.project(lastPosition.coordinate, within: 0...max(reach, 0)) else {
+            return nil
+        }
         let slack = config.deviationMaximumDistance + 2 * (lastPosition.sigma ?? config.deviationUnknownSigma)
         let snap = plan.route.waypoints.first?.snapDistance ?? 0
         return place.distance > slack + snap ? .stale : nil
@@ -240,7 +242,8 @@ extension Navigator {
     }
 
     private mutating func tell(
-        _ phase: RerouteEvent.Phase, _ draft: RouteSearch.Draft, _ event: NavigatorEvent, _ provider: RouteProvider? = nil
+        _ phase: RerouteEvent.Phase, _ draft: RouteSearch.Draft, _ event: NavigatorEvent,
+        _ provider: RouteProvider? = nil
     ) {
         publish(
             .reroute(

@@ -119,7 +119,8 @@ extension Navigator {
 
     /// Goes on along another route of the same trip.
     mutating func replaceRoute(
-        _ plan: RoutePlan, origin: Sighting?, start: Double = 0, _ change: RouteChange, taking alternative: UInt64? = nil,
+        _ plan: RoutePlan, origin: Sighting?, start: Double = 0, _ change: RouteChange,
+        taking alternative: UInt64? = nil,
         _ event: NavigatorEvent
     ) {
         supersedeOffers(event)

@@ -53,7 +53,8 @@ extension Trip {
 
     /// Whether the stop is reached: near enough, slow enough, pointing the right way, for long enough.
     private mutating func isReached(_ position: Sighting, _ remaining: Double, isAtStop: Bool) -> Bool {
-        guard isThere(position, remaining, isAtStop: isAtStop), (position.speed ?? 0) <= config.arrivalMaximumSpeed ?? .infinity,
+        guard isThere(position, remaining, isAtStop: isAtStop),
+            (position.speed ?? 0) <= config.arrivalMaximumSpeed ?? .infinity,
             pointsTheWay(position)
         else {
             reachedSince = nil
