@@ -1,4 +1,5 @@
 import NavGeo
+import NavMap
 import NavMatching
 import NavNavigator
 import NavRouting
@@ -30,7 +31,7 @@ struct SimWorld {
     static let duration = 600.0
     /// By how much a fix may be late before its absence counts, seconds: as in the node.
     private static let tolerance = 0.3
-    /// How long the core may take to see that a clock was set, or is right again, seconds.
+    /// How long what was asked for by a wrong clock may be open after the clock is right again, seconds.
     private static let settling = 20.0
     /// The most timers between two events: predictions come every 50 ms at most.
     private static let mostTimers = 20_000
@@ -68,6 +69,8 @@ struct SimWorld {
     private var queued = 0
     private var now = 0.0
     private var clock = 0.0
+    /// Whether the receivers' clock was set or is wrong, and the core may not have seen yet that it is right again.
+    private var isClockWrong = false
     private var clockSetUntil = -1.0
     private var newest: Timestamp?
     private var latest: Timestamp?
@@ -144,7 +147,7 @@ struct SimWorld {
         switch input {
         case .sample(let index):
             plan(input, after: 1 / receivers[index].rate)
-            if receivers[index].isClockWrong(at: now) { clockSetUntil = now + SimWorld.settling }
+            if receivers[index].isClockWrong(at: now) { isClockWrong = true }
             for (delay, fix) in receivers[index].report(driver.drive(to: now), at: now, clock: clock) {
                 plan(.fix(fix), after: delay)
             }
@@ -199,7 +202,7 @@ struct SimWorld {
             try send(.policyAnswer(requestID: id, answer), at: present, look)
         case .clockSet(let leap):
             clock += leap
-            clockSetUntil = now + SimWorld.settling
+            isClockWrong = true
         }
     }
 
@@ -243,7 +246,7 @@ struct SimWorld {
         let effects = navigator.handle(event)
         let step = SimStep(
             time: now, event: event, effects: effects, config: config, due: navigator.due,
-            isClockUncertain: now < clockSetUntil)
+            isClockUncertain: isClockWrong || now < clockSetUntil)
         try look(step, navigator)
         for effect in effects { react(to: effect, event) }
     }
@@ -264,7 +267,13 @@ struct SimWorld {
 
     private mutating func note(_ publication: Publication, _ context: EventContext) {
         switch publication {
-        case .position: newest = context.stamp
+        case .position(let sighting):
+            newest = context.stamp
+            let offset = sighting.stamp.seconds(since: SimWorld.start.advanced(bySeconds: now + clock))
+            if isClockWrong, sighting.prediction == nil, abs(offset) < 1 {
+                isClockWrong = false
+                clockSetUntil = now + SimWorld.settling
+            }
         case .route(let plan, let change):
             view.route = plan
             guard change != .refreshed else { return }

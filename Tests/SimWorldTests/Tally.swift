@@ -1,3 +1,4 @@
+import NavMap
 import NavNavigator
 
 /// How often each kind of thing happened in simulated drives: a world in which something never happens says nothing of it.
