@@ -13,12 +13,13 @@ struct Footprint {
     /// What the map is and what a route holds are as large as they are; they are not walked through.
     private static func isGiven(_ value: Any) -> Bool {
         value is MapSnapshot || value is RoutePlan || value is Route || value is RouteGuidance || value is RoutePreview
-            || value is AlternativePlan || value is Metric || value is NavigatorConfig || value is [Effect]
+            || value is AlternativePlan || value is Metric || value is NavigatorConfig
     }
 
     private mutating func walk(_ mirror: Mirror, _ path: String) {
         for child in mirror.children {
-            if Footprint.isGiven(child.value) { continue }
+            // What came of the last event is handed out.
+            if Footprint.isGiven(child.value) || child.label == "effects" { continue }
             let inner = Mirror(reflecting: child.value)
             let isCase = child.label == "some" || child.label == nil
             let name = isCase ? path : path.isEmpty ? child.label ?? "" : "\(path).\(child.label ?? "")"
