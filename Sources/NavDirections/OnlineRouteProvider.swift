@@ -9,6 +9,45 @@ public struct OnlineRoutes: Sendable, Equatable {
     public var routes: [MappedRoute]
     /// Attempts that it took, at least 1.
     public var attempts: Int
+    /// The answer as it came.
+    public var body: [UInt8]
+
+    /// What an answer says that was kept: the same request on an equal router gives the same routes.
+    public init(body: [UInt8], of request: RouteRequest, on router: Router) throws(DirectionsError) {
+        let answer = try ProviderAnswer(DirectionsReply(status: 200, body: Data(body)), to: request)
+        try self.init(answer, request, router, attempts: 1)
+    }
+
+    /// The routes that are on the map; the best one must be.
+    fileprivate init(
+        _ answer: ProviderAnswer, _ request: RouteRequest, _ router: Router, attempts: Int
+    ) throws(DirectionsError) {
+        self.attempts = attempts
+        body = answer.body
+        let mapping = RouteMapping(router)
+        routes = []
+        for (number, route) in answer.routes.enumerated() {
+            if Task.isCancelled { throw DirectionsError(.cancelled, "the question was taken back") }
+            do {
+                routes.append(try mapping.map(route, for: request))
+            } catch {
+                guard number == 0 else { continue }
+                throw DirectionsError(
+                    .unmapped, "the provider's route is not used: \(error.message)", missingTiles: error.missingTiles)
+            }
+        }
+    }
+}
+
+/// An answer that could be read.
+private struct ProviderAnswer {
+    let routes: [ProvidedRoute]
+    let body: [UInt8]
+
+    init(_ reply: DirectionsReply, to request: RouteRequest) throws(DirectionsError) {
+        routes = try ResponseDecoder(request: request).routes(reply)
+        body = Array(reply.body)
+    }
 }
 
 /// Asks a provider for routes: off unless configured, and never the only source of them.
@@ -92,16 +131,16 @@ public struct OnlineRouteProvider: Sendable {
                 .resting, "the provider failed before and is left alone for a while", retryAfter: rest.inSeconds)
         }
         let limit = min(deadline.map { $0.isFinite ? max($0, 0) : 0 } ?? .infinity, core.configuration.deadline)
-        let provided: [ProvidedRoute]
+        let answer: ProviderAnswer
         var attempts = 0
         do {
-            provided = try await ask(question, request, limit: limit, &attempts)
+            answer = try await ask(question, request, limit: limit, &attempts)
             core.breaker.withLock { $0.noteAnswer() }
         } catch {
             note(error)
             throw error
         }
-        return OnlineRoutes(routes: try mapped(provided, request, router), attempts: attempts)
+        return try OnlineRoutes(answer, request, router, attempts: attempts)
     }
 
     /// Ends the provider's connections; questions under way fail. Waits for a connection that is being made, no longer than
@@ -111,7 +150,7 @@ public struct OnlineRouteProvider: Sendable {
     /// Asks until an answer comes, nothing is to be gained from asking again, or the time is up.
     private func ask(
         _ question: DirectionsQuestion, _ request: RouteRequest, limit: Double, _ attempts: inout Int
-    ) async throws(DirectionsError) -> [ProvidedRoute] {
+    ) async throws(DirectionsError) -> ProviderAnswer {
         let end = core.now + .seconds(limit)
         while true {
             let remaining = (end - core.now).inSeconds
@@ -122,7 +161,7 @@ public struct OnlineRouteProvider: Sendable {
                 }
                 let timeout = min(remaining, core.configuration.attemptTimeout)
                 let reply = try await core.client.ask(question, timeout: timeout)
-                return try ResponseDecoder(request: request).routes(reply)
+                return try ProviderAnswer(reply, to: request)
             } catch {
                 let left = (end - core.now).inSeconds
                 guard let pause = core.pause(after: error, attempt: attempts - 1, remaining: left) else { throw error }
@@ -148,25 +187,6 @@ public struct OnlineRouteProvider: Sendable {
                 breaker.noteAnswer()
             }
         }
-    }
-
-    /// The routes that are on the map; the best one must be.
-    private func mapped(
-        _ provided: [ProvidedRoute], _ request: RouteRequest, _ router: Router
-    ) throws(DirectionsError) -> [MappedRoute] {
-        let mapping = RouteMapping(router)
-        var result: [MappedRoute] = []
-        for (number, route) in provided.enumerated() {
-            if Task.isCancelled { throw DirectionsError(.cancelled, "the question was taken back") }
-            do {
-                result.append(try mapping.map(route, for: request))
-            } catch {
-                guard number == 0 else { continue }
-                throw DirectionsError(
-                    .unmapped, "the provider's route is not used: \(error.message)", missingTiles: error.missingTiles)
-            }
-        }
-        return result
     }
 }
 

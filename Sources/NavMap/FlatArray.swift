@@ -31,6 +31,13 @@ package final class FlatArray<Element: BitwiseCopyable>: @unchecked Sendable {
         }
     }
 
+    /// A copy of the first values of another, no more than it has.
+    @inlinable package init(_ other: FlatArray, prefix count: Int) {
+        self.count = count
+        base = .allocate(capacity: max(count, 1))
+        base.initialize(from: other.base, count: count)
+    }
+
     deinit { base.deallocate() }
 
     /// The value at an index, which is not checked.

@@ -85,6 +85,7 @@ struct GraphAssembly {
             let firstEdge = edgeTails.count
             let firstNode = firstNodeOfTile[tileIndex]
             firstEdgeOfTile.append(UInt32(firstEdge))
+            let bearings = tile.endBearings(tile)
             for (local, node) in tile.nodes.enumerated() {
                 for edge in Int(node.firstEdge)..<(Int(node.firstEdge) + Int(node.edgeCount)) {
                     let record = tile.edges[edge]
@@ -97,9 +98,8 @@ struct GraphAssembly {
                     edgeOpposites.append(
                         record.opposite == TileLayout.noIndex
                             ? RoadGraph.noEdge : EdgeIndex(firstEdge + Int(record.opposite)))
-                    let (start, end) = endBearings(EdgeShape(tile: tile, record: record))
-                    edgeStartBearings.append(start)
-                    edgeEndBearings.append(end)
+                    edgeStartBearings.append(bearings[edge].start)
+                    edgeEndBearings.append(bearings[edge].end)
                 }
             }
         }
@@ -130,24 +130,6 @@ struct GraphAssembly {
         }
     }
 
-    /// Directions over the first and last metres, so that a stub of a digitised kerb does not decide a turn's angle.
-    private func endBearings(_ shape: EdgeShape) -> (start: Float, end: Float) {
-        let reach = 15.0
-        let last = shape.count - 1
-        func pointsWithin(_ order: (Int) -> Int) -> Int {
-            var index = 1
-            if last == 1 { return index }
-            let origin = shape[order(0)].coordinate
-            while index < last, Geodesy.distance(origin, shape[order(index)].coordinate) < reach { index += 1 }
-            return index
-        }
-        let (near, far) = (pointsWithin { $0 }, last - pointsWithin { last - $0 })
-        let start = Float(Geodesy.bearing(from: shape[0].coordinate, to: shape[near].coordinate))
-        // On most edges both are the direction from end to end.
-        if near == last, far == 0 { return (start, start) }
-        return (start, Float(Geodesy.bearing(from: shape[far].coordinate, to: shape[last].coordinate)))
-    }
-
     /// Finds the opposite direction of edges whose two ends lie in different tiles.
     private mutating func pairAcrossTiles() {
         var crossing: [EdgeReference: EdgeIndex] = [:]
@@ -176,8 +158,12 @@ struct GraphAssembly {
     /// is left out.
     private mutating func resolveRestrictions() {
         var wanted: Set<EdgeReference> = []
+        // One bit for the last digits of each way that is named: most edges need no closer look.
+        var named = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
+        func digits(_ wayID: Int64) -> Int { Int(truncatingIfNeeded: UInt64(bitPattern: wayID) & 0xFFFF) }
         for tile in tiles {
             for member in tile.restrictionMembers {
+                named[digits(member.wayID) >> 6] |= 1 << UInt64(digits(member.wayID) & 63)
                 wanted.insert(
                     EdgeReference(tailNodeID: member.tailNodeID, headNodeID: member.headNodeID, wayID: member.wayID))
             }
@@ -185,7 +171,8 @@ struct GraphAssembly {
         guard !wanted.isEmpty else { return }
         var found: [EdgeReference: EdgeIndex] = [:]
         for (tileIndex, tile) in tiles.enumerated() {
-            for (local, record) in tile.edges.enumerated() {
+            for (local, record) in tile.edges.enumerated()
+            where named[digits(record.wayID) >> 6] & 1 << UInt64(digits(record.wayID) & 63) != 0 {
                 let edge = EdgeIndex(Int(firstEdgeOfTile[tileIndex]) + local)
                 let own = reference(edge, wayID: record.wayID)
                 if wanted.contains(own) { found[own] = edge }

@@ -8,10 +8,10 @@ public final class RoadTile: @unchecked Sendable {
     let bounds: BoxRecord
 
     let nodes: UnsafeBufferPointer<NodeRecord>
-    let edges: UnsafeBufferPointer<EdgeRecord>
+    package let edges: UnsafeBufferPointer<EdgeRecord>
     let externalNodes: UnsafeBufferPointer<ExternalNodeRecord>
-    let shapeCoordinates: UnsafeBufferPointer<CoordinateRecord>
-    let shapeNodeIDs: UnsafeBufferPointer<Int64>
+    package let shapeCoordinates: UnsafeBufferPointer<CoordinateRecord>
+    package let shapeNodeIDs: UnsafeBufferPointer<Int64>
     let attributeRecords: UnsafeBufferPointer<AttributeRecord>
     let strings: UnsafeBufferPointer<UInt8>
     let features: UnsafeBufferPointer<FeatureRecord>
@@ -24,6 +24,8 @@ public final class RoadTile: @unchecked Sendable {
     let indexLevels: [Int]
     /// The place of each edge in the order of contraction; nil when it was not given.
     let ranks: ContiguousArray<UInt32>?
+    /// Directions at the ends of edges, once a graph needs them: graphs come and go with every tile that arrives.
+    let endBearings = LazyEndBearings()
 
     /// A view of a tile's bytes, after every offset in them has been checked.
     ///

@@ -108,6 +108,9 @@ package struct EdgeRecord {
     package var flags: UInt16
 
     static let reversedShape: UInt16 = 1
+
+    /// Whether the edge is driven from the last point of its shape to the first.
+    @inlinable package var isReversed: Bool { flags & 1 != 0 }
 }
 
 package struct ExternalNodeRecord {

@@ -190,7 +190,8 @@ public struct Route: Sendable, Equatable {
     public var segments: [RouteSegment]
     /// The line.
     public var line: Polyline
-    /// What the search minimised, milliseconds: the duration and the penalties of the profile.
+    /// What the way costs, milliseconds: the duration and the penalties of the profile. That a waypoint was moved to a
+    /// connected road is no part of it.
     public var cost: UInt64
 
     /// The line's points.

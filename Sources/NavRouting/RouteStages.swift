@@ -8,7 +8,7 @@ public struct RoutePath: Sendable, Equatable {
     public var startOffset: Double
     /// Metres from the start of the last edge at which it is left.
     public var endOffset: Double
-    /// What the search minimised, ms: as ``Route/cost``.
+    /// What the way costs, ms: as ``Route/cost``.
     public var cost: UInt64
 }
 

@@ -67,7 +67,7 @@ extension Router {
             case .unreachable: return .failed(.unreachable(waypoint: 1))
             case .tilesNeeded(let tiles): return .failed(.tilesNeeded(tiles))
             case .path(let edges, let cost, let origin, let destination):
-                let leg = LegPath(edges: edges, start: origin, end: destination, cost: cost)
+                let leg = LegPath(edges: edges, start: origin, end: destination, searched: cost)
                 return .found(Solution(metric: metric, legs: [leg], places: places))
             }
         }
@@ -98,7 +98,7 @@ extension Router {
                     case .path(let edges, let cost, let origin, let end):
                         let total = arrival.cost + cost + (turned ? UInt64(CostModel.uTurnDuration * 1_000) : 0)
                         guard total < next[to]?.cost ?? .max else { continue }
-                        let leg = LegPath(edges: edges, start: origin, end: end, cost: cost, turnsRound: turned)
+                        let leg = LegPath(edges: edges, start: origin, end: end, searched: cost, turnsRound: turned)
                         next[to] = Arrival(cost: total, legs: arrival.legs + [leg])
                     }
                 }

@@ -84,13 +84,15 @@ struct TurnPricing {
     /// Seconds for signals and booths between the ends of an edge.
     static func stopDuration(_ graph: RoadGraph, _ edge: EdgeIndex) -> Double {
         guard graph.hasFeatures(edge) else { return 0 }
-        return graph.features(of: edge).reduce(0) { sum, feature in
+        var seconds = 0.0
+        graph.forEachFeature(of: edge) { feature in
             switch feature.kind {
-            case .trafficSignals: sum + CostModel.signalDuration
-            case .tollBooth, .gate: sum + CostModel.boothDuration
-            case .stop, .giveWay, .crossing, .trafficCalming: sum
+            case .trafficSignals: seconds += CostModel.signalDuration
+            case .tollBooth, .gate: seconds += CostModel.boothDuration
+            case .stop, .giveWay, .crossing, .trafficCalming: break
             }
         }
+        return seconds
     }
 
     /// What a node means to those who arrive there.

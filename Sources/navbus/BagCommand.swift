@@ -7,8 +7,8 @@ import NavNodes
 /// `navbus bag`.
 struct BagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bag", abstract: "Record, play and inspect bags (MCAP).",
-        subcommands: [BagRecord.self, BagPlay.self, BagInfoCommand.self])
+        commandName: "bag", abstract: "Record, play, inspect and compare bags (MCAP).",
+        subcommands: [BagRecord.self, BagPlay.self, BagInfoCommand.self, BagDiffCommand.self])
 }
 
 /// `navbus bag record`.

@@ -13,8 +13,12 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Run the navigation core over recorded fixes, as fast as it can.",
         discussion: """
-            Of a bag its /gnss/fix, /vehicle/odometry and /traffic/speeds enter the core, in the order in which they were recorded. \
-            Equal input, configuration and tiles give byte-identical output.
+            Of a bag its /gnss/fix, /vehicle/odometry and /traffic/speeds enter the core, in the order in which they were recorded, \
+            and the commands and policy decisions of its /nav/journal. Equal input, configuration and tiles give byte-identical \
+            output; 'navbus bag diff' says what another configuration changed.
+
+            With --journal the events of the bag's /nav/journal are executed again in their order: what the node said while it \
+            was recorded must come out bit for bit, and the first difference is named (and the exit status 1).
             """)
 
     @Argument(help: "The fixes: a bag (its /gnss/fix), CSV, GPX, NMEA 0183 or gpsd JSON.") var input: String
@@ -26,18 +30,50 @@ struct ReplayCommand: ParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("Where to guide to, degrees; wins over the configured destination.", valueName: "LAT,LON"))
     var to: NavGeo.Coordinate?
-    @Option(help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap")) var out: String
+    @Option(help: ArgumentHelp("The bag to write (.mcap); need not be with --journal.", valueName: "FILE.mcap"))
+    var out: String?
+    @Flag(help: "Execute the recorded journal again and compare what is said.") var journal = false
     @Flag(help: "Print the summary as JSON.") var json = false
 
+    func validate() throws {
+        if journal, config != nil || !set.isEmpty || to != nil {
+            throw ValidationError("the journal has the configuration: leave out --config, --set and --to")
+        }
+        if !journal, out == nil { throw ValidationError("where to? give a bag to write with --out FILE.mcap") }
+    }
+
     func run() throws {
+        if let out, isSameFile(input, out) {
+            throw NodeError(.usage, "'\(out)' is the input, which would be lost: name another file with --out")
+        }
+        if journal { try runJournal() } else if let out { try runFixes(to: out) }
+    }
+
+    private func runJournal() throws {
+        let replay = try JournalReplay(bag: input, tiles: tiles)
+        let bar = ProgressBar()
+        var log = try out.map { MessageLog(try BagWriter(path: $0, overwrite: true)) }
+        let summary = try replay.run(into: &log) { bar.show($0, "events") }
+        try log?.close()
+        bar.finish()
+        if json {
+            print(try navbus.json(summary))
+        } else {
+            let unrecorded = summary.unrecorded > 0 ? "; \(summary.unrecorded) more are not in the bag" : ""
+            print(
+                "\(input): \(summary.events) events, \(summary.messages) messages "
+                    + (summary.difference.map { "until the first difference\n\($0)" }
+                        ?? "reproduced bit for bit\(unrecorded)"))
+        }
+        if summary.difference != nil { throw ExitCode(1) }
+    }
+
+    private func runFixes(to out: String) throws {
         // The file may be a node's, with the keys that every node has.
         var configuration = try ConfigLoader.load(
             RunConfiguration<NavigationConfiguration>.self, file: config, overrides: set
         ).node
         if let to { configuration.destination = to }
-        guard !isSameFile(input, out) else {
-            throw NodeError(.usage, "'\(out)' is the input, which would be lost: name another file with --out")
-        }
         let graph = try TilesetDirectory(path: tiles).loadGraph()
         let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
         let file = configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic)
@@ -61,8 +97,9 @@ struct ReplayCommand: ParsableCommand {
             print(try navbus.json(summary))
         } else {
             let motion = summary.odometry > 0 ? "\(summary.odometry) reports of odometry, " : ""
+            let told = summary.commands > 0 ? "\(summary.commands) commands, " : ""
             print(
-                "\(out): \(summary.fixes) fixes, \(motion)\(summary.messages) messages, \(summary.routes) routes, \(summary.reroutes) reroutes, "
+                "\(out): \(summary.fixes) fixes, \(motion)\(told)\(summary.messages) messages, \(summary.routes) routes, \(summary.reroutes) reroutes, "
                     + "\(summary.arrivals) arrivals, \(summary.rejected) fixes rejected")
         }
     }

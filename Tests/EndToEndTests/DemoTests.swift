@@ -25,6 +25,10 @@ struct DemoTests {
             // The fix that starts the trip finds no route yet, and its answer may take a few more.
             #expect((300...Town.fixCount).contains(counts["/nav/progress"] ?? 0))
 
+            // What three processes did together is done again by one.
+            let again = try await box.succeed("navbus", ["replay", bag, "--journal", "--tiles", "tiles"])
+            #expect(again.output.contains("reproduced bit for bit"), "\(again.output)")
+
             guard Project.hasPython else { return }
             let decoded = try await box.succeed(Project.python, ["-c", Self.decodeEverything, bag])
             let lines = decoded.outputLines.map { $0.split(separator: " ") }

@@ -40,8 +40,8 @@ struct CatalogueTests {
                 "Coverage", "GetHorizon",
             ],
             "navbus.v1.Policy": [
-                "ShouldReroute", "RerouteOptions", "ShouldTakeAlternative", "AcceptFasterRoute", "ShouldDiscardFix",
-                "ShouldPreventReroutesWhenArriving", "ShouldAdvanceLeg", "ReviseInstruction",
+                "ShouldReroute", "RerouteOptions", "AcceptReroute", "ShouldTakeAlternative", "AcceptFasterRoute",
+                "ShouldDiscardFix", "ShouldPreventReroutesWhenArriving", "ShouldAdvanceLeg", "ReviseInstruction",
             ],
             "navbus.v1.TileCache": [
                 "GetTile", "LoadRegion", "ListRegions", "GetRegion", "RemoveRegion", "UpdateRegion", "CancelLoad",

@@ -1,3 +1,4 @@
+import Logging
 import NavBus
 import NavConfig
 import NavGeo
@@ -88,7 +89,9 @@ struct NavigationServiceTests {
         }
     }
 
-    private static var destination: Waypoint { Waypoint(latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude) }
+    private static var destination: Waypoint {
+        Waypoint(latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude)
+    }
 
     @Test func aRouteIsChosenBeforeTheStartAndNothingElseEndsTheChoice() async throws {
         let drive = try Helsinki.drive.get()

@@ -153,8 +153,8 @@ struct RouteConditionsTests {
             let fix = try #require(try Self.drive(map, at: Self.monday(hour)).first)
             let query = try #require(session.handle(fix, sequence: 1).queries.first)
             #expect(query.request.options.departure == configuration.departure(at: Self.monday(hour)))
-            guard case .found(let plan) = planner.answer(query, on: snapshot) else { return [] }
-            return plan.route.edges.map(\.key)
+            guard case .found(let found) = planner.answer(query, on: snapshot) else { return [] }
+            return found.main.route.edges.map(\.key)
         }
         let day = try ask(13, on: snapshot)
         let count = planner.cachedCount

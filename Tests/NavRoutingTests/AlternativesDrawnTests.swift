@@ -76,6 +76,33 @@ struct AlternativesDrawnTests {
         #expect(legs.sorted { $0.lexicographicallyPrecedes($1) } == [[0], [2]])
     }
 
+    @Test("that an end was moved to a connected road makes no alternative less of a detour")
+    func movedEnd() throws {
+        let map = try ASCIIMap(
+            """
+             B-------C
+            ZA       DY IJ
+             |       |
+             |       |
+             E-------F
+            """, gridMetres: 200,
+            ways: [
+                "ZA": road, "AB": road, "BC": road, "CD": road, "AE": road, "EF": road, "FD": road, "DY": road,
+                "IJ": road,
+            ])
+        for ends in ["ZI", "IZ"] {
+            let routes = try map.alternatives(ends)
+            #expect(map.letters(of: routes.main).sorted() == "ABCDYZ".sorted())
+            #expect(abs(Double(routes.main.cost) / 1_000 - routes.main.duration) < 0.01)
+            #expect(routes.alternatives.isEmpty)
+            let wider = try map.alternatives(ends, criteria: AlternativeCriteria(stretch: 1.4))
+            let alternative = try #require(wider.alternatives.first)
+            #expect(abs(Double(alternative.route.cost) / 1_000 - alternative.route.duration) < 0.01)
+            let stretch = Double(alternative.route.cost) / Double(wider.main.cost)
+            #expect(stretch > 1.25 && stretch <= alternative.stretch)
+        }
+    }
+
     @Test("the motorway and the national road are told apart by their names")
     func motorway() throws {
         let map = try ASCIIMap(

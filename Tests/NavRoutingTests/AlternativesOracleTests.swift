@@ -60,10 +60,12 @@ struct AlternativesOracleTests {
                 continue
             }
             #expect(routes.main.cost == best.cost, comment)
+            #expect(oracle.fault(in: routes.main) == nil, comment)
             var shown = [routes.main]
             for alternative in routes.alternatives {
                 found.alternatives += 1
                 RouteInvariants.check(alternative.route, graph, comment)
+                #expect(oracle.fault(in: alternative.route) == nil, comment)
                 try checkCriteria(alternative, shown, oracle, tree, comment)
                 shown.append(alternative.route)
             }

@@ -3,7 +3,7 @@ enum Rules {
     /// Targets without IO, clock, randomness and Foundation, and what each may import besides the standard library.
     static let pureImports: [String: Set<String>] = [
         "NavGeo": ["Glibc"],
-        "NavMap": ["Glibc", "NavGeo", "CZlib"],
+        "NavMap": ["Glibc", "NavGeo", "CZlib", "Synchronization"],
         "NavRouting": ["Glibc", "NavGeo", "NavMap", "HeapModule", "Synchronization"],
         "NavMatching": ["Glibc", "NavGeo", "NavMap", "NavRouting", "HeapModule"],
         "NavGuidance": ["Glibc", "NavGeo", "NavMap", "NavRouting"],

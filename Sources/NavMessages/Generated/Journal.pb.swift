@@ -53,6 +53,11 @@ public struct JournalEntry: Message {
     public var monotonicNs: Int64?
     /// The event.
     public var event: Event?
+    /// Number of the map that is in force from this entry on, counted by the node from 1: with start, traffic and tiles.
+    /// Several entries of one number came into force together.
+    public var mapSnapshot: UInt64?
+    /// Time up to which speeds that had ceased to hold were left out of that map, ns since the Unix epoch, UTC.
+    public var mapStampNs: Int64?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -61,7 +66,9 @@ public struct JournalEntry: Message {
         entrySequence: UInt64? = nil,
         causeSequence: UInt64? = nil,
         monotonicNs: Int64? = nil,
-        event: Event? = nil
+        event: Event? = nil,
+        mapSnapshot: UInt64? = nil,
+        mapStampNs: Int64? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -69,6 +76,8 @@ public struct JournalEntry: Message {
         self.causeSequence = causeSequence
         self.monotonicNs = monotonicNs
         self.event = event
+        self.mapSnapshot = mapSnapshot
+        self.mapStampNs = mapStampNs
     }
 
     /// The event.
@@ -105,7 +114,7 @@ extension JournalEntry: WireMessage {
     public static var fullName: String { "navbus.v1.JournalEntry" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x96b77128fcf013d8 }
+    public static var schemaFingerprint: UInt64 { 0x288802b214bd08a3 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -188,6 +197,14 @@ extension JournalEntry: WireMessage {
             c.pointee.call_ended = Wire.message(value, arena)
             c.pointee.event_case = Navbus__V1__JournalEntry__EventCase(rawValue: 17)
         }
+        if let value = mapSnapshot {
+            c.pointee.map_snapshot = value
+            c.pointee.has_map_snapshot = 1
+        }
+        if let value = mapStampNs {
+            c.pointee.map_stamp_ns = value
+            c.pointee.has_map_stamp_ns = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__JournalEntry>) throws(MessageError) {
@@ -211,6 +228,8 @@ extension JournalEntry: WireMessage {
         case 17: event = try Wire.message(c.pointee.call_ended).map { .callEnded($0) }
         default: event = nil
         }
+        mapSnapshot = c.pointee.has_map_snapshot != 0 ? c.pointee.map_snapshot : nil
+        mapStampNs = c.pointee.has_map_stamp_ns != 0 ? c.pointee.map_stamp_ns : nil
     }
 }
 
@@ -228,6 +247,8 @@ public struct CoreStart: Message {
     public var seed: UInt64?
     /// Node that it belongs to.
     public var node: String?
+    /// Road tiles on board when the node was started.
+    public var tiles: [TileKey]
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -236,7 +257,8 @@ public struct CoreStart: Message {
         tilesetSha256: [UInt8]? = nil,
         configuration: String? = nil,
         seed: UInt64? = nil,
-        node: String? = nil
+        node: String? = nil,
+        tiles: [TileKey] = []
     ) {
         self.version = version
         self.mapVersion = mapVersion
@@ -244,6 +266,7 @@ public struct CoreStart: Message {
         self.configuration = configuration
         self.seed = seed
         self.node = node
+        self.tiles = tiles
     }
 }
 
@@ -252,7 +275,7 @@ extension CoreStart: WireMessage {
     public static var fullName: String { "navbus.v1.CoreStart" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x4af95c49c0c9ae90 }
+    public static var schemaFingerprint: UInt64 { 0x44e1e575fcbd2387 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -296,6 +319,10 @@ extension CoreStart: WireMessage {
         if let value = node {
             c.pointee.node = Wire.string(value, arena)
         }
+        if !tiles.isEmpty {
+            c.pointee.n_tiles = tiles.count
+            c.pointee.tiles = Wire.messages(tiles, arena)
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__CoreStart>) throws(MessageError) {
@@ -305,6 +332,7 @@ extension CoreStart: WireMessage {
         configuration = try Wire.string(c.pointee.configuration, "navbus.v1.CoreStart.configuration")
         seed = c.pointee.has_seed != 0 ? c.pointee.seed : nil
         node = try Wire.string(c.pointee.node, "navbus.v1.CoreStart.node")
+        tiles = try Wire.messages(c.pointee.tiles, c.pointee.n_tiles)
     }
 }
 
@@ -320,10 +348,12 @@ public struct RouteAnswer: Message {
     public var error: ErrorInfo?
     /// Who answered.
     public var provider: RouteProvider?
-    /// Version of the traffic that the answer is of, counted by the node.
-    public var trafficVersion: UInt64?
+    /// Number of the map that the answer is of, see JournalEntry.map_snapshot.
+    public var mapSnapshot: UInt64?
     /// Part of the work that is done, 0 to 1, when this is only a report of progress.
     public var progress: Double?
+    /// What a provider on the network answered, as it came.
+    public var providerBody: [UInt8]?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -332,16 +362,18 @@ public struct RouteAnswer: Message {
         routes: [Route] = [],
         error: ErrorInfo? = nil,
         provider: RouteProvider? = nil,
-        trafficVersion: UInt64? = nil,
-        progress: Double? = nil
+        mapSnapshot: UInt64? = nil,
+        progress: Double? = nil,
+        providerBody: [UInt8]? = nil
     ) {
         self.requestId = requestId
         self.purpose = purpose
         self.routes = routes
         self.error = error
         self.provider = provider
-        self.trafficVersion = trafficVersion
+        self.mapSnapshot = mapSnapshot
         self.progress = progress
+        self.providerBody = providerBody
     }
 }
 
@@ -350,7 +382,7 @@ extension RouteAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.RouteAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xcbf943923fb5ad40 }
+    public static var schemaFingerprint: UInt64 { 0x38d2b394d3eb0ca5 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -393,13 +425,17 @@ extension RouteAnswer: WireMessage {
             c.pointee.provider = Navbus__V1__RouteProvider(rawValue: UInt32(bitPattern: value.rawValue))
             c.pointee.has_provider = 1
         }
-        if let value = trafficVersion {
-            c.pointee.traffic_version = value
-            c.pointee.has_traffic_version = 1
+        if let value = mapSnapshot {
+            c.pointee.map_snapshot = value
+            c.pointee.has_map_snapshot = 1
         }
         if let value = progress {
             c.pointee.progress = value
             c.pointee.has_progress = 1
+        }
+        if let value = providerBody {
+            c.pointee.provider_body = Wire.bytes(value, arena)
+            c.pointee.has_provider_body = 1
         }
     }
 
@@ -409,8 +445,9 @@ extension RouteAnswer: WireMessage {
         routes = try Wire.messages(c.pointee.routes, c.pointee.n_routes)
         error = try Wire.message(c.pointee.error)
         provider = c.pointee.has_provider != 0 ? RouteProvider(rawValue: Int32(bitPattern: c.pointee.provider.rawValue)) : nil
-        trafficVersion = c.pointee.has_traffic_version != 0 ? c.pointee.traffic_version : nil
+        mapSnapshot = c.pointee.has_map_snapshot != 0 ? c.pointee.map_snapshot : nil
         progress = c.pointee.has_progress != 0 ? c.pointee.progress : nil
+        providerBody = c.pointee.has_provider_body != 0 ? Wire.bytes(c.pointee.provider_body) : nil
     }
 }
 

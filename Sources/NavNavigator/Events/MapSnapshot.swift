@@ -13,6 +13,8 @@ public struct MapSnapshot: Sendable {
 
     /// Finds routes with these costs: over a contraction hierarchy when the tiles came with ranks.
     public let router: Router
+    /// Number of the snapshot, counted from 1 by whoever makes them.
+    public var number: UInt64 = 1
 
     /// A snapshot for a vehicle; expands, prices and contracts the graph.
     ///

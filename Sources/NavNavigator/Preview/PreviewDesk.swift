@@ -15,6 +15,9 @@ struct PreviewDesk {
         var stamp: Timestamp
         /// Where the vehicle was; nil where the order says where it starts.
         var origin: Sighting?
+
+        /// Until when they are waited for.
+        var deadline: Timestamp { stamp.advanced(bySeconds: PreviewDesk.patience) }
     }
 
     /// Routes that are shown.
@@ -59,14 +62,11 @@ struct PreviewDesk {
         return calculations.remove(at: index)
     }
 
-    /// Until when the oldest of them is waited for.
-    var due: Timestamp? { calculations.map(\.stamp).min()?.advanced(bySeconds: PreviewDesk.patience) }
+    /// Until when the first of the answers is waited for.
+    var due: Timestamp? { calculations.map(\.deadline).min() }
 
     /// Takes those away whose answers have not come in time.
-    mutating func takeOverdue(at stamp: Timestamp) -> [Calculation] {
-        guard let due, due <= stamp else { return [] }
-        return take { $0.stamp.advanced(bySeconds: PreviewDesk.patience) <= stamp }
-    }
+    mutating func takeOverdue(at stamp: Timestamp) -> [Calculation] { take { $0.deadline <= stamp } }
 
     /// Takes those away that a call waited for which has ended.
     mutating func callEnded(_ call: UInt64) -> [Calculation] { take { $0.call == call } }

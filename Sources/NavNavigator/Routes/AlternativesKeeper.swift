@@ -72,7 +72,7 @@ struct AlternativesKeeper {
         return pending?.id
     }
 
-    /// Until when an answer is waited for.
+    /// Until when the answer is waited for.
     var due: Timestamp? { pending?.stamp.advanced(bySeconds: config.rerouteDeadline) }
 
     /// Whether the answer has not come in time.

@@ -31,10 +31,13 @@ struct FasterRouteWatch {
 
     init(_ config: NavigatorConfig) { self.config = config }
 
-    /// The moment at which an offer is decided without a user, or until which an answer is waited for.
-    var due: Timestamp? { [offer?.until, patience].compactMap { $0 }.min() }
+    /// The moment at which an offer is decided without a user, or until when one is waited for.
+    var due: Timestamp? {
+        let moments = [offer?.until, patienceEnd]
+        return moments.compactMap { $0 }.min()
+    }
 
-    private var patience: Timestamp? { pending?.stamp.advanced(bySeconds: config.rerouteDeadline) }
+    private var patienceEnd: Timestamp? { pending?.stamp.advanced(bySeconds: config.rerouteDeadline) }
 
     /// Starts counting with a route that comes into force.
     mutating func restart(at stamp: Timestamp) {
@@ -63,7 +66,7 @@ struct FasterRouteWatch {
     }
 
     /// Whether the answer has not come in time.
-    func isOverdue(at stamp: Timestamp) -> Bool { patience.map { $0 <= stamp } ?? false }
+    func isOverdue(at stamp: Timestamp) -> Bool { patienceEnd.map { $0 <= stamp } ?? false }
 
     /// What a found route saves; nil when it is not worth it, or parts from the route in force too soon.
     func gain(of plan: RoutePlan, over trip: Trip) -> FasterRouteGain? {

@@ -128,7 +128,7 @@ struct RouteSearch {
         }
     }
 
-    /// Until when the route is waited for.
+    /// Until when the answer is waited for.
     var due: Timestamp? { pending?.stamp.advanced(bySeconds: config.rerouteDeadline) }
 
     /// The request whose answer has not come in time.

@@ -94,7 +94,7 @@ struct DeviationMonitor {
                 courseDifference: difference, since: since)
         }
         switch placement.kind {
-        case .onEdge:
+        case .onEdge, .takenBack:
             agree(position.stamp, isOnEdge: true)
         case .ahead:
             against = Evidence()
@@ -124,7 +124,7 @@ struct DeviationMonitor {
     /// Whether a predicted position may as well be off the route: where roads parted and nothing told which one was taken.
     private func isDoubtful(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
         switch placement.kind {
-        case .onEdge: placement.strayProbability >= DeviationMonitor.doubt
+        case .onEdge, .takenBack: placement.strayProbability >= DeviationMonitor.doubt
         case .ahead, .opposite, .nearby: speaksAgainst(placement, position, difference)
         }
     }

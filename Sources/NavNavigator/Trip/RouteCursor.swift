@@ -9,6 +9,8 @@ struct RoutePlacement {
     enum Kind {
         /// The vehicle is on an edge of the route within reach, in its direction.
         case onEdge
+        /// The same, behind where it was thought to be by then.
+        case takenBack
         /// The vehicle is on an edge of the route, but further ahead than it can have driven along it.
         case ahead
         /// The vehicle is on the road of an edge within reach, in the other direction.
@@ -28,7 +30,7 @@ struct RoutePlacement {
     var strayProbability = 0.0
 
     /// Whether the vehicle is where it is by following the route.
-    var isFollowing: Bool { kind == .onEdge }
+    var isFollowing: Bool { kind == .onEdge || kind == .takenBack }
 }
 
 /// Follows the vehicle along its route, forwards only.
@@ -36,6 +38,8 @@ struct RoutePlacement {
 /// The cursor looks at the part of the route that the vehicle can have driven since it was last seen there, so that a loop or an overlap
 /// further ahead cannot draw it forwards; only an edge of the matcher that is not within reach, but later on the same leg, is taken for a
 /// jump, and that is for the monitor to believe. It does not decide whether the vehicle follows.
+///
+/// Backwards it goes only to take back a prediction that ran ahead of the vehicle, and never behind where it was last seen.
 struct RouteCursor {
     private var route: Route
     /// The thresholds in force.
@@ -45,6 +49,8 @@ struct RouteCursor {
     private var nextPassage: ContiguousArray<Int?> = []
     /// Metres from the route's start.
     private(set) var offset = 0.0
+    /// The offset at which the vehicle was last seen and not only thought to be.
+    private var seen = 0.0
     /// Metres that the vehicle can have driven since the cursor last moved.
     private var driven = 0.0
     /// Whether the cursor followed at the last position, so that the next one is expected just ahead.
@@ -88,10 +94,17 @@ struct RouteCursor {
         // Behind the leg's end only who came by the stop can be, so that one beside the way is not skipped.
         let end = isFollowing || hasPassedStop ? max(legEnd, offset + driven + slack) : legEnd
         let upper = max(min(offset + driven + config.cursorForwardReach, end), lower)
-        let window = lower...upper
+        var window = lower...upper
         var placement = locate(
             position, on: graph, within: window, drivable: lower...max(min(offset + driven + slack, upper), lower),
             legEnd: legEnd, expected: isFollowing ? offset + moved : offset)
+        if placement.kind == .nearby || placement.kind == .opposite, let road = position.road {
+            let earlier = max(min(seen, lower) - config.cursorBackwardReach, 0)...upper
+            if seen < lower, let hit = passage(of: road.edgeKey, at: road.offset, within: earlier, near: seen) {
+                placement = self.placement(.takenBack, at: hit, position)
+                window = earlier
+            }
+        }
         placement.strayProbability = strayProbability(position.match, on: graph, within: window)
         return placement
     }
@@ -142,9 +155,13 @@ struct RouteCursor {
     /// A candidate less probable than this changes no decision.
     private static let negligible = 0.001
 
-    /// Moves on to a placement, never backwards and not beyond `limit`.
-    mutating func advance(to placement: RoutePlacement, limit: Double) {
-        offset = max(offset, min(placement.offset, limit))
+    /// Moves on to a placement, not beyond `limit`.
+    ///
+    /// - Parameter isSeen: whether the vehicle is there, and not only thought to be.
+    mutating func advance(to placement: RoutePlacement, limit: Double, isSeen: Bool) {
+        let least = placement.kind == .takenBack ? seen : offset
+        offset = max(least, min(placement.offset, limit))
+        if isSeen { seen = offset }
         if placement.offset <= limit {
             driven = 0
             hasPassedStop = false
@@ -158,6 +175,7 @@ struct RouteCursor {
     /// Moves on to where the next leg starts.
     mutating func skip(to offset: Double) {
         self.offset = max(self.offset, offset)
+        seen = self.offset
         hasPassedStop = false
     }
 

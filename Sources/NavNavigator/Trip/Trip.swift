@@ -201,7 +201,7 @@ struct Trip {
         let hasPassedStop = cursor.hasPassedStop
         deviation = monitor.judge(placement, position)
         if advances(placement, position) {
-            cursor.advance(to: placement, limit: legEnd)
+            cursor.advance(to: placement, limit: legEnd, isSeen: position.prediction == nil)
         } else {
             cursor.stay()
         }
@@ -242,7 +242,7 @@ struct Trip {
     /// Whether the place on the route is where the vehicle is, and not only the nearest to it.
     private func advances(_ placement: RoutePlacement, _ position: Sighting) -> Bool {
         switch (placement.kind, deviation.state) {
-        case (.ahead, .offStep): true
+        case (.ahead, .offStep), (.takenBack, .onRoute): true
         case (.onEdge, .onRoute), (.onEdge, .offStep), (.nearby, .onRoute):
             // At a standstill only the noise moves; who creeps gets ahead in the end.
             (position.speed ?? .infinity) > config.deviationMinimumSpeed

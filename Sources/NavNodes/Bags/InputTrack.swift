@@ -1,9 +1,10 @@
 import NavBag
 public import NavMessages
 
-/// What a bag holds beside its fixes that the core takes in, traffic and odometry, each message by the number of fixes before
-/// it. They are read when their time has come: an hour of a city's traffic, or of wheels at 100 Hz, is more than memory should
-/// hold.
+/// What a bag holds beside its fixes that the core takes in, each message by the number of fixes before it.
+///
+/// Traffic and odometry are read when their time has come: an hour of a city's traffic, or of wheels at 100 Hz, is more than
+/// memory should hold. Of a recorded node's journal it has what people and the owner's policy said.
 public struct InputTrack: Sendable {
     /// The topics of a track with their types.
     static let types: [String: String] = [
@@ -19,6 +20,13 @@ public struct InputTrack: Sendable {
     public private(set) var count = 0
     /// Those of `/vehicle/odometry`.
     public private(set) var odometryCount = 0
+    /// What the node was told, each with the number of fixes before it.
+    private(set) var commands: [(fix: Int, command: NavigationCommand)] = []
+    /// What the owner's policy decided, in order.
+    private(set) var decisions: [PolicyDecision] = []
+
+    /// Whether there is nothing.
+    var isEmpty: Bool { count == 0 && commands.isEmpty && decisions.isEmpty }
 
     init(path: String, _ reader: BagReader) {
         self.path = path
@@ -42,6 +50,17 @@ public struct InputTrack: Sendable {
         counts[counts.count - 1] &+= 1
         count += 1
         if topic == "/vehicle/odometry" { odometryCount += 1 }
+    }
+
+    /// Takes note of the next entry of the journal. What cannot be read is no entry.
+    mutating func add(_ entry: JournalEntry) {
+        switch entry.event {
+        case .command(let command)
+        where command.caller != NavigationSession.configurationCaller && command.caller != NavigationSession.clockCaller:
+            commands.append((counts.count - 1, command))
+        case .policyDecision(let decision): decisions.append(decision)
+        default: break
+        }
     }
 
     /// Takes note of a fix.

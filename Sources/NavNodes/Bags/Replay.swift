@@ -15,6 +15,8 @@ public struct Replay {
         public var fixes = 0
         /// Reports of the vehicle's own motion that entered the core.
         public var odometry = 0
+        /// Commands that were given to the node when it was recorded.
+        public var commands = 0
         /// Messages in the new bag.
         public var messages = 0
         /// Routes that were found.
@@ -42,10 +44,11 @@ public struct Replay {
 
     /// Replays fixes into a bag.
     ///
-    /// Traffic comes into force at once, before the fix that it precedes. Odometry enters the core where it stands between the fixes.
+    /// Traffic comes into force at once, before the fix that it precedes. Odometry and commands enter the core where they stand
+    /// between the fixes; what the owner's policy decided is taken from the recording.
     ///
     /// - Parameters:
-    ///   - others: The traffic and the odometry between the fixes.
+    ///   - others: What else was recorded between the fixes.
     ///   - progress: Is told the number of fixes done.
     public func run<Sink: ByteSink>(
         _ fixes: [GnssFix], others: InputTrack? = nil, into log: inout MessageLog<Sink>,
@@ -56,7 +59,9 @@ public struct Replay {
         var run = Run(
             session: NavigationSession(map: store.current, configuration: configuration, nodeName: "replay"),
             store: store)
+        run.policy = RecordedPolicy(others?.decisions ?? [], vehicle: configuration.profile)
         var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
+        var commands = (others?.commands ?? [])[...]
         for index in 0...fixes.count {
             let fix = fixes.indices.contains(index) ? fixes[index] : nil
             // A bag's log time never falls: a fix with an older stamp is logged when it arrived, after its predecessor.
@@ -70,6 +75,10 @@ public struct Replay {
                 }
             }
             try run.take(changes, at: fix?.stampNs, &log)
+            while let (place, command) = commands.first, place <= index {
+                commands = commands.dropFirst()
+                try run.take(command, &log)
+            }
             guard let fix else { break }
             try run.take(fix, &log)
             progress(index + 1)
@@ -84,6 +93,7 @@ public struct Replay {
         let planner = RoutePlanner()
         var summary = Summary()
         var logTime: Int64 = 0
+        var policy = RecordedPolicy([], vehicle: VehicleProfile())
         private var odometry: UInt64 = 0
 
         init(session: NavigationSession, store: MapStore) {
@@ -97,6 +107,16 @@ public struct Replay {
             summary.fixes += 1
             summary.messages += 1
             try carryOut(session.handle(fix, sequence: UInt64(summary.fixes)), &log)
+        }
+
+        mutating func take<Sink: ByteSink>(
+            _ command: NavigationCommand, _ log: inout MessageLog<Sink>
+        ) throws(BagError) {
+            guard let request = command.request else { return }
+            summary.commands += 1
+            let now = NavGeo.Timestamp(nanoseconds: logTime)
+            try carryOut(
+                session.handle(request, call: command.callId ?? 0, caller: command.caller ?? "recorded", at: now), &log)
         }
 
         mutating func takeOdometry<Sink: ByteSink>(
@@ -158,6 +178,9 @@ public struct Replay {
                 for query in outcome.queries where !outcome.cancelled.contains(query.requestID) {
                     outcomes.append(session.handle(planner.answer(query, on: store.current), to: query))
                 }
+                for (request, _) in outcome.questions where !outcome.withdrawn.contains(request.requestID) {
+                    if let answer = policy.answer(to: request) { outcomes.append(session.handle(answer, to: request)) }
+                }
             }
         }
     }
@@ -168,7 +191,7 @@ public struct Replay {
             try? TrafficUpdate(decoding: bytes, limit: bytes.count)
         }
         guard let update, store.update([update], at: now).isChanged else { return nil }
-        return MapChange(map: store.current, traffic: [(update.header, UInt64(message.sequence))])
+        return MapChange(map: store.current, traffic: [(update.header, UInt64(message.sequence))], at: now)
     }
 }
 

@@ -87,7 +87,8 @@ extension NavMessages.VehicleProfile {
         self.init(
             vehicleClass: vehicle.kind == .truck ? .truck : .car, heightM: vehicle.height.map(Double.init),
             widthM: vehicle.width.map(Double.init), lengthM: vehicle.length.map(Double.init),
-            weightKg: vehicle.weight.map { Double($0) * 1_000 }, axleLoadKg: vehicle.axleLoad.map { Double($0) * 1_000 },
+            weightKg: vehicle.weight.map { Double($0) * 1_000 },
+            axleLoadKg: vehicle.axleLoad.map { Double($0) * 1_000 },
             hazardousGoods: vehicle.carriesDangerousGoods, maxSpeedMps: Double(vehicle.maximumSpeed))
     }
 }

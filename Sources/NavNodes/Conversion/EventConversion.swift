@@ -140,6 +140,16 @@ extension ErrorInfo {
     }
 }
 
+extension RoadTileID {
+    /// The road tile of a key; nil when it names none.
+    init?(_ key: TileKey) {
+        guard key.domain == .navigation, let zoom = key.zoom, let x = key.x, x < 1 << 12, let y = key.y, y < 1 << 12,
+            let layer = RoadLayer.allCases.first(where: { UInt32($0.zoom) == zoom })
+        else { return nil }
+        self.init(rawValue: UInt32(layer.rawValue) << 24 | x << 12 | y)
+    }
+}
+
 extension TileKey {
     init(_ id: RoadTileID) {
         self.init(domain: .navigation, zoom: UInt32(id.tile.zoom), x: id.tile.x, y: id.tile.y)

@@ -174,6 +174,19 @@ extension NavMessages.PolicyDecider {
     }
 }
 
+extension NavNavigator.PolicyDecider {
+    init?(_ decider: NavMessages.PolicyDecider) {
+        switch decider {
+        case .default: self = .standard
+        case .client: self = .client
+        case .timeout: self = .timeout
+        case .unavailable: self = .unavailable
+        case .recorded: self = .recorded
+        default: return nil
+        }
+    }
+}
+
 extension NavNavigator.PolicyAnswer {
     /// The core's form of a client's answer.
     init(_ answer: NavMessages.PolicyAnswer) {
@@ -184,7 +197,7 @@ extension NavNavigator.PolicyAnswer {
     /// The core's form of wishes for a reroute; nil when one of its waypoints has no place.
     ///
     /// - Parameter vehicle: the node's, where the wishes name none.
-    init?(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile = VehicleProfile()) {
+    init?(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile) {
         let waypoints = answer.waypoints.compactMap { NavRouting.Waypoint($0) }
         guard waypoints.count == answer.waypoints.count else { return nil }
         do throws(RouteFailure) {
@@ -209,16 +222,24 @@ extension NavNavigator.PolicyAnswer {
     }
 
     /// The core's form of a decision that was recorded.
-    init(recorded decision: NavMessages.PolicyDecision, as decider: NavNavigator.PolicyDecider) {
+    ///
+    /// - Parameters:
+    ///   - decider: who counts as having decided; nil for who did.
+    ///   - vehicle: the node's, where the decision names none.
+    init(
+        recorded decision: NavMessages.PolicyDecision, as decider: NavNavigator.PolicyDecider?,
+        node vehicle: NavRouting.VehicleProfile
+    ) {
         var content: Content?
         switch decision.content {
-        case .rerouteOptions(let answer): content = PolicyAnswer(answer)?.content
+        case .rerouteOptions(let answer): content = PolicyAnswer(answer, node: vehicle)?.content
         case .revisedInstruction(let answer): content = PolicyAnswer(answer).content
         case nil: break
         }
         self.init(
-            verdict: PolicyAnswer.verdict(decision.verdict), decider: decider, reason: decision.reason ?? "",
-            hold: decision.holdS, content: content)
+            verdict: PolicyAnswer.verdict(decision.verdict),
+            decider: decider ?? decision.decidedBy.flatMap { PolicyDecider($0) } ?? .standard,
+            reason: decision.reason ?? "", hold: decision.holdS, content: content)
     }
 
     private static func verdict(_ verdict: PolicyVerdict?) -> Bool? {

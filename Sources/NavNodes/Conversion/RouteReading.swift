@@ -18,7 +18,9 @@ extension RoutePlan {
             throw RouteFailure(
                 code: .invalidRequest, message: "a waypoint of the route has no latitude and longitude in the world")
         }
-        if waypoints.count < 2 { waypoints = [NavRouting.Waypoint(line[0]), NavRouting.Waypoint(line[line.count - 1])] }
+        if waypoints.count < 2 {
+            waypoints = [NavRouting.Waypoint(line[0]), NavRouting.Waypoint(line[line.count - 1])]
+        }
         let provided = ProvidedRoute(legs: try RoutePlan.legs(of: message, line))
         do throws(RouteMappingError) {
             let mapped = try RouteMapping(map.router).map(provided, for: RouteRequest(waypoints: waypoints))

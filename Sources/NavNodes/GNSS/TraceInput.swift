@@ -7,7 +7,7 @@ public import NavMessages
 public struct TraceInput: Sendable {
     /// The fixes, in the order in which they arrived.
     public let fixes: [GnssFix]
-    /// The traffic and the odometry between them; nil where the file has neither.
+    /// The traffic, the odometry and the commands between them; nil where the file has none.
     public let others: InputTrack?
     /// What was left out, by reason.
     public let rejected: [(reason: String, count: Int)]
@@ -54,10 +54,14 @@ public struct TraceInput: Sendable {
                 }
             }
             var track = InputTrack(path: path, reader)
-            var cursor = reader.messages(BagQuery(topics: ["/gnss/fix"] + InputTrack.types.keys.sorted()))
+            let journal = reader.index.channels(topic: JournalScan.topic).map(\.id)
+            var cursor = reader.messages(
+                BagQuery(topics: ["/gnss/fix", JournalScan.topic] + InputTrack.types.keys.sorted()))
             while let message = try cursor.next() {
                 if let topic = track.channels[message.channelID] {
                     track.add(topic)
+                } else if journal.contains(message.channelID) {
+                    if let entry = try? JournalScan.entry(message) { track.add(entry) }
                 } else if !channels.contains(where: { $0.id == message.channelID }) {
                     continue
                 } else if let fix = try? GnssFix(decoding: Array(message.data), limit: 16 << 10) {
@@ -68,7 +72,7 @@ public struct TraceInput: Sendable {
                 }
             }
             self.fixes = fixes
-            others = track.count > 0 ? track : nil
+            others = track.isEmpty ? nil : track
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
         } catch {
             throw NodeError(.invalid, error.description)

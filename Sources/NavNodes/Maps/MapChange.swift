@@ -1,27 +1,68 @@
-import NavGeo
+package import NavGeo
+import NavMap
 public import NavMessages
 public import NavNavigator
 
 /// A map that has come into force, and why.
 public struct MapChange: Sendable {
     /// The map.
-    public var map: MapSnapshot
-    /// The messages of traffic behind it, without their speeds, each with the sequence that it came with. One of the
-    /// provider `expiry` says that speeds have ceased to hold.
-    public var traffic: [(header: TrafficSpeeds, sequence: UInt64)] = []
-    /// Tiles that came or went; nil when the roads are the same.
-    var tiles: TileSupply.Change?
+    public let map: MapSnapshot
+    /// Why.
+    let cause: MapCause
 
+    /// A map with what has changed.
+    ///
+    /// - Parameters:
+    ///   - traffic: the messages of traffic behind it, without their speeds, each with the sequence that it came with.
+    ///   - stamp: speeds that had ceased to hold by then are not in it.
     package init(
-        map: MapSnapshot, traffic: [(header: TrafficSpeeds, sequence: UInt64)] = [], tiles: TileSupply.Change? = nil
+        map: MapSnapshot, traffic: [(header: TrafficSpeeds, sequence: UInt64)] = [], tiles: TileSupply.Change? = nil,
+        at stamp: NavGeo.Timestamp = NavGeo.Timestamp(nanoseconds: .min)
     ) {
         self.map = map
-        self.traffic = traffic
-        self.tiles = tiles
+        cause = MapCause(
+            number: map.number, mapVersion: map.graph.mapVersion, traffic: traffic, tiles: tiles, stamp: stamp)
     }
 
     /// Speeds have ceased to hold.
     init(expiredAt now: NavGeo.Timestamp, _ map: MapSnapshot) {
-        self.init(map: map, traffic: [(TrafficSpeeds(stampNs: now.nanoseconds, provider: "expiry"), 0)])
+        self.init(
+            map: map, traffic: [(TrafficSpeeds(stampNs: now.nanoseconds, provider: MapCause.expiry), 0)], at: now)
+    }
+}
+
+/// Why a map came into force: what the journal says of it.
+struct MapCause: Sendable {
+    /// The provider that says that speeds have ceased to hold.
+    static let expiry = "expiry"
+    /// The provider that says that only the speeds hold that the node starts with.
+    static let start = "start"
+
+    /// The map's number.
+    var number: UInt64
+    /// Version of its tileset.
+    var mapVersion: String
+    /// The messages of traffic behind it, without their speeds, each with the sequence that it came with; those of the
+    /// providers ``expiry`` and ``start`` stand for themselves.
+    var traffic: [(header: TrafficSpeeds, sequence: UInt64)]
+    /// Tiles that came or went; nil when the roads are the same.
+    var tiles: TileSupply.Change?
+    /// Speeds that had ceased to hold by then are not in it.
+    var stamp: NavGeo.Timestamp
+
+    /// Whether nothing of the traffic that was known before counts.
+    var replacesTraffic: Bool { traffic.contains { $0.header.replacesAll ?? false } }
+}
+
+/// Why maps came into force while no journal was kept: a node that waits for its first fix may wait for days.
+struct EarlyMapCauses {
+    /// The most that are kept; without the older ones the journal cannot be executed again.
+    static let most = 10_000
+    private(set) var causes: [MapCause] = []
+
+    mutating func append(_ cause: MapCause) {
+        if cause.tiles == nil, cause.replacesTraffic { causes.removeAll { $0.tiles == nil } }
+        if causes.count >= Self.most { causes.removeFirst() }
+        causes.append(cause)
     }
 }

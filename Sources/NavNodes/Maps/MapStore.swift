@@ -71,12 +71,13 @@ public final class MapStore: Sendable {
             // Who says the same again, as many do every minute, costs no customisation.
             guard roads != nil || traffic != before else { return result }
             let base = current
-            let next =
+            var next =
                 if let roads {
                     MapSnapshot(graph: roads, model: base.metric.model, traffic: traffic, at: now, forEach: forEach)
                 } else {
                     MapSnapshot(base, router: base.router.live(traffic, at: now, forEach: forEach))
                 }
+            next.number = base.number + 1
             content.withLock { $0 = next }
             result.isChanged = true
             return result

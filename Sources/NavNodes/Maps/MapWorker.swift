@@ -162,7 +162,7 @@ final class MapWorker: Sendable {
             }
             if isStopped { break }
             if isDue || job.isToLook { lookForTiles(&tiles) }
-            if let now = job.now { take(job.traffic, after: job.isToStartOver ? [initial] : [], at: now) }
+            if let now = job.now { take(job.traffic, afterStart: job.isToStartOver, at: now) }
             state.withLock { $0.isWorking = false }
             // Who asked whether it is at work meanwhile asks again.
             waker.wake()
@@ -170,9 +170,13 @@ final class MapWorker: Sendable {
         finished.signal()
     }
 
-    private func take(_ waiting: [Waiting], after first: [TrafficUpdate], at now: NavGeo.Timestamp) {
-        var updates = first
+    private func take(_ waiting: [Waiting], afterStart isStart: Bool, at now: NavGeo.Timestamp) {
+        var updates: [TrafficUpdate] = []
         var headers: [(TrafficSpeeds, UInt64)] = []
+        if isStart {
+            updates.append(initial)
+            headers.append((TrafficSpeeds(provider: MapCause.start, replacesAll: true), 0))
+        }
         for message in waiting {
             do throws(MessageError) {
                 let update = try message.payload.withUnsafeBytes { bytes throws(MessageError) in
@@ -191,7 +195,8 @@ final class MapWorker: Sendable {
         guard result.isChanged else { return }
         deliver(
             headers.isEmpty
-                ? MapChange(expiredAt: now, store.current) : MapChange(map: store.current, traffic: headers))
+                ? MapChange(expiredAt: now, store.current)
+                : MapChange(map: store.current, traffic: headers, at: now))
     }
 
     private func lookForTiles(_ tiles: inout TileSupply) {
@@ -200,13 +205,14 @@ final class MapWorker: Sendable {
         for problem in problems { report(.warning(problem)) }
         if !problems.isEmpty { waker.wake() }
         guard let change else { return }
-        _ = store.update([], roads: tiles.graph(), at: NavGeo.Timestamp(nanoseconds: .min))
+        let now = NavGeo.Timestamp(nanoseconds: .min)
+        _ = store.update([], roads: tiles.graph(), at: now)
         let map = store.current
         report(
             .info(
                 "map \(map.graph.mapVersion.prefix(12)): \(change.added.count) tiles came, \(change.removed.count) went, "
                     + "\(tiles.missingCount) are missing, \(map.graph.edgeCount) edges"))
-        deliver(MapChange(map: map, tiles: change))
+        deliver(MapChange(map: map, tiles: change, at: now))
         // After the map is in force: what traffic needs to know of the roads is not needed before traffic comes.
         map.turns.prepareForTraffic()
     }

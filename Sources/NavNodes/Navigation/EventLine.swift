@@ -12,6 +12,18 @@ enum EventLine {
         case let state as NavMessages.NavigationState: self.state(state)
         case let event as NavMessages.SimulationEvent: simulation(event)
         case let selection as ReceiverSelection: receiver(selection)
+        case let offered as NavMessages.Alternatives: alternatives(offered)
+        case let event as NavMessages.AlternativeSwitch:
+            "alternative \(word(event.phase?.description, "ALTERNATIVE_SWITCH_PHASE_"))"
+                + (event.byDriving == true ? " by driving onto it" : "")
+        case let event as NavMessages.FasterRoute:
+            "faster route \(word(event.phase?.description, "FASTER_ROUTE_PHASE_"))"
+                + (event.gainS.map { ": \(Int($0.rounded())) s sooner" } ?? "")
+        case let event as NavMessages.RouteRefresh: refresh(event)
+        // What is usual need not be told.
+        case let decision as NavMessages.PolicyDecision where decision.decidedBy != .default:
+            "policy \(word(decision.kind?.description, "POLICY_KIND_")): "
+                + "\(word(decision.verdict?.description, "POLICY_VERDICT_")) by \(word(decision.decidedBy?.description, "POLICY_DECIDER_"))"
         default: nil
         }
     }
@@ -25,6 +37,27 @@ enum EventLine {
             return "reroute \(phase) (\(reason)): \(event.error?.message ?? "unknown cause"), \(next)"
         case .rejected: return "reroute \(phase): \(word(event.rejection?.description, "REROUTE_REJECTION_"))"
         default: return "reroute \(phase) (\(reason))"
+        }
+    }
+
+    private static func alternatives(_ offered: NavMessages.Alternatives) -> String? {
+        if let error = offered.error { return "alternatives: \(error.message ?? "unknown cause")" }
+        let ways = offered.alternatives.map { alternative in
+            let summary = alternative.route?.summary
+            let names = summary.map { $0.names.isEmpty ? "" : " via \($0.names.joined(separator: ", "))" } ?? ""
+            return (alternative.durationDeltaS.map { "\($0 < 0 ? "" : "+")\(Int(($0 / 60).rounded())) min" } ?? "?")
+                + names
+        }
+        return "alternatives: " + (ways.isEmpty ? "none" : ways.joined(separator: "; "))
+    }
+
+    private static func refresh(_ event: NavMessages.RouteRefresh) -> String? {
+        switch event.phase {
+        case .invalidated: "route INVALIDATED: it leads over a closed road"
+        case .failed: "refresh FAILED: \(event.error?.message ?? "unknown cause")"
+        case .refreshed where abs(event.etaDeltaS ?? 0) >= 30:
+            "refresh: \(Int((event.etaDeltaS ?? 0).rounded())) s later"
+        default: nil
         }
     }
 

@@ -67,7 +67,9 @@ public struct NavigationConfiguration: NodeConfiguration {
                     let places = parts.compactMap { Coordinate(text: String($0)) }
                     return places.count == parts.count ? places : nil
                 }, format: { $0.map(\.text).joined(separator: ";") }),
-        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + OnlineRoutingKeys.keys.map { $0.within(\.online) } + [preference, offset.live] + policy
+        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + OnlineRoutingKeys.keys.map { $0.within(\.online) } + [
+            preference, offset.live,
+        ] + policy
             + (thresholds + tripThresholds).map(\.live)
     }
 

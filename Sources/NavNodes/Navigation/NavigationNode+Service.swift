@@ -1,6 +1,6 @@
-import NavBus
+public import NavBus
 import NavGeo
-import NavMessages
+public import NavMessages
 import NavNavigator
 import NavRouting
 
@@ -16,11 +16,13 @@ extension NavigationNode: NavigationServiceProvider {
 
     private func callEnded(_ id: UInt64) { carryOut(session.callEnded(id)) }
 
+    /// Finds routes without setting out, or shows them as a preview.
     public func calculateRoute(_ request: CalculateRouteRequest, _ call: StreamCall<CalculateRouteResponse>) throws {
         let id = calls.add(call) { [weak self] in self?.callEnded($0) }
         carryOut(session.handle(.calculateRoute(request), call: id, caller: "call", at: context.stamp))
     }
 
+    /// Chooses one of the routes that are shown.
     public func selectPreview(_ request: SelectPreviewRequest, _ call: UnaryCall<SelectPreviewResponse>) throws {
         give(.selectPreview(request), call) { reply in
             var response = SelectPreviewResponse(error: reply.error)
@@ -29,6 +31,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
+    /// Sets out along the chosen route of the preview.
     public func startNavigation(_ request: StartNavigationRequest, _ call: UnaryCall<StartNavigationResponse>) throws {
         give(.startNavigation(request), call) { reply in
             let (session, route) = reply.following
@@ -36,6 +39,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
+    /// Sets out for places, or along a route that is given.
     public func setRoute(_ request: SetRouteRequest, _ call: UnaryCall<SetRouteResponse>) throws {
         give(.setRoute(request), call) { reply in
             let (session, route) = reply.following
@@ -43,6 +47,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
+    /// Ends guidance and takes the route back.
     public func stopNavigation(_ request: StopNavigationRequest, _ call: UnaryCall<StopNavigationResponse>) throws {
         give(.stopNavigation(request), call) { reply in
             guard case .stopped(let session) = reply, session != 0 else { return StopNavigationResponse() }
@@ -50,6 +55,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
+    /// Says what was last said of the state, the position, the progress and, when asked, the route.
     public func getState(_ request: GetStateRequest, _ call: UnaryCall<GetStateResponse>) throws {
         let told = session.spoken
         call.finish(
@@ -58,10 +64,12 @@ extension NavigationNode: NavigationServiceProvider {
                 route: request.includeRoute == true ? told.route : nil))
     }
 
+    /// Looks for another way at once.
     public func reroute(_ request: RerouteRequest, _ call: UnaryCall<RerouteResponse>) throws {
         give(.reroute(request), call) { RerouteResponse(requestId: $0.requestID, error: $0.error) }
     }
 
+    /// Goes on along one of the alternatives.
     public func selectAlternative(
         _ request: SelectAlternativeRequest, _ call: UnaryCall<SelectAlternativeResponse>
     ) throws {
@@ -70,6 +78,7 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
+    /// Says whether the faster route that is offered is taken.
     public func acceptFasterRoute(
         _ request: AcceptFasterRouteRequest, _ call: UnaryCall<AcceptFasterRouteResponse>
     ) throws {
@@ -78,18 +87,21 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
+    /// Starts the next leg where the vehicle is held at a stop.
     public func advanceLeg(_ request: AdvanceLegRequest, _ call: UnaryCall<AdvanceLegResponse>) throws {
         give(.advanceLeg(request), call) { [weak self] reply in
             AdvanceLegResponse(progress: self?.session.spoken.progress, error: reply.error)
         }
     }
 
+    /// Leaves a waypoint out.
     public func skipWaypoint(_ request: SkipWaypointRequest, _ call: UnaryCall<SkipWaypointResponse>) throws {
         give(.skipWaypoint(request), call) {
             SkipWaypointResponse(waypointIndex: request.waypointIndex, requestId: $0.requestID, error: $0.error)
         }
     }
 
+    /// Brings the durations of the route up to date now.
     public func refreshRoute(_ request: RefreshRouteRequest, _ call: UnaryCall<RefreshRouteResponse>) throws {
         give(.refreshRoute(request), call) { reply in
             var response = RefreshRouteResponse(error: reply.error)
@@ -101,10 +113,12 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
+    /// Not implemented yet: which tiles a route needs and which of them are missing.
     public func coverage(_ request: RouteCoverageRequest, _ call: UnaryCall<RouteCoverageResponse>) throws {
         throw CallStatus(.unimplemented, "the coverage of a route is not told by this node yet")
     }
 
+    /// Not implemented yet: the electronic horizon.
     public func getHorizon(_ request: GetHorizonRequest, _ call: UnaryCall<GetHorizonResponse>) throws {
         throw CallStatus(.unimplemented, "the electronic horizon is not part of this node yet")
     }

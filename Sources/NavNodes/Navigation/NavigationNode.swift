@@ -69,14 +69,17 @@ public final class NavigationNode: Node {
         fixToProgress = context.latency("fix_to_progress")
         try context.advertise(NavigationNode.topics)
         try context.serve(NavigationService.served(by: self))
-        policy = PolicyClient(context, node: configuration.policyNode) { [unowned self] answer, request in
+        policy = PolicyClient(context, node: configuration.policyNode, vehicle: configuration.profile) {
+            [unowned self] answer, request in
             carryOut(session.handle(answer, to: request))
         }
         try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
             let outcome = session.handle(fix, sequence: delivery.header.sequence)
             // What does not count may be of any time.
-            if let stamp = session.lastUsed, stamp.nanoseconds == fix.stampNs { lastFix = (stamp, context.stamp) }
+            if let stamp = session.spoken.lastUsed, stamp.nanoseconds == fix.stampNs {
+                lastFix = (stamp, context.stamp)
+            }
             carryOut(outcome)
             guard outcome.messages.contains(where: { $0.topic == "/nav/progress" }) else { return }
             fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)

@@ -45,6 +45,11 @@ public final class NavigationSession {
         package var replies: [(call: UInt64, reply: CommandReply)] = []
     }
 
+    /// Who gives the commands of the configuration, in the journal.
+    static let configurationCaller = "configuration"
+    /// Who ends the drive when the time jumps, in the journal.
+    static let clockCaller = "clock"
+
     private var navigator: Navigator
     private var encoder: PublicationEncoder
     private var map: MapSnapshot { encoder.map }
@@ -65,11 +70,16 @@ public final class NavigationSession {
     /// What positioning is worth, and what became of its input since the start.
     package private(set) var positioning = PositioningReport()
     private let nodeName: String
+    /// The tiles that were on board at first.
+    private let tiles: [RoadTileID]
+    /// Why maps came into force before the journal began.
+    private var early = EarlyMapCauses()
     private var configuration: NavigationConfiguration
 
     /// A session on a map.
     public init(map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String) {
         encoder = PublicationEncoder(map: map)
+        tiles = map.graph.tiles.map(\.id)
         self.nodeName = nodeName
         self.configuration = configuration
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
@@ -82,12 +92,15 @@ public final class NavigationSession {
             .start(
                 CoreStart(
                     version: NavbusVersion.text, mapVersion: map.graph.mapVersion,
-                    configuration: configuration.journalText, node: nodeName)), stamp, cause: 0)
+                    configuration: configuration.journalText, node: nodeName,
+                    tiles: tiles.map { TileKey($0) })), stamp, cause: 0)
+        for cause in early.causes { journal(cause, stamp) }
+        early = EarlyMapCauses()
         let trip = configuration.trip
         guard !trip.isEmpty else { return }
         let request = CalculateRouteRequest(waypoints: trip.map { NavMessages.Waypoint($0) })
         let command = NavigationCommand(
-            caller: "configuration", request: .setRoute(SetRouteRequest(target: .calculate(request))))
+            caller: Self.configurationCaller, request: .setRoute(SetRouteRequest(target: .calculate(request))))
         journal(.command(command), stamp, cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(RouteOrder(waypoints: trip), nil), call: 0)))
     }
@@ -204,21 +217,37 @@ public final class NavigationSession {
         return outcome
     }
 
+    /// Does what is due next, whenever that is.
+    func fireTimer() -> Outcome {
+        outcome = Outcome()
+        if let due = navigator.due { fireTimer(at: due) }
+        return outcome
+    }
+
+    private func fireTimer(at due: NavGeo.Timestamp) {
+        journal(.timer(TimerFired(name: "due", dueNs: due.nanoseconds)), due, cause: 0)
+        run(NavigatorEvent(stamp: due, kind: .timer))
+    }
+
     private func fireTimers(before stamp: NavGeo.Timestamp) {
         // Predictions come every 50 ms at most and end by themselves; the bound is for clocks that leap.
         for _ in 0..<100_000 {
             guard let due = navigator.due, due < stamp else { return }
-            journal(.timer(TimerFired(name: "due", dueNs: due.nanoseconds)), due, cause: 0)
-            run(NavigatorEvent(stamp: due, kind: .timer))
+            fireTimer(at: due)
         }
     }
 
-    /// Takes the answer to a query in, stamped with the newest fix that counted.
+    /// Takes the answer to a query in that was found on the map in force, stamped with the newest fix that counted.
     package func handle(_ answer: NavNavigator.RouteAnswer, to query: RouteQuery) -> Outcome {
+        handle(FoundAnswer(answer: answer, map: map.number), to: query)
+    }
+
+    /// Takes the answer to a query in, stamped with the newest fix that counted.
+    func handle(_ answer: FoundAnswer, to query: RouteQuery) -> Outcome {
         outcome = Outcome()
         let stamp = newest ?? query.deadline
         journal(.routeAnswer(NavMessages.RouteAnswer(answer, to: query)), stamp, cause: 0)
-        run(NavigatorEvent(stamp: stamp, kind: .routeAnswer(requestID: query.requestID, answer)))
+        run(NavigatorEvent(stamp: stamp, kind: .routeAnswer(requestID: query.requestID, answer.answer)))
         return outcome
     }
 
@@ -230,19 +259,26 @@ public final class NavigationSession {
         outcome = Outcome()
         encoder.map = change.map
         guard journalSequence > 0, let stamp = newest ?? latest else {
+            early.append(change.cause)
             navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
             return outcome
         }
-        for (header, sequence) in change.traffic { journal(.traffic(header), stamp, cause: sequence) }
-        if let tiles = change.tiles {
+        journal(change.cause, stamp)
+        run(
+            NavigatorEvent(
+                stamp: stamp, causeSequence: change.cause.traffic.last?.sequence ?? 0, kind: .mapChanged(map)))
+        return outcome
+    }
+
+    private func journal(_ map: MapCause, _ stamp: NavGeo.Timestamp) {
+        for (header, sequence) in map.traffic { journal(.traffic(header), stamp, cause: sequence, map) }
+        if let tiles = map.tiles {
             journal(
                 .tiles(
                     TileArrival(
-                        mapVersion: map.graph.mapVersion, added: tiles.added.map { TileKey($0) },
-                        removed: tiles.removed.map { TileKey($0) })), stamp, cause: 0)
+                        mapVersion: map.mapVersion, added: tiles.added.map { TileKey($0) },
+                        removed: tiles.removed.map { TileKey($0) })), stamp, cause: 0, map)
         }
-        run(NavigatorEvent(stamp: stamp, causeSequence: change.traffic.last?.sequence ?? 0, kind: .mapChanged(map)))
-        return outcome
     }
 
     /// Takes changed thresholds in, one event for each key, stamped with the newest fix that counted. Before the first fix
@@ -269,7 +305,8 @@ public final class NavigationSession {
         outcome = Outcome()
         guard journalSequence > 0 else { return outcome }
         journal(
-            .command(NavigationCommand(caller: "clock", request: .stopNavigation(StopNavigationRequest()))), stamp,
+            .command(NavigationCommand(caller: Self.clockCaller, request: .stopNavigation(StopNavigationRequest()))),
+            stamp,
             cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .command(.stop, call: 0)))
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
@@ -301,15 +338,19 @@ public final class NavigationSession {
         }
     }
 
-    private func journal(_ event: JournalEntry.Event, _ stamp: NavGeo.Timestamp, cause: UInt64) {
+    private func journal(
+        _ event: JournalEntry.Event, _ stamp: NavGeo.Timestamp, cause: UInt64, _ change: MapCause? = nil
+    ) {
         journalSequence += 1
         latest = stamp
+        let number: UInt64? = if case .start = event { map.number } else { change?.number }
         outcome.messages.append(
             OutgoingMessage(
                 "/nav/journal", stamp,
                 JournalEntry(
                     stampNs: stamp.nanoseconds, entrySequence: journalSequence, causeSequence: cause == 0 ? nil : cause,
-                    event: event)))
+                    event: event, mapSnapshot: number,
+                    mapStampNs: change.flatMap { $0.stamp.nanoseconds == .min ? nil : $0.stamp.nanoseconds })))
     }
 
     private func publish(_ publication: Publication, _ context: EventContext) {

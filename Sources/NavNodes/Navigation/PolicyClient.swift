@@ -1,6 +1,8 @@
 import NavBus
+import NavGeo
 import NavMessages
 import NavNavigator
+import NavRouting
 
 /// Asks the owner's policy node, and hands on what it answers; that it is slow, dead or talks nonsense is an answer, too.
 ///
@@ -8,18 +10,22 @@ import NavNavigator
 final class PolicyClient {
     private let context: NodeContext
     private let node: String
-    private let answered: (PolicyAnswer, PolicyRequest) -> Void
+    private let vehicle: NavRouting.VehicleProfile
+    private let answered: (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
     private var open: [UInt64: CallID] = [:]
     private var isFailing = false
     private let failures: NodeCounter
 
     /// A client of the node of that name; empty for whichever serves Policy.
+    ///
+    /// - Parameter vehicle: the one that wishes for a route are about unless they name another.
     init(
-        _ context: NodeContext, node: String,
+        _ context: NodeContext, node: String, vehicle: NavRouting.VehicleProfile,
         answered: @escaping (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
     ) {
         self.context = context
         self.node = node
+        self.vehicle = vehicle
         self.answered = answered
         failures = context.counter("policy_failures")
     }
@@ -30,7 +36,9 @@ final class PolicyClient {
             switch message.question {
             case .shouldReroute(let question): try put(PolicyService.shouldReroute, question, request)
             case .rerouteOptions(let question):
-                try put(PolicyService.rerouteOptions, question, request) { NavNavigator.PolicyAnswer($0) }
+                try put(PolicyService.rerouteOptions, question, request) { [vehicle] in
+                    NavNavigator.PolicyAnswer($0, node: vehicle)
+                }
             case .acceptReroute(let question): try put(PolicyService.acceptReroute, question, request)
             case .shouldTakeAlternative(let question): try put(PolicyService.shouldTakeAlternative, question, request)
             case .acceptFasterRoute(let question): try put(PolicyService.acceptFasterRoute, question, request)
@@ -86,7 +94,8 @@ final class PolicyClient {
         failures.add()
         if !isFailing {
             context.log.warning(
-                "the policy node has not decided '\(request.question.kind.rawValue)', and what is usual holds: \(status)")
+                "the policy node has not decided '\(request.question.kind.rawValue)', and what is usual holds: \(status)"
+            )
         }
         isFailing = true
         let decider: NavNavigator.PolicyDecider = status.code == .deadlineExceeded ? .timeout : .unavailable

@@ -128,9 +128,11 @@ extension RouteReason {
 
 extension NavMessages.RouteAnswer {
     /// The journal's form of an answer.
-    init(_ answer: NavNavigator.RouteAnswer, to query: RouteQuery) {
-        self.init(requestId: query.requestID, purpose: RouteRequestPurpose(query.purpose))
-        switch answer {
+    init(_ answer: FoundAnswer, to query: RouteQuery) {
+        self.init(
+            requestId: query.requestID, purpose: RouteRequestPurpose(query.purpose), mapSnapshot: answer.map,
+            providerBody: answer.body)
+        switch answer.answer {
         case .found(let found):
             provider = NavMessages.RouteProvider(found.main.provider)
             routes = [NavMessages.Route(found.main)] + found.alternatives.map { NavMessages.Route($0.plan) }

@@ -1,7 +1,15 @@
 import NavDirections
 import NavNavigator
-import NavRouting
 import Synchronization
+
+/// An answer, with what it takes to find it again.
+struct FoundAnswer: Sendable {
+    var answer: RouteAnswer
+    /// Number of the map that it is of.
+    var map: UInt64
+    /// What the provider on the network answered; nil for a route that was found on board.
+    var body: [UInt8]?
+}
 
 /// Finds routes: of the provider on the network where there is one and it answers in time, else on board.
 ///
@@ -19,12 +27,12 @@ final class RouteFinder: Sendable {
     init(provider: OnlineRouteProvider?) { self.provider = provider }
 
     /// Finds routes with the caller's planner.
-    func answer(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> RouteAnswer {
-        online(query, on: map, planner) ?? planner.answer(query, on: map)
+    func answer(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> FoundAnswer {
+        online(query, on: map, planner) ?? FoundAnswer(answer: planner.answer(query, on: map), map: map.number)
     }
 
     /// The provider's route; nil where it is not asked or has none.
-    private func online(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> RouteAnswer? {
+    private func online(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> FoundAnswer? {
         // Alternatives and the preference for a chosen route need the forks and costs of the map on board.
         guard let provider, query.allowsOnline, query.alternatives == 0, provider.rest == nil else { return nil }
         let call = provider.call(query.request, on: planner.router(for: query, on: map))
@@ -36,8 +44,8 @@ final class RouteFinder: Sendable {
             case .success(let online):
                 if state.isFailing { state.reports.append("the online provider answers again") }
                 state.isFailing = false
-                guard let best = online.routes.first else { return nil }
-                return .found(FoundRoutes(main: planner.plan(best.route, on: map, by: .online)))
+                guard let answer = planner.answer(online, on: map) else { return nil }
+                return FoundAnswer(answer: answer, map: map.number, body: online.body)
             case .failure(let error):
                 if !state.isFailing, error.code != .cancelled {
                     state.isFailing = true

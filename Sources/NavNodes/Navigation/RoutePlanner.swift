@@ -1,7 +1,9 @@
+import NavDirections
 package import NavGuidance
 import NavMap
+import NavMatching
 package import NavNavigator
-import NavRouting
+package import NavRouting
 
 /// Answers the core's route queries: finds the route and prepares its guidance. Equal queries on equal maps get equal answers.
 ///
@@ -32,9 +34,18 @@ package final class RoutePlanner {
             at: query.request.options.departure)
     }
 
-    /// A route that somebody else found and that was put on a map, with its guidance.
-    package func plan(_ route: Route, on map: MapSnapshot, by provider: RouteProvider) -> RoutePlan {
-        RoutePlan(route: route, guidance: guidance(route, map), provider: provider)
+    /// The answer that a provider's routes are, which were put on a map; nil without any.
+    func answer(_ online: OnlineRoutes, on map: MapSnapshot) -> RouteAnswer? {
+        guard let route = online.routes.first?.route else { return nil }
+        return .found(
+            FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, map), provider: .online)))
+    }
+
+    /// The answer that a provider gave earlier: what it said is put on the map again.
+    ///
+    /// - Throws: why it is not of this map.
+    func answer(_ query: RouteQuery, from body: [UInt8], on map: MapSnapshot) throws(DirectionsError) -> RouteAnswer? {
+        answer(try OnlineRoutes(body: body, of: query.request, on: router(for: query, on: map)), on: map)
     }
 
     /// The answer to a query on a map.
@@ -49,7 +60,8 @@ package final class RoutePlanner {
         }
     }
 
-    private func several(_ query: RouteQuery, _ router: Router, _ map: MapSnapshot) throws(RouteFailure) -> FoundRoutes {
+    private func several(_ query: RouteQuery, _ router: Router, _ map: MapSnapshot) throws(RouteFailure) -> FoundRoutes
+    {
         switch router.alternatives(
             query.request, limit: query.alternatives, to: query.current, workspace: workspace)
         {

@@ -7,7 +7,7 @@ import Synchronization
 final class RoutingWorker: Sendable {
     private struct State: Sendable {
         var queries: [RouteQuery] = []
-        var answers: [(RouteQuery, RouteAnswer)] = []
+        var answers: [(RouteQuery, FoundAnswer)] = []
         /// The query that is being answered.
         var current: RouteQuery?
         /// Another map came into force.
@@ -39,7 +39,8 @@ final class RoutingWorker: Sendable {
     func submit(_ query: RouteQuery) {
         state.withLock { state in
             // The trip's own route comes before routes to look at.
-            let place = state.queries.firstIndex { $0.purpose.urgency < query.purpose.urgency } ?? state.queries.endIndex
+            let place =
+                state.queries.firstIndex { $0.purpose.urgency < query.purpose.urgency } ?? state.queries.endIndex
             state.queries.insert(query, at: place)
             // What is urgent does not wait for a provider's answer to what is not.
             if let current = state.current, current.purpose.urgency < query.purpose.urgency { finder.hurry() }
@@ -76,7 +77,7 @@ final class RoutingWorker: Sendable {
     var isBusy: Bool { state.withLock { $0.current != nil || !$0.queries.isEmpty || !$0.answers.isEmpty } }
 
     /// Takes the answers that are there, in order.
-    func takeAnswers() -> [(RouteQuery, RouteAnswer)] {
+    func takeAnswers() -> [(RouteQuery, FoundAnswer)] {
         state.withLock { state in
             defer { state.answers = [] }
             return state.answers

@@ -82,7 +82,8 @@ extension NavigationConfiguration {
             .number(
                 "alternatives.min_move_m", \.navigator.alternatives.minimumMovement, in: 0...10_000,
                 "How far the vehicle moves between two looks for alternatives, metres."),
-            .flag("refresh.enabled", \.navigator.refresh.isEnabled, "Whether the route's durations are kept up to date."),
+            .flag(
+                "refresh.enabled", \.navigator.refresh.isEnabled, "Whether the route's durations are kept up to date."),
             .number(
                 "refresh.interval_s", \.navigator.refresh.interval, in: 10...86_400,
                 "Longest time between two refreshes, seconds."),

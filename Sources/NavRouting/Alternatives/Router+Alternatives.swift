@@ -55,8 +55,9 @@ extension Router {
             // Where legs meet, an alternative must fit to the leg after it.
             let start = driven?.start ?? leg.start
             let end = driven?.end ?? leg.end
-            let origins = isFirst && driven == nil ? solution.places[0] : [start]
-            let destinations = isLast && driven == nil ? solution.places[number + 1] : [end]
+            let origins = isFirst && driven == nil ? start.peers(among: solution.places[0]) : [start.unpenalised]
+            let destinations =
+                isLast && driven == nil ? end.peers(among: solution.places[number + 1]) : [end.unpenalised]
             let ends = HierarchySearch(hierarchy, workspace).ends(origins, destinations)
             let search = AlternativeSearch(hierarchy, criteria, ends, workspace)
             guard let best = search.best(), best.cost <= ends.direct?.cost ?? .max else { continue }
@@ -111,6 +112,21 @@ extension Router {
         var order: Int
         var sharing: Double
         var stretch: Double
+    }
+}
+
+extension EdgePosition {
+    /// The place without what choosing it costs: ways are compared by what they cost on the road.
+    fileprivate var unpenalised: EdgePosition {
+        var place = self
+        place.penalty = 0
+        return place
+    }
+
+    /// The places that are as good a choice as this one, so that ways between them compare by what they cost on the road:
+    /// where an end was moved to a connected road, that road's; all of them where none was moved.
+    fileprivate func peers(among places: [EdgePosition]) -> [EdgePosition] {
+        places.filter { $0.penalty == penalty }.map(\.unpenalised)
     }
 }
 

@@ -18,7 +18,7 @@ struct HierarchyParts: Sendable {
     /// Fewer vertices than this are no work to share out.
     static let smallest = 1_024
 
-    init(parents: ContiguousArray<UInt32>) {
+    init(parents: FlatArray<UInt32>) {
         let count = parents.count
         let limit = max(count / Self.share, Self.smallest)
         var sizes = ContiguousArray<UInt32>(repeating: 1, count: count)

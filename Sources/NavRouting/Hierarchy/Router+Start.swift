@@ -2,8 +2,8 @@ public import NavGeo
 import Synchronization
 
 extension Router {
-    /// Like ``fastest(_:forEach:)`` for a vehicle whose costs are not there yet: they are made beside the hierarchy, and
-    /// the hierarchy is customised once, for the traffic that is known already.
+    /// Like ``fastest(_:forEach:)`` for a vehicle whose costs are not there yet: they and what joins traffic with
+    /// roads are made beside the hierarchy, and the hierarchy is customised once, for the traffic that is known already.
     ///
     /// - Parameters:
     ///   - traffic: The speeds; nil or none for free traffic.
@@ -14,22 +14,21 @@ extension Router {
         forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn
     ) -> Router {
         let known = traffic.flatMap { $0.speeds.isEmpty ? nil : Traffic(overlay: $0, now: now) }
-        @Sendable func price() -> (freeFlow: Metric, live: Metric) {
-            let freeFlow = Metric(turns, model: model)
-            return (freeFlow, Self.metric(freeFlow, in: known, HierarchyMetric.inTurn))
-        }
-        let priced = Mutex<(freeFlow: Metric, live: Metric)?>(nil)
+        let priced = Mutex<Metric?>(nil)
         let contracted = Mutex<ContractionHierarchy?>(nil)
-        forEach(2) { part in
-            if part == 0 {
+        forEach(known == nil ? 2 : 3) { part in
+            switch part {
+            case 0:
                 let hierarchy = ContractionHierarchy(turns)
                 contracted.withLock { $0 = hierarchy }
-            } else {
-                let metrics = price()
-                priced.withLock { $0 = metrics }
+            case 1:
+                let metric = Metric(turns, model: model)
+                priced.withLock { $0 = metric }
+            default: turns.prepareForTraffic()
             }
         }
-        let (freeFlow, live) = priced.withLock { $0 } ?? price()
+        let freeFlow = priced.withLock { $0 } ?? Metric(turns, model: model)
+        let live = Self.metric(freeFlow, in: known, forEach)
         let hierarchy = contracted.withLock { $0 }
         return Router(
             live, freeFlow: freeFlow, known, hierarchy.map { HierarchyMetric($0, live, forEach: forEach) })

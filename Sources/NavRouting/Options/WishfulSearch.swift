@@ -59,7 +59,16 @@ struct LegPath {
     var edges: [EdgeIndex]
     var start: EdgePosition
     var end: EdgePosition
+    /// ms on the road: what choosing its ends counted is no part of it.
     var cost: UInt64
     /// Whether the vehicle turns round before it sets out.
     var turnsRound = false
+}
+
+extension LegPath {
+    /// A way that a search found for a cost in which the choice of both ends is counted.
+    init(edges: [EdgeIndex], start: EdgePosition, end: EdgePosition, searched: UInt64, turnsRound: Bool = false) {
+        let choice = UInt64(start.penalty) + UInt64(end.penalty)
+        self.init(edges: edges, start: start, end: end, cost: searched - min(choice, searched), turnsRound: turnsRound)
+    }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// The pieces of road between two neighbouring OSM nodes, by these nodes: what joins speeds with edges without a look at
 /// the tiles.
 ///
-/// Made once for a graph, in some ten milliseconds for a city; about 35 bytes for each piece.
+/// Made once for a graph, in tens of milliseconds for a city; about 35 bytes for each piece.
 final class RoadSegments: Sendable {
     /// Where each edge's segments begin, in travel order; their numbers count through all edges.
     let offsets: FlatArray<UInt32>
@@ -30,87 +30,125 @@ final class RoadSegments: Sendable {
 
     init(_ graph: RoadGraph) {
         let edgeCount = graph.edgeCount
-        offsets = FlatArray(repeating: 0, count: edgeCount + 1)
-        ways = FlatArray(repeating: 0, count: edgeCount)
-        stops = FlatArray(repeating: 0, count: edgeCount)
-        var shares: ContiguousArray<Float> = []
-        shares.reserveCapacity(edgeCount * 3)
-        var edges: ContiguousArray<UInt32> = []
-        edges.reserveCapacity(edgeCount * 3)
-        var targets: ContiguousArray<Int64> = []
-        targets.reserveCapacity(edgeCount * 3)
-        var numbers: ContiguousArray<UInt64> = []
-        numbers.reserveCapacity(edgeCount * 3)
-        for index in 0..<edgeCount {
-            let edge = EdgeIndex(index)
-            let shape = graph.shape(of: edge)
-            ways[index] = graph.wayID(of: edge)
-            stops[index] = Float(Metric.stopDuration(graph, edge))
-            Self.appendShares(shape, &shares)
-            var from = shape.nodeID(0)
-            for point in 1..<shape.count {
-                let to = shape.nodeID(point)
-                numbers.append(TrafficOrder.value(from))
-                targets.append(to)
-                edges.append(UInt32(index))
-                from = to
+        let count = graph.tiles.reduce(0) { sum, tile in tile.edges.reduce(sum) { $0 + Int($1.shapeCount) - 1 } }
+        offsets = FlatArray(uninitialized: edgeCount + 1)
+        shares = FlatArray(uninitialized: count)
+        ways = FlatArray(uninitialized: edgeCount)
+        stops = FlatArray(uninitialized: edgeCount)
+        slotTargets = FlatArray(uninitialized: count)
+        slotSegments = FlatArray(uninitialized: count)
+        slotEdges = FlatArray(uninitialized: count)
+        // By segment.
+        let origins = FlatArray<UInt64>(uninitialized: count)
+        let targets = FlatArray<Int64>(uninitialized: count)
+        let edges = FlatArray<UInt32>(uninitialized: count)
+        var (edge, segment) = (0, 0)
+        offsets[0] = 0
+        for tile in graph.tiles {
+            for record in tile.edges {
+                ways[edge] = record.wayID
+                stops[edge] = Float(Metric.stopDuration(graph, EdgeIndex(edge)))
+                Self.putShares(tile, record, shares.base + segment)
+                let (first, last) = (Int(record.shapeStart), Int(record.shapeStart) + Int(record.shapeCount) - 1)
+                let step = record.isReversed ? -1 : 1
+                var point = record.isReversed ? last : first
+                var from = tile.shapeNodeIDs[point]
+                for _ in first..<last {
+                    point += step
+                    let to = tile.shapeNodeIDs[point]
+                    origins[segment] = TrafficOrder.value(from)
+                    targets[segment] = to
+                    edges[segment] = UInt32(truncatingIfNeeded: edge)
+                    from = to
+                    segment += 1
+                }
+                edge += 1
+                offsets[edge] = UInt32(segment)
             }
-            offsets[index + 1] = UInt32(targets.count)
         }
-        self.shares = FlatArray(shares)
-        var order = TrafficOrder.order(numbers)
 
-        let count = order.count
-        slotTargets = FlatArray(repeating: 0, count: count)
-        slotSegments = FlatArray(repeating: 0, count: count)
-        slotEdges = FlatArray(repeating: 0, count: count)
-        var nodes: ContiguousArray<Int64> = []
-        var slotOffsets: ContiguousArray<UInt32> = []
+        let order = NumberOrder.places(of: origins)
+        // At most one for each segment; what is not touched takes no memory.
+        let nodes = FlatArray<Int64>(uninitialized: count)
+        let slotOffsets = FlatArray<UInt32>(uninitialized: count + 1)
+        var nodeCount = 0
         var start = 0
         while start < count {
-            let node = numbers[Int(order[start])]
+            let origin = origins[Int(order[start])]
             var end = start + 1
-            while end < count, numbers[Int(order[end])] == node { end += 1 }
-            nodes.append(Int64(bitPattern: node ^ 1 << 63))
-            slotOffsets.append(UInt32(start))
-            if end - start > 1 {
-                order[start..<end].sort { left, right in
-                    let (a, b) = (targets[Int(left)], targets[Int(right)])
-                    return a < b || a == b && left < right
-                }
+            while end < count, origins[Int(order[end])] == origin { end += 1 }
+            nodes[nodeCount] = Int64(bitPattern: origin ^ 1 << 63)
+            slotOffsets[nodeCount] = UInt32(truncatingIfNeeded: start)
+            nodeCount += 1
+            Self.sort(order.base, start..<end, by: targets.base)
+            for slot in start..<end {
+                let segment = order[slot]
+                slotTargets[slot] = targets[Int(segment)]
+                slotSegments[slot] = segment
+                slotEdges[slot] = edges[Int(segment)]
             }
             start = end
         }
-        slotOffsets.append(UInt32(count))
-        for slot in 0..<count {
-            let segment = order[slot]
-            slotTargets[slot] = targets[Int(segment)]
-            slotSegments[slot] = segment
-            slotEdges[slot] = edges[Int(segment)]
-        }
-        self.nodes = FlatArray(nodes)
-        self.slotOffsets = FlatArray(slotOffsets)
+        slotOffsets[nodeCount] = UInt32(count)
+        self.nodes = FlatArray(nodes, prefix: nodeCount)
+        self.slotOffsets = FlatArray(slotOffsets, prefix: nodeCount + 1)
     }
 
-    /// Measured on the plane at the edge's latitude, which is right to a thousandth of a share.
-    private static func appendShares(_ shape: EdgeShape, _ shares: inout ContiguousArray<Float>) {
-        guard shape.count > 2 else { return shares.append(1) }
-        let first = shares.count
-        let scale = cos(Angle.radians(shape[0].coordinate.latitude))
-        var previous = shape[0]
+    /// Sorts the ascending segments of a node, which are few as a rule, by their targets, equal ones as they stand.
+    @inline(__always)
+    private static func sort(
+        _ segments: UnsafeMutablePointer<UInt32>, _ range: Range<Int>, by targets: UnsafeMutablePointer<Int64>
+    ) {
+        guard range.count <= 24 else { return sortMany(segments, range, by: targets) }
+        for index in range.dropFirst() {
+            let segment = segments[index]
+            let target = targets[Int(segment)]
+            var hole = index
+            while hole > range.lowerBound, targets[Int(segments[hole - 1])] > target {
+                segments[hole] = segments[hole - 1]
+                hole -= 1
+            }
+            segments[hole] = segment
+        }
+    }
+
+    private static func sortMany(
+        _ segments: UnsafeMutablePointer<UInt32>, _ range: Range<Int>, by targets: UnsafeMutablePointer<Int64>
+    ) {
+        var many = UnsafeMutableBufferPointer(start: segments + range.lowerBound, count: range.count)
+        many.sort { left, right in
+            let (a, b) = (targets[Int(left)], targets[Int(right)])
+            return a < b || a == b && left < right
+        }
+    }
+
+    /// Writes the shares of an edge's segments. Measured on the plane at the edge's latitude, which is right to a
+    /// thousandth of a share.
+    @inline(__always)
+    private static func putShares(
+        _ tile: RoadTile, _ record: EdgeRecord, _ shares: UnsafeMutablePointer<Float>
+    ) {
+        let count = Int(record.shapeCount) - 1
+        guard count > 1 else {
+            shares[0] = 1
+            return
+        }
+        let (first, step) =
+            record.isReversed ? (Int(record.shapeStart) + count, -1) : (Int(record.shapeStart), 1)
+        var previous = tile.shapeCoordinates[first]
+        let origin = FixedCoordinate(latitudeE7: previous.latitudeE7, longitudeE7: previous.longitudeE7)
+        let scale = cos(Angle.radians(origin.coordinate.latitude))
         var total = 0.0
-        for index in 1..<shape.count {
-            let point = shape[index]
+        for index in 0..<count {
+            let point = tile.shapeCoordinates[first + (index + 1) * step]
             let north = Double(point.latitudeE7) - Double(previous.latitudeE7)
             let east = (Double(point.longitudeE7) - Double(previous.longitudeE7)) * scale
             let length = (north * north + east * east).squareRoot()
             total += length
-            shares.append(Float(length))
+            shares[index] = Float(length)
             previous = point
         }
-        for index in first..<shares.count {
-            shares[index] = total > 0 ? Float(Double(shares[index]) / total) : 1 / Float(shape.count - 1)
-        }
+        for index in 0..<count { shares[index] = total > 0 ? Float(Double(shares[index]) / total) : 1 / Float(count) }
     }
 
     /// The first node that is not below an id.

@@ -1,62 +1,14 @@
+import NavMap
 import Synchronization
 
-/// Sorts by numbers of 64 bits, in time that grows with the count alone.
+/// Sorts speeds by their segments, in time that grows with the count alone where nodes have few speeds.
 enum TrafficOrder {
     /// An id as a number in the same order.
     @inline(__always)
     static func value(_ id: Int64) -> UInt64 { UInt64(bitPattern: id) ^ 1 << 63 }
 
-    private static let digitBits: UInt64 = 12
     /// Groups of more than this are left to the library's sort.
     private static let smallGroup = 24
-
-    /// The places of numbers in ascending order, equal ones as they stand: by digits of 12 bits from the last on, those
-    /// alone in which the numbers differ.
-    ///
-    /// - Parameter numbers: Fewer than 2³².
-    static func order(_ numbers: ContiguousArray<UInt64>) -> ContiguousArray<UInt32> {
-        let (least, greatest) = numbers.reduce((UInt64.max, UInt64.min)) { (min($0.0, $1), max($0.1, $1)) }
-        guard least < greatest else { return ContiguousArray(0..<UInt32(numbers.count)) }
-        let bits = UInt64(64 - (greatest - least).leadingZeroBitCount)
-        let indexBits = UInt64(64 - UInt64(numbers.count).leadingZeroBitCount)
-        guard bits + indexBits <= 64 else {
-            let order = numbers.indices.sorted { (numbers[$0], $0) < (numbers[$1], $1) }
-            return ContiguousArray(order.lazy.map { UInt32($0) })
-        }
-        // A number and its place in one word.
-        var words = ContiguousArray<UInt64>()
-        words.reserveCapacity(numbers.count)
-        for (index, number) in numbers.enumerated() { words.append((number - least) << indexBits | UInt64(index)) }
-        var other = ContiguousArray<UInt64>(repeating: 0, count: words.count)
-        var shift = indexBits
-        while shift < indexBits + bits {
-            pass(words, shift, &other)
-            swap(&words, &other)
-            shift += digitBits
-        }
-        let mask = (1 << indexBits) - 1 as UInt64
-        return ContiguousArray(words.lazy.map { UInt32(truncatingIfNeeded: $0 & mask) })
-    }
-
-    private static func pass(
-        _ words: ContiguousArray<UInt64>, _ shift: UInt64, _ result: inout ContiguousArray<UInt64>
-    ) {
-        let mask = (1 << digitBits) - 1 as UInt64
-        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Int(mask) + 2) { starts in
-            starts.initialize(repeating: 0)
-            words.withUnsafeBufferPointer { from in
-                result.withUnsafeMutableBufferPointer { to in
-                    for word in from { starts[Int(truncatingIfNeeded: word &>> shift & mask) + 1] &+= 1 }
-                    for bucket in 0...Int(mask) { starts[bucket + 1] &+= starts[bucket] }
-                    for word in from {
-                        let bucket = Int(truncatingIfNeeded: word &>> shift & mask)
-                        to[Int(starts[bucket])] = word
-                        starts[bucket] &+= 1
-                    }
-                }
-            }
-        }
-    }
 
     /// The speeds by nodes and way, one for each segment: the last that was given.
     ///
@@ -118,32 +70,29 @@ enum TrafficOrder {
 
     private static func sorted(_ speeds: ContiguousArray<TrafficSpeed>) -> ContiguousArray<TrafficSpeed> {
         speeds.withUnsafeBufferPointer { given in
-            var numbers = ContiguousArray<UInt64>()
-            numbers.reserveCapacity(given.count)
-            for speed in given { numbers.append(value(speed.fromNodeID)) }
-            let order = order(numbers)
+            let numbers = FlatArray<UInt64>(uninitialized: given.count)
+            for index in given.indices { numbers[index] = value(given[index].fromNodeID) }
+            let order = NumberOrder.places(of: numbers)
             var result = ContiguousArray<TrafficSpeed>()
             result.reserveCapacity(given.count)
-            order.withUnsafeBufferPointer { order in
-                // Where the last node's speeds begin.
-                var first = 0
-                for index in order {
-                    let speed = given[Int(index)]
-                    if let last = result.last, last.fromNodeID == speed.fromNodeID {
-                        if result.count - first < smallGroup {
-                            insert(speed, first, &result)
-                            continue
-                        }
-                        // Put in order when all are there.
-                        result.append(speed)
-                    } else {
-                        sortLast(from: first, &result)
-                        first = result.count
-                        result.append(speed)
+            // Where the last node's speeds begin.
+            var first = 0
+            for place in 0..<order.count {
+                let speed = given[Int(order[place])]
+                if let last = result.last, last.fromNodeID == speed.fromNodeID {
+                    if result.count - first < smallGroup {
+                        insert(speed, first, &result)
+                        continue
                     }
+                    // Put in order when all are there.
+                    result.append(speed)
+                } else {
+                    sortLast(from: first, &result)
+                    first = result.count
+                    result.append(speed)
                 }
-                sortLast(from: first, &result)
             }
+            sortLast(from: first, &result)
             return result
         }
     }

@@ -103,6 +103,23 @@ public final class TurnGraph: Sendable {
         Int(arcOffsets[Int(state)])..<Int(arcOffsets[Int(state) + 1])
     }
 
+    /// The arcs, for as long as the closure runs, for loops over all of them.
+    @inline(__always)
+    func withArcs<Result>(_ body: (TurnArcs) -> Result) -> Result {
+        arcOffsets.withUnsafeBufferPointer { offsets in
+            arcTargets.withUnsafeBufferPointer { targets in
+                reverseOffsets.withUnsafeBufferPointer { reverseOffsets in
+                    reverseSources.withUnsafeBufferPointer { sources in
+                        body(
+                            TurnArcs(
+                                offsets: offsets, targets: targets, reverseOffsets: reverseOffsets,
+                                reverseSources: sources))
+                    }
+                }
+            }
+        }
+    }
+
     /// The state that an arc leads to.
     @inline(__always)
     public func target(of arc: Int) -> TurnState { arcTargets[arc] }
@@ -120,4 +137,14 @@ public final class TurnGraph: Sendable {
     public func conditions(for vehicle: VehicleProfile, at departure: LocalTime?) -> ConditionSet {
         timedRules.conditions(for: vehicle.access, at: departure)
     }
+}
+
+/// The arcs of a ``TurnGraph`` without checks.
+struct TurnArcs {
+    /// Where each state's arcs begin, and where they lead to.
+    let offsets: UnsafeBufferPointer<UInt32>
+    let targets: UnsafeBufferPointer<TurnState>
+    /// Where the arcs to each state begin, and where they come from.
+    let reverseOffsets: UnsafeBufferPointer<UInt32>
+    let reverseSources: UnsafeBufferPointer<TurnState>
 }

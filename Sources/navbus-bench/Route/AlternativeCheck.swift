@@ -32,7 +32,8 @@ final class AlternativeCheck {
     /// What is wrong with the alternatives of one request; empty when all is well.
     func faults(_ routes: AlternativeRoutes) -> [Fault] {
         guard let main = layOut(routes.main) else { return [.isNoPath] }
-        var faults: [Fault] = []
+        var faults: [Fault] = main.costs.last == routes.main.cost ? [] : [.costs]
+        let best = Double(routes.main.cost)
         var others = [main]
         for alternative in routes.alternatives {
             let route = alternative.route
@@ -41,8 +42,7 @@ final class AlternativeCheck {
                 continue
             }
             if laid.costs.last != route.cost { faults.append(.costs) }
-            if Double(route.cost) > criteria.stretch * Double(routes.main.cost) { faults.append(.stretch) }
-            let best = Double(routes.main.cost)
+            if Double(route.cost) > criteria.stretch * best { faults.append(.stretch) }
             if others.contains(where: { Double(shared(laid, with: $0)) > criteria.sharing * best }) {
                 faults.append(.sharing)
             }

@@ -412,7 +412,7 @@ void   navbus__v1__parameter_change__free_unpacked
   assert(message->base.descriptor == &navbus__v1__parameter_change__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descriptors[17] =
+static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descriptors[19] =
 {
   {
     "stamp_ns",
@@ -618,6 +618,30 @@ static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descripto
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "map_snapshot",
+    18,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Navbus__V1__JournalEntry, has_map_snapshot),
+    offsetof(Navbus__V1__JournalEntry, map_snapshot),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "map_stamp_ns",
+    19,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_SFIXED64,
+    offsetof(Navbus__V1__JournalEntry, has_map_stamp_ns),
+    offsetof(Navbus__V1__JournalEntry, map_stamp_ns),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__journal_entry__field_indices_by_name[] = {
   16,   /* field[16] = call_ended */
@@ -626,6 +650,8 @@ static const unsigned navbus__v1__journal_entry__field_indices_by_name[] = {
   11,   /* field[11] = command */
   2,   /* field[2] = entry_sequence */
   6,   /* field[6] = fix */
+  17,   /* field[17] = map_snapshot */
+  18,   /* field[18] = map_stamp_ns */
   4,   /* field[4] = monotonic_ns */
   7,   /* field[7] = odometry */
   15,   /* field[15] = parameter */
@@ -641,7 +667,7 @@ static const unsigned navbus__v1__journal_entry__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__journal_entry__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 17 }
+  { 0, 19 }
 };
 const ProtobufCMessageDescriptor navbus__v1__journal_entry__descriptor =
 {
@@ -651,14 +677,14 @@ const ProtobufCMessageDescriptor navbus__v1__journal_entry__descriptor =
   "Navbus__V1__JournalEntry",
   "navbus.v1",
   sizeof(Navbus__V1__JournalEntry),
-  17,
+  19,
   navbus__v1__journal_entry__field_descriptors,
   navbus__v1__journal_entry__field_indices_by_name,
   1,  navbus__v1__journal_entry__number_ranges,
   (ProtobufCMessageInit) navbus__v1__journal_entry__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__core_start__field_descriptors[6] =
+static const ProtobufCFieldDescriptor navbus__v1__core_start__field_descriptors[7] =
 {
   {
     "version",
@@ -732,19 +758,32 @@ static const ProtobufCFieldDescriptor navbus__v1__core_start__field_descriptors[
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "tiles",
+    7,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Navbus__V1__CoreStart, n_tiles),
+    offsetof(Navbus__V1__CoreStart, tiles),
+    &navbus__v1__tile_key__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__core_start__field_indices_by_name[] = {
   3,   /* field[3] = configuration */
   1,   /* field[1] = map_version */
   5,   /* field[5] = node */
   4,   /* field[4] = seed */
+  6,   /* field[6] = tiles */
   2,   /* field[2] = tileset_sha256 */
   0,   /* field[0] = version */
 };
 static const ProtobufCIntRange navbus__v1__core_start__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor navbus__v1__core_start__descriptor =
 {
@@ -754,14 +793,14 @@ const ProtobufCMessageDescriptor navbus__v1__core_start__descriptor =
   "Navbus__V1__CoreStart",
   "navbus.v1",
   sizeof(Navbus__V1__CoreStart),
-  6,
+  7,
   navbus__v1__core_start__field_descriptors,
   navbus__v1__core_start__field_indices_by_name,
   1,  navbus__v1__core_start__number_ranges,
   (ProtobufCMessageInit) navbus__v1__core_start__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_answer__field_descriptors[7] =
+static const ProtobufCFieldDescriptor navbus__v1__route_answer__field_descriptors[8] =
 {
   {
     "request_id",
@@ -824,12 +863,12 @@ static const ProtobufCFieldDescriptor navbus__v1__route_answer__field_descriptor
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "traffic_version",
+    "map_snapshot",
     6,
     PROTOBUF_C_LABEL_OPTIONAL,
     PROTOBUF_C_TYPE_UINT64,
-    offsetof(Navbus__V1__RouteAnswer, has_traffic_version),
-    offsetof(Navbus__V1__RouteAnswer, traffic_version),
+    offsetof(Navbus__V1__RouteAnswer, has_map_snapshot),
+    offsetof(Navbus__V1__RouteAnswer, map_snapshot),
     NULL,
     NULL,
     0,             /* flags */
@@ -847,20 +886,33 @@ static const ProtobufCFieldDescriptor navbus__v1__route_answer__field_descriptor
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "provider_body",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Navbus__V1__RouteAnswer, has_provider_body),
+    offsetof(Navbus__V1__RouteAnswer, provider_body),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__route_answer__field_indices_by_name[] = {
   3,   /* field[3] = error */
+  5,   /* field[5] = map_snapshot */
   6,   /* field[6] = progress */
   4,   /* field[4] = provider */
+  7,   /* field[7] = provider_body */
   1,   /* field[1] = purpose */
   0,   /* field[0] = request_id */
   2,   /* field[2] = routes */
-  5,   /* field[5] = traffic_version */
 };
 static const ProtobufCIntRange navbus__v1__route_answer__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_answer__descriptor =
 {
@@ -870,7 +922,7 @@ const ProtobufCMessageDescriptor navbus__v1__route_answer__descriptor =
   "Navbus__V1__RouteAnswer",
   "navbus.v1",
   sizeof(Navbus__V1__RouteAnswer),
-  7,
+  8,
   navbus__v1__route_answer__field_descriptors,
   navbus__v1__route_answer__field_indices_by_name,
   1,  navbus__v1__route_answer__number_ranges,

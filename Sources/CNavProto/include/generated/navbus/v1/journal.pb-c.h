@@ -116,6 +116,17 @@ struct  Navbus__V1__JournalEntry
    */
   protobuf_c_boolean has_monotonic_ns;
   int64_t monotonic_ns;
+  /*
+   * Number of the map that is in force from this entry on, counted by the node from 1: with start, traffic and tiles.
+   * Several entries of one number came into force together.
+   */
+  protobuf_c_boolean has_map_snapshot;
+  uint64_t map_snapshot;
+  /*
+   * Time up to which speeds that had ceased to hold were left out of that map, ns since the Unix epoch, UTC.
+   */
+  protobuf_c_boolean has_map_stamp_ns;
+  int64_t map_stamp_ns;
   Navbus__V1__JournalEntry__EventCase event_case;
   union {
     /*
@@ -170,7 +181,7 @@ struct  Navbus__V1__JournalEntry
 };
 #define NAVBUS__V1__JOURNAL_ENTRY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__journal_entry__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__JOURNAL_ENTRY__EVENT__NOT_SET, {0} }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__JOURNAL_ENTRY__EVENT__NOT_SET, {0} }
 
 
 /*
@@ -205,10 +216,15 @@ struct  Navbus__V1__CoreStart
    * Node that it belongs to.
    */
   char *node;
+  /*
+   * Road tiles on board when the node was started.
+   */
+  size_t n_tiles;
+  Navbus__V1__TileKey **tiles;
 };
 #define NAVBUS__V1__CORE_START__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__core_start__descriptor) \
-    , NULL, NULL, 0, {0,NULL}, NULL, 0, 0, NULL }
+    , NULL, NULL, 0, {0,NULL}, NULL, 0, 0, NULL, 0,NULL }
 
 
 /*
@@ -242,19 +258,24 @@ struct  Navbus__V1__RouteAnswer
   protobuf_c_boolean has_provider;
   Navbus__V1__RouteProvider provider;
   /*
-   * Version of the traffic that the answer is of, counted by the node.
+   * Number of the map that the answer is of, see JournalEntry.map_snapshot.
    */
-  protobuf_c_boolean has_traffic_version;
-  uint64_t traffic_version;
+  protobuf_c_boolean has_map_snapshot;
+  uint64_t map_snapshot;
   /*
    * Part of the work that is done, 0 to 1, when this is only a report of progress.
    */
   protobuf_c_boolean has_progress;
   double progress;
+  /*
+   * What a provider on the network answered, as it came.
+   */
+  protobuf_c_boolean has_provider_body;
+  ProtobufCBinaryData provider_body;
 };
 #define NAVBUS__V1__ROUTE_ANSWER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_answer__descriptor) \
-    , 0, 0, 0, NAVBUS__V1__ROUTE_REQUEST_PURPOSE__ROUTE_REQUEST_PURPOSE_UNSPECIFIED, 0,NULL, NULL, 0, NAVBUS__V1__ROUTE_PROVIDER__ROUTE_PROVIDER_UNSPECIFIED, 0, 0, 0, 0 }
+    , 0, 0, 0, NAVBUS__V1__ROUTE_REQUEST_PURPOSE__ROUTE_REQUEST_PURPOSE_UNSPECIFIED, 0,NULL, NULL, 0, NAVBUS__V1__ROUTE_PROVIDER__ROUTE_PROVIDER_UNSPECIFIED, 0, 0, 0, 0, 0, {0,NULL} }
 
 
 typedef enum {
