@@ -120,8 +120,11 @@ struct DestinationIsKept: Invariant {
 }
 
 struct RemainingNeverGrows: Invariant {
-    static let rule = "the way that remains never grows, but with another route"
+    static let rule =
+        "the way that remains never grows, but with another route, or back to where the vehicle was seen before a prediction"
     private var last: RouteProgress?
+    /// What remained where the vehicle was last seen and not only thought to be, metres.
+    private var seen = 0.0
     /// What rounding makes of a difference of two numbers, metres.
     private static let rounding = 1e-6
 
@@ -133,21 +136,35 @@ struct RemainingNeverGrows: Invariant {
             case .route: last = nil
             case .progress(let progress):
                 defer { last = progress }
-                guard let last else { continue }
-                if progress.distanceRemaining > last.distanceRemaining + RemainingNeverGrows.rounding {
-                    return "\(last.distanceRemaining) m become \(progress.distanceRemaining) m"
-                }
-                if (progress.leg, progress.step) < (last.leg, last.step) { return "leg or step go back" }
-                if progress.leg == last.leg,
-                    progress.legDistanceRemaining > last.legDistanceRemaining + RemainingNeverGrows.rounding
-                {
-                    return "\(last.legDistanceRemaining) m of the leg become \(progress.legDistanceRemaining) m"
-                }
-                if progress.waypointsRemaining > last.waypointsRemaining { return "a waypoint more is ahead" }
+                if let last, let what = compare(progress, last) { return what }
+                note(progress)
             default: break
             }
         }
         return nil
+    }
+
+    private func compare(_ progress: RouteProgress, _ last: RouteProgress) -> String? {
+        if progress.leg < last.leg { return "leg \(progress.leg) after \(last.leg)" }
+        if progress.distanceRemaining > last.distanceRemaining + RemainingNeverGrows.rounding {
+            guard progress.distanceRemaining > seen + RemainingNeverGrows.rounding else { return nil }
+            return "\(last.distanceRemaining) m become \(progress.distanceRemaining) m, and \(seen) m were seen"
+        }
+        if progress.leg == last.leg {
+            if progress.step < last.step { return "step \(progress.step) after \(last.step)" }
+            if progress.legDistanceRemaining > last.legDistanceRemaining + RemainingNeverGrows.rounding {
+                return "\(last.legDistanceRemaining) m of the leg become \(progress.legDistanceRemaining) m"
+            }
+        }
+        return progress.waypointsRemaining > last.waypointsRemaining ? "a waypoint more is ahead" : nil
+    }
+
+    /// A position that is measured and does not move the place along the route leaves open where that is.
+    private mutating func note(_ progress: RouteProgress) {
+        guard progress.position.prediction == nil else { return }
+        if last.map({ $0.distanceRemaining != progress.distanceRemaining }) ?? true {
+            seen = progress.distanceRemaining
+        }
     }
 }
 
