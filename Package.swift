@@ -177,6 +177,13 @@ let package = Package(
                 "NavNodes", "NavConfig", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavNavigator",
                 "NavSimulation", "NavTestSupport",
             ]),
+        // Simulated drives from seeds: a town, a driver and all that can go wrong; what always holds is checked at every step.
+        tests(
+            "SimWorldTests",
+            [
+                "NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+                "NavSimulation", "NavTestSupport",
+            ]),
         tests("NavBenchTests", ["NavBench"]),
         tests("TidyTests", []),
         tests("EndToEndTests", []),

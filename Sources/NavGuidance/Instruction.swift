@@ -16,6 +16,8 @@ public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
         case near
         /// The announcement at the maneuver.
         case now
+
+        fileprivate var order: Int { Kind.allCases.firstIndex(of: self) ?? 0 }
     }
 
     /// The leg, from 0.
@@ -30,6 +32,12 @@ public struct InstructionID: Sendable, Hashable, CustomStringConvertible {
         self.leg = leg
         self.step = step
         self.kind = kind
+    }
+
+    /// Whether it comes before another one of the same route: of the announcements of one maneuver in the order of ``Kind``.
+    public func isBefore(_ other: InstructionID) -> Bool {
+        if leg != other.leg { return leg < other.leg }
+        return step != other.step ? step < other.step : kind.order < other.kind.order
     }
 
     /// Leg, step and kind, such as `0/3/near`.

@@ -33,6 +33,33 @@ import Testing
         #expect(ride.told.map { "\($0.what)" } == undisturbed.told.map { "\($0.what)" })
     }
 
+    @Test func aFixFromBeforeAPredictionDoesNotTakeThePositionBack() throws {
+        let town = try Town.grid()
+        let fixes = try town.fixes("FGHI")
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHI")))
+        ride.drive(fixes[..<20])
+        ride.fireTimers(until: fixes[19].stamp.advanced(bySeconds: 6))
+        let known = ride.positions
+        // It was three seconds under way; meanwhile the position was predicted.
+        ride.send(.fix(fixes[22]), at: fixes[22].stamp)
+        #expect(ride.rejections.isEmpty && ride.positions == known)
+        ride.drive(fixes[26...])
+        let stamps = ride.sightings.map(\.stamp)
+        #expect(stamps == stamps.sorted() && ride.sightings.contains { $0.stamp == fixes[26].stamp })
+    }
+
+    @Test func aRequestIsGivenUpInTimeAlsoWithoutFixes() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .byHand
+        let order = RouteOrder(origin: try town.waypoint("FG"), waypoints: [try town.waypoint("HI")])
+        ride.command(.navigate(order, nil), call: 1)
+        ride.command(.calculate(order, isPreview: true), call: 2)
+        ride.fireTimers(until: SeededDrive.start.advanced(bySeconds: 60))
+        #expect(ride.open.isEmpty && ride.replies.count == 2)
+    }
+
     @Test func aFixThatComesTwiceIsRejected() throws {
         try FixTests.expectRejection({ try $0.fixes("FGHI")[9] }, .duplicate)
     }

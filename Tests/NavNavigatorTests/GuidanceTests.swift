@@ -8,6 +8,23 @@ import NavTestSupport
 import Testing
 
 @Suite struct GuidanceTests {
+    @Test func anInstructionIsNotToldAfterALaterOne() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.policy.asked = [.reviseInstruction]
+        config.policy.deadline = 1_000
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan("FGHC")))
+        ride.drive(try town.fixes("FGHC").dropLast(10))
+        let questions = ride.questions
+        #expect(questions.count > 3)
+        // The owner answers to the last one first.
+        for request in questions.reversed() {
+            ride.send(.policyAnswer(requestID: request.requestID, PolicyAnswer(verdict: true)))
+        }
+        #expect(ride.spoken.count == 1)
+    }
+
     @Test func withoutARouteEachFixGivesAPositionAndNothingElse() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

@@ -37,6 +37,45 @@ struct AlternativesDrawnTests {
         #expect(map.graph.key(of: try map.edge("Z", "A")) == alternative.fork.edge)
     }
 
+    @Test("the same detour on two legs has two numbers")
+    func twoLegs() throws {
+        // A circuit: out over the bridges, back on the road in the north that leads one way only, and out again.
+        let map = try ASCIIMap(
+            """
+            H---------------------G
+            |   B-----------C     |
+            Z---A           D-----Y
+                |           |
+                |           |
+                E-----------F
+            """, gridMetres: 200,
+            ways: [
+                "ZA": road, "AB": road, "BC": road, "CD": road, "AE": road, "EF": road, "FD": road, "DY": road,
+                "YGHZ": ["highway": "secondary", "oneway": "yes"],
+            ])
+        let east = {
+            try Waypoint(map.position(between: "D", "Y"), bearing: map.bearing("D", "Y"), bearingTolerance: 0.5)
+        }
+        let west = {
+            try Waypoint(map.position(between: "Z", "A"), bearing: map.bearing("Z", "A"), bearingTolerance: 0.5)
+        }
+        var options = RouteOptions()
+        options.waypointTurns = .never
+        let request = RouteRequest(waypoints: [try west(), try east(), try west(), try east()], options: options)
+        guard case .found(let found) = map.router().alternatives(request, workspace: SearchWorkspace()) else {
+            Issue.record("no route")
+            return
+        }
+        #expect(found.alternatives.count == 2)
+        #expect(Set(found.alternatives.map(\.id)).count == 2)
+        let legs = found.alternatives.map { alternative in
+            alternative.route.legs.indices.filter {
+                alternative.route.legs[$0].length > found.main.legs[$0].length + 100
+            }
+        }
+        #expect(legs.sorted { $0.lexicographicallyPrecedes($1) } == [[0], [2]])
+    }
+
     @Test("that an end was moved to a connected road makes no alternative less of a detour")
     func movedEnd() throws {
         let map = try ASCIIMap(

@@ -18,9 +18,10 @@ public struct RandomMap: Sendable {
     ///
     /// - Parameter hasRules: Whether there are rules that bind some vehicles or hold at times, on turns and on roads, and
     ///   private gates.
+    ///   - gone: Which streets there are no more, by the order in which they were drawn: the same town in a later year.
     public init(
         seed: UInt64, size: Int = 6, gridMetres: Double = 120, centre: Coordinate = TestPlaces.everyTileCorner,
-        hasRules: Bool = false
+        hasRules: Bool = false, without gone: Set<Int> = []
     ) throws {
         var random = SeededRandom(seed: seed)
         var data = OSMDataBuilder()
@@ -43,7 +44,7 @@ public struct RandomMap: Sendable {
                     tags: tags)
             }
         }
-        let streets = RandomMap.addStreets(to: &data, size, hasRules, &random)
+        let streets = RandomMap.addStreets(to: &data, size, hasRules, gone, &random)
         RandomMap.addRestrictions(to: &data, streets, size, hasRules, &random)
         let built = try MapBuilder(MapBuilder.Options(jobs: 1)).build(data.build())
         tiles = try built.tiles.map { try $0.roadTile }
@@ -83,7 +84,7 @@ public struct RandomMap: Sendable {
     ]
 
     private static func addStreets(
-        to data: inout OSMDataBuilder, _ size: Int, _ hasRules: Bool, _ random: inout SeededRandom
+        to data: inout OSMDataBuilder, _ size: Int, _ hasRules: Bool, _ gone: Set<Int>, _ random: inout SeededRandom
     ) -> [Street] {
         let ranks = ["primary", "secondary", "residential", "residential", "living_street", "trunk"]
         var streets: [Street] = []
@@ -101,8 +102,10 @@ public struct RandomMap: Sendable {
                     }
                     let street = Street(
                         id: Int64(1_000 + streets.count), first: (row, column), second: (toRow, toColumn))
-                    data.addWay(
-                        id: street.id, nodes: [node(row, column, size), node(toRow, toColumn, size)], tags: tags)
+                    if !gone.contains(streets.count) {
+                        data.addWay(
+                            id: street.id, nodes: [node(row, column, size), node(toRow, toColumn, size)], tags: tags)
+                    }
                     streets.append(street)
                 }
             }

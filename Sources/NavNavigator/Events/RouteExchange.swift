@@ -18,6 +18,9 @@ public struct RoutePlan: Sendable, Equatable {
         self.guidance = guidance
         self.provider = provider
     }
+
+    /// The stop at the end of the first leg; nil for a route without legs.
+    var firstStop: RouteWaypoint? { route.legs.first.map { route.waypoints[$0.destination] } }
 }
 
 /// Who finds routes.

@@ -87,7 +87,8 @@ extension Navigator {
         guard let state = trip?.deviation.state, state != .offRoute, state != .wrongWay else { return }
         var revised = RevisedInstruction()
         if case .instruction(let words) = content { revised = words }
-        guard !revised.isSuppressed else { return }
+        // The owner may have answered to a later one before.
+        guard !revised.isSuppressed, trip?.tells(instruction.id) == true else { return }
         switch instruction {
         case .visual(var visual):
             if let text = revised.text {

@@ -35,6 +35,9 @@ struct PolicyDesk {
         return open.remove(at: index)
     }
 
+    /// Whether a question of a kind is open.
+    func isOpen(_ kind: PolicyKind) -> Bool { open.contains { $0.question.kind == kind } }
+
     /// Closes the questions of a kind.
     mutating func close(_ kind: PolicyKind) -> [PolicyRequest] {
         defer { open.removeAll { $0.question.kind == kind } }

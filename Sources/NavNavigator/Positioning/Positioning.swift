@@ -26,6 +26,8 @@ struct Positioning {
     private var reckoning: Reckoning
     private var aid = RoadAid()
     private var judge = HealthJudge()
+    /// The moment of the last position that was told.
+    private var told: Timestamp?
 
     /// Knows nothing yet.
     init(metric: Metric, config: NavigatorConfig, matcher: MatcherConfig) {
@@ -73,6 +75,7 @@ struct Positioning {
         case .acceptedAfterJump: happenings += restart()
         case .acceptedAfterClockSet:
             happenings += restart()
+            told = nil
             happenings.append(.clockSet(fix.stamp))
         }
         if let replaced = tracker.replacedReceiver {
@@ -86,12 +89,12 @@ struct Positioning {
         let reason = reckoning.reason
         let ends = reckoning.note(fix, match, tracker, metric, prior)
         if !ends, reason != nil, let led = reckoning.lead(to: match, tracker, metric, prior) {
-            happenings.append(.position(Sighting(led, like: fix)))
+            tell(Sighting(led, like: fix), &happenings)
             return happenings
         }
         let position = Sighting(fix: fix, match: match, directionProbability: match.directionProbability)
         if let reason, reckoning.reason == nil { happenings += Positioning.end(of: reason, at: position) }
-        happenings.append(.position(position))
+        tell(position, &happenings)
         return happenings
     }
 
@@ -122,9 +125,16 @@ struct Positioning {
                     .simulation(SimulationEvent(phase: $0, reason: SimulationReason(reason), position: position))
                 }
             }
-            happenings.append(.position(position))
+            tell(position, &happenings)
             return happenings
         }
+    }
+
+    /// Tells a position. What was told is not gone back behind: a fix that comes when a later moment was predicted is only learned from.
+    private mutating func tell(_ position: Sighting, _ happenings: inout [Happening]) {
+        if let told, position.stamp < told { return }
+        told = position.stamp
+        happenings.append(.position(position))
     }
 
     /// The position of a fix that a drive along the route makes: no receiver is judged by it.
@@ -135,6 +145,7 @@ struct Positioning {
     /// Forgets where the vehicle was, before and after a drive that is none of its own.
     mutating func startOver() -> [Happening] {
         defer { tracker.reset() }
+        told = nil
         return restart()
     }
 

@@ -89,7 +89,9 @@ struct AlternativesKeeper {
             for plan in found.alternatives {
                 let alternative = plan.alternative
                 let forkOffset = trip.plan.route.length - (found.main.route.length - alternative.fork.routeOffset)
-                guard forkOffset > trip.offset else { continue }
+                guard forkOffset > trip.offset,
+                    !kept.contains(where: { $0.plan.alternative.id == alternative.id })
+                else { continue }
                 var own: [EdgeKey: Double] = [:]
                 for edge in alternative.route.edges
                 where edge.routeOffset >= alternative.fork.routeOffset - 0.5

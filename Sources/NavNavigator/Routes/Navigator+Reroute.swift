@@ -54,6 +54,7 @@ extension Navigator {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
         guard let lastPosition else { return refuse(call, "the position is not known", .noPosition) }
         guard search.acceptsManualReroute else { return refuse(call, "a route is being looked for already") }
+        if let fault = wishes?.options.fault { return refuse(call, fault, .invalidRequest) }
         withdraw(.shouldReroute)
         let draft = draft(reason, from: lastPosition, wishes: wishes, waypoints: waypoints)
         reply(.requested(requestID: draft.id), to: call)
@@ -79,8 +80,9 @@ extension Navigator {
     mutating func fetchReroute(_ decision: PolicyDecision, _ event: NavigatorEvent) {
         guard var draft = search.draft, draft.isAnnounced else { return }
         if case .reroute(let wishes, let waypoints) = decision.answer.content {
-            if let wishes { draft.wishes = wishes }
-            if !waypoints.isEmpty { draft.waypoints = waypoints }
+            // What makes no sense would end the search for another way.
+            if let wishes, wishes.options.fault == nil { draft.wishes = wishes }
+            if !waypoints.isEmpty, waypoints.allSatisfy(\.coordinate.isValid) { draft.waypoints = waypoints }
         }
         let position = lastPosition ?? draft.origin
         draft.origin = position

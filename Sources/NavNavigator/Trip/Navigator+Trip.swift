@@ -125,11 +125,14 @@ extension Navigator {
     ) {
         supersedeOffers(event)
         tell(alternatives.clear(.routeChanged, at: event.stamp, except: alternative), event)
-        withdraw(.reviseInstruction)
-        let isApproaching = trip?.isApproaching ?? false
-        let prevents = trip?.preventsReroutes
+        let isUndecided = policy.isOpen(.shouldPreventReroutesWhenArriving)
+        withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving, .reviseInstruction)
+        // What was told and decided of the next stop holds as long as that is the next one.
+        let isSameStop = trip?.stop.waypoint.coordinate == plan.firstStop?.waypoint.coordinate
+        let isApproaching = isSameStop && trip?.isApproaching ?? false
+        let prevents = isApproaching && !isUndecided ? trip?.preventsReroutes : nil
         put(plan, origin: origin, start: start, isApproaching: isApproaching, event)
-        if isApproaching { trip?.preventsReroutes = prevents }
+        trip?.preventsReroutes = prevents
         publish(.route(plan, change), event)
     }
 
@@ -154,7 +157,8 @@ extension Navigator {
 
     /// The destination is reached: nothing changes the route any more.
     mutating func endOfTrip(_ event: NavigatorEvent) {
-        if search.isRerouting { cancelSearch(event) }
+        if search.isRerouting || search.draft != nil { cancelSearch(event) }
+        withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving)
         endSimulation(event)
         supersedeOffers(event)
         tell(alternatives.clear(.routeChanged, at: event.stamp), event)
@@ -165,7 +169,15 @@ extension Navigator {
     mutating func tell(_ arrival: ArrivalEvent, _ event: NavigatorEvent) {
         publish(.arrival(arrival), event)
         guard arrival.phase == .arrived, !arrival.isDestination, let waypoint = trip?.stop else { return }
+        leaveBehind(event)
         ask(.shouldAdvanceLeg(waypoint: arrival.waypoint, waypoint), standard: config.legsAutoAdvance, event)
+    }
+
+    /// A stop is reached: routes that were asked for before lead through it, and would lead back to it.
+    private mutating func leaveBehind(_ event: NavigatorEvent) {
+        if search.isRerouting || search.draft != nil { cancelSearch(event) }
+        supersedeOffers(event)
+        tell(alternatives.clear(.invalidated, at: event.stamp), event)
     }
 
     mutating func decideLeg(_ waypoint: Int, _ advances: Bool, _ event: NavigatorEvent) {

@@ -51,6 +51,8 @@ struct Trip {
     private var blocked: [Double] = []
     private var visualID: InstructionID?
     private var spokenID: InstructionID?
+    /// The last banner and the last words that were told: the owner may have been asked for them in between.
+    private var told: (visual: InstructionID?, spoken: InstructionID?)
     /// Whether leaving the route so near to the stop leads to no new one; nil as long as it was not near.
     var preventsReroutes: Bool?
     /// Since when all that makes an arrival holds.
@@ -220,6 +222,14 @@ struct Trip {
     mutating func refresh(_ plan: RoutePlan) {
         self.plan = plan
         times = RouteTimes(plan.route)
+    }
+
+    /// Notes that an instruction is told; false for one that lies behind what was told already.
+    mutating func tells(_ id: InstructionID) -> Bool {
+        let last = id.kind == .visual ? told.visual : told.spoken
+        if let last, id.isBefore(last) { return false }
+        if id.kind == .visual { told.visual = id } else { told.spoken = id }
+        return true
     }
 
     /// Moves the cursor on to where the next leg starts.

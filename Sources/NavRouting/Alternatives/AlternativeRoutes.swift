@@ -17,8 +17,9 @@ public struct RouteFork: Sendable, Equatable {
 
 /// Another way to the same destination that is worth showing.
 public struct AlternativeRoute: Sendable, Equatable {
-    /// Names the way by the OSM ways and nodes that it does not share with the main route: the same detour has the same
-    /// number after every recomputation, also when the vehicle has come nearer.
+    /// Names the way by the OSM ways and nodes that it does not share with the main route, leg by leg: the same detour has
+    /// the same number after every recomputation, also when the vehicle has come nearer or stops were reached. On the same
+    /// roads on another leg it is another one.
     public var id: UInt64
     /// The whole way, from where the main route starts.
     public var route: Route
@@ -87,12 +88,16 @@ extension AlternativeRoute {
         self.sharing = sharing
         self.stretch = stretch
         via = []
-        let keys = Set(main.edges.map(\.key))
         var hash = Hash64()
-        for edge in route.edges where !keys.contains(edge.key) {
-            hash.add(UInt64(bitPattern: edge.wayID))
-            hash.add(UInt64(bitPattern: route.segments[edge.coordinates.lowerBound].fromNodeID))
-            hash.add(UInt64(bitPattern: route.segments[edge.coordinates.upperBound - 1].toNodeID))
+        for (number, leg) in route.legs.enumerated() {
+            let known = main.legs.indices.contains(number) ? main.edges[main.legs[number].edges] : []
+            let keys = Set(known.map(\.key))
+            for edge in route.edges[leg.edges] where !keys.contains(edge.key) {
+                hash.add(UInt64(route.legs.count - number))
+                hash.add(UInt64(bitPattern: edge.wayID))
+                hash.add(UInt64(bitPattern: route.segments[edge.coordinates.lowerBound].fromNodeID))
+                hash.add(UInt64(bitPattern: route.segments[edge.coordinates.upperBound - 1].toNodeID))
+            }
         }
         id = hash.value
     }

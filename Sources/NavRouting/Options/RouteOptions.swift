@@ -78,7 +78,7 @@ public struct RouteOptions: Sendable, Hashable {
     var excludes: Bool { !excludedEdges.isEmpty || !excludedAreas.isEmpty }
 
     /// Why the options make no sense; nil when they do.
-    var fault: String? {
+    package var fault: String? {
         guard (0...Self.greatestInitialRadius).contains(initialManeuverAvoidance) else {
             return "the radius without maneuvers is not within 0 ... \(Int(Self.greatestInitialRadius)) m"
         }

@@ -1,0 +1,101 @@
+import NavGeo
+import NavGuidance
+import NavMap
+import NavMatching
+import NavNavigator
+import NavRouting
+
+/// A number for all that came out of a drive: two drives that say the same have the same one.
+struct Digest: Equatable {
+    /// FNV-1a, 64 bits, a word at a time.
+    private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    init() {}
+
+    private mutating func add(_ word: UInt64) { value = (value ^ word) &* 0x0000_0100_0000_01b3 }
+    private mutating func add(_ number: Double) { add(number.bitPattern) }
+    private mutating func add(_ text: String) { for byte in text.utf8 { add(UInt64(byte)) } }
+    private mutating func add(_ place: Coordinate) {
+        add(place.latitude)
+        add(place.longitude)
+    }
+
+    mutating func add(_ effects: [Effect]) {
+        for effect in effects {
+            switch effect {
+            case .publish(let context, let what):
+                add(UInt64(bitPattern: context.stamp.nanoseconds))
+                add(context.sessionID ^ context.routeID << 32 ^ context.eventSequence)
+                add(what)
+            case .requestRoute(let query):
+                add(query.requestID)
+                for waypoint in query.request.waypoints {
+                    add(waypoint.coordinate)
+                    add(waypoint.bearing ?? -1)
+                }
+            case .cancelRoute(let id): add(id)
+            case .needTiles(let tiles): add("\(tiles)")
+            case .askPolicy(let request): add(request.requestID)
+            case .withdrawPolicy(let id): add(id)
+            case .reply(let call, let reply):
+                add(call)
+                add(String("\(reply)".prefix(40)))
+            }
+        }
+    }
+
+    private mutating func add(_ what: Publication) {
+        switch what {
+        case .position(let sighting): add(sighting)
+        case .progress(let progress):
+            for number in [
+                progress.offset, progress.durationRemaining, progress.stepDistanceRemaining,
+                progress.deviation.distance,
+                progress.deviation.probability, progress.snappedBearing,
+            ] { add(number) }
+            add("\(progress.deviation.state)")
+        case .route(let plan, let change):
+            add("\(change)")
+            for edge in plan?.route.edges ?? [] {
+                add(edge.key.rawValue)
+                add(edge.duration)
+            }
+        case .visual(let visual, let distance, let duration):
+            add(visual?.primary.text ?? "")
+            add(distance)
+            add(duration)
+        case .spoken(let spoken, let distance, let duration):
+            add(spoken.ssml)
+            add(distance)
+            add(duration)
+        case .alternatives(let update):
+            for offered in update.alternatives {
+                add(offered.id)
+                add(offered.durationDelta)
+                add(offered.distanceToFork)
+            }
+            add("\(update.added) \(update.removed)")
+        case .state, .arrival, .reroute, .receiver, .alternativeSwitch: add("\(what)")
+        case .fixRejected(_, let rejection): add("\(rejection)")
+        case .simulation(let event):
+            add("\(event.phase) \(event.reason)")
+            event.position.map { add($0) }
+        case .preview(let preview): for route in preview.routes { add(route.plan.route.duration) }
+        case .fasterRoute(let event):
+            add(event.gain.seconds)
+            add(String("\(event.phase)".prefix(20)))
+        case .refresh(let event): add(event.delta)
+        case .policyRequest(let request): add(request.question.kind.rawValue)
+        case .policyDecision(let decision): add("\(decision.requestID) \(decision.kind) \(decision.verdict)")
+        }
+    }
+
+    private mutating func add(_ sighting: Sighting) {
+        add(sighting.coordinate)
+        add(sighting.match.coordinate)
+        add(sighting.match.confidence)
+        add(sighting.match.offRoadProbability)
+        add(sighting.road?.alongSigma ?? -1)
+        add(sighting.road?.offset ?? -1)
+    }
+}

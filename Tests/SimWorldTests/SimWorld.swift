@@ -1,0 +1,298 @@
+import NavGeo
+import NavMap
+import NavMatching
+import NavNavigator
+import NavRouting
+import NavSimulation
+import NavTestSupport
+
+/// One event and what came of it.
+struct SimStep {
+    /// Seconds since the start, by the clock of the world.
+    var time: Double
+    var event: NavigatorEvent
+    var effects: [Effect]
+    /// The thresholds in force.
+    var config: NavigatorConfig
+    /// When the core wants to be asked next, after the event.
+    var due: Timestamp?
+    /// Whether the clock of the receivers was set a short while ago, or a fix of another time was taken.
+    var isClockUncertain: Bool
+}
+
+/// A simulated drive of some minutes from one seed: a town, a driver, receivers, a routing worker, an owner's policy, a user and what changes
+/// around them; between them the navigator alone, in simulated time.
+///
+/// The events are stamped and the timers are fired as `navigation-node` does. Every concern has its own sequence of random numbers.
+struct SimWorld {
+    /// When drives start.
+    static let start = SeededDrive.start
+    /// How long they last, seconds.
+    static let duration = 600.0
+    /// By how much a fix may be late before its absence counts, seconds: as in the node.
+    private static let tolerance = 0.3
+    /// How long what was asked for by a wrong clock may be open after the clock is right again, seconds.
+    private static let settling = 20.0
+    /// The most timers between two events: predictions come every 50 ms at most.
+    private static let mostTimers = 20_000
+
+    private enum Input {
+        case sample(Int)
+        case odometry
+        indirect case fix(Fix)
+        case tick
+        case command
+        case callEnded(UInt64)
+        case config
+        case surroundings
+        case tilesArrive
+        indirect case answer(RouteQuery)
+        indirect case decision(PolicyRequest, PolicyAnswer)
+        case unaskedAnswer
+        case clockSet(Double)
+    }
+
+    let seed: UInt64
+    private(set) var navigator: Navigator
+    private let map: SimMap
+    private var driver: Driver
+    private var receivers: [SimReceiver]
+    private var odometer: SimOdometer?
+    private var planner: SimPlanner
+    private var owner: SimOwner
+    private var user: SimUser
+    private var surroundings: Surroundings
+    private var config: NavigatorConfig
+    private var random: SeededRandom
+
+    private var queue: [(time: Double, number: Int, input: Input)] = []
+    private var queued = 0
+    private var now = 0.0
+    private var clock = 0.0
+    /// Whether the receivers' clock was set or is wrong, and the core may not have seen yet that it is right again.
+    private var isClockWrong = false
+    private var clockSetUntil = -1.0
+    private var newest: Timestamp?
+    private var latest: Timestamp?
+    private var latency: Double?
+    /// The last fix by the clock of the fixes, and when it came by that of the world.
+    private var lastFix: (stamp: Timestamp, arrival: Double)?
+    private var causes: UInt64 = 0
+    private var calls: UInt64 = 0
+    private var open: Set<UInt64> = []
+    private var view = UserView()
+
+    init(seed: UInt64) throws {
+        self.seed = seed
+        var random = SeededRandom(seed: seed)
+        map = try SimMap.map(Int(random.next() % UInt64(SimMap.count)))
+        let wildness = random.uniform() < 0.25 ? 0 : random.uniform()
+        driver = Driver(map, seed: random.next())
+        let count = random.uniform() < 0.8 ? 1 : random.uniform() < 0.8 ? 2 : 3
+        receivers = (0..<count).map {
+            SimReceiver(UInt8($0), wildness: wildness, duration: SimWorld.duration, seed: random.next())
+        }
+        odometer = random.uniform() < 0.3 ? SimOdometer(seed: random.next(), duration: SimWorld.duration) : nil
+        planner = SimPlanner(wildness: wildness, seed: random.next())
+        owner = SimOwner(map, wildness: wildness, seed: random.next())
+        user = SimUser(map, seed: random.next())
+        surroundings = Surroundings(map, wildness: wildness, seed: random.next())
+        config = user.firstConfig
+        navigator = Navigator(map: surroundings.current, config: config)
+        for index in receivers.indices { queue.append((random.uniform(), index, .sample(index))) }
+        queued = receivers.count
+        self.random = random
+        plan(.tick, after: 1)
+        plan(.command, after: random.uniform() < 0.5 ? 3 * random.uniform() : 20 * random.uniform())
+        plan(.surroundings, after: surroundings.pause())
+        plan(.config, after: 30 + 200 * random.uniform())
+        plan(.unaskedAnswer, after: 60 * random.uniform())
+        if odometer != nil { plan(.odometry, after: 1) }
+        if random.uniform() < 0.08 * wildness {
+            let leap = [-3_600.0, -5, 5, 3_600, 86_400][Int(random.next() % 5)]
+            plan(.clockSet(leap), after: SimWorld.duration * random.uniform())
+        }
+    }
+
+    /// The version of the map of the ground itself.
+    var mapVersion: String { map.graph.mapVersion }
+
+    // MARK: The course of time
+
+    /// Drives to the end; hands each step over.
+    mutating func run(_ look: (SimStep, Navigator) throws -> Void) throws {
+        while let next = takeNext(), next.time <= SimWorld.duration {
+            now = next.time
+            try take(next.input, look)
+        }
+    }
+
+    private mutating func plan(_ input: Input, after seconds: Double) {
+        queued += 1
+        queue.append((now + max(seconds, 0), queued, input))
+    }
+
+    private mutating func takeNext() -> (time: Double, input: Input)? {
+        guard var best = queue.indices.first else { return nil }
+        for index in queue.indices
+        where (queue[index].time, queue[index].number) < (queue[best].time, queue[best].number) {
+            best = index
+        }
+        queue.swapAt(best, queue.count - 1)
+        let next = queue.removeLast()
+        return (next.time, next.input)
+    }
+
+    private mutating func take(_ input: Input, _ look: (SimStep, Navigator) throws -> Void) throws {
+        switch input {
+        case .sample(let index):
+            plan(input, after: 1 / receivers[index].rate)
+            if receivers[index].isClockWrong(at: now) { isClockWrong = true }
+            for (delay, fix) in receivers[index].report(driver.drive(to: now), at: now, clock: clock) {
+                plan(.fix(fix), after: delay)
+            }
+        case .fix(let fix): try bring(fix, look)
+        case .odometry:
+            plan(.odometry, after: 1 / (odometer?.rate ?? 1))
+            // As the node has it, it does not come first.
+            let truth = driver.drive(to: now)
+            guard let report = odometer?.report(truth, at: now, clock: clock), latest != nil else { return }
+            try fireTimers(before: report.stamp, look)
+            try send(.odometry(report), at: report.stamp, cause: true, look)
+        case .tick:
+            plan(.tick, after: 1)
+            // The core's time is that of the fixes; without any it is the node's.
+            let last = lastFix ?? (SimWorld.start, SimWorld.tolerance)
+            let elapsed = now - last.arrival - SimWorld.tolerance
+            if elapsed > 0 { try fireTimers(before: last.stamp.advanced(bySeconds: elapsed), look) }
+        case .command:
+            plan(.command, after: user.pause(view))
+            let command = user.command(view, planner)
+            var call: UInt64 = 0
+            if user.waits() {
+                calls += 1
+                call = calls
+                if let seconds = user.goesAway() { plan(.callEnded(call), after: seconds) }
+            }
+            try send(.command(command, call: call), at: present, look)
+        case .callEnded(let call): try send(.callEnded(call), at: present, look)
+        case .config:
+            plan(.config, after: 40 + 300 * random.uniform())
+            guard newest != nil else { return }
+            config = user.changedConfig(isLive: true)
+            try send(.configured(config), at: present, look)
+        case .surroundings:
+            plan(.surroundings, after: surroundings.pause())
+            surroundings.change(ahead: view.route?.route, at: present)
+            try send(.mapChanged(surroundings.current), at: present, look)
+        case .tilesArrive:
+            surroundings.bringAll(at: present)
+            try send(.mapChanged(surroundings.current), at: present, look)
+        case .answer(let query):
+            if planner.repeats() { plan(input, after: 0.1) }
+            guard open.remove(query.requestID) != nil || planner.ignoresCancelling() else { return }
+            let answer = planner.answer(query, on: surroundings.current)
+            try send(.routeAnswer(requestID: query.requestID, answer), at: newest ?? query.deadline, look)
+        case .decision(let request, let answer):
+            let stamp = max(newest ?? request.stamp, request.stamp)
+            try send(.policyAnswer(requestID: request.requestID, answer), at: stamp, look)
+        case .unaskedAnswer:
+            plan(.unaskedAnswer, after: 200 * random.uniform())
+            let (id, answer) = owner.unasked()
+            try send(.policyAnswer(requestID: id, answer), at: present, look)
+        case .clockSet(let leap):
+            clock += leap
+            isClockWrong = true
+        }
+    }
+
+    private var present: Timestamp { newest ?? latest ?? SimWorld.start.advanced(bySeconds: now + clock) }
+
+    private mutating func bring(_ fix: Fix, _ look: (SimStep, Navigator) throws -> Void) throws {
+        var moment = fix.stamp
+        if let received = fix.received, let latency {
+            moment = min(moment, received.advanced(bySeconds: 0.7 - latency))
+        }
+        try fireTimers(before: moment, look)
+        let before = newest
+        try send(.fix(fix), at: fix.stamp, cause: true, look)
+        guard newest != before, newest == fix.stamp else { return }
+        lastFix = (fix.stamp, now)
+        guard let received = fix.received else { return }
+        let seconds = received.seconds(since: fix.stamp)
+        latency = latency.map { abs($0 - seconds) > 2 ? seconds : $0 + (seconds - $0) * 0.1 } ?? seconds
+    }
+
+    private mutating func fireTimers(before stamp: Timestamp, _ look: (SimStep, Navigator) throws -> Void) throws {
+        var count = 0
+        while let due = navigator.due, due < stamp {
+            count += 1
+            if count > SimWorld.mostTimers {
+                throw Breach(rule: "timers come to an end", what: "\(count) timers in a row")
+            }
+            try send(.timer, at: due, look)
+        }
+    }
+
+    // MARK: The core
+
+    private mutating func send(
+        _ kind: NavigatorEvent.Kind, at stamp: Timestamp, cause: Bool = false,
+        _ look: (SimStep, Navigator) throws -> Void
+    ) throws {
+        if cause { causes += 1 }
+        latest = stamp
+        let event = NavigatorEvent(stamp: stamp, causeSequence: cause ? causes : 0, kind: kind)
+        let effects = navigator.handle(event)
+        let step = SimStep(
+            time: now, event: event, effects: effects, config: config, due: navigator.due,
+            isClockUncertain: isClockWrong || now < clockSetUntil)
+        try look(step, navigator)
+        for effect in effects { react(to: effect, event) }
+    }
+
+    private mutating func react(to effect: Effect, _ event: NavigatorEvent) {
+        switch effect {
+        case .publish(let context, let publication): note(publication, context)
+        case .requestRoute(let query):
+            open.insert(query.requestID)
+            if let delay = planner.delay() { plan(.answer(query), after: delay) }
+        case .cancelRoute(let id): open.remove(id)
+        case .needTiles: plan(.tilesArrive, after: 1 + 30 * random.uniform())
+        case .askPolicy(let request):
+            for (delay, answer) in owner.answers(request) { plan(.decision(request, answer), after: delay) }
+        case .withdrawPolicy, .reply: break
+        }
+    }
+
+    private mutating func note(_ publication: Publication, _ context: EventContext) {
+        switch publication {
+        case .position(let sighting):
+            newest = context.stamp
+            let offset = sighting.stamp.seconds(since: SimWorld.start.advanced(bySeconds: now + clock))
+            if isClockWrong, sighting.prediction == nil, abs(offset) < 1 {
+                isClockWrong = false
+                clockSetUntil = now + SimWorld.settling
+            }
+        case .route(let plan, let change):
+            view.route = plan
+            guard change != .refreshed else { return }
+            view.isComplete = false
+            view.waypoints = plan?.route.waypoints.count ?? 0
+            driver.take(plan?.route)
+        case .arrival(let event):
+            if event.phase == .arrived {
+                view.isComplete = event.isDestination
+                if random.uniform() < 0.5 { driver.stand(15 * random.uniform()) }
+            }
+        case .state(let state):
+            view.isHeld = state.isHeld
+            view.isRerouting = state.isRerouting
+        case .preview(let preview): view.previews = preview.routes.count
+        case .alternatives(let update): view.alternatives = update.alternatives.map(\.id)
+        case .fasterRoute(let event):
+            if case .detected = event.phase { view.isFasterOffered = true } else { view.isFasterOffered = false }
+        default: break
+        }
+    }
+}

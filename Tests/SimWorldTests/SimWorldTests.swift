@@ -1,0 +1,78 @@
+import Foundation
+import NavNavigator
+import Testing
+
+/// Simulated drives from seeds; what always holds is checked at every step.
+///
+/// `NAVBUS_SIM_SEEDS` says how many seeds are driven, `NAVBUS_SIM_FIRST` from which on; `NAVBUS_SIM_SEED` drives one and prints what happened.
+@Suite struct SimWorldTests {
+    private static func number(_ name: String) -> UInt64? {
+        ProcessInfo.processInfo.environment["NAVBUS_SIM_\(name)"].flatMap(UInt64.init)
+    }
+    private static let seeds = (number("FIRST") ?? 1)..<((number("FIRST") ?? 1) + (number("SEEDS") ?? 100))
+
+    /// Drives a seed and checks what always holds.
+    private static func drive(_ seed: UInt64, _ look: (SimStep) -> Void = { _ in }) throws {
+        var invariants = Invariants()
+        var world = try SimWorld(seed: seed)
+        var size = 0.0
+        try world.run { step, navigator in
+            look(step)
+            try invariants.check(step)
+            // Looking at everything that is held takes as long as some hundred steps.
+            guard seed % 5 == 0, step.time >= size else { return }
+            size = step.time + 120
+            if let what = StateIsBounded.breach(Footprint(navigator).counts) {
+                throw Breach(rule: StateIsBounded.rule, what: what)
+            }
+        }
+    }
+
+    /// The number of all that comes out of a seed.
+    private static func digest(_ seed: UInt64) throws -> Digest {
+        var digest = Digest()
+        var world = try SimWorld(seed: seed)
+        try world.run { step, _ in digest.add(step.effects) }
+        return digest
+    }
+
+    private static func report(_ seed: UInt64, _ breach: any Error) {
+        Issue.record("seed \(seed): \(breach)\nto see it: NAVBUS_SIM_SEED=\(seed) swift test --filter SimWorldTests")
+    }
+
+    /// How many threads drive.
+    private static let jobs = UInt64(min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16))
+
+    @Test(.enabled(if: number("SEED") == nil), arguments: 0..<jobs) func whateverHappensTheInvariantsHold(job: UInt64) {
+        for seed in Self.seeds where seed % Self.jobs == job {
+            do { try Self.drive(seed) } catch { Self.report(seed, error) }
+        }
+    }
+
+    @Test(.enabled(if: number("SEED") == nil)) func everyKindOfThingHappens() throws {
+        var tally = Tally()
+        for seed in UInt64(1)...60 {
+            var world = try SimWorld(seed: seed)
+            let version = world.mapVersion
+            try world.run { step, _ in tally.note(step, version: version) }
+        }
+        let missing = Tally.expected.filter { tally.counts[$0, default: 0] == 0 }
+        #expect(missing.isEmpty, "never in 60 drives; of all others \(tally.counts.sorted { $0.key < $1.key })")
+    }
+
+    @Test(.enabled(if: number("SEED") == nil)) func theSameSeedIsTheSameDrive() {
+        for seed in Self.seeds where seed % 25 == 0 {
+            do {
+                let (first, second) = (try Self.digest(seed), try Self.digest(seed))
+                #expect(first == second, "seed \(seed) is another drive the second time")
+            } catch { Self.report(seed, error) }
+        }
+    }
+
+    @Test(.enabled(if: number("SEED") != nil)) func oneSeedAsItIsDriven() {
+        guard let seed = Self.number("SEED") else { return }
+        var log = EventLog()
+        do { try Self.drive(seed) { log.note($0) } } catch { Self.report(seed, error) }
+        for line in log.lines { print(line) }
+    }
+}

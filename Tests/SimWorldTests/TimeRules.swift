@@ -1,0 +1,120 @@
+import NavGeo
+import NavGuidance
+import NavMatching
+import NavNavigator
+
+struct EventsAreCounted: Invariant {
+    static let rule = "every publication carries the stamp and the cause of its event, and the next number"
+    private var sequence: UInt64 = 0
+
+    mutating func breach(_ step: SimStep) -> String? {
+        for effect in step.effects {
+            guard case .publish(let context, _) = effect else { continue }
+            sequence += 1
+            if context.eventSequence != sequence {
+                return "number \(context.eventSequence) comes in the place of \(sequence)"
+            }
+            if context.stamp != step.event.stamp || context.causeSequence != step.event.causeSequence {
+                return "a publication is of \(context.stamp), its event of \(step.event.stamp)"
+            }
+        }
+        return nil
+    }
+}
+
+struct TimeGoesOn: Invariant {
+    static let rule = "positions and progress never go back in time"
+    private var position: Timestamp?
+    private var progress: Timestamp?
+
+    mutating func breach(_ step: SimStep) -> String? {
+        if step.isClockUncertain { (position, progress) = (nil, nil) }
+        for effect in step.effects {
+            guard case .publish(_, let what) = effect else { continue }
+            switch what {
+            case .position(let sighting):
+                if let position, sighting.stamp < position {
+                    return "a position of \(sighting.stamp) comes after one of \(position)"
+                }
+                position = sighting.stamp
+            case .progress(let told):
+                if let progress, told.position.stamp < progress {
+                    return "a progress of \(told.position.stamp) comes after one of \(progress)"
+                }
+                progress = told.position.stamp
+            case .simulation(let event) where event.reason == .manual: (position, progress) = (nil, nil)
+            default: break
+            }
+        }
+        return nil
+    }
+}
+
+struct TimersMoveOn: Invariant {
+    static let rule = "a timer that was asked for is not asked for again"
+
+    mutating func breach(_ step: SimStep) -> String? {
+        guard case .timer = step.event.kind, let due = step.due, due <= step.event.stamp else { return nil }
+        return "the timer of \(step.event.stamp) leads to one of \(due)"
+    }
+}
+
+struct NumbersAreSound: Invariant {
+    static let rule = "every number is finite and in its range"
+
+    mutating func breach(_ step: SimStep) -> String? {
+        for effect in step.effects {
+            guard case .publish(_, let what) = effect else { continue }
+            let (natural, finite) = numbers(of: what)
+            if let odd = natural.first(where: { !($0 >= 0 && $0.isFinite) }) { return "\(odd) in \(kind(what))" }
+            if let odd = finite.first(where: { !$0.isFinite }) { return "\(odd) in \(kind(what))" }
+            if case .progress(let progress) = what {
+                guard progress.leg < progress.legCount, progress.step < progress.stepCount, progress.snapped.isValid,
+                    progress.waypointsRemaining >= 1, progress.deviation.probability <= 1
+                else { return "leg, step or place of a progress" }
+            }
+        }
+        return nil
+    }
+
+    private func kind(_ what: Publication) -> String { String("\(what)".prefix { $0 != "(" }) }
+
+    /// Numbers that are not below 0, and others.
+    private func numbers(of what: Publication) -> (natural: [Double], finite: [Double]) {
+        switch what {
+        case .position(let sighting): (sigmas(sighting), [sighting.coordinate.latitude, sighting.coordinate.longitude])
+        case .progress(let progress):
+            (
+                [
+                    progress.offset, progress.distanceRemaining, progress.durationRemaining,
+                    progress.legDistanceRemaining, progress.legDurationRemaining, progress.stepDistanceRemaining,
+                    progress.stepDurationRemaining, progress.deviation.distance, progress.deviation.probability,
+                    progress.deviation.courseDifference ?? 0, progress.snappedBearing,
+                ] + sigmas(progress.position), []
+            )
+        case .visual(_, let distance, let duration): ([distance, duration], [])
+        case .spoken(let spoken, let distance, let duration): ([distance, duration, spoken.distance], [])
+        case .arrival(let event): ([event.distanceRemaining, event.durationRemaining], [])
+        case .alternatives(let update):
+            (
+                update.alternatives.flatMap { [$0.distanceToFork, $0.durationToFork, $0.distance, $0.duration] },
+                update.alternatives.map(\.durationDelta)
+            )
+        case .fasterRoute(let event): ([], [event.gain.seconds, event.gain.share])
+        case .refresh(let event): ([], [event.delta])
+        case .reroute(let event): ([event.maneuverAvoidance], [])
+        case .policyDecision(let decision): ([decision.latency], [])
+        case .fixRejected(_, let rejection): ([], [rejection.value ?? 0, rejection.limit ?? 0])
+        case .route, .state, .simulation, .receiver, .preview, .alternativeSwitch, .policyRequest: ([], [])
+        }
+    }
+
+    private func sigmas(_ sighting: Sighting) -> [Double] {
+        var numbers = [
+            sighting.match.confidence, sighting.match.offRoadProbability, sighting.age, sighting.directionProbability,
+        ]
+        if let road = sighting.road { numbers += [road.alongSigma, road.crossSigma, road.offset, road.distance] }
+        if let sigma = sighting.sigma { numbers.append(sigma) }
+        return numbers + sighting.match.candidates.flatMap { [$0.probability, $0.offset, $0.distance] }
+    }
+}

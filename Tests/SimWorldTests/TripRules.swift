@@ -1,0 +1,312 @@
+import NavGeo
+import NavNavigator
+import NavRouting
+
+struct RoutesAreNumbered: Invariant {
+    static let rule =
+        "each trip has a later number, each route of it the next one, and all that is said of it names them"
+    private var session: UInt64 = 0
+    private var route: UInt64 = 0
+
+    mutating func breach(_ step: SimStep) -> String? {
+        for effect in step.effects {
+            guard case .publish(let context, let what) = effect else { continue }
+            switch what {
+            case .route(nil, let change):
+                if change != .stopped || context.sessionID != session { return "a route ends as \(change)" }
+                route = 0
+            case .route(_?, .refreshed):
+                if (context.sessionID, context.routeID) != (session, route) {
+                    return "a refreshed route has another number"
+                }
+            case .route(_?, let change):
+                let isNew = change == .started || change == .set
+                if isNew ? context.sessionID <= session : context.sessionID != session {
+                    return "trip \(context.sessionID) after \(session) as \(change)"
+                }
+                if context.routeID != (isNew ? 1 : route + 1) {
+                    return "route \(context.routeID) after \(route) as \(change)"
+                }
+                (session, route) = (context.sessionID, context.routeID)
+            case .progress, .arrival, .spoken:
+                if (context.sessionID, context.routeID) != (session, route) || route == 0 {
+                    return "route \(context.routeID) is told of while \(route) is in force"
+                }
+            default: break
+            }
+        }
+        return nil
+    }
+}
+
+struct DestinationIsKept: Invariant {
+    static let rule =
+        "the stops ahead stay those of the trip until they are reached, left out, changed by the owner or the trip is stopped"
+    private var goals: [Waypoint]?
+    private var arrived: Set<Coordinate> = []
+    private var queries: [UInt64: [Waypoint]] = [:]
+    private var isChanged: Set<UInt64> = []
+    /// The reroute that options were asked for.
+    private var announced: UInt64?
+    private var waypoints: [Coordinate] = []
+
+    mutating func breach(_ step: SimStep) -> String? {
+        if case .policyAnswer(_, let answer) = step.event.kind, case .reroute(_, let list) = answer.content,
+            !list.isEmpty,
+            let announced
+        {
+            isChanged.insert(announced)
+        }
+        for effect in step.effects {
+            switch effect {
+            case .requestRoute(let query):
+                guard query.purpose == .reroute else { continue }
+                queries = [query.requestID: Array(query.request.waypoints.dropFirst())]
+            case .publish(_, .reroute(let event)):
+                if case .willReroute = event.phase {
+                    announced = event.requestID
+                    if event.reason == .waypoint, let id = event.requestID { isChanged.insert(id) }
+                }
+            case .publish(_, .arrival(let event)):
+                if event.phase == .arrived, waypoints.indices.contains(event.waypoint) {
+                    arrived.insert(waypoints[event.waypoint])
+                }
+            case .publish(_, .route(let plan, let change)):
+                if let what = take(plan, change, step) { return what }
+            default: break
+            }
+        }
+        return nil
+    }
+
+    private mutating func take(_ plan: RoutePlan?, _ change: RouteChange, _ step: SimStep) -> String? {
+        guard let plan else {
+            goals = nil
+            guard case .command(.stop, _) = step.event.kind else { return "the trip is gone, and nobody stopped it" }
+            return nil
+        }
+        let ahead = Array(plan.route.waypoints.dropFirst().map(\.waypoint))
+        waypoints = plan.route.waypoints.map(\.waypoint.coordinate)
+        switch change {
+        case .started, .set: arrived = []
+        case .stopped: return "a route comes with the end of the trip"
+        case .refreshed: if ahead != goals { return "a refreshed route leads elsewhere" }
+        case .rerouted, .waypointSkipped:
+            guard let id = queries.keys.first, let asked = queries[id] else {
+                return "a reroute that was not asked for"
+            }
+            if ahead.map(\.coordinate) != asked.map(\.coordinate) { return "a reroute leads elsewhere than asked for" }
+            if !isChanged.contains(id), let what = differs(ahead) { return what }
+        case .alternativeTaken, .fasterRoute: if let what = differs(ahead) { return what }
+        }
+        goals = ahead
+        return nil
+    }
+
+    private func differs(_ ahead: [Waypoint]) -> String? {
+        func stops(_ list: [Waypoint]) -> [Coordinate] {
+            list.filter { $0.isStop }.map(\.coordinate).filter { !arrived.contains($0) }
+        }
+        guard let goals else { return "there was no trip" }
+        if ahead.last?.coordinate != goals.last?.coordinate { return "the destination is another" }
+        if stops(ahead) != stops(goals) {
+            return "\(stops(ahead).count) stops are ahead in the place of \(stops(goals).count)"
+        }
+        if let again = ahead.first(where: { arrived.contains($0.coordinate) && $0.isStop }) {
+            return "the route leads back to the stop at \(again.coordinate), which was reached"
+        }
+        return nil
+    }
+}
+
+struct RemainingNeverGrows: Invariant {
+    static let rule =
+        "the way that remains never grows, but with another route, or back to where the vehicle was seen before a prediction"
+    private var last: RouteProgress?
+    /// What remained where the vehicle was last seen and not only thought to be, metres.
+    private var seen = 0.0
+    /// What rounding makes of a difference of two numbers, metres.
+    private static let rounding = 1e-6
+
+    mutating func breach(_ step: SimStep) -> String? {
+        for effect in step.effects {
+            guard case .publish(_, let what) = effect else { continue }
+            switch what {
+            case .route(_, .refreshed): break
+            case .route: last = nil
+            case .progress(let progress):
+                defer { last = progress }
+                if let last, let what = compare(progress, last) { return what }
+                note(progress)
+            default: break
+            }
+        }
+        return nil
+    }
+
+    private func compare(_ progress: RouteProgress, _ last: RouteProgress) -> String? {
+        if progress.leg < last.leg { return "leg \(progress.leg) after \(last.leg)" }
+        if progress.distanceRemaining > last.distanceRemaining + RemainingNeverGrows.rounding {
+            guard progress.distanceRemaining > seen + RemainingNeverGrows.rounding else { return nil }
+            return "\(last.distanceRemaining) m become \(progress.distanceRemaining) m, and \(seen) m were seen"
+        }
+        if progress.leg == last.leg {
+            if progress.step < last.step { return "step \(progress.step) after \(last.step)" }
+            if progress.legDistanceRemaining > last.legDistanceRemaining + RemainingNeverGrows.rounding {
+                return "\(last.legDistanceRemaining) m of the leg become \(progress.legDistanceRemaining) m"
+            }
+        }
+        return progress.waypointsRemaining > last.waypointsRemaining ? "a waypoint more is ahead" : nil
+    }
+
+    /// A position that is measured and does not move the place along the route leaves open where that is.
+    private mutating func note(_ progress: RouteProgress) {
+        guard progress.position.prediction == nil else { return }
+        if last.map({ $0.distanceRemaining != progress.distanceRemaining }) ?? true {
+            seen = progress.distanceRemaining
+        }
+    }
+}
+
+struct ProgressKeepsComing: Invariant {
+    static let rule = "every position on a trip brings a progress"
+    private var isUnderWay = false
+
+    mutating func breach(_ step: SimStep) -> String? {
+        var isDue = false
+        for effect in step.effects {
+            guard case .publish(_, let what) = effect else { continue }
+            switch what {
+            case .position: isDue = isUnderWay
+            case .progress:
+                if !isDue { return "a progress without a position, or without a trip" }
+                isDue = false
+            case .route(let plan, let change): if change != .refreshed { isUnderWay = plan != nil }
+            case .arrival(let event): if event.phase == .arrived, event.isDestination { isUnderWay = false }
+            default: break
+            }
+        }
+        return isDue && isUnderWay ? "a position without a progress" : nil
+    }
+}
+
+struct ArrivalsOncePerStop: Invariant {
+    static let rule =
+        "each stop is approached, reached once, and left by the next leg; nothing comes after the destination"
+    private enum Stage { case driving, atStop, held, complete, none }
+
+    private var stage = Stage.none
+    private var waypoints: [Coordinate] = []
+    private var leg = 0
+    private var approached: Set<Coordinate> = []
+    private var arrived: Set<Coordinate> = []
+
+    mutating func breach(_ step: SimStep) -> String? {
+        for effect in step.effects {
+            guard case .publish(_, let what) = effect else { continue }
+            switch what {
+            case .route(let plan, let change):
+                if change == .refreshed { continue }
+                if change == .started || change == .set { (approached, arrived) = ([], []) }
+                waypoints = plan?.route.waypoints.map(\.waypoint.coordinate) ?? []
+                (stage, leg) = (plan == nil ? .none : .driving, 0)
+            case .arrival(let event): if let what = take(event) { return what }
+            case .progress(let progress):
+                if stage == .complete || stage == .none { return "a progress without a trip" }
+                if progress.leg != leg { return "leg \(progress.leg) in the place of \(leg)" }
+            default: break
+            }
+        }
+        return nil
+    }
+
+    private mutating func take(_ event: ArrivalEvent) -> String? {
+        guard waypoints.indices.contains(event.waypoint) else { return "waypoint \(event.waypoint) does not exist" }
+        let place = waypoints[event.waypoint]
+        switch event.phase {
+        case .approaching(let isFirst):
+            if stage != .driving { return "an approach in stage \(stage)" }
+            if isFirst != approached.insert(place).inserted {
+                return isFirst ? "the approach begins twice" : "the approach has no beginning"
+            }
+        case .arrived:
+            if stage != .driving { return "an arrival in stage \(stage)" }
+            if !arrived.insert(place).inserted { return "waypoint \(event.waypoint) is reached twice" }
+            if event.isDestination != (event.waypoint == waypoints.count - 1) {
+                return "not the destination, or only that"
+            }
+            stage = event.isDestination ? .complete : .atStop
+        case .held:
+            if stage != .atStop { return "held in stage \(stage)" }
+            stage = .held
+        case .legStarted:
+            if stage != .atStop && stage != .held { return "a leg starts in stage \(stage)" }
+            leg += 1
+            if event.leg != leg { return "leg \(event.leg) starts in the place of \(leg)" }
+            stage = .driving
+        }
+        return nil
+    }
+}
+
+struct StateTellsTheTruth: Invariant {
+    static let rule = "the state is told when it changes, and is what the events say"
+    private var told: NavigatorState?
+    private var (hasPosition, hasPreview, isComplete, isHeld) = (false, false, false, false)
+    private var reroute: UInt64?
+    private var plan: RoutePlan?
+    private var leg = 0
+    private var deviation = DeviationState.onRoute
+
+    mutating func breach(_ step: SimStep) -> String? {
+        for effect in step.effects {
+            guard case .publish(_, let what) = effect else { continue }
+            switch what {
+            case .state(let state):
+                if state == told { return "the same state twice" }
+                told = state
+            case .position: hasPosition = true
+            case .preview(let preview): hasPreview = !preview.routes.isEmpty
+            case .route(let plan, let change):
+                self.plan = plan
+                if change != .refreshed { (isComplete, isHeld, leg, deviation) = (false, false, 0, .onRoute) }
+            case .progress(let progress): deviation = progress.deviation.state
+            case .arrival(let event):
+                switch event.phase {
+                case .approaching: break
+                case .arrived: if event.isDestination { isComplete = true }
+                case .held: isHeld = true
+                case .legStarted: (isHeld, leg) = (false, event.leg)
+                }
+            case .reroute(let event):
+                switch event.phase {
+                case .willReroute: reroute = event.requestID
+                case .applied, .failed, .rejected: if event.requestID == reroute { reroute = nil }
+                case .fetching, .fetched: break
+                }
+            default: break
+            }
+        }
+        guard let told else { return "no state was told" }
+        if !phases.contains(told.phase) { return "\(told.phase) in the place of \(phases)" }
+        if told.isRerouting != (reroute != nil) { return "rerouting is told to be \(told.isRerouting)" }
+        if told.isHeld != isHeld { return "held is told to be \(told.isHeld)" }
+        if told.leg != leg || told.legCount != plan?.route.legs.count ?? 0 {
+            return "leg \(told.leg) in the place of \(leg)"
+        }
+        if told.destination != plan?.route.waypoints.last?.waypoint { return "the destination is another" }
+        return nil
+    }
+
+    /// What the phase may be: whether the vehicle was seen on its route is not told elsewhere.
+    private var phases: [NavigatorState.Phase] {
+        if hasPreview, plan == nil || isComplete { return [.preview] }
+        guard plan != nil else { return [hasPosition ? .freeDrive : .idle] }
+        if isComplete { return [.guidance(.complete)] }
+        switch deviation {
+        case .offRoute, .wrongWay: return [.guidance(.offRoute)]
+        case .uncertain: return [.guidance(.uncertain)]
+        case .onRoute, .offStep: return [.guidance(.tracking), .guidance(.initialized)]
+        }
+    }
+}
