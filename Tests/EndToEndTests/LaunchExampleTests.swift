@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Testing
 
@@ -7,10 +8,11 @@ struct LaunchExampleTests {
 
     @Test func aVehicleWithGPSDSetsOutForItsDestination() async throws {
         let place = Town.from.split(separator: ",")
-        let reports = (0..<50).map { second in
-            #"{"class":"TPV","device":"/dev/ttyACM0","mode":3,"time":"2026-01-01T12:00:"#
-                + (second < 10 ? "0" : "") + #"\#(second).000Z","lat":\#(place[0]),"lon":\#(place[1]),"eph":3.0,"#
-                + #""speed":0.0}"# + "\n"
+        // Some seconds of a receiver that stands still and is quick: two hundred reports a second.
+        let reports = (0..<1_200).map { second in
+            let clock = String(format: "12:%02d:%02d", second / 60, second % 60)
+            return #"{"class":"TPV","device":"/dev/ttyACM0","mode":3,"time":"2026-01-01T\#(clock).000Z","#
+                + #""lat":\#(place[0]),"lon":\#(place[1]),"eph":3.0,"speed":0.0}"# + "\n"
         }.joined()
         let server = try GPSDServer(Array(reports.utf8))
         defer { server.stop() }
@@ -23,6 +25,8 @@ struct LaunchExampleTests {
                     "source:=gpsd://127.0.0.1:\(server.port)", "record:=true", "bag:=\(box.path)/drive.mcap",
                 ])
             try await launch.says("state GUIDANCE")
+            let echo = try box.start("navbus", ["topic", "echo", "/nav/progress", "--count", "20"])
+            #expect(try await echo.wait().status == 0)
             launch.send(SIGINT)
             let result = try await launch.wait()
             #expect(result.status == 0, "\(result.errors)\n\(result.output)")
