@@ -105,6 +105,8 @@ let package = Package(
 
         executable("navigation-node", ["NavNodes"]),
         executable("gnss-node", ["NavNodes"]),
+        // What an owner's policy node looks like; launch/policy.yaml starts it, or its brother in Python.
+        executable("policy-node-example", ["NavNodes", "NavConfig", "NavMessages", "NavGeo"]),
         executable(
             "navbus",
             [

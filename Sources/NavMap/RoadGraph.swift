@@ -233,6 +233,19 @@ public final class RoadGraph: Sendable {
         return Set(own + (missingArrivals[node] ?? [])).sorted()
     }
 
+    /// The tile of a layer that a place lies in, if it is not loaded and the loaded ones know of it; nil when it is loaded, or when no
+    /// road of theirs leads there.
+    ///
+    /// Takes time in proportion to the nodes where the tile is not loaded.
+    public func missingTile(_ layer: RoadLayer, at place: Coordinate) -> RoadTileID? {
+        let id = RoadTileID(layer: layer, containing: place)
+        guard !loadedTiles.contains(id) else { return nil }
+        let isKnown = incompleteness.indices.contains { node in
+            !incompleteness[node].isEmpty && missingTiles(at: NodeIndex(node)).contains(id)
+        }
+        return isKnown ? id : nil
+    }
+
     /// Whether edges at the node are missing because their tile is not loaded.
     @inline(__always)
     public func isIncomplete(_ node: NodeIndex) -> Bool { !incompleteness[node.index].isEmpty }

@@ -14,11 +14,18 @@ extension Router {
         }
         let snapper = Snapper(metric: metric)
         var nearest: [[EdgeProjection]] = []
+        var missing: Set<RoadTileID> = []
         for (index, waypoint) in request.waypoints.enumerated() {
             let candidates = snapper.nearest(waypoint, radius: request.snapRadius)
-            if candidates.isEmpty { return .failed(.offRoad(waypoint: index)) }
+            // The vehicle is on a road that it has; where it goes, the road may be on a tile that it lacks.
+            if index > 0, let tile = snapper.missingTile(at: waypoint, nearest: candidates.first) {
+                missing.insert(tile)
+            } else if candidates.isEmpty {
+                return .failed(.offRoad(waypoint: index))
+            }
             nearest.append(candidates)
         }
+        if !missing.isEmpty { return .failed(.tilesNeeded(missing.sorted())) }
         let outcome = route(request, candidates: nearest, detour: false, workspace)
         guard case .failed(.unreachable) = outcome else { return outcome }
         guard request.waypoints.count == 2 else {

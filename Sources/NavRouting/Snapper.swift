@@ -14,6 +14,9 @@ struct Snapper {
     /// place beside a street is in the street, whatever passes behind the house.
     static let trackReluctance = 30.0
 
+    /// Metres from a road within which a place is in it, whatever other roads there may be: half a wide street and its pavement.
+    static let inTheStreet = 20.0
+
     let metric: Metric
 
     /// Roads that pass within this distance of the nearest road's nearest point meet it there, metres.
@@ -40,6 +43,13 @@ struct Snapper {
             return hit.distance - first.distance < Snapper.meetingDistance
                 && Geodesy.distance(hit.coordinate, first.coordinate) < Snapper.meetingDistance
         }
+    }
+
+    /// The tile that may hold a nearer road than the nearest one that is loaded, because the waypoint lies in it; nil where there is none,
+    /// or where the waypoint is in the street that was found.
+    func missingTile(at waypoint: Waypoint, nearest: EdgeProjection?) -> RoadTileID? {
+        if let nearest, nearest.distance <= Snapper.inTheStreet { return nil }
+        return metric.turns.graph.missingTile(.local, at: waypoint.coordinate)
     }
 
     /// Permitted edges around a waypoint, the nearest first, each road in up to two directions: ``alternativeRoads``.

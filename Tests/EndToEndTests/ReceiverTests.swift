@@ -128,6 +128,19 @@ struct ReceiverTests {
         }
     }
 
+    /// A file that is played faster than it was driven is no receiver whose clock is wrong.
+    @Test func aFastFileLeadsToTheSameReroute() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            let node = try box.start("navigation-node", ["--set", "tiles=\(tiles)", "--set", "destination=\(Town.to)"])
+            try await box.announces("/nav/progress", node: "navigation-node")
+            try await box.succeed("gnss-node", ["--set", "source=\(drive)", "--set", "file.rate=25"])
+            try await node.says("arrival ARRIVED destination")
+            expectInOrder(
+                ["reroute WILL_REROUTE", "reroute APPLIED", "arrival ARRIVED"], in: node.output + node.errors)
+        }
+    }
+
     @Test func aSerialDeviceIsRead() async throws {
         let receiver = try SerialReceiver()
         try await withSandbox { box in

@@ -97,6 +97,31 @@ import Testing
         #expect(file.nodes[2].arguments.starts(with: ["bag", "play", "/data/drive.mcap", "--rate", "10"]))
     }
 
+    /// What the first lines of each example say, and the nodes that come of it.
+    @Test(arguments: [
+        ("vehicle", ["tiles": "/data"], ["gnss-node", "navigation-node"]),
+        (
+            "vehicle", ["tiles": "/data", "record": "true", "bag": "d.mcap"],
+            ["recorder", "gnss-node", "navigation-node"]
+        ),
+        ("playback", ["tiles": "/data", "drive": "/d.mcap"], ["recorder", "navigation-node", "player"]),
+        ("policy", ["tiles": "/data", "depot": "60,25,100"], ["policy-node", "navigation-node", "gnss-node"]),
+        (
+            "policy", ["tiles": "/data", "policy": "policy/policy_node.py", "receiver": "false"],
+            ["policy-node", "navigation-node"]
+        ),
+        ("two-hosts", ["hosts": "/h.yaml", "tiles": "/data"], ["navigation-node"]),
+        ("two-hosts", ["hosts": "/h.yaml", "on_vehicle": "false", "on_desk": "true"], ["recorder"]),
+    ])
+    func theExamplesLaunchFilesAreRight(name: String, arguments: [String: String], nodes: [String]) throws {
+        for name in ["navbus", "navigation-node", "gnss-node", "policy-node-example"] {
+            scratch.write(name, "", executable: true)
+        }
+        let path = #filePath.replacing("Tests/NavLaunchTests/LaunchFileTests.swift", with: "launch/\(name).yaml")
+        let file = try LaunchFile.load(path: path, arguments: arguments, context: scratch.context)
+        #expect(file.nodes.map(\.name) == nodes)
+    }
+
     @Test func commandLineArgumentsAreNameAndValue() throws {
         #expect(try LaunchFile.parseArguments(["a:=1", "b:=x:=y", "c:="]) == ["a": "1", "b": "x:=y", "c": ""])
         let error = #expect(throws: LaunchFileError.self) {

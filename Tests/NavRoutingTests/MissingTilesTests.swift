@@ -39,6 +39,31 @@ struct MissingTilesTests {
         #expect(try map.route("AD") == "ABCD")
     }
 
+    @Test("a destination on a missing tile asks for it, unless it is in a street that is there")
+    func ends() throws {
+        let map = try ASCIIMap(
+            """
+            B-------C
+
+
+            A       D-------E
+            """, gridMetres: 50, placement: .localTileCorner, ways: ["AB": road, "BC": road, "CD": road, "DE": road])
+        let tile = try map.tile(.local, at: "D")
+        let router = Router(graph: map.graph(without: [tile]))
+        func outcome(_ from: Coordinate, _ to: Coordinate) -> RouteOutcome {
+            router.route(RouteRequest(waypoints: [Waypoint(from), Waypoint(to)]), workspace: SearchWorkspace())
+        }
+        let start = try map.position(between: "A", "B", at: 0.1)
+        let beyond = try map.position(between: "D", "E", at: 0.5)
+        #expect(outcome(start, beyond) == .tilesNeeded([tile]))
+        guard case .found = outcome(start, try map.position(between: "C", "D", at: 0.9)) else {
+            Issue.record("the street CD is on the tile of C")
+            return
+        }
+        #expect(router.metric.turns.graph.missingTile(.local, at: beyond) == tile)
+        #expect(map.graph.missingTile(.local, at: beyond) == nil)
+    }
+
     @Test("a one-way road into the loaded tiles is an open end for the search from the destination")
     func arrivals() throws {
         let map = try Self.corner(oneway)

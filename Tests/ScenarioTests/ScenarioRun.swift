@@ -274,11 +274,13 @@ final class ScenarioRun {
         case .traffic(let nodes, let speed, let isBothWays):
             try bring([TrafficSpeeds(speeds: try speeds(nodes, speed, isBothWays))])
         case .trafficCleared: try bring([TrafficSpeeds(replacesAll: true)])
-        case .tilesArrive:
+        case .tilesArrive, .tilesLeave:
             guard !scenario.missing.isEmpty else {
                 throw LineMistake("no tiles are missing: write 'map, without the tiles at D'")
             }
-            _ = store.update([], roads: scenario.map.graph, at: stamp)
+            var graph = scenario.map.graph
+            if case .tilesLeave = action { graph = try ScenarioRun.graph(scenario) }
+            _ = store.update([], roads: graph, at: stamp)
             try carryOut(session.handle(MapChange(map: store.current)))
         default: try command(action, line)
         }

@@ -142,6 +142,7 @@ enum ScenarioAction: Sendable, Equatable {
     case traffic(nodes: String, speed: Double?, isBothWays: Bool)
     case trafficCleared
     case tilesArrive
+    case tilesLeave
     case receiver(ScenarioReceiver)
     case odometry(rate: Double?)
 }
@@ -262,7 +263,7 @@ extension ScenarioAction {
     private static let verbs =
         "from, drive, cross to, reverse to, stand, navigate to, set route, calculate to, preview to, select preview, start, stop, reroute, "
         + "select alternative, accept faster route, refuse faster route, advance leg, skip waypoint, refresh, set KEY = VALUE, worker, "
-        + "policy, traffic, tiles arrive, receiver, odometry"
+        + "policy, traffic, tiles arrive, tiles leave, receiver, odometry"
 
     fileprivate init(_ words: inout Words) throws(LineMistake) {
         if words.take("navigate") {
@@ -327,6 +328,7 @@ extension ScenarioAction {
         if words.take("traffic", "cleared") { return .trafficCleared }
         if words.take("traffic") { return try traffic(&words) }
         if words.take("tiles", "arrive") { return .tilesArrive }
+        if words.take("tiles", "leave") { return .tilesLeave }
         if words.take("receiver") { return .receiver(try ScenarioReceiver(&words)) }
         if words.take("odometry", "off") { return .odometry(rate: nil) }
         if words.take("odometry", "on") {

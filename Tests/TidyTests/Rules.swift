@@ -35,6 +35,7 @@ enum Rules {
         "NavBench": ["CSpawn"],
         "navigation-node": ["NavNodes", "NavConfig"],
         "gnss-node": ["NavNodes", "NavConfig"],
+        "policy-node-example": ["NavNodes", "NavConfig", "NavMessages", "NavGeo"],
         "tile-cache-node": ["NavNodes"],
         "navbus-bench": [
             "NavBench", "NavNodes", "NavBus", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance",

@@ -67,16 +67,21 @@ extension Trip {
 
     /// Whether the stop is near: along the route, or beside it, as in a car park.
     private func isThere(_ position: Sighting, _ remaining: Double, isAtStop: Bool) -> Bool {
+        let distance = min(
+            Geodesy.distance(position.coordinate, stop.waypoint.coordinate),
+            Geodesy.distance(position.coordinate, stop.snapped))
         switch deviation.state {
         case .onRoute, .offStep, .uncertain:
-            if isAtStop, remaining <= config.arrivalRadius { return true }
+            // To have come by is enough between two fixes, but not where the vehicle has to stand there.
+            let isNear = !hasToStop || distance <= config.arrivalRadius + cursor.slack(of: position)
+            if isAtStop, isNear, remaining <= config.arrivalRadius { return true }
         case .offRoute, .wrongWay: break
         }
-        return remaining <= config.arrivalSuppressReroute
-            && min(
-                Geodesy.distance(position.coordinate, stop.waypoint.coordinate),
-                Geodesy.distance(position.coordinate, stop.snapped)) <= config.arrivalRadius
+        return remaining <= config.arrivalSuppressReroute && distance <= config.arrivalRadius
     }
+
+    /// Whether a vehicle that drives by a stop has not been there.
+    private var hasToStop: Bool { config.arrivalMaximumSpeed != nil || config.arrivalDwell > 0 }
 
     /// Whether the vehicle points along the route's end, where that matters.
     private func pointsTheWay(_ position: Sighting) -> Bool {

@@ -112,7 +112,9 @@ public final class GNSSNode: Node {
         }
         while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: "/gnss/fix") > 0) {
             switch step {
-            case .publish(let index): if let fix = trace?.fixes[index] { publish(fix) }
+            case .publish(let index):
+                // At another pace than the receiver's own, when a fix comes says nothing of how late it is.
+                if let fix = trace?.fixes[index] { publish(fix, isReceivedNow: configuration.rate == 1) }
             case .wait(let moment): return moment
             case .end:
                 playback = nil
@@ -147,12 +149,12 @@ public final class GNSSNode: Node {
         context.log.info("\(published) fixes published")
     }
 
-    private func publish(_ fix: GnssFix) {
+    private func publish(_ fix: GnssFix, isReceivedNow: Bool = true) {
         var fix = fix
         if !configuration.receiver.isEmpty { fix.source = configuration.receiver }
         // Fixes of several receivers on one topic are told apart by what they say of themselves.
         if fix.frameId == nil, fix.source == nil { fix.source = context.name }
-        fix.stampReception()
+        if isReceivedNow { fix.stampReception() }
         context.publish(
             fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
         published += 1

@@ -1,0 +1,60 @@
+import Foundation
+import Glibc
+import Testing
+
+/// The launch files that are there to be copied, each started as its first lines say.
+struct LaunchExampleTests {
+    private static func file(_ name: String) -> String { Project.root + "/launch/" + name }
+
+    @Test func aVehicleWithGPSDSetsOutForItsDestination() async throws {
+        let place = Town.from.split(separator: ",")
+        // Some seconds of a receiver that stands still and is quick: two hundred reports a second.
+        let reports = (0..<1_200).map { second in
+            let clock = String(format: "12:%02d:%02d", second / 60, second % 60)
+            return #"{"class":"TPV","device":"/dev/ttyACM0","mode":3,"time":"2026-01-01T\#(clock).000Z","#
+                + #""lat":\#(place[0]),"lon":\#(place[1]),"eph":3.0,"speed":0.0}"# + "\n"
+        }.joined()
+        let server = try GPSDServer(Array(reports.utf8))
+        defer { server.stop() }
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            let launch = try box.start(
+                "navbus",
+                [
+                    "launch", Self.file("vehicle.yaml"), "tiles:=\(tiles)", "destination:=\(Town.to)",
+                    "source:=gpsd://127.0.0.1:\(server.port)", "record:=true", "bag:=\(box.path)/drive.mcap",
+                ])
+            try await launch.says("state GUIDANCE")
+            let echo = try box.start("navbus", ["topic", "echo", "/nav/progress", "--count", "20"])
+            #expect(try await echo.wait().status == 0)
+            launch.send(SIGINT)
+            let result = try await launch.wait()
+            #expect(result.status == 0, "\(result.errors)\n\(result.output)")
+            let info = try await box.succeed("navbus", ["bag", "info", "drive.mcap", "--json"])
+            let counts = try topicCounts(of: info.output)
+            #expect((counts["/gnss/fix"] ?? 0) > 0 && counts["/nav/route"] == 1, "\(counts)")
+        }
+    }
+
+    @Test func aPlaybackIsTheSameEachTimeAndTellsWhatASettingChanges() async throws {
+        try await withSandbox { box in
+            let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
+            func play(_ input: String, to bag: String, _ more: [String] = []) async throws {
+                try await box.succeed(
+                    "navbus",
+                    [
+                        "launch", Self.file("playback.yaml"), "drive:=\(input)", "tiles:=\(tiles)",
+                        "destination:=\(Town.to)", "bag:=\(box.path)/\(bag)",
+                    ] + more)
+            }
+            try await play(drive, to: "one.mcap")
+            // A recording is a drive, too: of what it holds the fixes alone are played.
+            try await play(box.path + "/one.mcap", to: "two.mcap")
+            let one = try #require(readBytes(box.path + "/one.mcap"))
+            #expect(one == readBytes(box.path + "/two.mcap"))
+            try await play(drive, to: "other.mcap", ["change:=reroute.detect=false"])
+            let diff = try await box.run("navbus", ["bag", "diff", "one.mcap", "other.mcap"])
+            #expect(diff.output.contains("reroute WILL_REROUTE"), "\(diff.output)\(diff.errors)")
+        }
+    }
+}

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""A policy node in Python: decides for the vehicle's owner what navigation-node asks it.
+
+- In the depot no reroute begins: who leaves the route there is parking or loading.
+- A new route whose first maneuver is less than 4 s away is refused.
+- A faster route is taken if it saves three minutes.
+- All else is decided as is usual.
+
+policy_node.py [--name NAME] [--set depot=LAT,LON,METRES]. Needs pyzmq, protobuf, protoc. launch/policy.yaml starts it.
+"""
+import argparse
+import fcntl
+import glob
+import json
+import math
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+
+import zmq
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+SERVICE = "navbus.v1.Policy"
+LEAST_MANEUVER_S, LEAST_GAIN_S, HOLD_S = 4, 180, 10
+UNSPECIFIED, YES, NO = 0, 1, 2
+
+# navbus.v1.ServiceFrame, the header of a call, as the documentation of services tabulates it: the fields used here.
+REQUEST, END, PING, PONG = 1, 3, 6, 7
+INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
+FRAME = "kind:13:1 call_id:6:2 sequence:4:3 service:9:4 method:9:5 credit:4:9 code:13:10 message:9:11 has_response:8:14"
+
+
+def messages():
+    """A look-up of message types by name: those of the .proto files, and the header of calls."""
+    proto = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Proto")
+    files = glob.glob(proto + "/navbus/v1/*.proto")
+    command = ["protoc", "-I", proto, "--include_imports", "--descriptor_set_out=/dev/stdout", *files]
+    protoc = subprocess.run(command, capture_output=True)
+    if protoc.returncode:
+        sys.exit(protoc.stderr.decode())
+    frame = descriptor_pb2.FileDescriptorProto(name="frame.proto", package="wire", syntax="proto2")
+    kind = frame.message_type.add(name="ServiceFrame")
+    for name, type, number in (field.split(":") for field in FRAME.split()):
+        kind.field.add(name=name, number=int(number), type=int(type), label=1)
+    pool = descriptor_pool.DescriptorPool()
+    for file in [*descriptor_pb2.FileDescriptorSet.FromString(protoc.stdout).file, frame]:
+        pool.AddSerializedFile(file.SerializeToString())
+    return lambda name: message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
+
+
+def metres(latitude, longitude, other_latitude, other_longitude):
+    """The distance of two places that are near to each other."""
+    north = other_latitude - latitude
+    east = (other_longitude - longitude) * math.cos(math.radians(latitude))
+    return math.hypot(north, east) * 111_195
+
+
+class Policy:
+    """What is decided. A method for each that is decided here; its question and its answer are protobuf messages."""
+
+    def __init__(self, message, depot):
+        self.answer, self.depot = message("navbus.v1.PolicyAnswer"), depot
+
+    def ShouldReroute(self, question):
+        place = question.context.position.matched
+        if self.depot and place.HasField("latitude"):
+            latitude, longitude, radius = self.depot
+            if metres(latitude, longitude, place.latitude, place.longitude) < radius:
+                return self.answer(verdict=NO, reason="in the depot", hold_s=HOLD_S)
+        return self.answer(verdict=YES, reason="outside of the depot")
+
+    def AcceptReroute(self, question):
+        if question.HasField("maneuver_in_s") and question.maneuver_in_s < LEAST_MANEUVER_S:
+            return self.answer(verdict=NO, reason=f"its first maneuver is {question.maneuver_in_s:.1f} s away")
+        return self.answer(verdict=YES, reason="there is time for its first maneuver")
+
+    def AcceptFasterRoute(self, question):
+        return self.answer(verdict=YES if question.gain_s >= LEAST_GAIN_S else NO, reason=f"saves {question.gain_s:.0f} s")
+
+    def decide(self, question):
+        """All else: as is usual."""
+        return self.answer(verdict=UNSPECIFIED)
+
+
+class Node:
+    """A node that serves Policy: its folder with lock and announcement, and the socket that calls come to."""
+
+    def __init__(self, name, message):
+        runtime = os.environ.get("XDG_RUNTIME_DIR")
+        default = f"{runtime}/navbus" if runtime else f"{tempfile.gettempdir()}/navbus-{os.getuid()}"
+        root = os.environ.get("NAVBUS_DIR") or default
+        folder = os.path.join(root, os.environ.get("NAVBUS_DOMAIN") or "0", name)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        # The lock is the claim on the name, held as long as the process lives.
+        self.lock = open(folder + "/lock", "a")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"error: a node named '{name}' runs already: give another --name")
+        self.frame, self.message = message("wire.ServiceFrame"), message
+        self.methods = message("navbus.v1.PolicyContext").DESCRIPTOR.file.services_by_name["Policy"].methods_by_name
+        context = zmq.Context.instance()
+        self.topics, self.calls = context.socket(zmq.XPUB), context.socket(zmq.ROUTER)
+        self.topics.bind(f"ipc://{folder}/pub")  # every node has one; this one publishes nothing
+        self.calls.bind(f"ipc://{folder}/rpc")
+        methods = [{"name": method, "server_streaming": False} for method in self.methods]
+        announcement = {"format": 1, "node": name, "pid": os.getpid(), "boot_id": f"{secrets.randbits(64):016x}",
+                        "endpoints": {"pub": f"ipc://{folder}/pub", "rpc": f"ipc://{folder}/rpc"}, "topics": [],
+                        "services": [{"name": SERVICE, "methods": methods}]}
+        with open(folder + "/.announcement", "w") as file:
+            json.dump(announcement, file)
+        os.rename(folder + "/.announcement", folder + "/announcement.json")  # replaced whole: no reader sees half of it
+
+    def serve(self, policy):
+        """Answers calls for ever, one after the other."""
+        while True:
+            client, header, payload = self.calls.recv_multipart()
+            frame = self.frame.FromString(header)
+            if frame.kind == PING:  # alive, and no call is open here
+                self.send(client, self.frame(kind=PONG, sequence=frame.sequence, credit=1))
+            elif frame.kind == REQUEST:
+                self.answer(client, frame, payload, policy)
+
+    def answer(self, client, frame, payload, policy):
+        """Answers one call."""
+        end = self.frame(kind=END, call_id=frame.call_id)
+        method = self.methods.get(frame.method) if frame.service == SERVICE else None
+        if method is None:
+            end.code, end.message = UNIMPLEMENTED, f"there is no {frame.service}/{frame.method} here"
+            return self.send(client, end)
+        try:
+            question = self.message(method.input_type.full_name).FromString(payload)
+        except Exception as problem:  # protobuf's own: the request is none
+            end.code, end.message = INVALID_ARGUMENT, str(problem)
+            return self.send(client, end)
+        answer = getattr(policy, frame.method, policy.decide)(question)
+        if method.output_type.full_name != answer.DESCRIPTOR.full_name:
+            answer = self.message(method.output_type.full_name)()  # nothing to change
+        elif answer.verdict != UNSPECIFIED:
+            print(frame.method, {YES: "yes", NO: "no"}[answer.verdict] + ":", answer.reason, flush=True)
+        end.has_response = True
+        self.send(client, end, answer.SerializeToString())
+
+    def send(self, client, frame, payload=b""):
+        self.calls.send_multipart([client, frame.SerializeToString(), payload])
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    arguments.add_argument("--name", default="policy-node", help="name on the bus")
+    arguments.add_argument("--set", action="append", default=[], metavar="depot=LAT,LON,METRES")
+    depot = None
+    for setting in (given := arguments.parse_args()).set:
+        key, _, value = setting.partition("=")
+        try:
+            if key != "depot":
+                raise ValueError
+            depot = tuple(float(part) for part in value.split(",")) if value else None
+            if depot and (len(depot) != 3 or not all(map(math.isfinite, depot))):
+                raise ValueError
+        except ValueError:
+            arguments.error(f"'{setting}' is not depot=LAT,LON,METRES")
+    message = messages()
+    Node(given.name, message).serve(Policy(message, depot))
+
+
+if __name__ == "__main__":
+    for end in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(end, signal.default_int_handler)
+    try:
+        main()
+    except KeyboardInterrupt:
+        pass  # the lock is freed with the process: whoever calls knows at once
