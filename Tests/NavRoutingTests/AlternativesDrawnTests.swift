@@ -62,8 +62,9 @@ struct AlternativesDrawnTests {
         var options = RouteOptions()
         options.waypointTurns = .never
         let request = RouteRequest(waypoints: [try west(), try east(), try west(), try east()], options: options)
-        guard case .found(let found) = map.router().alternatives(request, workspace: SearchWorkspace()) else {
-            Issue.record("no route")
+        let outcome = try map.fastRouter().alternatives(request, workspace: SearchWorkspace())
+        guard case .found(let found) = outcome else {
+            Issue.record("no route: \(outcome)")
             return
         }
         #expect(found.alternatives.count == 2)
