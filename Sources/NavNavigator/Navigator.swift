@@ -50,8 +50,10 @@ public struct Navigator {
     /// Takes one event in and returns what is to be done, in order.
     public mutating func handle(_ event: NavigatorEvent) -> [Effect] {
         effects = []
+        var isTimeKnown = true
         switch event.kind {
-        case .fix(let fix): handle(fix, event)
+        // What does not count may be of any time.
+        case .fix(let fix): isTimeKnown = handle(fix, event)
         case .odometry(let odometry): handle(odometry, event)
         case .timer: break
         case .command(let command, let call): handle(command, call, event)
@@ -61,7 +63,7 @@ public struct Navigator {
         case .mapChanged(let snapshot): adopt(snapshot, event)
         case .configured(let config): adopt(config)
         }
-        passTime(event)
+        if isTimeKnown { passTime(event) }
         publishStateIfChanged(event)
         return effects
     }

@@ -218,6 +218,24 @@ import Testing
         #expect(ride.story.last == "ARRIVED", "\(ride.story)")
     }
 
+    @Test func aReceiverWithoutAPositionAndWithAWrongClockEndsNoRequest() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.answering = .byHand
+        ride.command(.navigate([try town.waypoint("IJ")]))
+        let fixes = try town.fixes("FGHI")
+        ride.drive(fixes[0])
+        #expect(ride.open.count == 1)
+        var wild = fixes[1]
+        wild.stamp = wild.stamp.advanced(bySeconds: 86_400)
+        wild.type = .noFix
+        ride.send(.fix(wild), at: wild.stamp)
+        #expect(ride.rejections.count == 1 && ride.cancelled.isEmpty && ride.open.count == 1)
+        ride.drive(fixes[2])
+        ride.answerOpen()
+        #expect(ride.story == ["ROUTE(started)"])
+    }
+
     @Test func reroutesKeepTheirDistanceInTimeAndWay() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

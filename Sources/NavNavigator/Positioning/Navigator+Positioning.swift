@@ -6,10 +6,14 @@ import NavRouting
 extension Navigator {
     private var prior: RoutePrior? { trip.flatMap { $0.isComplete ? nil : $0.prior } }
 
-    mutating func handle(_ fix: Fix, _ event: NavigatorEvent, isVouchedFor: Bool = false) {
+    /// Takes a fix in; whether it counted.
+    @discardableResult
+    mutating func handle(_ fix: Fix, _ event: NavigatorEvent, isVouchedFor: Bool = false) -> Bool {
         // The drive along the route goes its own way.
-        guard simulation == nil else { return }
-        take(positioning.take(fix, at: event.stamp, map.metric, prior, isVouchedFor: isVouchedFor), event)
+        guard simulation == nil else { return true }
+        let happenings = positioning.take(fix, at: event.stamp, map.metric, prior, isVouchedFor: isVouchedFor)
+        take(happenings, event)
+        return !happenings.contains { if case .rejected = $0 { true } else { false } }
     }
 
     mutating func handle(_ odometry: Odometry, _ event: NavigatorEvent) {
