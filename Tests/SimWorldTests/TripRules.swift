@@ -133,7 +133,10 @@ struct RemainingNeverGrows: Invariant {
             guard case .publish(_, let what) = effect else { continue }
             switch what {
             case .route(_, .refreshed): break
-            case .route: last = nil
+            case .route:
+                last = nil
+                // On this route it has not been seen yet.
+                seen = .infinity
             case .progress(let progress):
                 defer { last = progress }
                 if let last, let what = compare(progress, last) { return what }
