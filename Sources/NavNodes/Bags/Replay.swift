@@ -187,10 +187,7 @@ public struct Replay {
 
     /// Brings a message of traffic into force; nil for one that cannot be read.
     private static func change(_ message: BagMessage, _ store: MapStore, at now: NavGeo.Timestamp) -> MapChange? {
-        let update = message.data.withUnsafeBytes { bytes in
-            try? TrafficUpdate(decoding: bytes, limit: bytes.count)
-        }
-        guard let update, store.update([update], at: now).isChanged else { return nil }
+        guard let update = TrafficUpdate(message), store.update([update], at: now).isChanged else { return nil }
         return MapChange(map: store.current, traffic: [(update.header, UInt64(message.sequence))], at: now)
     }
 }

@@ -1,3 +1,4 @@
+import NavBag
 import NavGeo
 public import NavMessages
 public import NavRouting
@@ -25,6 +26,15 @@ public struct TrafficUpdate: Sendable {
         }
         self.speeds = speeds
         unusableCount = unusable
+    }
+
+    /// The speeds of a message in a bag; nil when it cannot be read.
+    init?(_ message: BagMessage) {
+        let update = message.data.withUnsafeBytes { bytes in
+            try? TrafficUpdate(decoding: bytes, limit: bytes.count)
+        }
+        guard let update else { return nil }
+        self = update
     }
 
     /// The speeds of a message.

@@ -17,14 +17,30 @@ struct JournalComparison {
         var reproduced: [String]
     }
 
-    private struct Topic {
-        var type: String
+    /// Its queues are changed in place: a copy for each message would cost as much as waits.
+    private final class Topic {
+        let type: String
         var recorded: Deque<[UInt8]> = []
         var produced: Deque<(bytes: [UInt8], entry: Int)> = []
         var lastSequence: UInt32?
         var compared = 0
         /// Messages that the recorder missed: as many of those that are said now are passed over.
         var missing = 0
+        /// All of those.
+        var missingCount = 0
+
+        init(type: String) { self.type = type }
+
+        func take(recorded message: BagMessage) {
+            // What is kept for those who come late may have been recorded twice.
+            if lastSequence == message.sequence { return }
+            if let last = lastSequence, message.sequence > last, message.sequence - last > 1 {
+                missing += Int(message.sequence - last - 1)
+                missingCount += Int(message.sequence - last - 1)
+            }
+            lastSequence = message.sequence
+            recorded.append(Array(message.data))
+        }
     }
 
     /// Messages of a topic that may wait for the other side: both sides have them in the same order, some moments apart.
@@ -33,23 +49,23 @@ struct JournalComparison {
     private var topics: [String: Topic] = [:]
     private var entry = 0
     private(set) var difference: Difference?
-    private(set) var comparedCount = 0
-    private(set) var missingCount = 0
+
+    /// Messages that were compared.
+    var comparedCount: Int { topics.values.reduce(0) { $0 + $1.compared } }
+    /// Messages that were said again and are not recorded.
+    var missingCount: Int { topics.values.reduce(0) { $0 + $1.missingCount } }
+
+    private mutating func topic(_ name: String, _ type: String) -> Topic {
+        if let known = topics[name] { return known }
+        let topic = Topic(type: type)
+        topics[name] = topic
+        return topic
+    }
 
     /// Takes note of a recorded message.
     mutating func take(recorded message: BagMessage, _ name: String, type: String) {
         guard difference == nil else { return }
-        var topic = topics[name] ?? Topic(type: type)
-        // What is kept for those who come late may have been recorded twice.
-        if topic.lastSequence == message.sequence { return }
-        if let last = topic.lastSequence, message.sequence > last, message.sequence - last > 1 {
-            let lost = Int(message.sequence - last - 1)
-            topic.missing += lost
-            missingCount += lost
-        }
-        topic.lastSequence = message.sequence
-        topic.recorded.append(Array(message.data))
-        topics[name] = topic
+        topic(name, type).take(recorded: message)
         compare(name)
     }
 
@@ -57,7 +73,7 @@ struct JournalComparison {
     mutating func take(produced messages: [OutgoingMessage], entry number: Int) {
         entry = number
         for message in messages where difference == nil {
-            topics[message.topic, default: Topic(type: type(of: message.message).fullName)].produced
+            topic(message.topic, type(of: message.message).fullName).produced
                 .append((message.message.encoded(), number))
             compare(message.topic)
         }
@@ -71,13 +87,13 @@ struct JournalComparison {
                 note(name, topic, recorded: bytes, produced: nil, entry)
             } else if topic.produced.count > topic.missing {
                 // The recorder may have ended before the node did.
-                missingCount += topic.produced.count - topic.missing
+                topic.missingCount += topic.produced.count - topic.missing
             }
         }
     }
 
     private mutating func compare(_ name: String) {
-        guard var topic = topics[name] else { return }
+        guard let topic = topics[name] else { return }
         while topic.missing > 0, !topic.produced.isEmpty, topic.recorded.first != topic.produced.first?.bytes {
             topic.missing -= 1
             topic.produced.removeFirst()
@@ -86,12 +102,10 @@ struct JournalComparison {
             topic.recorded.removeFirst()
             topic.produced.removeFirst()
             topic.compared += 1
-            comparedCount += 1
             if recorded != produced.bytes {
                 note(name, topic, recorded: recorded, produced: produced.bytes, produced.entry)
             }
         }
-        topics[name] = topic
         guard difference == nil else { return }
         if topic.recorded.count > Self.mostWaiting {
             note(name, topic, recorded: topic.recorded[0], produced: nil, entry)

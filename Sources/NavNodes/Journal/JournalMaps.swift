@@ -16,7 +16,8 @@ struct JournalMaps {
     private let store: MapStore
     private let initial: TrafficUpdate
     private var causes: ArraySlice<MapCause>
-    private var made: [(map: MapSnapshot, change: MapChange?)] = []
+    /// The newest maps, at first the one that the run began with.
+    private var made: [MapChange]
     private var traffic: TrafficTrack
 
     /// The maps of a run.
@@ -50,16 +51,16 @@ struct JournalMaps {
             ? TrafficUpdate(TrafficSpeeds(replacesAll: true))
             : TrafficUpdate(try TrafficFile(path: configuration.traffic))
         if !configuration.traffic.isEmpty { _ = store.update([initial], at: NavGeo.Timestamp(nanoseconds: .min)) }
-        made = [(store.current, nil)]
+        made = [MapChange(map: store.current)]
     }
 
     /// The map that the run began with.
     var first: MapSnapshot { made[0].map }
 
-    /// Makes all maps up to a number; those that the caller has not seen, in order.
+    /// Makes all maps up to a number; those after the one that the caller has seen, in order.
     mutating func changes(after seen: UInt64, through number: UInt64) throws(NodeError) -> [MapChange] {
         try make(through: number)
-        return made.filter { $0.map.number > seen && $0.map.number <= number }.compactMap(\.change)
+        return made.filter { $0.map.number > seen && $0.map.number <= number }
     }
 
     /// The map of a number.
@@ -102,7 +103,7 @@ struct JournalMaps {
         _ = store.update(updates, roads: roads, at: cause.stamp)
         var map = store.current
         map.number = cause.number
-        made.append((map, MapChange(map: map, traffic: cause.traffic, tiles: cause.tiles, at: cause.stamp)))
+        made.append(MapChange(map: map, traffic: cause.traffic, tiles: cause.tiles, at: cause.stamp))
         if made.count > Self.kept { made.removeFirst() }
     }
 
@@ -141,10 +142,7 @@ struct TrafficTrack {
         if let index = passed.firstIndex(where: isWanted) { return passed.remove(at: index).update }
         do throws(BagError) {
             while let message = try next() {
-                let update = message.data.withUnsafeBytes { bytes in
-                    try? TrafficUpdate(decoding: bytes, limit: bytes.count)
-                }
-                guard let update else { continue }
+                guard let update = TrafficUpdate(message) else { continue }
                 if isWanted((message.sequence, update)) { return update }
                 passed.append((message.sequence, update))
                 if passed.count > Self.kept { passed.removeFirst() }
