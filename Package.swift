@@ -30,6 +30,7 @@ let heaps = Target.Dependency.product(name: "HeapModule", package: "swift-collec
 let http = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 let package = Package(
@@ -49,7 +50,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         // YAML: launch files and node configuration.
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
-        // HTTP with TLS, deadlines and cancellation: the online provider of routes.
+        // SQLite with migrations and readers beside a writer: the index of the tile store.
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        // HTTP with TLS, deadlines and cancellation: the online provider of routes, sources of tiles.
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         // The types of its interface: bytes, headers, times.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -83,7 +86,12 @@ let package = Package(
         library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
         library("NavTileCache", ["NavGeo"]),
 
-        // Routes of an online provider; the only target that speaks HTTP.
+        // Tiles on disk, and where they come from.
+        library(
+            "NavTileStore",
+            ["NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", grdb, http, nioCore, nioHTTP]),
+
+        // Routes of an online provider.
         library(
             "NavDirections", ["NavGeo", "NavMap", "NavRouting", "NavMatching", http, nioCore, nioHTTP]),
 
@@ -137,6 +145,8 @@ let package = Package(
             name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
+        tests(
+            "NavTileStoreTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTestSupport"]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
         tests(
             "NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavSimulation", "NavTestSupport"],

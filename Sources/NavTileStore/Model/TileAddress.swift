@@ -1,0 +1,51 @@
+public import NavGeo
+
+/// What tiles are for.
+public enum TileDomain: String, Sendable, Codable, CaseIterable {
+    /// Road tiles: routing, matching and guidance.
+    case navigation
+    /// Tiles that a map draws.
+    case maps
+}
+
+/// A tile of a tileset.
+public struct TileAddress: Sendable, Hashable, Comparable {
+    /// The tileset's name, see ``TilesetName``.
+    public var tileset: String
+    /// Which tile.
+    public var tile: TileID
+
+    /// A tile of a tileset.
+    public init(_ tileset: String, _ tile: TileID) {
+        self.tileset = tileset
+        self.tile = tile
+    }
+
+    /// By tileset, zoom, row, column.
+    public static func < (left: TileAddress, right: TileAddress) -> Bool {
+        (left.tileset, left.tile) < (right.tileset, right.tile)
+    }
+}
+
+extension TileAddress: CustomStringConvertible {
+    /// Tileset, zoom, column and row.
+    public var description: String { "\(tileset)/\(tile.zoom)/\(tile.x)/\(tile.y)" }
+}
+
+/// What a tileset may be called: it becomes the name of a folder and a part of addresses.
+public enum TilesetName {
+    /// Whether a text is 1 to 64 of a–z, 0–9, `-` and `_`, the first of them a letter or a digit.
+    public static func isValid(_ name: String) -> Bool {
+        let bytes = Array(name.utf8)
+        guard (1...64).contains(bytes.count), bytes[0] != UInt8(ascii: "-"), bytes[0] != UInt8(ascii: "_") else {
+            return false
+        }
+        return bytes.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            case UInt8(ascii: "-"), UInt8(ascii: "_"): true
+            default: false
+            }
+        }
+    }
+}
