@@ -105,7 +105,7 @@ let package = Package(
             [
                 "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavDirections",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
-                "CCrypto", argumentParser, logging,
+                "NavTileCache", "CCrypto", argumentParser, logging,
             ]),
         library("NavLaunch", ["CSpawn", "NavConfig", "NavBus", yams, collections]),
         // Alternating rounds of ours and a peer's, and what is said of them.
@@ -126,8 +126,8 @@ let package = Package(
         executable(
             "navbus-bench",
             [
-                "NavBench", "NavNodes", "NavBus", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance",
-                "NavMapBuild", "NavSimulation",
+                "NavBench", "NavNodes", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
+                "NavGuidance", "NavMapBuild", "NavSimulation",
                 argumentParser,
             ]),
         // What navbus-bench compares the bus with: the same patterns in plain C on libzmq.

@@ -49,6 +49,8 @@ public final class RoadGraph: Sendable {
     let nodeLayers: ContiguousArray<UInt8>
     let exitReferences: [NodeIndex: String]
     let loadedTiles: Set<RoadTileID>
+    /// Tiles of the tileset that are not loaded; nil when its list is not known.
+    let absentTiles: Set<RoadTileID>?
     let missingArrivals: [NodeIndex: [RoadTileID]]
     let incompleteness: ContiguousArray<Incompleteness>
     /// One bit for each edge: whether anything stands along it.
@@ -62,7 +64,10 @@ public final class RoadGraph: Sendable {
     /// Takes time in proportion to the tiles' edges: some 30 ms for 100,000, half of it where the tiles have been in a
     /// graph before. The graph is that of every vehicle at every
     /// time.
-    public init(tiles: [RoadTile], mapVersion: String) {
+    ///
+    /// - Parameter catalogue: All tiles of the tileset, loaded or not; nil when that is not known, and then only what the
+    ///   loaded ones tell of others is.
+    public init(tiles: [RoadTile], mapVersion: String, catalogue: [RoadTileID]? = nil) {
         let assembly = GraphAssembly(tiles)
         edgeRanks = assembly.ranks()
         self.tiles = assembly.tiles
@@ -86,6 +91,7 @@ public final class RoadGraph: Sendable {
         firstEdgeOfTile = assembly.firstEdgeOfTile
         exitReferences = assembly.exitReferences
         loadedTiles = assembly.loadedTiles
+        absentTiles = catalogue.map { [loadedTiles] in Set($0).subtracting(loadedTiles) }
         missingArrivals = assembly.missingArrivals
         incompleteness = assembly.incompleteness()
         edgesWithFeatures = RoadGraph.edgesWithFeatures(
@@ -233,13 +239,20 @@ public final class RoadGraph: Sendable {
         return Set(own + (missingArrivals[node] ?? [])).sorted()
     }
 
-    /// The tile of a layer that a place lies in, if it is not loaded and the loaded ones know of it; nil when it is loaded, or when no
-    /// road of theirs leads there.
+    /// Whether a tile is loaded; nil when there is none of that id, as far as is known.
+    public func hasLoaded(_ id: RoadTileID) -> Bool? {
+        if loadedTiles.contains(id) { return true }
+        return absentTiles?.contains(id) == true ? false : nil
+    }
+
+    /// The tile of a layer that a place lies in, if it is not loaded; nil when it is, or when there is none. Where the
+    /// tileset's list is not known, there is one if a loaded road leads there.
     ///
-    /// Takes time in proportion to the nodes where the tile is not loaded.
+    /// Without the list it takes time in proportion to the nodes where the tile is not loaded.
     public func missingTile(_ layer: RoadLayer, at place: Coordinate) -> RoadTileID? {
         let id = RoadTileID(layer: layer, containing: place)
         guard !loadedTiles.contains(id) else { return nil }
+        if let absentTiles { return absentTiles.contains(id) ? id : nil }
         let isKnown = incompleteness.indices.contains { node in
             !incompleteness[node].isEmpty && missingTiles(at: NodeIndex(node)).contains(id)
         }

@@ -60,6 +60,9 @@ public struct Tileset: Sendable, Codable, Equatable {
     /// The tiles, by ascending id.
     public var tiles: [Entry]
 
+    /// The ids of the tiles that there can be, in the order of ``tiles``.
+    public var tileIDs: [RoadTileID] { tiles.compactMap { RoadTileID(rawValue: $0.id) } }
+
     /// A tileset.
     public init(
         formatVersion: Int = Tileset.formatVersion, mapVersion: String, source: String, sourceTimestamp: String?,

@@ -23,6 +23,21 @@ public enum FixType: UInt8, Sendable, CaseIterable {
 
     /// Whether the type stands for a position at all.
     public var hasPosition: Bool { self != .noFix }
+
+    /// Whether a position is at least as good as one of another type; what the receiver does not say is not. Its own
+    /// sensors count as a position without a height, a simulator as anything.
+    public func isAtLeast(_ other: FixType) -> Bool { rank >= other.rank }
+
+    private var rank: Int {
+        switch self {
+        case .unknown, .noFix: 0
+        case .fix2D, .deadReckoning: 1
+        case .fix3D: 2
+        case .differential: 3
+        case .rtkFloat: 4
+        case .rtkFixed, .simulated: 5
+        }
+    }
 }
 
 /// What a receiver says of interference or counterfeit signals.

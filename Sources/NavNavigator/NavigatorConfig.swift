@@ -7,6 +7,8 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var fixMaximumAccuracy = 100.0
     /// Worst horizontal accuracy of the fix that starts navigation, metres. 20: Mapbox's limit for starting a route.
     public var fixStartMaximumAccuracy = 20.0
+    /// The least type of a fix that counts; `unknown` for any.
+    public var fixMinimumType = FixType.unknown
     /// How many fixes in a row, each later than the one before, must lie behind the newest one before the clock is taken to have been set.
     public var fixClockSetFixes = 3
 
@@ -129,6 +131,7 @@ public struct NavigatorConfig: Sendable, Hashable {
         var limits = FixLimits()
         limits.maximumAccuracy = fixMaximumAccuracy
         limits.startMaximumAccuracy = fixStartMaximumAccuracy
+        limits.minimumType = fixMinimumType
         limits.clockSetFixes = fixClockSetFixes
         limits.maximumAge = fixMaximumAge
         limits.preferredReceivers = fixPreferredReceivers

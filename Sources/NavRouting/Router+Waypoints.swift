@@ -18,10 +18,10 @@ extension Router {
         for (index, waypoint) in request.waypoints.enumerated() {
             let candidates = snapper.nearest(waypoint, radius: request.snapRadius)
             // The vehicle is on a road that it has; where it goes, the road may be on a tile that it lacks.
-            if index > 0, let tile = snapper.missingTile(at: waypoint, nearest: candidates.first) {
-                missing.insert(tile)
-            } else if candidates.isEmpty {
-                return .failed(.offRoad(waypoint: index))
+            if index > 0 || candidates.isEmpty {
+                let tiles = snapper.missingTiles(at: waypoint, nearest: candidates.first)
+                missing.formUnion(tiles)
+                if tiles.isEmpty, candidates.isEmpty { return .failed(.offRoad(waypoint: index)) }
             }
             nearest.append(candidates)
         }

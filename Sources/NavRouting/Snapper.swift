@@ -45,11 +45,14 @@ struct Snapper {
         }
     }
 
-    /// The tile that may hold a nearer road than the nearest one that is loaded, because the waypoint lies in it; nil where there is none,
-    /// or where the waypoint is in the street that was found.
-    func missingTile(at waypoint: Waypoint, nearest: EdgeProjection?) -> RoadTileID? {
-        if let nearest, nearest.distance <= Snapper.inTheStreet { return nil }
-        return metric.turns.graph.missingTile(.local, at: waypoint.coordinate)
+    /// The tiles that may hold a nearer road than the nearest one that is loaded, because the waypoint lies in them;
+    /// none where the waypoint is in the street that was found.
+    ///
+    /// Besides a road that was found a street counts, not a motorway; without any, all that there may be.
+    func missingTiles(at waypoint: Waypoint, nearest: EdgeProjection?) -> [RoadTileID] {
+        if let nearest, nearest.distance <= Snapper.inTheStreet { return [] }
+        let layers = nearest == nil ? RoadLayer.allCases : [.local]
+        return layers.compactMap { metric.turns.graph.missingTile($0, at: waypoint.coordinate) }
     }
 
     /// Permitted edges around a waypoint, the nearest first, each road in up to two directions: ``alternativeRoads``.

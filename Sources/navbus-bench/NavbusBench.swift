@@ -9,7 +9,7 @@ struct NavbusBench: ParsableCommand {
         abstract: "Measure navbus beside its peers, in alternating rounds.",
         version: NavbusVersion.text,
         subcommands: [
-            BusCommand.self, RouteCommand.self, MatchCommand.self, BusWorker.self, RouteWorker.self,
+            BusCommand.self, RouteCommand.self, MatchCommand.self, NavCommand.self, BusWorker.self, RouteWorker.self,
         ])
 
     static func main() { runAndExit() }

@@ -40,6 +40,17 @@ import Testing
     }
 
     @Test(arguments: Implementation.allCases)
+    func whoServesIsKnownBeforeACall(_ implementation: Implementation) throws {
+        let pair = try Pair(implementation)
+        #expect(try !pair.client.isServed("test.Echo", by: nil))
+        try pair.server.serve(Self.service) { $0.finish([]) }
+        try pair.turn { (try? pair.client.isServed("test.Echo", by: nil)) == true }
+        #expect(try pair.client.isServed("test.Echo", by: pair.server.name))
+        #expect(try !pair.client.isServed("test.Echo", by: "nobody"))
+        #expect(try !pair.client.isServed("test.Other", by: nil))
+    }
+
+    @Test(arguments: Implementation.allCases)
     func aDeadlineEndsTheCallOnBothSides(_ implementation: Implementation) throws {
         let pair = try Pair(implementation)
         var held: ServerCall?

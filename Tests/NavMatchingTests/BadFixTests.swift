@@ -32,6 +32,19 @@ struct BadFixTests {
         #expect(drive.positions == expected.positions)
     }
 
+    @Test("a type is at least another by how good its positions are, and what is not said is not")
+    func types() {
+        let ascending: [FixType] = [.fix2D, .fix3D, .differential, .rtkFloat, .rtkFixed]
+        for (low, high) in zip(ascending, ascending.dropFirst()) {
+            #expect(high.isAtLeast(low) && !low.isAtLeast(high) && low.isAtLeast(low))
+        }
+        for type in FixType.allCases {
+            #expect(type.isAtLeast(.unknown))
+            #expect(!FixType.unknown.isAtLeast(type) || type == .unknown || type == .noFix)
+        }
+        #expect(FixType.simulated.isAtLeast(.rtkFixed) && !FixType.deadReckoning.isAtLeast(.fix3D))
+    }
+
     @Test("numbers out of range in the other fields are taken as unknown")
     func oddFields() throws {
         let map = try road()

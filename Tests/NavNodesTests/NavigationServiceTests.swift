@@ -8,102 +8,13 @@ import Testing
 
 /// The Navigation service and the policy of the vehicle's owner, between messages.
 struct NavigationServiceTests {
-    /// A node with a caller and, if need be, an owner at its side.
-    private final class Table {
-        let network = InProcessNetwork(pipeDepth: 100_000)
-        let caller: InProcessBus
-        let owner: InProcessBus
-        let out: NodeLink
-        let node: NodeRunner<NavigationNode>
-        let tiles: Tiles
-        private(set) var heard: [Delivery] = []
-
-        init(_ settings: [(String, String)] = [], owner provider: (any PolicyServiceProvider)? = nil) throws {
-            tiles = try Tiles()
-            let quiet = NodeLog(node: "test", level: .critical)
-            caller = try InProcessBus(name: "caller", network: network)
-            owner = try InProcessBus(name: "owner", network: network)
-            out = NodeLink(try InProcessBus(name: "source", network: network), log: quiet)
-            let overrides = ["tiles=\(tiles.path)"] + settings.map { "\($0)=\($1)" }
-            let configuration = try ConfigLoader.load(
-                NavigationConfiguration.self, file: nil, overrides: overrides)
-            if let provider { try owner.serve(PolicyService.served(by: provider)) }
-            // The time is the drive's: that of a machine that stalls would go ahead of it.
-            var run = RunConfiguration(configuration)
-            run.kit.simTime = true
-            node = try NodeRunner<NavigationNode>(
-                try InProcessBus(name: "navigation-node", network: network), configuration: run, log: quiet)
-            try out.advertise(["/clock", "/gnss/fix"])
-            _ = try caller.subscribe(
-                matching: TopicFilter(include: ["/nav/*"]), qos: .keepLast(100_000), maximumPayloadSize: 1 << 22)
-            tell(try Helsinki.drive.get().first?.stampNs ?? 0)
-        }
-
-        private func tell(_ time: Int64) {
-            out.publish(Clock(stampNs: time), on: "/clock", stamp: NavGeo.Timestamp(nanoseconds: time))
-        }
-
-        deinit { node.finish() }
-
-        func turn() throws {
-            try node.step(waiting: .zero)
-            while try owner.poll(timeout: .zero) != nil {}
-            while let delivery = try caller.poll(timeout: .zero) { heard.append(delivery) }
-        }
-
-        /// Goes on until nothing is under way.
-        func settle() async throws {
-            for _ in 0..<4 { try turn() }
-            while node.node.pendingCount > 0 {
-                try await Task.sleep(for: .milliseconds(5))
-                try turn()
-            }
-            for _ in 0..<4 { try turn() }
-        }
-
-        func drive(_ fixes: some Sequence<GnssFix>) async throws {
-            for fix in fixes {
-                tell(fix.stampNs ?? 0)
-                out.publish(fix, on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
-                try await settle()
-            }
-        }
-
-        func call<Request, Response>(
-            _ method: UnaryMethod<Request, Response>, _ request: Request
-        ) async throws -> Response {
-            var answer: Result<Response, CallStatus>?
-            try caller.call(method, request, options: CallOptions(timeout: .seconds(60))) { answer = $0 }
-            while answer == nil { try await settle() }
-            return try #require(answer).get()
-        }
-
-        func routes(_ request: CalculateRouteRequest) async throws -> [CalculateRouteResponse] {
-            var answers: [CalculateRouteResponse] = []
-            var end: CallStatus?
-            try caller.call(NavigationService.calculateRoute, request, options: CallOptions(timeout: .seconds(60))) {
-                switch $0 {
-                case .response(let response): answers.append(response)
-                case .end(let status): end = status
-                }
-            }
-            while end == nil { try await settle() }
-            #expect(end?.code == .ok)
-            return answers
-        }
-
-        func messages<Content: Message>(_ topic: String, as type: Content.Type) throws -> [Content] {
-            try heard.filter { $0.topic == topic }.map { try Content(decoding: $0.payload.bytes) }
-        }
-    }
-
     private static var destination: Waypoint {
         Waypoint(latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude)
     }
 
     @Test func aRouteIsChosenBeforeTheStartAndNothingElseEndsTheChoice() async throws {
         let drive = try Helsinki.drive.get()
-        let table = try Table()
+        let table = try ServiceTable()
         let order = CalculateRouteRequest(
             waypoints: [Self.destination], options: RouteOptions(alternatives: 2), preview: true)
         let early = try await table.routes(order)
@@ -137,7 +48,7 @@ struct NavigationServiceTests {
 
     @Test func aPublishedRouteCanBeSetAgain() async throws {
         let drive = try Helsinki.drive.get()
-        let table = try Table()
+        let table = try ServiceTable()
         try await table.drive(drive.prefix(3))
         let set = try await table.call(
             NavigationService.setRoute,
@@ -189,7 +100,7 @@ struct NavigationServiceTests {
 
     @Test func theOwnerDecidesAndWhatItDoesNotDecideIsAsUsual() async throws {
         let owner = Owner([.no, .yes])
-        let table = try Table(
+        let table = try ServiceTable(
             [
                 ("destination", Helsinki.to.text), ("policy.deadline_s", "5"),
                 ("policy.ask", "should_reroute,reroute_options,revise_instruction"),
@@ -208,7 +119,9 @@ struct NavigationServiceTests {
     }
 
     @Test func anAbsentOwnerChangesNothingButTheDecider() async throws {
-        let table = try Table([("destination", Helsinki.to.text), ("policy.ask", "all")])
+        let table = try ServiceTable([
+            ("destination", Helsinki.to.text), ("policy.ask", "all"), ("policy.wait_ready_s", "0.05"),
+        ])
         try await table.drive(try Helsinki.drive.get())
         let decisions = try table.messages("/nav/policy/decision", as: PolicyDecision.self)
         #expect(!decisions.isEmpty && decisions.allSatisfy { $0.decidedBy == .unavailable || $0.decidedBy == .timeout })

@@ -64,6 +64,30 @@ struct MissingTilesTests {
         #expect(map.graph.missingTile(.local, at: beyond) == nil)
     }
 
+    @Test("where the tileset's list is known an end on a tile that no loaded road leads to is not off the map")
+    func listedEnds() throws {
+        let map = try ASCIIMap(
+            """
+            B-------C
+
+
+            A       D-------E               F-------G
+            """, gridMetres: 50, placement: .localTileCorner,
+            ways: ["AB": road, "BC": road, "CD": road, "DE": road, "FG": road])
+        let places = [try map.position(between: "A", "B", at: 0.1), try map.position(between: "F", "G", at: 0.5)]
+        let missing = Set(map.tiles.map(\.id)).subtracting([RoadTileID(layer: .local, containing: places[0])])
+        #expect(missing.contains(RoadTileID(layer: .local, containing: places[1])))
+        func outcome(knowsAll: Bool, _ places: [Coordinate]) -> RouteOutcome {
+            Router(graph: map.graph(without: missing, knowsAll: knowsAll)).route(
+                RouteRequest(waypoints: places.map { Waypoint($0) }, snapRadius: 100), workspace: SearchWorkspace())
+        }
+        let far = RoadTileID(layer: .local, containing: places[1])
+        #expect(outcome(knowsAll: true, places) == .tilesNeeded([far]))
+        #expect(outcome(knowsAll: true, places.reversed()) == .tilesNeeded([far]))
+        let nowhere = Coordinate(latitude: places[0].latitude + 0.5, longitude: places[0].longitude)
+        #expect(outcome(knowsAll: true, [places[0], nowhere]) == .offRoad(waypoint: 1))
+    }
+
     @Test("a one-way road into the loaded tiles is an open end for the search from the destination")
     func arrivals() throws {
         let map = try Self.corner(oneway)

@@ -298,9 +298,11 @@ extension ASCIIMap {
         letters(of: try route(try stops.map { Waypoint(try coordinate($0)) }, profile))
     }
 
-    /// A graph of some of the tiles.
-    public func graph(without missing: Set<RoadTileID>) -> RoadGraph {
-        RoadGraph(tiles: tiles.filter { !missing.contains($0.id) }, mapVersion: graph.mapVersion)
+    /// A graph of some of the tiles, that knows of the others or only of those to which its roads lead.
+    public func graph(without missing: Set<RoadTileID>, knowsAll: Bool = false) -> RoadGraph {
+        RoadGraph(
+            tiles: tiles.filter { !missing.contains($0.id) }, mapVersion: graph.mapVersion,
+            catalogue: knowsAll ? tiles.map(\.id) : nil)
     }
 
     /// The tile that holds the edges of a layer that start at a node.

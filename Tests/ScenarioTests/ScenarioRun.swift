@@ -170,7 +170,9 @@ final class ScenarioRun {
             for (call, reply) in outcome.replies {
                 events.append(ScenarioEvent(reply, to: calls[call] ?? "", at: now))
             }
-            if outcome.needsTiles { events.append(ScenarioEvent(time: now, topic: "tiles", words: ["NEEDED"])) }
+            if !outcome.neededTiles.isEmpty {
+                events.append(ScenarioEvent(time: now, topic: "tiles", words: ["NEEDED"]))
+            }
             for id in outcome.cancelled {
                 events.append(ScenarioEvent(time: now, topic: "cancel", words: []))
                 queue.removeAll { if case .answer(let query) = $0.input { query.requestID == id } else { false } }

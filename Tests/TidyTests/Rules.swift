@@ -38,8 +38,8 @@ enum Rules {
         "policy-node-example": ["NavNodes", "NavConfig", "NavMessages", "NavGeo"],
         "tile-cache-node": ["NavNodes"],
         "navbus-bench": [
-            "NavBench", "NavNodes", "NavBus", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance",
-            "NavMapBuild", "NavSimulation",
+            "NavBench", "NavNodes", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
+            "NavGuidance", "NavMapBuild", "NavSimulation",
         ],
         "navbus": pureColumn.union(busColumn).union(["NavNodes", "NavConfig", "NavLaunch", "NavMapBuild"]),
     ]

@@ -65,6 +65,9 @@ public protocol Bus: AnyObject {
         onEvent: @escaping (CallEvent) -> Void
     ) throws(BusError) -> CallID
 
+    /// Whether a service is known to be served now, by a node of a name or, when nil, by any.
+    func isServed(_ service: String, by node: String?) throws(BusError) -> Bool
+
     /// Gives a call up: it ends as cancelled at once, and the server is told. A call that is over is left alone.
     func cancel(_ call: CallID) throws(BusError)
 

@@ -312,6 +312,13 @@ public final class BusNode: Bus {
             service, method, request, options, now: now, onEvent: onEvent)
     }
 
+    /// Whether a service can be called, see ``Bus/isServed(_:by:)``.
+    public func isServed(_ service: String, by node: String?) throws(BusError) -> Bool {
+        guard let services else { throw .closed(name) }
+        services.lookAround(Clocks.monotonic())
+        return services.client.isServed(service, by: node)
+    }
+
     /// Gives a call up, see ``Bus/cancel(_:)``.
     public func cancel(_ call: CallID) throws(BusError) {
         guard let services else { throw .closed(name) }

@@ -221,6 +221,13 @@ public final class InProcessBus: Bus {
             service, method, request, options, now: network.now.monotonicNanoseconds, onEvent: onEvent)
     }
 
+    /// Whether a service can be called, see ``Bus/isServed(_:by:)``.
+    public func isServed(_ service: String, by node: String?) throws(BusError) -> Bool {
+        try checkOpen()
+        services.followServers(Clocks.monotonic())
+        return services.client.isServed(service, by: node)
+    }
+
     /// Gives a call up, see ``Bus/cancel(_:)``.
     public func cancel(_ call: CallID) throws(BusError) {
         try checkOpen()

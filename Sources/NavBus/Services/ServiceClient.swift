@@ -92,6 +92,12 @@ package final class ServiceClient {
     }
 
     package var callCount: Int { calls.count }
+    /// Whether a node of a name, or any when nil, is known to serve a service.
+    package func isServed(_ service: String, by node: String?) -> Bool {
+        peers.values.contains { peer in
+            peer.info.services.contains { $0.name == service } && node.map(peer.info.isCalled) ?? true
+        }
+    }
     /// The nodes with calls in flight, by name.
     package var busyPeers: [Peer] { peers.values.filter { $0.callCount > 0 }.sorted { $0.info.node < $1.info.node } }
     /// The server of a name, while the registry knows it.

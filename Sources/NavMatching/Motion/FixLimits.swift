@@ -4,6 +4,8 @@ public struct FixLimits: Sendable, Hashable {
     public var maximumAccuracy = 100.0
     /// Worst horizontal accuracy of the first fix, metres. 20: Mapbox's limit for starting a route.
     public var startMaximumAccuracy = 20.0
+    /// The least type of a fix; ``FixType/unknown`` for any. What a planner needs: lane-level work wants carrier phase.
+    public var minimumType = FixType.unknown
     /// How many fixes in a row must lie on the wrong side of the newest one before the clock is taken to have been set.
     public var clockSetFixes = 3
     /// Longest delay between a fix's time and its arrival beyond the usual one, seconds. 2: receivers deliver within 0.3 s; what is older

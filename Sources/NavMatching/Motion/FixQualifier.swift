@@ -101,6 +101,7 @@ struct FixQualifier: Sendable {
         if fix.spoofing == .certain { return FixRejection(reason: .spoofing) }
         if fix.jamming == .certain { return FixRejection(reason: .jamming) }
         if fix.integrity == .certain { return FixRejection(reason: .integrity) }
+        guard fix.type.isAtLeast(limits.minimumType) else { return FixRejection(reason: .fixType) }
         if let sigma = fix.horizontalSigma, sigma > 0 {
             let limit = isStarted ? limits.maximumAccuracy : limits.startMaximumAccuracy
             if sigma > limit {

@@ -37,7 +37,7 @@ struct ReceiverSelector: Sendable {
         replaced = nil
         let isGood =
             fix.isUsable && fix.spoofing != .certain && fix.jamming != .certain && fix.integrity != .certain
-            && sigma <= limits.maximumAccuracy
+            && sigma <= limits.maximumAccuracy && fix.type.isAtLeast(limits.minimumType)
         guard let index = note(fix, sigma: sigma, isGood: isGood) else { return fix.receiver == active }
         guard let active, let current = entry(active) else {
             active = fix.receiver

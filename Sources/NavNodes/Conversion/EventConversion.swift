@@ -143,10 +143,10 @@ extension ErrorInfo {
 extension RoadTileID {
     /// The road tile of a key; nil when it names none.
     init?(_ key: TileKey) {
-        guard key.domain == .navigation, let zoom = key.zoom, let x = key.x, x < 1 << 12, let y = key.y, y < 1 << 12,
-            let layer = RoadLayer.allCases.first(where: { UInt32($0.zoom) == zoom })
+        guard key.domain == .navigation, let zoom = key.zoom, let x = key.x, let y = key.y,
+            let tile = TileID(zoom: UInt8(clamping: zoom), x: x, y: y)
         else { return nil }
-        self.init(rawValue: UInt32(layer.rawValue) << 24 | x << 12 | y)
+        self.init(tile)
     }
 }
 

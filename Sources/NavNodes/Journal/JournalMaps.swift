@@ -44,7 +44,7 @@ struct JournalMaps {
         for id in ids.isEmpty ? Array(entries.keys) : ids {
             tiles[id] = try Self.load(id, directory, entries)
         }
-        let graph = Self.graph(tiles, directory)
+        let graph = directory.graph(of: tiles.values)
         store = MapStore(MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile)))
         initial =
             configuration.traffic.isEmpty
@@ -90,7 +90,7 @@ struct JournalMaps {
             }
             for id in change.removed { tiles[id] = nil }
             for id in change.added { tiles[id] = try Self.load(id, directory, entries) }
-            roads = Self.graph(tiles, directory)
+            roads = directory.graph(of: tiles.values)
         }
         var updates: [TrafficUpdate] = []
         for (header, sequence) in cause.traffic {
@@ -114,10 +114,6 @@ struct JournalMaps {
             throw NodeError(.missing, "the node had tile \(id), which '\(directory.path)' lacks")
         }
         return try directory.loadTile(entry, verifying: true)
-    }
-
-    private static func graph(_ tiles: [RoadTileID: RoadTile], _ directory: TilesetDirectory) -> RoadGraph {
-        RoadGraph(tiles: tiles.values.sorted { $0.id < $1.id }, mapVersion: directory.tileset.mapVersion)
     }
 }
 

@@ -46,10 +46,7 @@ package struct TileSupply {
     package var missingCount: Int { directory.tileset.tiles.count - loaded.count }
 
     /// The tiles on board as one graph.
-    package func graph() -> RoadGraph {
-        let tiles = loaded.values.map(\.tile).sorted { $0.id < $1.id }
-        return RoadGraph(tiles: tiles, mapVersion: directory.tileset.mapVersion)
-    }
+    package func graph() -> RoadGraph { directory.graph(of: loaded.values.map(\.tile)) }
 
     /// Takes in what has changed on disk; nil when that is nothing.
     ///

@@ -57,8 +57,12 @@ public struct TilesetDirectory: Sendable {
     }
 
     /// Joins all tiles to a graph.
-    public func loadGraph() throws(NodeError) -> RoadGraph {
-        RoadGraph(tiles: try loadTiles(), mapVersion: tileset.mapVersion)
+    public func loadGraph() throws(NodeError) -> RoadGraph { graph(of: try loadTiles()) }
+
+    /// Joins some of its tiles to a graph that knows of the others.
+    func graph(of tiles: some Sequence<RoadTile>) -> RoadGraph {
+        RoadGraph(
+            tiles: tiles.sorted { $0.id < $1.id }, mapVersion: tileset.mapVersion, catalogue: tileset.tileIDs)
     }
 
     /// Maps and checks one tile.

@@ -9,6 +9,7 @@ import NavRouting
 /// Each gets a number, under which the core answers; who goes away is forgotten, and so the core can be told.
 final class NavigationCalls {
     private var waiting: [UInt64: (CommandReply) -> Void] = [:]
+    private var surveys: [UInt64: UnaryCall<RouteCoverageResponse>] = [:]
     private var lastID: UInt64 = 0
 
     /// How many wait.
@@ -20,8 +21,7 @@ final class NavigationCalls {
     func add<Response: Message>(
         _ call: UnaryCall<Response>, onEnd: @escaping (UInt64) -> Void, _ answer: @escaping (CommandReply) -> Response
     ) -> UInt64 {
-        lastID += 1
-        let id = lastID
+        let id = nextID()
         waiting[id] = { reply in call.finish(answer(reply)) }
         call.onCancel = { [weak self] in
             guard self?.waiting.removeValue(forKey: id) != nil else { return }
@@ -32,8 +32,7 @@ final class NavigationCalls {
 
     /// Notes the streaming call for routes: their progress, then the routes.
     func add(_ call: StreamCall<CalculateRouteResponse>, onEnd: @escaping (UInt64) -> Void) -> UInt64 {
-        lastID += 1
-        let id = lastID
+        let id = nextID()
         waiting[id] = { reply in call.finish(CalculateRouteResponse(reply)) }
         call.send(CalculateRouteResponse(progress: 0))
         call.onCancel = { [weak self] in
@@ -41,6 +40,27 @@ final class NavigationCalls {
             onEnd(id)
         }
         return id
+    }
+
+    /// A number for the next call.
+    func nextID() -> UInt64 {
+        lastID += 1
+        return lastID
+    }
+
+    /// Notes a call for coverage under its survey's number.
+    ///
+    /// - Parameter onEnd: is called when nobody waits any more for the answer, before there is one.
+    func add(_ call: UnaryCall<RouteCoverageResponse>, survey id: UInt64, onEnd: @escaping () -> Void) {
+        surveys[id] = call
+        call.onCancel = { [weak self] in
+            if self?.surveys.removeValue(forKey: id) != nil { onEnd() }
+        }
+    }
+
+    /// Answers a call for coverage.
+    func answer(_ id: UInt64, _ coverage: RouteCoverage) {
+        surveys.removeValue(forKey: id)?.finish(RouteCoverageResponse(coverage))
     }
 
     /// Answers a call.

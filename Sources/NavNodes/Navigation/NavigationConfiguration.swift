@@ -24,8 +24,12 @@ public struct NavigationConfiguration: NodeConfiguration {
     public var receivers: [String] = [] { didSet { navigator.fixPreferredReceivers = receivers.count } }
     /// The provider of routes on the network, if there is one.
     public var online = OnlineRoutingKeys()
+    /// Where tiles come from that are missing.
+    public var tileCache = TileCacheKeys()
     /// The node that decides for the vehicle's owner; empty for whichever serves Policy.
     public var policyNode = ""
+    /// How long a node that asks the owner waits for the policy node at its start, seconds. 2: a launch file starts both.
+    public var policyWait = 2.0
     /// Thresholds of the core.
     public var navigator = NavigatorConfig()
     /// Thresholds of the matcher.
@@ -67,9 +71,8 @@ public struct NavigationConfiguration: NodeConfiguration {
                     let places = parts.compactMap { Coordinate(text: String($0)) }
                     return places.count == parts.count ? places : nil
                 }, format: { $0.map(\.text).joined(separator: ";") }),
-        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + OnlineRoutingKeys.keys.map { $0.within(\.online) } + [
-            preference, offset.live,
-        ] + policy
+        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + OnlineRoutingKeys.keys.map { $0.within(\.online) }
+            + TileCacheKeys.keys.map { $0.within(\.tileCache) } + [preference, offset.live] + policy
             + (thresholds + tripThresholds).map(\.live)
     }
 
@@ -105,6 +108,10 @@ public struct NavigationConfiguration: NodeConfiguration {
             .number(
                 "fix.start_max_h_accuracy_m", \.navigator.fixStartMaximumAccuracy, in: 1...10_000,
                 "Worst horizontal accuracy (1 σ) of the fix that starts navigation, metres."),
+            .text(
+                "fix.min_type", \.navigator.fixMinimumType, range: FixTypeName.all.joined(separator: " | "),
+                "Least type of a fix that counts; a receiver that does not say its type has none but any.",
+                parse: { FixTypeName.type($0) }, format: { FixTypeName.name($0) }),
             .number(
                 "fix.max_age_s", \.navigator.fixMaximumAge, in: 0.1...60,
                 "Longest delay between a fix's time and its arrival beyond the usual one, seconds."),

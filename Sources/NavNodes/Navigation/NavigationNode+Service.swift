@@ -113,9 +113,15 @@ extension NavigationNode: NavigationServiceProvider {
         }
     }
 
-    /// Not implemented yet: which tiles a route needs and which of them are missing.
+    /// Says which tiles the route, or a way between places, needs and which of them are missing.
     public func coverage(_ request: RouteCoverageRequest, _ call: UnaryCall<RouteCoverageResponse>) throws {
-        throw CallStatus(.unimplemented, "the coverage of a route is not told by this node yet")
+        do throws(RouteFailure) {
+            let survey = try session.coverage(request, id: calls.nextID(), corridor: tileKeys.corridor)
+            calls.add(call, survey: survey.id) { [worker] in worker.cancelSurvey(survey.id) }
+            worker.submit(survey)
+        } catch {
+            call.finish(RouteCoverageResponse(error: ErrorInfo(error)))
+        }
     }
 
     /// Not implemented yet: the electronic horizon.

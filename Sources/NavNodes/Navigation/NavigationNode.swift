@@ -18,9 +18,11 @@ public final class NavigationNode: Node {
     let context: NodeContext
     let session: NavigationSession
     let calls = NavigationCalls()
+    let worker: RoutingWorker
+    let tileKeys: TileCacheKeys
     private var policy: PolicyClient?
+    private var tiles: TileRequester?
     private let finder: RouteFinder
-    private let worker: RoutingWorker
     private let maps: MapWorker
     private let fixToProgress: LatencyRecorder
     /// The time of the last fix that counted and when it came, by the node's clock.
@@ -57,6 +59,7 @@ public final class NavigationNode: Node {
             context.log.info("traffic of '\(configuration.traffic)': \(initial.speeds.count) segments")
         }
         self.context = context
+        tileKeys = configuration.tileCache
         session = NavigationSession(map: store.current, configuration: configuration, nodeName: context.name)
         do throws(DirectionsError) {
             finder = RouteFinder(
@@ -73,6 +76,8 @@ public final class NavigationNode: Node {
             [unowned self] answer, request in
             carryOut(session.handle(answer, to: request))
         }
+        if !configuration.navigator.policy.asked.isEmpty { try policy?.waitUntilServed(configuration.policyWait) }
+        self.tiles = TileRequester(context, keys: configuration.tileCache) { [unowned self] in maps.look() }
         try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
             let outcome = session.handle(fix, sequence: delivery.header.sequence)
@@ -124,6 +129,7 @@ public final class NavigationNode: Node {
             }
         }
         for report in finder.takeReports() { context.log.warning("\(report)") }
+        for (id, coverage) in worker.takeCoverages() { calls.answer(id, coverage) }
         for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
         return pass(now)
     }
@@ -181,6 +187,8 @@ public final class NavigationNode: Node {
         for (request, message) in outcome.questions { policy?.ask(request, message) }
         for id in outcome.cancelled { worker.cancel(id) }
         for query in outcome.queries { worker.submit(query) }
-        if outcome.needsTiles { maps.look() }
+        guard !outcome.neededTiles.isEmpty else { return }
+        maps.look()
+        tiles?.ask(outcome.neededTiles)
     }
 }

@@ -1,7 +1,7 @@
 import NavConfig
 public import NavGeo
 import NavGuidance
-import NavMap
+package import NavMap
 import NavMatching
 public import NavMessages
 public import NavNavigator
@@ -35,8 +35,8 @@ public final class NavigationSession {
         package var queries: [RouteQuery] = []
         /// Queries that nobody waits for any more.
         package var cancelled: [UInt64] = []
-        /// Whether roads are needed in tiles that are not on board.
-        package var needsTiles = false
+        /// Tiles that are not on board and in which roads are needed.
+        package var neededTiles: [RoadTileID] = []
         /// Questions to the owner's policy, as the core and as the bus has them.
         package var questions: [(request: NavNavigator.PolicyRequest, message: NavMessages.PolicyRequest)] = []
         /// Questions that nobody waits for any more.
@@ -327,7 +327,7 @@ public final class NavigationSession {
                 }
                 outcome.queries.append(query)
             case .cancelRoute(let id): outcome.cancelled.append(id)
-            case .needTiles: outcome.needsTiles = true
+            case .needTiles(let tiles): outcome.neededTiles += tiles
             case .askPolicy(let request):
                 let asked = outcome.messages.last { $0.topic == "/nav/policy/request" }?.message
                 guard let message = asked as? NavMessages.PolicyRequest else { continue }

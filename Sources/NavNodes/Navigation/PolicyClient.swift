@@ -30,6 +30,22 @@ final class PolicyClient {
         failures = context.counter("policy_failures")
     }
 
+    /// Waits until the policy node is there, for so many seconds at most: what is asked first is asked of it.
+    func waitUntilServed(_ seconds: Double) throws(NodeError) {
+        let deadline = Clocks.monotonic() + Int64(seconds * 1e9)
+        do throws(BusError) {
+            while try !context.bus.isServed(PolicyService.name, by: node.isEmpty ? nil : node) {
+                guard Clocks.monotonic() < deadline else {
+                    let who = node.isEmpty ? "no node serves Policy" : "node '\(node)' does not serve Policy"
+                    return context.log.warning("\(who) after \(seconds) s: what is usual holds until one does")
+                }
+                try context.bus.runServices(timeout: .milliseconds(50))
+            }
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+    }
+
     /// Asks.
     func ask(_ request: NavNavigator.PolicyRequest, _ message: NavMessages.PolicyRequest) {
         do throws(BusError) {

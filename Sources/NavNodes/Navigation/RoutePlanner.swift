@@ -1,5 +1,6 @@
 import NavDirections
 package import NavGuidance
+import NavGeo
 import NavMap
 import NavMatching
 package import NavNavigator
@@ -46,6 +47,12 @@ package final class RoutePlanner {
     /// - Throws: why it is not of this map.
     func answer(_ query: RouteQuery, from body: [UInt8], on map: MapSnapshot) throws(DirectionsError) -> RouteAnswer? {
         answer(try OnlineRoutes(body: body, of: query.request, on: router(for: query, on: map)), on: map)
+    }
+
+    /// The fastest way of the node's vehicle between places, free of other wishes.
+    func route(_ places: [Coordinate], on map: MapSnapshot) throws(RouteFailure) -> Route {
+        let request = RouteRequest(waypoints: places.map { Waypoint($0) })
+        return try map.router.route(request, workspace: workspace).route(of: request)
     }
 
     /// The answer to a query on a map.

@@ -8,6 +8,8 @@ final class RoutingWorker: Sendable {
     private struct State: Sendable {
         var queries: [RouteQuery] = []
         var answers: [(RouteQuery, FoundAnswer)] = []
+        var surveys: [CoverageSurvey] = []
+        var coverages: [(id: UInt64, coverage: RouteCoverage)] = []
         /// The query that is being answered.
         var current: RouteQuery?
         /// Another map came into force.
@@ -47,6 +49,23 @@ final class RoutingWorker: Sendable {
         }
         pending.signal()
     }
+
+    /// Queues the question which tiles a way lacks; it waits until no route is looked for.
+    func submit(_ survey: CoverageSurvey) {
+        state.withLock { $0.surveys.append(survey) }
+        pending.signal()
+    }
+
+    /// Takes what is known of the tiles of ways, in order.
+    func takeCoverages() -> [(id: UInt64, coverage: RouteCoverage)] {
+        state.withLock { state in
+            defer { state.coverages = [] }
+            return state.coverages
+        }
+    }
+
+    /// Drops a question that has not been started; the answer of one that has comes all the same.
+    func cancelSurvey(_ id: UInt64) { state.withLock { $0.surveys.removeAll { $0.id == id } } }
 
     /// Drops a query that has not been started and the answer of one that has.
     func cancel(_ requestID: UInt64) {
@@ -104,7 +123,10 @@ final class RoutingWorker: Sendable {
             }
             if isStopped { break }
             if isMapNew { planner.adopt(store.current) }
-            guard let query else { continue }
+            guard let query else {
+                survey(planner)
+                continue
+            }
             let answer = finder.answer(query, on: store.current, planner)
             state.withLock { state in
                 if !state.dropped { state.answers.append((query, answer)) }
@@ -113,6 +135,13 @@ final class RoutingWorker: Sendable {
             waker.wake()
         }
         finished.signal()
+    }
+
+    private func survey(_ planner: RoutePlanner) {
+        guard let survey = state.withLock({ $0.surveys.isEmpty ? nil : $0.surveys.removeFirst() }) else { return }
+        let coverage = RouteCoverage(survey, on: store.current, planner)
+        state.withLock { $0.coverages.append((survey.id, coverage)) }
+        waker.wake()
     }
 }
 

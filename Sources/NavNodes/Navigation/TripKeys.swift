@@ -14,6 +14,9 @@ extension NavigationConfiguration {
                 format: { asked in PolicyKind.allCases.filter(asked.contains).map(\.rawValue).joined(separator: ",") }),
             .string("policy.node", \.policyNode, "Name of the policy node; empty for whichever serves Policy."),
             .number(
+                "policy.wait_ready_s", \.policyWait, in: 0...60,
+                "How long the policy node is waited for at the start, when it is asked anything, seconds."),
+            .number(
                 "policy.deadline_s", \.navigator.policy.deadline, in: 0.01...10,
                 "How long an answer is waited for, seconds."),
             .number(
