@@ -40,11 +40,11 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// How long the provider is left alone, when it is.
+    /// How long the provider is left alone; nil when it may be asked.
     package func rest(at now: Duration) -> Duration? {
         switch state {
         case .closed: nil
-        case .open(let until, _): until > now ? until - now : .zero
+        case .open(let until, _): until > now ? until - now : nil
         case .trial(let rest): rest
         }
     }

@@ -95,7 +95,7 @@ public struct Navigator {
             session.adopt(from: old, to: snapshot.graph)
             if trip?.noteMap(from: old, to: snapshot.graph) == true, let plan = trip?.plan {
                 tell(alternatives.clear(.invalidated, at: event.stamp), event)
-                publish(.route(plan, .refreshed), event)
+                tell(plan, .refreshed, event)
             }
         }
         noteTraffic(event)

@@ -11,8 +11,9 @@ struct EdgeTimes {
 }
 
 extension Metric {
-    /// What driving the part of an edge between two distances from its start takes.
-    func times(of edge: EdgeIndex, from start: Double, to end: Double) -> EdgeTimes {
+    /// What driving the part of an edge between two distances from its start takes; another vehicle if its model is given.
+    func times(of edge: EdgeIndex, from start: Double, to end: Double, as other: CostModel? = nil) -> EdgeTimes {
+        if let other { return times(of: edge, share: share(of: edge, start, end), as: other) }
         let duration = duration(of: edge, from: start, to: end)
         guard liveDuration(of: edge) != nil else {
             return EdgeTimes(duration: duration, freeFlow: duration, congestion: .unknown)
@@ -20,5 +21,18 @@ extension Metric {
         let freeFlow = freeFlowDuration(of: edge, from: start, to: end)
         return EdgeTimes(
             duration: duration, freeFlow: freeFlow, congestion: Congestion(duration: duration, freeFlow: freeFlow))
+    }
+
+    /// The times of a vehicle that is not the metric's: as fast as the traffic, and no faster than it may.
+    private func times(of edge: EdgeIndex, share: Double, as other: CostModel) -> EdgeTimes {
+        let length = Double(turns.graph.edgeLengths[edge.index])
+        guard length > 0 else { return EdgeTimes(duration: 0, freeFlow: 0, congestion: .unknown) }
+        let stops = Metric.stopDuration(turns.graph, edge)
+        let free = (other.duration(length: length, traits: traits(of: edge), edgeLength: length) + stops) * share
+        guard let live = liveDuration(of: edge) else {
+            return EdgeTimes(duration: free, freeFlow: free, congestion: .unknown)
+        }
+        let duration = (max(live, length / Double(other.profile.maximumSpeed)) + stops) * share
+        return EdgeTimes(duration: duration, freeFlow: free, congestion: Congestion(duration: duration, freeFlow: free))
     }
 }

@@ -166,7 +166,7 @@ public final class Metric: Sendable {
         return model.duration(length: length, traits: traits(of: edge), edgeLength: length)
     }
 
-    private func share(of edge: EdgeIndex, _ start: Double, _ end: Double) -> Double {
+    func share(of edge: EdgeIndex, _ start: Double, _ end: Double) -> Double {
         let length = Double(turns.graph.edgeLengths[edge.index])
         return length > 0 ? min(max((end - start) / length, 0), 1) : 0
     }

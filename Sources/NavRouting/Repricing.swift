@@ -1,19 +1,47 @@
 public import NavMap
 
-extension Router {
-    /// Whether an edge may not be driven with the costs of this router; so does one that is not loaded.
-    public func isClosed(_ key: EdgeKey) -> Bool {
-        metric.turns.graph.edge(key).map { !metric.allows($0) } ?? true
+/// What roads take a vehicle in the traffic of a router, which may be another vehicle's.
+///
+/// A router knows the roads that are closed to its own vehicle and those that traffic closes. Of another vehicle's routes,
+/// which other costs have found, only the latter is news.
+public struct RoutePricing: Sendable {
+    private let router: Router
+    /// The model of another vehicle than the router's; nil for its own.
+    private let other: CostModel?
+
+    private var graph: RoadGraph { router.metric.turns.graph }
+
+    /// What roads take a vehicle; nil for the router's.
+    public init(_ router: Router, for vehicle: VehicleProfile? = nil) {
+        self.router = router
+        let isOther = vehicle.map { $0 != router.metric.model.profile } ?? false
+        other = isOther ? vehicle.map { CostModel(profile: $0) } : nil
     }
 
-    /// The same way with what it takes in the traffic of this router.
+    /// Whether an edge may not be driven; so does one that is not loaded.
+    public func isClosed(_ key: EdgeKey) -> Bool {
+        guard let edge = graph.edge(key) else { return true }
+        return other == nil ? !router.metric.allows(edge) : isClosedByTraffic(edge)
+    }
+
+    /// Whether a loaded edge may not be driven, and that not only at times: what is closed at times was judged when the
+    /// route was found.
+    public func isClosedNow(_ key: EdgeKey) -> Bool {
+        guard let edge = graph.edge(key), !router.metric.allows(edge) else { return false }
+        return isClosedByTraffic(edge) || other == nil && graph.attributes(of: edge).conditions.isEmpty
+    }
+
+    private func isClosedByTraffic(_ edge: EdgeIndex) -> Bool {
+        router.freeFlow.allows(edge) && !router.metric.allows(edge)
+    }
+
+    /// The same way with what it takes in the traffic of the router.
     ///
     /// Only what driving takes changes, and how dense the traffic is: the line, the pieces and the turns stay as they are,
     /// and so does ``Route/cost``, which says what the search found.
     ///
     /// - Returns: the route and how many of its pieces take another time; nil when one of its edges is not loaded.
     public func repriced(_ route: Route) -> (route: Route, changedEdges: Int)? {
-        let graph = metric.turns.graph
         var edges = route.edges
         var changed = 0
         for index in edges.indices {
@@ -21,7 +49,7 @@ extension Router {
             guard let edge = graph.edge(piece.key), Double(graph.edgeLengths[edge.index]) >= piece.endOffset else {
                 return nil
             }
-            let times = metric.times(of: edge, from: piece.startOffset, to: piece.endOffset)
+            let times = router.metric.times(of: edge, from: piece.startOffset, to: piece.endOffset, as: other)
             guard
                 times.duration != piece.duration || times.freeFlow != piece.freeFlowDuration
                     || times.congestion != piece.congestion

@@ -16,6 +16,7 @@ struct PatienceTests {
         }
         #expect(breaker.admit(at: .seconds(3)) == .rest(.seconds(4)))
         #expect(breaker.rest(at: .seconds(3)) == .seconds(4))
+        #expect(breaker.rest(at: .seconds(7)) == nil, "who asks only when it is not left alone asks again")
         #expect(breaker.admit(at: .seconds(7)) == .ask)
         #expect(breaker.admit(at: .seconds(7)) == .rest(.seconds(5)), "one question, until it is answered")
         breaker.noteAnswer()

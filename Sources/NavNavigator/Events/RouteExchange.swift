@@ -11,6 +11,8 @@ public struct RoutePlan: Sendable, Equatable {
     public let guidance: RouteGuidance
     /// Who found it.
     public let provider: RouteProvider
+    /// The number of the trip's route that the driver chose and whose way is preferred; 0 while there is no trip.
+    public internal(set) var chosenRouteID: UInt64 = 0
 
     /// A route with guidance made for it.
     public init(route: Route, guidance: RouteGuidance, provider: RouteProvider = .onBoard) {

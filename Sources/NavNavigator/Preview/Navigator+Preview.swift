@@ -107,8 +107,9 @@ extension Navigator {
     mutating func refreshPreview(_ event: NavigatorEvent) {
         guard var shown = preview.shown, !shown.preview.routes.isEmpty else { return }
         var isChanged = false
+        let pricing = RoutePricing(map.router, for: shown.order.wishes.vehicle)
         for index in shown.preview.routes.indices {
-            guard let (route, changed) = map.router.repriced(shown.preview.routes[index].plan.route), changed > 0 else {
+            guard let (route, changed) = pricing.repriced(shown.preview.routes[index].plan.route), changed > 0 else {
                 continue
             }
             isChanged = true

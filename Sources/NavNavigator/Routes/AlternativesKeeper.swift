@@ -156,15 +156,15 @@ struct AlternativesKeeper {
     }
 
     /// Brings what they take up to date.
-    mutating func refresh(_ router: Router, for trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
+    mutating func refresh(_ pricing: RoutePricing, for trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
         guard !kept.isEmpty else { return nil }
         var removed: [AlternativesUpdate.Removed] = []
         var added: [UInt64] = []
         var isChanged = false
         for index in kept.indices.reversed() {
             let id = kept[index].plan.alternative.id
-            guard let (route, changed) = router.repriced(kept[index].plan.alternative.route),
-                route.edges.allSatisfy({ !router.isClosed($0.key) })
+            guard let (route, changed) = pricing.repriced(kept[index].plan.alternative.route),
+                route.edges.allSatisfy({ !pricing.isClosed($0.key) })
             else {
                 if kept[index].isShown { removed.append(AlternativesUpdate.Removed(id: id, reason: .invalidated)) }
                 kept.remove(at: index)

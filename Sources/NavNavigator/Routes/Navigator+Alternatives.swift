@@ -81,14 +81,13 @@ extension Navigator {
         replaceRoute(
             plan, origin: lastPosition, start: alternatives.offset(of: offered, isByDriving ? lastPosition : nil),
             .alternativeTaken, taking: offered.id, event)
-        if let trip { session.choose(plan.route, id: trip.routeID) }
         publish(step(.taken(oldRouteID: old.routeID)), event)
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: call)
     }
 
     /// Why an alternative that was found a while ago cannot be driven now; nil when it can.
     private func obstacle(on plan: RoutePlan) -> RouteFailure? {
-        guard let closed = plan.route.edges.first(where: { map.router.isClosed($0.key) }) else { return nil }
+        guard let closed = plan.route.edges.first(where: { pricing.isClosed($0.key) }) else { return nil }
         return RouteFailure(code: .noRoute, message: "way \(closed.wayID) on it is closed or no longer on board")
     }
 }

@@ -31,11 +31,15 @@ struct RefreshSchedule {
 
 /// The route's durations in the freshest traffic. The geometry, the cursor and what was told stay as they are.
 extension Navigator {
+    /// What roads take the vehicle of the trip.
+    var pricing: RoutePricing { RoutePricing(map.router, for: session.wishes.vehicle) }
+
     /// Takes other traffic, or other tiles, in.
     mutating func noteTraffic(_ event: NavigatorEvent) {
         refreshPreview(event)
         guard let before = trip, !before.isComplete else { return }
-        trip?.noteClosures(map)
+        let pricing = pricing
+        trip?.noteClosures(pricing)
         refresh.noteTraffic()
         if !before.isBlocked, trip?.isBlocked == true {
             publish(.refresh(RefreshEvent(phase: .invalidated, delta: 0, plan: before.plan)), event)
@@ -61,7 +65,7 @@ extension Navigator {
         guard let old = trip else { return .success(0) }
         refresh.restart(at: event.stamp)
         publish(.refresh(RefreshEvent(phase: .refreshing, delta: 0, plan: old.plan)), event)
-        guard let (route, changed) = map.router.repriced(old.plan.route) else {
+        guard let (route, changed) = pricing.repriced(old.plan.route) else {
             let failure = RouteFailure(code: .tilesNeeded, message: "part of the route is not on board")
             publish(.refresh(RefreshEvent(phase: .failed(failure), delta: 0, plan: old.plan)), event)
             return .failure(failure)
@@ -77,8 +81,8 @@ extension Navigator {
                 RefreshEvent(
                     phase: .refreshed(changedEdges: changed), delta: trip.durationRemaining - old.durationRemaining,
                     plan: trip.plan)), event)
-        if changed > 0 { publish(.route(trip.plan, .refreshed), event) }
-        tell(alternatives.refresh(map.router, for: trip, at: event.stamp), event)
+        if changed > 0 { tell(trip.plan, .refreshed, event) }
+        tell(alternatives.refresh(pricing, for: trip, at: event.stamp), event)
         return .success(changed)
     }
 }

@@ -112,7 +112,7 @@ extension Navigator {
         search = RouteSearch(config)
         put(plan, origin: origin, start: 0, isApproaching: false, event)
         if let trip { session.choose(plan.route, id: trip.routeID) }
-        publish(.route(plan, change), event)
+        tell(plan, change, event)
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: wanted.call)
         if let drive = wanted.simulation { simulate(drive, event) }
     }
@@ -133,6 +133,14 @@ extension Navigator {
         let prevents = isApproaching && !isUndecided ? trip?.preventsReroutes : nil
         put(plan, origin: origin, start: start, isApproaching: isApproaching, event)
         trip?.preventsReroutes = prevents
+        if change == .alternativeTaken, let trip { session.choose(plan.route, id: trip.routeID) }
+        tell(plan, change, event)
+    }
+
+    /// Publishes the route in force.
+    mutating func tell(_ plan: RoutePlan, _ change: RouteChange, _ event: NavigatorEvent) {
+        var plan = plan
+        plan.chosenRouteID = session.chosenRouteID
         publish(.route(plan, change), event)
     }
 
@@ -142,7 +150,8 @@ extension Navigator {
         trip = Trip(
             plan, routeID: session.nextRoute(), graph: map.graph, config: config, at: event.stamp, origin: origin,
             start: start, isApproaching: isApproaching)
-        trip?.noteClosures(map)
+        let pricing = pricing
+        trip?.noteClosures(pricing)
         faster.restart(at: event.stamp)
         refresh.restart(at: event.stamp)
     }

@@ -176,15 +176,8 @@ struct Trip {
     }
 
     /// Takes note of what may be driven now. A road that opens at times only was open when the route was found.
-    mutating func noteClosures(_ map: MapSnapshot) {
-        blocked = gone
-        let metric = map.router.metric
-        for edge in route.edges {
-            guard let index = map.graph.edge(edge.key), !metric.allows(index) else { continue }
-            if map.metric.allows(index) || map.graph.attributes(of: index).conditions.isEmpty {
-                blocked.append(edge.routeOffset)
-            }
-        }
+    mutating func noteClosures(_ pricing: RoutePricing) {
+        blocked = gone + route.edges.filter { pricing.isClosedNow($0.key) }.map(\.routeOffset)
     }
 
     /// Whether a part of the route that still lies ahead cannot be driven. The edge that the vehicle is on is left to

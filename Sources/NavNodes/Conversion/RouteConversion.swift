@@ -16,6 +16,7 @@ extension NavMessages.Route {
         eventSequence = context.eventSequence
         summary?.etaNs = context.stamp.advanced(bySeconds: plan.route.duration).nanoseconds
         self.reason = reason
+        if plan.chosenRouteID != 0 { chosenRouteId = plan.chosenRouteID }
     }
 
     /// A route by itself, not in force.
