@@ -47,7 +47,8 @@ final class RouteFinder: Sendable {
                 guard let answer = planner.answer(online, on: map) else { return nil }
                 return FoundAnswer(answer: answer, map: map.number, body: online.body)
             case .failure(let error):
-                if !state.isFailing, error.code != .cancelled {
+                // That it knows no way is an answer: the route on board says so, or is one.
+                if !state.isFailing, ![.cancelled, .noRoute, .noSegment].contains(error.code) {
                     state.isFailing = true
                     state.reports.append("routes are found on board for want of the online provider: \(error.message)")
                 }
