@@ -12,13 +12,35 @@ struct CoverageTests {
         [Helsinki.from, Helsinki.to].map { Waypoint(latitude: $0.latitude, longitude: $0.longitude) }
     }
 
-    /// Takes the files of the tile of a layer around a place away; the tile.
-    private static func hide(_ layer: RoadLayer, at place: NavGeo.Coordinate, in path: String) throws -> RoadTileID {
-        let tile = RoadTileID(layer: layer, containing: place)
+    /// Takes the files of a tile away.
+    private static func hide(_ tile: RoadTileID, in path: String) throws {
         for file in [tile.path, tile.ranksPath] {
             try FileManager.default.moveItem(atPath: "\(path)/\(file)", toPath: "\(path)/\(file).away")
         }
+    }
+
+    /// Takes the files of the tile of a layer around a place away; the tile.
+    private static func hide(_ layer: RoadLayer, at place: NavGeo.Coordinate, in path: String) throws -> RoadTileID {
+        let tile = RoadTileID(layer: layer, containing: place)
+        try hide(tile, in: path)
         return tile
+    }
+
+    /// A tile cache that puts back what it is asked for, and keeps in mind what that was.
+    private static func serveTiles(_ table: ServiceTable, _ note: @escaping ([UInt32?]) -> Void) throws {
+        let path = table.tiles.path
+        let cache = ServiceDescription(name: TileCacheService.name, methods: [MethodDescription("GetTile")])
+        try table.owner.serve(cache) { call in
+            guard let key = try? GetTileRequest(decoding: call.request.bytes).key, let zoom = key.zoom, let x = key.x,
+                let y = key.y
+            else { return _ = call.finish(CallStatus(.invalidArgument, "no key")) }
+            note([zoom, x, y])
+            for ending in ["road", "rank"] {
+                let file = "\(path)/\(zoom)/\(x)/\(y).\(ending)"
+                try? FileManager.default.moveItem(atPath: file + ".away", toPath: file)
+            }
+            call.finish(GetTileResponse(path: "\(path)/\(zoom)/\(x)/\(y).road").encoded())
+        }
     }
 
     @Test("With all tiles nothing is missing, along the way and along the route that is followed")
@@ -63,24 +85,35 @@ struct CoverageTests {
         let table = try ServiceTable(
             [("destination", Helsinki.to.text)], prepare: { hidden = try Self.hide(.local, at: Helsinki.to, in: $0) })
         let tile = try #require(hidden)
-        let path = table.tiles.path
-        var asked: [TileKey] = []
-        let cache = ServiceDescription(name: TileCacheService.name, methods: [MethodDescription("GetTile")])
-        try table.owner.serve(cache) { call in
-            if let key = try? GetTileRequest(decoding: call.request.bytes).key { asked.append(key) }
-            for file in [tile.path, tile.ranksPath] {
-                try? FileManager.default.moveItem(atPath: "\(path)/\(file).away", toPath: "\(path)/\(file)")
-            }
-            call.finish(GetTileResponse(path: "\(path)/\(tile.path)").encoded())
-        }
+        var asked: [[UInt32?]] = []
+        try Self.serveTiles(table) { asked.append($0) }
         let drive = try Helsinki.drive.get()
         for fix in drive.prefix(30) {
             try await table.drive([fix])
             if try !table.messages("/nav/route", as: Route.self).isEmpty { break }
         }
-        #expect(asked.map { [$0.zoom, $0.x, $0.y] } == [[UInt32(tile.tile.zoom), tile.tile.x, tile.tile.y]])
+        #expect(asked == [[UInt32(tile.tile.zoom), tile.tile.x, tile.tile.y]])
         #expect(try table.messages("/nav/route", as: Route.self).last?.edgeIds.isEmpty == false)
         let reroutes = try table.messages("/nav/reroute", as: RerouteEvent.self)
         #expect(reroutes.contains { $0.error?.code == .missingTiles })
+    }
+
+    @Test("A node without any tile says so, gets what it needs, and finds the route")
+    func empty() async throws {
+        let table = try ServiceTable(
+            [("destination", Helsinki.to.text)],
+            prepare: { path in
+                for tile in try TilesetDirectory(path: path).tileset.tileIDs { try Self.hide(tile, in: path) }
+            })
+        #expect(table.node.node.findings(0).contains { $0.code == "no_tiles" && $0.severity == .lost })
+        var asked: [[UInt32?]] = []
+        try Self.serveTiles(table) { asked.append($0) }
+        for fix in try Helsinki.drive.get().prefix(200) {
+            try await table.drive([fix])
+            if try !table.messages("/nav/route", as: Route.self).isEmpty { break }
+        }
+        #expect(try table.messages("/nav/route", as: Route.self).last?.edgeIds.isEmpty == false)
+        #expect(Set(asked).count == asked.count && asked.count >= 2)
+        #expect(!table.node.node.findings(0).contains { $0.code == "no_tiles" })
     }
 }

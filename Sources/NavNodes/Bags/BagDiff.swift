@@ -111,14 +111,14 @@ public struct BagDiff: Sendable {
                 guard let topic = reader.index.channel(message.channelID)?.topic, last[topic] != message.sequence,
                     let entry = TopicCatalogue.topic(named: topic),
                     let content = try? entry.type.init(decoding: Array(message.data), limit: entry.maxSize),
-                    let text = EventLine.text(content)
+                    let text = EventLine.text(content, numbersRoutes: false)
                 else { continue }
                 last[topic] = message.sequence
                 guard events.count < most else {
                     throw BagError(.limitExceeded, "'\(path)' has more than \(most) events: compare parts of it")
                 }
                 events.append(
-                    Stamped(stamp: Int64(clamping: message.publishTime), topic: topic, text: Self.unnumbered(text)))
+                    Stamped(stamp: Int64(clamping: message.publishTime), topic: topic, text: text))
             }
         } catch {
             throw NodeError(.invalid, error.description)
@@ -128,13 +128,5 @@ public struct BagDiff: Sendable {
                 .invalid, "'\(path)' has no events of a navigation node, such as /nav/state or /nav/reroute")
         }
         return events
-    }
-
-    /// Numbers of routes count up: the same route has another one when one more came before it.
-    private static func unnumbered(_ text: String) -> String {
-        guard text.hasPrefix("route "), let colon = text.firstIndex(of: ":"),
-            text[text.index(text.startIndex, offsetBy: 6)..<colon].allSatisfy(\.isNumber)
-        else { return text }
-        return "route" + text[colon...]
     }
 }

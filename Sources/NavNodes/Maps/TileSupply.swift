@@ -29,16 +29,13 @@ package struct TileSupply {
         var entry: Tileset.Entry
     }
 
-    /// Maps and checks the tiles that are there. A damaged one is an error, and so is a directory without any.
+    /// Maps and checks the tiles that are there, be it none: more may come. A damaged one is an error.
     package init(path: String) throws(NodeError) {
         indexState = FileState(path + "/tileset.json")
         directory = try TilesetDirectory(path: path)
         newest = directory
         let present = directory.tileset.tiles.filter { [directory] in directory.isPresent($0) }
         let tiles = try directory.loadTiles(present)
-        guard !tiles.isEmpty || directory.tileset.tiles.isEmpty else {
-            throw NodeError(.missing, "none of the tiles of '\(path)/tileset.json' is there: build or download them")
-        }
         for (tile, entry) in zip(tiles, present) { loaded[tile.id] = Loaded(tile: tile, entry: entry) }
     }
 

@@ -3,11 +3,14 @@ import NavMessages
 /// One readable line for what a person following a drive wants to know; nil for what comes with every fix.
 enum EventLine {
     /// The line of a message.
-    static func text(_ message: any Message) -> String? {
+    ///
+    /// - Parameter numbersRoutes: Whether a route is named with its number, which counts up: between drives the same route
+    ///   has another one when one more came before it.
+    static func text(_ message: any Message, numbersRoutes: Bool = true) -> String? {
         switch message {
         case let event as NavMessages.RerouteEvent: reroute(event)
         case let event as NavMessages.ArrivalEvent: arrival(event)
-        case let route as NavMessages.Route: self.route(route)
+        case let route as NavMessages.Route: self.route(route, numbersRoutes)
         case let spoken as NavMessages.SpokenInstruction: spoken.text.map { "say: \($0)" }
         case let state as NavMessages.NavigationState: self.state(state)
         case let event as NavMessages.SimulationEvent: simulation(event)
@@ -68,14 +71,15 @@ enum EventLine {
         return "arrival \(word(event.phase?.description, "ARRIVAL_PHASE_")) \(place)\(remaining)"
     }
 
-    private static func route(_ route: NavMessages.Route) -> String {
+    private static func route(_ route: NavMessages.Route, _ isNumbered: Bool) -> String {
         guard let summary = route.summary else { return "route: none" }
         let length = summary.distanceM.map {
             $0 >= 1_000 ? "\(Int(($0 / 100).rounded()) / 10).\(Int(($0 / 100).rounded()) % 10) km" : "\(Int($0)) m"
         }
         let minutes = summary.durationS.map { "\(Int(($0 / 60).rounded(.up))) min" }
         let names = summary.names.isEmpty ? "" : " via \(summary.names.joined(separator: ", "))"
-        return "route \(route.routeId ?? 0): \(length ?? "?"), \(minutes ?? "?")\(names)"
+        let number = isNumbered ? " \(route.routeId ?? 0)" : ""
+        return "route\(number): \(length ?? "?"), \(minutes ?? "?")\(names)"
     }
 
     private static func state(_ state: NavMessages.NavigationState) -> String? {

@@ -157,7 +157,7 @@ public final class NavigationNode: Node {
                 "odometry is \(Int(abs(lead))) s \(lead < 0 ? "behind" : "ahead of") the fixes and left out: its stamps must be of "
                     + "the fixes' clock (UTC)")
         }
-        return positioning.findings + (stray.map { [$0] } ?? [])
+        return positioning.findings + (stray.map { [$0] } ?? []) + (session.hasRoads ? [] : [Self.isWithoutRoads])
             + silent.map { receiver in
                 let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"
                 return HealthFinding(
@@ -166,6 +166,10 @@ public final class NavigationNode: Node {
                     about: receiver.name)
             }
     }
+
+    private static let isWithoutRoads = HealthFinding(
+        "no_tiles", "no road tile is on board: there are no matched positions and no routes until some have come",
+        severity: .lost)
 
     /// Whether a route is being looked for or a map is being made.
     public var pendingCount: Int { (worker.isBusy ? 1 : 0) + (maps.isBusy ? 1 : 0) }

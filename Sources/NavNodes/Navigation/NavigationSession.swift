@@ -146,6 +146,9 @@ public final class NavigationSession {
         return outcome
     }
 
+    /// Whether there is any road on board.
+    var hasRoads: Bool { map.graph.edgeCount > 0 }
+
     /// What was last said of the state, the position, the progress and the route.
     var spoken: PublicationEncoder { encoder }
 

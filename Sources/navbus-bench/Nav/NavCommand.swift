@@ -36,7 +36,8 @@ struct NavCommand: ParsableCommand {
     func run() throws {
         let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
         let suite = try NavSuite(
-            tiles: tiles, program: folder + "/navigation-node", kilometres: [10, length / 5, length], rate: rate,
+            tiles: tiles, program: folder + "/navigation-node",
+            kilometres: [10, length / 5].filter { (10..<length).contains($0) } + [length], rate: rate,
             seconds: options.quick ? 3 : seconds, seed: seed)
         try Report(options: options, peers: suite.lines).run(suite.comparisons)
     }

@@ -23,7 +23,7 @@ final class NavSuite {
     private let rate: Double
     private let tours: [Tour]
 
-    /// The least metres between two places of a route, in a straight line.
+    /// The least metres between two places of a route, in a straight line; less where the map is smaller than four times that.
     private static let reach = 5_000.0
     /// Random places that are tried before the map counts as too small.
     private static let attempts = 20_000
@@ -140,12 +140,36 @@ final class NavSuite {
 
     // MARK: The routes
 
+    /// Metres from corner to corner of a map's tiles.
+    private static func diagonal(of graph: RoadGraph) -> Double {
+        var box: BoundingBox?
+        for position in graph.nodePositions {
+            let place = position.coordinate
+            guard var known = box else {
+                box = BoundingBox(
+                    south: place.latitude, west: place.longitude, north: place.latitude, east: place.longitude)
+                continue
+            }
+            known.south = min(known.south, place.latitude)
+            known.north = max(known.north, place.latitude)
+            known.west = min(known.west, place.longitude)
+            known.east = max(known.east, place.longitude)
+            box = known
+        }
+        return box.map {
+            Geodesy.distance(
+                NavGeo.Coordinate(latitude: $0.south, longitude: $0.west),
+                NavGeo.Coordinate(latitude: $0.north, longitude: $0.east))
+        } ?? 0
+    }
+
     private static func draw(
         _ kilometres: Double, router: Router, rate: Double, seconds: Double, seed: UInt64
     ) throws -> Tour {
         let graph = router.metric.turns.graph
         let workspace = SearchWorkspace()
         var random = SeededRandom(seed: seed)
+        let reach = min(reach, diagonal(of: graph) / 4)
         var places: [NavGeo.Coordinate] = []
         var length = 0.0
         var driven: [GnssFix] = []

@@ -1,0 +1,94 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A vehicle whose road tiles come from a real tile server through the tile cache, and the network that goes away.
+@Suite(.enabled(if: TileServer.isInstalled, "needs nginx: set NAVBUS_NGINX to the program"))
+struct CacheDriveTests {
+    /// The folder where the cache puts the road tiles in use.
+    private static func tiles(_ box: Sandbox) -> String { box.path + "/store/tilesets/roads/current" }
+
+    /// Starts the cache and waits until it knows which tiles there are.
+    private func startCache(_ box: Sandbox, _ url: String, _ more: [String]) async throws -> Program {
+        let cache = try box.start(
+            "tile-cache-node",
+            ["--set", "store.path=\(box.path)/store", "--set", "tilesets=name=roads,source=\(url)"] + more)
+        try await eventually("the tileset's list is there", detail: { "no \(Self.tiles(box))/tileset.json" }) {
+            FileManager.default.fileExists(atPath: Self.tiles(box) + "/tileset.json")
+        }
+        return cache
+    }
+
+    /// Which tiles the way through town lacks, by the navigation node.
+    private func coverage(_ box: Sandbox) async throws -> [String: Any] {
+        func place(_ text: String) -> String {
+            let parts = text.split(separator: ",")
+            return "{\"latitude\": \(parts[0]), \"longitude\": \(parts[1])}"
+        }
+        let answer = try await box.succeed(
+            "navbus",
+            [
+                "service", "call", "--wait", "navbus.v1.Navigation/Coverage",
+                "{\"waypoints\": [\(place(Town.from)), \(place(Town.to))]}",
+            ])
+        return try #require(try json(answer.output) as? [String: Any])
+    }
+
+    @Test func theServerIsStoppedInTheMiddleAndTheRerouteComesFromTheCache() async throws {
+        try await withSandbox { box in
+            let server = try await TileServer(serving: try await Town.shared.tiles, in: box)
+            _ = try await startCache(box, server.url, ["--set", "predictive.enabled=true"])
+            // Nothing is on board yet: what is needed comes while the vehicle stands.
+            let navigation = try box.start(
+                "navigation-node",
+                ["--set", "tiles=\(Self.tiles(box))", "--set", "destination=\(Town.to)", "--set", "sim_time=true"])
+            try await box.announces("/nav/progress", node: "navigation-node")
+            let drive = box.path + "/drive.mcap"
+            try await box.succeed(
+                "navbus", Town.simulation(tiles: try await Town.shared.tiles, to: drive, ["--deviate-at", "1200"]))
+            let player = try box.start(
+                "navbus", ["bag", "play", drive, "--rate", "4", "--topics", "/gnss/fix", "--subscribers", "1"])
+            try await navigation.says("state GUIDANCE TRACKING")
+            try await eventually("all tiles of the way are on board", detail: { "" }) {
+                let missing = try? await coverage(box)["missing"] as? [Any]
+                return missing?.isEmpty ?? false
+            }
+            try await server.stop()
+            try await navigation.says("reroute WILL_REROUTE")
+            try await navigation.says("reroute APPLIED")
+            try await navigation.says("arrival ARRIVED destination")
+            _ = try await player.wait()
+            navigation.send(SIGINT)
+            let result = try await navigation.wait()
+            #expect(!(result.output + result.errors).contains("MISSING_TILES"))
+        }
+    }
+
+    @Test func withoutANetworkFromTheStartTheMissingTilesAreNamed() async throws {
+        try await withSandbox { box in
+            let server = try await TileServer(serving: try await Town.shared.tiles, in: box)
+            // The list of the tiles was seen once; none of them was needed yet.
+            let before = try await startCache(box, server.url, [])
+            before.send(SIGTERM)
+            #expect(try await before.wait().status == 0)
+            let answered = server.answeredCount
+            #expect(answered > 0)
+            _ = try await startCache(box, server.url, ["--offline"])
+            try box.start("navigation-node", ["--set", "tiles=\(Self.tiles(box))"])
+            let covered = try await coverage(box)
+            let missing = try #require(covered["missing"] as? [[String: Any]])
+            #expect(missing.count >= 2 && covered["present_count"] as? Int ?? 0 == 0)
+            let request = """
+                {"origin": {"latitude": 60.1655, "longitude": 24.9375}, \
+                "waypoints": [{"latitude": 60.1765, "longitude": 24.9505}]}
+                """
+            let answer = try await box.succeed(
+                "navbus", ["service", "call", "navbus.v1.Navigation/CalculateRoute", request])
+            let last = try #require(answer.outputLines.last)
+            let error = try #require((try json(last) as? [String: Any])?["error"] as? [String: Any])
+            #expect(error["code"] as? String == "ERROR_CODE_MISSING_TILES", "\(error)")
+            #expect((error["missing_tiles"] as? [Any])?.isEmpty == false)
+            #expect(server.answeredCount == answered)
+        }
+    }
+}
