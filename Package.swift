@@ -146,7 +146,11 @@ let package = Package(
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
         tests(
-            "NavTileStoreTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTestSupport"]),
+            "NavTileStoreTests",
+            [
+                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTestSupport", "CZlib", "CZstd",
+                grdb,
+            ]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
         tests(
             "NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavSimulation", "NavTestSupport"],
