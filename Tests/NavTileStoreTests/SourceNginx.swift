@@ -3,8 +3,8 @@ import Glibc
 
 /// A real nginx on loopback with its own configuration, ended with its last reference.
 final class SourceNginx: Sendable {
-    /// The program; nil when it is not installed (`apt-get install nginx-light`).
-    static let program: String? = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"].first {
+    /// The program that NAVBUS_NGINX names, or the installed one; nil when there is none.
+    static let program: String? = [ProcessInfo.processInfo.environment["NAVBUS_NGINX"] ?? "/usr/sbin/nginx"].first {
         FileManager.default.isExecutableFile(atPath: $0)
     }
 

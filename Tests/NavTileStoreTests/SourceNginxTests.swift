@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "Sources beside a real nginx",
-    .enabled(if: SourceNginx.program != nil, "SKIPPED: nginx is not installed: apt-get install nginx-light"))
+    .enabled(if: SourceNginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
 struct SourceNginxTests {
     @Test("Road tiles come whole, checked, with the list's edition")
     func roads() async throws {

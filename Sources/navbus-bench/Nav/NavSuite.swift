@@ -142,11 +142,11 @@ final class NavSuite {
 
     /// Metres from corner to corner of a map's tiles.
     private static func diagonal(of graph: RoadGraph) -> Double {
-        var box: BoundingBox?
+        var box: NavGeo.BoundingBox?
         for position in graph.nodePositions {
             let place = position.coordinate
             guard var known = box else {
-                box = BoundingBox(
+                box = NavGeo.BoundingBox(
                     south: place.latitude, west: place.longitude, north: place.latitude, east: place.longitude)
                 continue
             }
