@@ -43,7 +43,10 @@ struct IndexRebuild {
             zooms: Self.zooms(entries), bounds: tileset.bounds, tiles: entries.map(\.listed), document: document,
             attribution: tileset.attribution)
         var sound: [Entry] = []
-        for entry in entries where try isSound(entry, path) { sound.append(entry) }
+        let view = ViewFolder(folder, EditionKey(name, tileset.mapVersion))
+        for entry in entries {
+            if try isSound(entry, path) { sound.append(entry) } else { view.remove(entry.tile) }
+        }
         return try access.write { index in
             let epoch = Timestamp(nanoseconds: 0)
             let number = try EditionRow.put(edition, epoch, index)

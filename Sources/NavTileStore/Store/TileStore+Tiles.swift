@@ -235,6 +235,7 @@ extension TileStore {
                     index, sql: "SELECT id FROM tiles WHERE body = ?1 OR ranks = ?1", arguments: [hash.blob])
                 guard !numbers.isEmpty else { return RemovalReport() }
                 try index.execute(sql: "UPDATE totals SET corrupt_count = corrupt_count + 1")
+                try RegionRow.noteLoss(of: numbers, index)
                 return try TileRemoval.remove(numbers, index)
             }
         }
