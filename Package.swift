@@ -92,8 +92,8 @@ let package = Package(
         library(
             "NavTileStore",
             [
-                "NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", "CFileSync", grdb, sqlite, http, nioCore,
-                nioHTTP,
+                "NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", "CFileSync", grdb, sqlite, http,
+                nioCore, nioHTTP,
             ]),
 
         // Routes of an online provider.
@@ -157,8 +157,8 @@ let package = Package(
         tests(
             "NavTileStoreTests",
             [
-                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTileStoreProbe", "NavTestSupport",
-                grdb,
+                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTileStoreProbe",
+                "NavTestSupport", grdb,
             ]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
         tests(

@@ -169,6 +169,18 @@ struct StoreFaultTests {
         #expect(code { _ = try TileStore(folder: folder.path + "/file") } == .missing)
     }
 
+    @Test("Files of an index that is gone are not kept for nobody")
+    func lostMaps() throws {
+        var bench = try StoreBench()
+        try bench.addMaps()
+        try bench.put(1, "map")
+        bench.store.close()
+        for suffix in ["", "-wal", "-shm"] { unlink(bench.path + "/index.sqlite" + suffix) }
+        bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
+        #expect(bench.folder.files(below: "store/objects").isEmpty)
+        try bench.expectSound()
+    }
+
     @Test("What was left in the folders of the store is swept when it is opened")
     func sweep() throws {
         var (bench, roads) = try bench()

@@ -14,6 +14,7 @@ struct StoreKillTests {
         let folder = try ScratchFolder()
         var generator = SystemRandomNumberGenerator()
         var last: Int64 = 0
+        var unfinished = 0
         for round in 0..<Self.kills {
             let probe = try StoreProbe(["churn", folder.path, "\(round)"])
             let first = probe.line()
@@ -24,17 +25,22 @@ struct StoreKillTests {
                 try #require(line.hasPrefix("region "), "\(line)")
                 last = Int64(line.dropFirst("region ".count)) ?? last
             }
-            last = try expectWhole(folder, since: last, round)
+            last = try expectWhole(folder, since: last, round, &unfinished)
         }
         #expect(last > 0)
+        print("of \(Self.kills) owners \(unfinished) were killed in the middle of something")
+        // One in 20 would do: about half are.
+        #expect(unfinished * 20 >= Self.kills)
     }
 
     /// The region is the edition that was said last, or the next; its edition.
-    private func expectWhole(_ folder: ScratchFolder, since last: Int64, _ round: Int) throws -> Int64 {
-        // Before anything is put right, a reader finds nothing bad either.
+    private func expectWhole(
+        _ folder: ScratchFolder, since last: Int64, _ round: Int, _ unfinished: inout Int
+    ) throws -> Int64 {
         let store = try TileStore(folder: folder.path, options: StoreBench.options(900_000))
         defer { store.close() }
         #expect(store.opening.damagedIndex == nil)
+        if store.opening != OpeningReport() { unfinished += 1 }
         #expect(folder.files(below: "incoming").isEmpty)
         let report = try store.reader.check()
         #expect(report.isSound, "round \(round): \(report.findings)")

@@ -115,6 +115,30 @@ struct StoreRoomTests {
         #expect(try bench.find(third) != nil || bench.find(first) != nil)
     }
 
+    @Test("Hundreds of wanted tiles, the longest unneeded, stay, and what is unwanted still goes in its order")
+    func wantedAhead() throws {
+        let bench = try StoreBench()
+        try bench.addMaps()
+        let wanted = (0..<300).map { WantedTile(tile: tileID($0), need: Double($0)) }
+        _ = try bench.store.commit((0..<300).map { mapTile($0, "wanted \(1_000 + $0)") }, now: at(1))
+        for x in 300..<310 as Range<UInt32> { try bench.put(x, "other \(x).", now: Int64(x)) }
+        try bench.store.setWanted(wanted, in: EditionKey("maps", ""))
+        bench.store.setBudget(try bench.totals().objectBytes)
+        for x in 300..<310 as Range<UInt32> {
+            #expect(try bench.store.makeRoom(for: Int64(x - 299) * 10, needed: nil).removedCount == 1)
+            #expect(try bench.find(TileAddress("maps", tileID(x))) == nil)
+        }
+        #expect(try !bench.store.makeRoom(for: 200, needed: nil).fits)
+        #expect(try bench.totals().tilesets.first?.tileCount == 300)
+        // No longer wanted, they are the most recently needed: what came before them goes first.
+        try bench.put(400, "before", now: 200)
+        try bench.store.setWanted([], in: EditionKey("maps", ""))
+        bench.store.setBudget(try bench.totals().objectBytes)
+        try bench.store.makeRoom(for: 1, needed: nil)
+        #expect(try bench.find(TileAddress("maps", tileID(400))) == nil)
+        try bench.expectSound()
+    }
+
     @Test("Tiles that share their content free it only together")
     func shared() throws {
         let bench = try StoreBench(budget: 20)

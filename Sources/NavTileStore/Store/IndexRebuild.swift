@@ -17,6 +17,7 @@ struct IndexRebuild {
     /// Whether there is something that an index was made for.
     static func finds(_ folder: StoreFolder) -> Bool {
         Files.status(folder.regions) != nil || !Files.list(folder.tilesets).isEmpty
+            || Files.list(folder.objects).contains { !Files.list(folder.objects + "/" + $0).isEmpty }
     }
 
     func run(_ report: inout OpeningReport) throws(StoreError) {
