@@ -142,6 +142,65 @@ struct StoreEditionTests {
         try bench.expectSound()
     }
 
+    @Test("A tile whose ranks cannot be linked is not in the folder; once they can be, it is")
+    func ranksFirst() throws {
+        var bench = try StoreBench()
+        let roads = try RoadEdition("v1", count: 1)
+        try bench.store.addEdition(roads.edition, now: at(0))
+        let obstacle = bench.path + "/tilesets/roads/v1/12/0/7.rank"
+        try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: true)
+        try Data([1]).write(to: URL(fileURLWithPath: obstacle + "/x"))
+        _ = try bench.store.commit(roads.tiles, now: at(1))
+        #expect(!FileManager.default.fileExists(atPath: bench.path + "/tilesets/roads/v1/12/0/7.road"))
+        #expect(try bench.text(roads.addresses[0]) == "road 0 of v1")
+        try FileManager.default.removeItem(atPath: obstacle)
+        try bench.reopen()
+        #expect(bench.store.opening.settledTiles == 1)
+        #expect(FileManager.default.fileExists(atPath: bench.path + "/tilesets/roads/v1/12/0/7.road"))
+        try bench.expectSound()
+    }
+
+    @Test(
+        "Where a file can have no second name it is copied",
+        .enabled(if: canFreeze, "only root on a file system with attributes can forbid links"))
+    func copied() throws {
+        let bench = try StoreBench()
+        let old = try RoadEdition("v1", count: 1)
+        let new = try RoadEdition("v2", count: 1)
+        try bench.store.addEdition(old.edition, now: at(0))
+        _ = try bench.store.commit(old.tiles, now: at(1))
+        // The system refuses a link to an immutable file as a file system without links does.
+        let ranks = try #require(try bench.find(old.addresses[0])).parts[1].path
+        try #require(Self.setImmutable(ranks, true))
+        defer { _ = Self.setImmutable(ranks, false) }
+        try bench.store.addEdition(new.edition, now: at(2))
+        _ = try bench.store.commit(new.tiles, now: at(2))
+        let copy = bench.path + "/tilesets/roads/v2/12/0/7.rank"
+        #expect(FileManager.default.contents(atPath: copy) == Data(new.tiles[0].parts[1].data))
+        #expect(inode(copy) != inode(ranks))
+        try bench.expectSound()
+    }
+
+    /// Whether this process may make a file immutable.
+    private static let canFreeze: Bool = {
+        guard let folder = try? ScratchFolder() else { return false }
+        let file = folder.path + "/file"
+        return FileManager.default.createFile(atPath: file, contents: Data()) && setImmutable(file, true)
+            && setImmutable(file, false)
+    }()
+
+    /// Sets or clears the attribute `i` of a file; false where the file system or the user has no such right.
+    private static func setImmutable(_ path: String, _ isImmutable: Bool) -> Bool {
+        let file = open(path, O_RDONLY)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        let (getFlags, setFlags): (UInt, UInt) = (0x8008_6601, 0x4008_6602)
+        var flags = 0
+        guard ioctl(file, getFlags, &flags) == 0 else { return false }
+        flags = isImmutable ? flags | 0x10 : flags & ~0x10
+        return ioctl(file, setFlags, &flags) == 0
+    }
+
     private func inode(_ path: String) -> UInt64? {
         var status = stat()
         return stat(path, &status) == 0 ? UInt64(status.st_ino) : nil

@@ -55,6 +55,25 @@ struct StoreFaultTests {
         try bench.expectSound()
     }
 
+    @Test("A tile that is fetched again because its file is damaged replaces the file, for all who have it")
+    func fetchedAgain() throws {
+        let (bench, roads) = try bench()
+        let second = try RoadEdition("v2", count: 1)
+        try bench.store.addEdition(second.edition, now: at(4))
+        _ = try bench.store.commit(second.tiles, now: at(4))
+        let ranks = try #require(try bench.find(roads.addresses[0])).parts[1]
+        try overwrite(ranks.path, at: 0, with: [0])
+        #expect(try !bench.store.reader.check().isSound)
+        #expect(try bench.store.commit([roads.tiles[0]], now: at(5)).stored.count == 1)
+        #expect(try bench.totals().corruptCount == 1)
+        for version in ["v1", "v2"] {
+            #expect(
+                FileManager.default.contents(atPath: "\(bench.path)/tilesets/roads/\(version)/12/0/7.rank")
+                    == Data(roads.tiles[0].parts[1].data))
+        }
+        try bench.expectSound()
+    }
+
     @Test("A record of a tile that was evicted since is no damage")
     func evicted() throws {
         let (bench, _) = try bench()
