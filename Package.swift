@@ -31,6 +31,7 @@ let http = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-ht
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 let package = Package(
@@ -89,7 +90,9 @@ let package = Package(
         // Tiles on disk, and where they come from.
         library(
             "NavTileStore",
-            ["NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", grdb, http, nioCore, nioHTTP]),
+            [
+                "NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", grdb, sqlite, http, nioCore, nioHTTP,
+            ]),
 
         // Routes of an online provider.
         library(
@@ -145,11 +148,15 @@ let package = Package(
             name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
+        // NavTileStoreProbe owns a store that tests kill, starve and measure.
+        .executableTarget(
+            name: "NavTileStoreProbe", dependencies: ["NavGeo", "NavTileCache", "NavTileStore"],
+            path: "Tests/NavTileStoreProbe", swiftSettings: strict),
         tests(
             "NavTileStoreTests",
             [
-                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTestSupport", "CZlib", "CZstd",
-                grdb,
+                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTileStoreProbe",
+                "NavTestSupport", "CZlib", "CZstd", grdb,
             ]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
         tests(

@@ -1,0 +1,185 @@
+public import NavGeo
+public import NavTileCache
+internal import GRDB
+internal import Synchronization
+
+/// The tile store's one owner: writes, evicts, pins.
+///
+/// All of it may be called from any thread; writers wait for each other, readers for nobody. Nothing in it reads a
+/// clock.
+public final class TileStore: Sendable {
+    /// Reads this store: lookups, editions, regions, totals.
+    public let reader: TileStoreReader
+    /// What the opening found and did.
+    public let opening: OpeningReport
+
+    let access: IndexAccess
+    let options: TileStoreOptions
+    /// Held by whoever writes.
+    let writer: Mutex<Writer>
+    private let lock: Mutex<FolderLock?>
+    private let budget: Mutex<Int64>
+    private let touched = Mutex<[Int64: Int64]>([:])
+    /// What will be needed. Who tells it does not wait for a writer.
+    let wanted = Mutex(WantedTiles())
+
+    var folder: StoreFolder { access.folder }
+
+    /// What a writer keeps from one change to the next.
+    struct Writer {
+        /// Files that were unlinked, and whose rows the next change removes.
+        var unlinked: [ContentHash] = []
+        /// Tiles whose files for mapping are as they should be; the next change says so.
+        var settled: [Int64] = []
+        /// For names in `incoming`.
+        var nextName = 0
+        var isClosed = false
+
+        /// A name in `incoming` that no other file has.
+        mutating func name(_ kind: String, _ folder: StoreFolder) -> String {
+            nextName += 1
+            return "\(folder.incoming)/\(kind)-\(nextName)"
+        }
+    }
+
+    /// Opens a store, making it when there is none, and finishes what a process that was killed had begun.
+    ///
+    /// - Throws: ``StoreError`` `busy` naming the process that owns it, `missing` when the folder's parent is not there,
+    ///   `readOnly`, `diskFull`, `newerSchema`, `system`. A damaged index is no error: see ``OpeningReport``.
+    public init(folder path: String, options: TileStoreOptions = TileStoreOptions()) throws(StoreError) {
+        let opened = try StoreOpening(StoreFolder(path), options).open()
+        access = opened.access
+        lock = Mutex(opened.lock)
+        opening = opened.report
+        reader = TileStoreReader(access: opened.access)
+        writer = Mutex(Writer())
+        budget = Mutex(options.budgetBytes)
+        self.options = options
+    }
+
+    /// Writes what is pending and lets the folder go; everything after it throws `closed`.
+    public func close() {
+        writer.withLock { writer in
+            guard !writer.isClosed else { return }
+            _ = try? change(&writer) { _ in }
+            writer.isClosed = true
+            access.close()
+            lock.withLock { $0 = nil }
+        }
+    }
+
+    /// Most bytes of tiles on disk.
+    public var budgetBytes: Int64 { budget.withLock { $0 } }
+
+    /// Sets the budget; ``makeRoom(for:needed:)`` with 0 bytes brings the store within it.
+    public func setBudget(_ bytes: Int64) { budget.withLock { $0 = max(bytes, 0) } }
+
+    /// Tells which tiles of an edition will be needed, all of them, instead of those told before; none: forgets them.
+    /// Eviction spares them for what is needed later. Kept in memory only, some 50 bytes a tile.
+    public func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError) {
+        guard let number = try access.read({ try EditionRow.number(edition, $0) }) else {
+            guard !tiles.isEmpty else { return }
+            throw EditionRow.unknown(edition)
+        }
+        wanted.withLock { $0.set(tiles, edition: number) }
+    }
+
+    /// Notes that tiles were needed; written with the next change, ``flush()`` or ``close()``.
+    public func touch(_ tiles: [TileRecord], now: Timestamp) {
+        touched.withLock { touched in
+            for tile in tiles { touched[tile.number] = max(touched[tile.number] ?? .min, now.nanoseconds) }
+        }
+    }
+
+    /// Writes the times that ``touch(_:now:)`` noted.
+    public func flush() throws(StoreError) {
+        try write { writer throws(StoreError) in try change(&writer) { _ in } }
+    }
+
+    /// Keeps the order that a search for room has found out, unless other tiles are wanted by now.
+    func keepOrder(of used: WantedTiles) {
+        wanted.withLock { if $0.generation == used.generation { $0 = used } }
+    }
+
+    // MARK: Changes
+
+    /// Runs `body` as the only writer.
+    func write<Value>(
+        _ body: (inout Writer) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        try writer.withLock { writer throws(StoreError) -> Value in
+            guard !writer.isClosed else {
+                throw StoreError(.closed, "the tile store '\(folder.path)' was closed; open it again")
+            }
+            return try body(&writer)
+        }
+    }
+
+    /// One transaction, and then what it means for the files. With it goes what earlier changes left to be noted.
+    func change<Value>(
+        _ writer: inout Writer, _ body: (Database) throws -> Value
+    ) throws(StoreError) -> Value {
+        let times = touched.withLock { touched in
+            defer { touched = [:] }
+            return touched
+        }
+        let (unlinked, settled) = (writer.unlinked, writer.settled)
+        let value: Value
+        do throws(StoreError) {
+            value = try access.write { index in
+                try Self.note(times, unlinked, settled, index)
+                return try body(index)
+            }
+        } catch {
+            touched.withLock { $0.merge(times) { max($0, $1) } }
+            throw error
+        }
+        writer.unlinked = []
+        writer.settled = []
+        settle(&writer)
+        return value
+    }
+
+    /// Like ``change(_:_:)``, for what frees space: on a full disk with the help of what was set aside for that.
+    func clear<Value>(
+        _ writer: inout Writer, _ body: (Database) throws -> Value
+    ) throws(StoreError) -> Value {
+        do throws(StoreError) {
+            return try change(&writer, body)
+        } catch {
+            guard error.code == .diskFull else { throw error }
+            Files.remove(folder.reserve)
+            defer {
+                access.checkpoint()
+                try? Files.allocate(folder.reserve, size: options.reserveBytes)
+            }
+            access.checkpoint()
+            return try change(&writer, body)
+        }
+    }
+
+    private static func note(
+        _ times: [Int64: Int64], _ unlinked: [ContentHash], _ settled: [Int64], _ index: Database
+    ) throws {
+        if !times.isEmpty {
+            let touch = try index.cachedStatement(sql: "UPDATE tiles SET needed = ?2 WHERE id = ?1 AND needed < ?2")
+            for (number, time) in times { try touch.execute(arguments: [number, time]) }
+        }
+        if !unlinked.isEmpty {
+            let forget = try index.cachedStatement(sql: "DELETE FROM objects WHERE hash = ? AND uses = 0")
+            for hash in unlinked { try forget.execute(arguments: [hash.blob]) }
+        }
+        if !settled.isEmpty {
+            let done = try index.cachedStatement(sql: "DELETE FROM unsettled WHERE tile = ?")
+            for number in settled { try done.execute(arguments: [number]) }
+        }
+    }
+
+    /// Makes the files what the index says: unlinks what no tile has, links and unlinks what is mapped. What cannot be
+    /// done now is done after a later change or at the next opening.
+    private func settle(_ writer: inout Writer) {
+        let done = FileSettling(access).run { writer.name("view", folder) }
+        writer.unlinked = done.unlinked
+        writer.settled = done.settled
+    }
+}
