@@ -1,0 +1,3 @@
+import NavNodes
+
+TileCacheNode.runAndExit()
