@@ -1,0 +1,79 @@
+public import NavGeo
+
+/// Where the tiles of one tileset come from.
+///
+/// Everything that comes from a source is checked before it is handed on: road tiles against the size and the hash of
+/// their list, tiles of maps by their form. A source keeps no tile; it may keep the list and the directories by which it
+/// finds them. All members may be called from any task, several at a time.
+public protocol TileSource: Sendable {
+    /// The tileset's name, see ``TilesetName``.
+    var tileset: String { get }
+    /// What its tiles are for.
+    var domain: TileDomain { get }
+    /// Where it is, for people; without names of users, passwords, and queries that may hold a key.
+    var place: String { get }
+    /// Whether asking it sends anything over a network.
+    var isRemote: Bool { get }
+    /// Whether ``size(of:)`` of many tiles is answered without a request for each.
+    var knowsSizes: Bool { get }
+
+    /// Asks what the source has now, and goes on with that edition.
+    ///
+    /// - Parameter known: what the caller has of it since ``EditionAnswer/edition(_:_:)``; nil to get it in any case.
+    func edition(known: Validators?) async throws(TileSourceError) -> EditionAnswer
+
+    /// Asks for a tile.
+    ///
+    /// - Parameters:
+    ///   - edition: the version it must be of; nil for whichever the source has. Another than the source's fails with
+    ///     ``TileSourceError/Code/editionChanged``.
+    ///   - known: what the caller has of the tile; with them the answer may be ``TileAnswer/notModified(_:)``.
+    ///   - meter: is told what comes in, and may let the source wait; nil for full speed.
+    func fetch(
+        _ tile: TileID, edition: String?, known: Validators?, meter: TransferMeter?
+    ) async throws(TileSourceError) -> TileAnswer
+
+    /// Asks how large a tile is as it would be stored, without fetching it.
+    func size(of tile: TileID) async throws(TileSourceError) -> TileSize
+
+    /// Ends all connections; what is under way fails with ``TileSourceError/Code/closed``.
+    func close() async
+}
+
+/// What a source has.
+public enum EditionAnswer: Sendable {
+    /// This, for as long as the validators say.
+    case edition(TilesetEdition, Validators)
+    /// What the caller knows of; it holds on for as long as the new validators say.
+    case notModified(Validators)
+}
+
+/// What became of a question for a tile.
+public enum TileAnswer: Sendable {
+    /// The tile, checked.
+    case fetched(FetchedTile)
+    /// The tile, checked, of which its server says that it must not be stored: to be passed on, not to be kept.
+    case unstorable(FetchedTile)
+    /// What the caller has holds on, for as long as the new validators say.
+    case notModified(Validators)
+    /// There is no such tile: that holds for as long as the validators say.
+    case absent(Validators)
+
+    /// The tile, when there is one.
+    public var tile: FetchedTile? {
+        switch self {
+        case .fetched(let tile), .unstorable(let tile): tile
+        case .notModified, .absent: nil
+        }
+    }
+}
+
+/// How large a tile is.
+public enum TileSize: Sendable, Hashable {
+    /// So many bytes, all its files together.
+    case bytes(Int64)
+    /// There is no such tile.
+    case absent
+    /// The source does not say without sending it.
+    case unknown
+}

@@ -1,0 +1,98 @@
+public import NavGeo
+import Glibc
+
+/// Where a tileset comes from and what its source may do.
+public struct TileSourceConfiguration: Sendable {
+    /// What kind of source an address names.
+    public enum Kind: String, Sendable, Codable, CaseIterable {
+        /// A folder: road tiles with their `tileset.json`, or tiles of a map as `{z}/{x}/{y}.ext`.
+        case folder
+        /// Road tiles of a static HTTP server: the address of the folder with `tileset.json`.
+        case webFolder
+        /// Tiles of a map by an address with `{z}`, `{x}`, `{y}` (or `{-y}`) and `{ratio}`.
+        case template
+        /// Tiles of a map whose TileJSON is at the address.
+        case tileJSON
+        /// A PMTiles archive, version 3: a file, or over HTTP.
+        case pmtiles
+        /// An MBTiles file.
+        case mbtiles
+    }
+
+    /// The tileset's name, see ``TilesetName``.
+    public var tileset: String
+    /// What its tiles are for. Road tiles come from ``Kind/folder`` and ``Kind/webFolder`` only.
+    public var domain: TileDomain
+    /// A path, or an address that begins with `file:`, `http:` or `https:`. A user and a password in it are sent to its
+    /// server and shown to nobody.
+    public var address: String
+    /// What kind of source it is; nil to tell it from the address: `.pmtiles`, `.mbtiles`, `{z}`, `.json`, a folder.
+    public var kind: Kind?
+    /// Zoom levels of a ``Kind/template`` or a folder of a map, which cannot say themselves; 0 to 22.
+    public var zooms: ClosedRange<UInt8> = 0...14
+    /// Pixel ratio of the tiles wanted, above 0: `{ratio}` becomes `@2x` for 2, and nothing for 1.
+    public var pixelRatio = 1.0
+    /// What the server knows its customers by; it goes to the origin of ``address`` alone.
+    public var credential: TileCredential?
+    /// Hosts that a redirection from https to https, or a TileJSON, may lead to, besides the address' own origin.
+    public var allowedHosts: [String] = []
+    /// Whether tiles are stored although their server says `no-store`: for the owner of both.
+    public var storesAnyway = false
+    /// Bounds of time and size.
+    public var limits = TransferLimits()
+    /// Most requests at a time, 1 to 64: connections to a server.
+    public var concurrency = 6
+    /// Hears what its owner should know, such as a credential that everybody can read; once each.
+    public var note: @Sendable (String) -> Void = { _ in }
+    /// The wall clock, for what expires when.
+    public var now: @Sendable () -> Timestamp = TileSourceConfiguration.wallClock
+
+    /// A source.
+    public init(_ tileset: String, _ domain: TileDomain, address: String, kind: Kind? = nil) {
+        self.tileset = tileset
+        self.domain = domain
+        self.address = address
+        self.kind = kind
+    }
+
+    /// Makes the source; asks nothing of it yet.
+    ///
+    /// Fails with ``TileSourceError/Code/configuration``, or with ``TileSourceError/Code/unreadable`` for a file.
+    public func open() throws(TileSourceError) -> any TileSource {
+        throw TileSourceError(.configuration, "not yet")
+    }
+
+    /// The machine's wall clock.
+    public static func wallClock() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+    }
+}
+
+/// Bounds of what a source may take.
+public struct TransferLimits: Sendable, Hashable {
+    /// Largest tile, packed or unpacked, bytes; 64 MiB.
+    public var tileBytes: Int64 = 64 << 20
+    /// Largest list of tiles (`tileset.json`), bytes.
+    public var listBytes: Int64 = 64 << 20
+    /// Seconds to open a connection.
+    public var connectTimeout = 10.0
+    /// Seconds until the head of an answer, and between two parts of its body.
+    public var idleTimeout = 15.0
+    /// Seconds for one answer in all, not counting what a ``TransferMeter`` lets it wait.
+    public var totalTimeout = 300.0
+    /// Least bytes per second over ``slowestWindow``; 0 for any.
+    public var slowestRate = 512.0
+    /// Seconds over which ``slowestRate`` is taken.
+    public var slowestWindow = 20.0
+    /// Most redirections one after the other.
+    public var redirects = 5
+    /// Most tiles that an edition lists; of a larger archive or folder none are listed.
+    public var listedTiles = 200_000
+    /// Bytes of directories of a PMTiles archive that are kept, unpacked.
+    public var directoryBytes = 32 << 20
+
+    /// The bounds.
+    public init() {}
+}

@@ -1,0 +1,80 @@
+/// Something that is not as it should be in a store.
+public struct CheckFinding: Sendable, Hashable, CustomStringConvertible {
+    /// The kind of a finding.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// SQLite finds the index damaged.
+        case index
+        /// The index names a file that is not there.
+        case missingObject
+        /// A file has another size than the index says.
+        case wrongSize
+        /// A file's content does not hash to its name.
+        case wrongHash
+        /// A file that no tile has.
+        case orphan
+        /// Something else lies where only the store writes.
+        case foreign
+        /// A count of the index differs from what it counts.
+        case count
+        /// A tile on board is not in the folder for mapping, or another one is.
+        case view
+        /// `current` names another edition than the one in use.
+        case current
+        /// A region that is complete lacks tiles.
+        case region
+    }
+
+    /// What kind.
+    public var kind: Kind
+    /// Where, relative to the store's folder, or a name.
+    public var subject: String
+    /// What, in a few words.
+    public var detail: String
+    /// Whether it was put right.
+    public var isRepaired: Bool
+
+    /// Kind, place and what is wrong there.
+    public var description: String { "\(kind.rawValue): \(subject): \(detail)\(isRepaired ? " (repaired)" : "")" }
+}
+
+/// What a check looks at.
+public struct CheckOptions: Sendable, Hashable {
+    /// Whether each file is read and hashed; else only its size is looked at.
+    public var readsContent = true
+    /// Most findings that are kept; all are counted. 1,000.
+    public var greatestFindings = 1_000
+
+    /// All of it.
+    public init() {}
+}
+
+/// How far a check is.
+public struct CheckProgress: Sendable, Hashable {
+    /// Files looked at.
+    public var files: Int64
+    /// Files to look at, as the index says.
+    public var totalFiles: Int64
+    /// Bytes read.
+    public var bytes: Int64
+    /// Bytes to read, as the index says.
+    public var totalBytes: Int64
+}
+
+/// What a check found.
+public struct CheckReport: Sendable, Hashable {
+    /// Tiles in the index.
+    public var tileCount: Int64 = 0
+    /// Files looked at.
+    public var objectCount: Int64 = 0
+    /// Bytes of those.
+    public var objectBytes: Int64 = 0
+    /// What is wrong, in the order in which it was found, the first ``CheckOptions/greatestFindings``.
+    public var findings: [CheckFinding] = []
+    /// How much is wrong, including what is not in `findings`.
+    public var findingCount = 0
+    /// Whether the caller ended it early.
+    public var isCancelled = false
+
+    /// Whether all of it was looked at and is as it should be.
+    public var isSound: Bool { findingCount == 0 && !isCancelled }
+}

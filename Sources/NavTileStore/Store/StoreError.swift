@@ -1,0 +1,39 @@
+/// Why the tile store could not do something.
+public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kind of a failure.
+    public enum Code: String, Sendable, Hashable, CaseIterable {
+        /// Another process owns the folder.
+        case busy
+        /// The folder, or what was named, is not there.
+        case missing
+        /// The folder or the disk may only be read.
+        case readOnly
+        /// The disk, or what this user may have of it, is full.
+        case diskFull
+        /// The index was written by a newer program.
+        case newerSchema
+        /// The index is damaged; the next opening sets it aside and makes it anew.
+        case corruptIndex
+        /// A stored file is not what it was; it is no longer offered.
+        case corruptObject
+        /// What was given makes no sense: a name, a tile without its ranks, an edition that was never added.
+        case invalid
+        /// What was asked for would break what is in use: an edition with pinned tiles, a region that lacks tiles.
+        case inUse
+        /// The store was closed.
+        case closed
+        /// The system refused: another failure of a disk or of SQLite.
+        case system
+    }
+
+    /// The kind.
+    public let code: Code
+    /// What, where, and what to do, in one line.
+    public let description: String
+
+    /// A failure.
+    public init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+}

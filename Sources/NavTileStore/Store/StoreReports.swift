@@ -1,0 +1,87 @@
+/// How a store is kept.
+public struct TileStoreOptions: Sendable, Hashable {
+    /// Most bytes of tiles on disk; what tiles share counts once. 2 GiB: some 100,000 road tiles.
+    public var budgetBytes: Int64 = 2 << 30
+    /// Bytes that are set aside on the disk, so that a full one can still be cleared: deleting is writing, too.
+    /// 4 MiB: the pages that 200 evictions touch, twice.
+    public var reserveBytes: Int64 = 4 << 20
+    /// Most threads that read the index at once, each with a connection. 4.
+    public var readerCount = 4
+    /// Who this is, for the error that another process gets, such as "tile-cache-node".
+    public var holder = "navbus"
+
+    /// The defaults.
+    public init() {}
+}
+
+/// What an opening found and did.
+public struct OpeningReport: Sendable, Hashable {
+    /// Unfinished files that were removed.
+    public var removedIncoming = 0
+    /// Files of tiles that were written or deleted when the last owner ended, and that no tile has.
+    public var removedObjects = 0
+    /// Tiles whose files for mapping were put right.
+    public var settledTiles = 0
+    /// Where the damaged index lies now; nil when it was sound.
+    public var damagedIndex: String?
+    /// Tiles that were found again without it.
+    public var recoveredTiles = 0
+    /// Regions that were found again without it.
+    public var recoveredRegions = 0
+}
+
+/// What became of tiles that were to be stored.
+public struct CommitReport: Sendable, Hashable {
+    /// Tiles that are on board now, all of each.
+    public var stored: [TileAddress] = []
+    /// Tiles for which there was no room in the budget.
+    public var refused: [TileAddress] = []
+    /// Bytes that the store grew by; negative when it shrank.
+    public var addedBytes: Int64 = 0
+    /// Tiles that went for it.
+    public var evictedCount = 0
+    /// Bytes that they freed.
+    public var evictedBytes: Int64 = 0
+}
+
+/// What was removed.
+public struct RemovalReport: Sendable, Hashable {
+    /// Whether what was to fit does.
+    public var fits = true
+    /// Tiles removed.
+    public var removedCount = 0
+    /// Bytes freed: what another tile shares is not.
+    public var freedBytes: Int64 = 0
+}
+
+/// Totals of one tileset.
+public struct TilesetStatistics: Sendable, Hashable {
+    /// Name.
+    public var tileset: String
+    /// What its tiles are for.
+    public var domain: TileDomain
+    /// The version of the edition in use; nil when none is.
+    public var currentVersion: String?
+    /// Tiles on board, of all editions.
+    public var tileCount: Int64
+    /// Bytes of those; what tiles share counts for each.
+    public var bytes: Int64
+    /// Tiles that a region has, or is being loaded with.
+    public var pinnedCount: Int64
+    /// Tiles that have expired.
+    public var expiredCount: Int64
+}
+
+/// Totals of a store.
+public struct StoreStatistics: Sendable, Hashable {
+    /// By name of the tileset.
+    public var tilesets: [TilesetStatistics]
+    /// Files of tiles.
+    public var objectCount: Int64
+    /// Bytes of those: what counts for the budget.
+    public var objectBytes: Int64
+    /// Files that were not what they should be, since the store was made.
+    public var corruptCount: Int64
+    /// Tiles that were evicted, since the store was made.
+    public var evictedCount: Int64
+}
