@@ -1,3 +1,3 @@
 import NavNodes
 
-TileCacheNode.runAndExit()
+TileCacheCommand.runAndExit()
