@@ -1,4 +1,4 @@
-public import NavConfig
+import NavConfig
 import NavGeo
 public import NavTileStore
 
