@@ -31,6 +31,7 @@ let http = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-ht
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 let package = Package(
@@ -89,7 +90,7 @@ let package = Package(
         // Tiles on disk, and where they come from.
         library(
             "NavTileStore",
-            ["NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", grdb, http, nioCore, nioHTTP]),
+            ["NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", grdb, sqlite, http, nioCore, nioHTTP]),
 
         // Routes of an online provider.
         library(

@@ -69,8 +69,8 @@ public struct EditionRecord: Sendable, Hashable {
     public var key: EditionKey
     /// What its tiles are for.
     public var domain: TileDomain
-    /// Whether it is the one in use.
-    public var isCurrent: Bool
+    /// Since when it is the one in use; nil when it is not.
+    public var inUseSince: Timestamp?
     /// When it was added.
     public var added: Timestamp
     /// Its tiles on board.
@@ -82,4 +82,7 @@ public struct EditionRecord: Sendable, Hashable {
     /// The folder for mapping, absolute: `tileset.json`, and of each tile on board `{z}/{x}/{y}.road` and `.rank`; nil
     /// for map tiles.
     public var viewPath: String?
+
+    /// Whether it is the one in use.
+    public var isCurrent: Bool { inUseSince != nil }
 }

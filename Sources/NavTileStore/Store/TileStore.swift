@@ -1,5 +1,7 @@
 public import NavGeo
 public import NavTileCache
+internal import GRDB
+internal import Synchronization
 
 /// The tile store's one owner: writes, evicts, pins.
 ///
@@ -11,154 +13,168 @@ public final class TileStore: Sendable {
     /// What the opening found and did.
     public let opening: OpeningReport
 
+    let access: IndexAccess
+    let options: TileStoreOptions
+    /// Held by whoever writes.
+    let writer: Mutex<Writer>
+    private let lock: Mutex<FolderLock?>
+    private let budget: Mutex<Int64>
+    private let touched = Mutex<[Int64: Int64]>([:])
+
+    var folder: StoreFolder { access.folder }
+
+    /// What a writer keeps from one change to the next.
+    struct Writer {
+        /// Files that were unlinked, and whose rows the next change removes.
+        var unlinked: [ContentHash] = []
+        /// Tiles whose files for mapping are as they should be; the next change says so.
+        var settled: [Int64] = []
+        /// What will be needed.
+        var wanted = WantedTiles()
+        /// For names in `incoming`.
+        var nextName = 0
+        var isClosed = false
+
+        /// A name in `incoming` that no other file has.
+        mutating func name(_ kind: String, _ folder: StoreFolder) -> String {
+            nextName += 1
+            return "\(folder.incoming)/\(kind)-\(nextName)"
+        }
+    }
+
     /// Opens a store, making it when there is none, and finishes what a process that was killed had begun.
     ///
     /// - Throws: ``StoreError`` `busy` naming the process that owns it, `missing` when the folder's parent is not there,
     ///   `readOnly`, `diskFull`, `newerSchema`, `system`. A damaged index is no error: see ``OpeningReport``.
-    public init(folder: String, options: TileStoreOptions = TileStoreOptions()) throws(StoreError) {
-        throw StoreError(.system, "not yet")
+    public init(folder path: String, options: TileStoreOptions = TileStoreOptions()) throws(StoreError) {
+        let opened = try StoreOpening(StoreFolder(path), options).open()
+        access = opened.access
+        lock = Mutex(opened.lock)
+        opening = opened.report
+        reader = TileStoreReader(access: opened.access)
+        writer = Mutex(Writer())
+        budget = Mutex(options.budgetBytes)
+        self.options = options
     }
 
     /// Writes what is pending and lets the folder go; everything after it throws `closed`.
-    public func close() {}
+    public func close() {
+        writer.withLock { writer in
+            guard !writer.isClosed else { return }
+            _ = try? change(&writer) { _ in }
+            writer.isClosed = true
+            access.close()
+            lock.withLock { $0 = nil }
+        }
+    }
 
     /// Most bytes of tiles on disk.
-    public var budgetBytes: Int64 { 0 }
+    public var budgetBytes: Int64 { budget.withLock { $0 } }
 
     /// Sets the budget; ``makeRoom(for:needed:)`` with 0 bytes brings the store within it.
-    public func setBudget(_ bytes: Int64) {}
+    public func setBudget(_ bytes: Int64) { budget.withLock { $0 = max(bytes, 0) } }
 
     /// Tells which tiles of an edition will be needed, all of them, instead of those told before; none: forgets them.
-    /// Eviction spares them for what is needed later. Kept in memory only.
-    public func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError) {}
-
-    // MARK: Editions
-
-    /// Adds an edition, beside the others of its tileset; one that is there already gets the new list and document.
-    ///
-    /// The first edition of a tileset is in use at once.
-    public func addEdition(_ edition: TilesetEdition, now: Timestamp) throws(StoreError) {}
-
-    /// Takes an edition into use: lookups without a version find it, and `current` of its tileset points to it.
-    public func use(_ edition: EditionKey, now: Timestamp) throws(StoreError) {}
-
-    /// Removes an edition with its tiles.
-    ///
-    /// - Throws: ``StoreError`` `inUse` when it is in use or a region has tiles of it.
-    @discardableResult
-    public func removeEdition(_ edition: EditionKey) throws(StoreError) -> RemovalReport { RemovalReport() }
-
-    // MARK: Tiles
-
-    /// Stores tiles, each whole or not at all, in one transaction; makes room as ``makeRoom(for:needed:)`` does: for a
-    /// tile of a region as for one without a need, for a wanted one as soon as it is needed.
-    ///
-    /// When it returns they survive a loss of power. On an error none of them is stored.
-    ///
-    /// - Throws: ``StoreError`` `invalid` for an edition that was not added, or a road tile without its ranks;
-    ///   `diskFull`.
-    public func commit(_ tiles: [FetchedTile], now: Timestamp) throws(StoreError) -> CommitReport {
-        throw StoreError(.system, "not yet")
+    /// Eviction spares them for what is needed later. Kept in memory only, some 50 bytes a tile.
+    public func setWanted(_ tiles: [WantedTile], in edition: EditionKey) throws(StoreError) {
+        guard let number = try access.read({ try EditionRow.number(edition, $0) }) else {
+            guard !tiles.isEmpty else { return }
+            throw EditionRow.unknown(edition)
+        }
+        writer.withLock { $0.wanted.set(tiles, edition: number) }
     }
 
-    /// Notes that a source said of a tile on board that it still holds; false when it is no longer on board.
-    @discardableResult
-    public func revalidate(
-        _ address: TileAddress, version: String, validators: Validators, now: Timestamp
-    ) throws(StoreError) -> Bool { false }
-
-    /// Notes that tiles were needed; written with the next commit, ``flush()`` or ``close()``.
-    public func touch(_ tiles: [TileRecord], now: Timestamp) {}
+    /// Notes that tiles were needed; written with the next change, ``flush()`` or ``close()``.
+    public func touch(_ tiles: [TileRecord], now: Timestamp) {
+        touched.withLock { touched in
+            for tile in tiles { touched[tile.number] = max(touched[tile.number] ?? .min, now.nanoseconds) }
+        }
+    }
 
     /// Writes the times that ``touch(_:now:)`` noted.
-    public func flush() throws(StoreError) {}
-
-    /// The bytes of a file of a tile, hashed before they are returned.
-    ///
-    /// - Throws: ``StoreError`` `corruptObject` when they are not what was stored: the file has been put aside, and the
-    ///   tiles that have it are no longer on board.
-    public func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
-        throw StoreError(.system, "not yet")
+    public func flush() throws(StoreError) {
+        try write { writer throws(StoreError) in try change(&writer) { _ in } }
     }
 
-    /// Takes a file that is not what it should be out of the store, with the tiles that have it; counted.
-    @discardableResult
-    public func quarantine(_ hash: ContentHash) throws(StoreError) -> RemovalReport { RemovalReport() }
+    // MARK: Changes
 
-    // MARK: Room
-
-    /// Removes tiles until `bytes` more fit into the budget: first those that nobody wants, the least recently needed
-    /// first; then wanted ones that are needed later than what is to come, the latest first. Pinned tiles stay.
-    ///
-    /// - Parameter need: How soon what is to come will be needed, see `WantedTile.need`; nil: nothing that is wanted
-    ///   goes for it.
-    /// - Returns: What went; nothing when it does not fit whatever goes, and then `fits` is false.
-    @discardableResult
-    public func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport {
-        RemovalReport()
+    /// Runs `body` as the only writer.
+    func write<Value>(
+        _ body: (inout Writer) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        try writer.withLock { writer throws(StoreError) -> Value in
+            guard !writer.isClosed else {
+                throw StoreError(.closed, "the tile store '\(folder.path)' was closed; open it again")
+            }
+            return try body(&writer)
+        }
     }
 
-    /// Removes tiles that no region has.
-    ///
-    /// - Parameters:
-    ///   - tileset: Of this tileset; nil: of all.
-    ///   - now: Only those that have expired by then; nil: all.
-    @discardableResult
-    public func purge(tileset: String? = nil, expiredAt now: Timestamp? = nil) throws(StoreError) -> RemovalReport {
-        RemovalReport()
+    /// One transaction, and then what it means for the files. With it goes what earlier changes left to be noted.
+    func change<Value>(
+        _ writer: inout Writer, _ body: (Database) throws -> Value
+    ) throws(StoreError) -> Value {
+        let times = touched.withLock { touched in
+            defer { touched = [:] }
+            return touched
+        }
+        let (unlinked, settled) = (writer.unlinked, writer.settled)
+        let value: Value
+        do throws(StoreError) {
+            value = try access.write { index in
+                try Self.note(times, unlinked, settled, index)
+                return try body(index)
+            }
+        } catch {
+            touched.withLock { $0.merge(times) { max($0, $1) } }
+            throw error
+        }
+        writer.unlinked = []
+        writer.settled = []
+        settle(&writer)
+        return value
     }
 
-    // MARK: Regions
+    /// Like ``change(_:_:)``, for what frees space: on a full disk with the help of what was set aside for that.
+    func clear<Value>(
+        _ writer: inout Writer, _ body: (Database) throws -> Value
+    ) throws(StoreError) -> Value {
+        do throws(StoreError) {
+            return try change(&writer, body)
+        } catch {
+            guard error.code == .diskFull else { throw error }
+            Files.remove(folder.reserve)
+            defer {
+                access.checkpoint()
+                try? Files.allocate(folder.reserve, size: options.reserveBytes)
+            }
+            access.checkpoint()
+            return try change(&writer, body)
+        }
+    }
 
-    /// Creates a region, or begins its update, and pins its tiles whether or not they are on board yet.
-    ///
-    /// An update is staged: the region stays what it is, with the tiles that it has, until
-    /// ``completeRegions(_:using:now:)``; another call replaces what is staged. The state becomes `loading`.
-    ///
-    /// - Parameters:
-    ///   - tiles: All tiles that it needs.
-    ///   - editions: The edition of each tileset among them, by name of the tileset.
-    @discardableResult
-    public func putRegion(
-        _ definition: StoredRegionDefinition, tiles: [TileAddress], editions: [String: String], now: Timestamp
-    ) throws(StoreError) -> StoredRegion { throw StoreError(.system, "not yet") }
+    private static func note(
+        _ times: [Int64: Int64], _ unlinked: [ContentHash], _ settled: [Int64], _ index: Database
+    ) throws {
+        if !times.isEmpty {
+            let touch = try index.cachedStatement(sql: "UPDATE tiles SET needed = ?2 WHERE id = ?1 AND needed < ?2")
+            for (number, time) in times { try touch.execute(arguments: [number, time]) }
+        }
+        if !unlinked.isEmpty {
+            let forget = try index.cachedStatement(sql: "DELETE FROM objects WHERE hash = ? AND uses = 0")
+            for hash in unlinked { try forget.execute(arguments: [hash.blob]) }
+        }
+        if !settled.isEmpty {
+            let done = try index.cachedStatement(sql: "DELETE FROM unsettled WHERE tile = ?")
+            for number in settled { try done.execute(arguments: [number]) }
+        }
+    }
 
-    /// Takes tiles from what a region needs, the staged ones while there are any: their source does not have them.
-    public func dropTiles(_ tiles: [RegionTile], fromRegion id: String) throws(StoreError) {}
-
-    /// Sets state, progress and failure of a region that is not complete.
-    public func setRegion(
-        _ id: String, state: StoredRegionState, progress: StoredRegionProgress, failure: StoredRegionFailure? = nil,
-        now: Timestamp
-    ) throws(StoreError) {}
-
-    /// Completes regions in one transaction: what is staged takes the place of what was, whose tiles may then go, and
-    /// editions are taken into use with it.
-    ///
-    /// - Throws: ``StoreError`` `inUse` when one of them lacks a tile: nothing has changed.
-    public func completeRegions(
-        _ regions: [String: StoredRegionProgress], using editions: [EditionKey] = [], now: Timestamp
-    ) throws(StoreError) {}
-
-    /// Forgets what is staged of a region: it stays what it is, complete when it was.
-    public func discardStaged(ofRegion id: String, now: Timestamp) throws(StoreError) {}
-
-    /// Changes name and metadata of a region; nil leaves them.
-    public func describeRegion(
-        _ id: String, name: String? = nil, metadata: [String: String]? = nil, now: Timestamp
-    ) throws(StoreError) {}
-
-    /// Removes a region; its tiles stay until room is needed. False when there is none of that id.
-    @discardableResult
-    public func removeRegion(_ id: String) throws(StoreError) -> Bool { false }
-
-    // MARK: Check
-
-    /// Compares index, files, hashes, folders for mapping and pins, and puts right what can be: what is not whole goes,
-    /// what is missing from a folder for mapping comes back, counts are counted anew.
-    ///
-    /// - Parameter progress: Called now and then; false ends the check.
-    public func checkAndRepair(
-        _ options: CheckOptions = CheckOptions(), progress: (CheckProgress) -> Bool = { _ in true }
-    ) throws(StoreError) -> CheckReport { throw StoreError(.system, "not yet") }
+    /// Makes the files what the index says: unlinks what no tile has, links and unlinks what is mapped. What cannot be
+    /// done now is done after a later change or at the next opening.
+    private func settle(_ writer: inout Writer) {
+        let done = FileSettling(access).run { writer.name("view", folder) }
+        writer.unlinked = done.unlinked
+        writer.settled = done.settled
+    }
 }

@@ -1,3 +1,4 @@
+internal import GRDB
 public import NavGeo
 
 /// Reads a tile store: from the process that owns it or from any other, while the owner writes.
@@ -5,13 +6,28 @@ public import NavGeo
 /// All of it may be called from any thread; a call blocks for as long as a query takes.
 public final class TileStoreReader: Sendable {
     /// The store's folder.
-    public let folder: String
+    public var folder: String { access.folder.path }
+
+    let access: IndexAccess
 
     /// Opens a store for reading only.
     ///
     /// - Throws: ``StoreError`` `missing` when there is no store, `newerSchema`, `corruptIndex`, `readOnly` when the
-    ///   index cannot be shared because its folder may not be written and no owner runs.
-    public init(folder: String) throws(StoreError) { self.folder = folder; throw StoreError(.system, "not yet") }
+    ///   index cannot be shared because its folder may not be written and no owner has run.
+    public init(folder: String) throws(StoreError) {
+        let folder = StoreFolder(folder)
+        guard Files.status(folder.index)?.isFile == true else {
+            throw StoreError(
+                .missing, "no tile store at '\(folder.path)' (\(folder.index) is not there): start its owner once")
+        }
+        access = try IndexAccess(folder, isOwner: false, readerCount: 2)
+    }
+
+    init(access: IndexAccess) { self.access = access }
+
+    func close() { access.close() }
+
+    // MARK: Tiles
 
     /// Looks a tile up; nil when it is not on board.
     ///
@@ -20,65 +36,115 @@ public final class TileStoreReader: Sendable {
     ///   - now: For ``TileRecord/isExpired``, UTC.
     public func tile(
         _ address: TileAddress, version: String? = nil, now: Timestamp
-    ) throws(StoreError) -> TileRecord? { throw StoreError(.system, "not yet") }
+    ) throws(StoreError) -> TileRecord? {
+        let key = TileNumber.key(address.tile)
+        return try access.read { index in
+            let rows =
+                if let version {
+                    try Row.fetchCursor(
+                        try index.cachedStatement(sql: TileRow.byVersion), arguments: [address.tileset, key, version])
+                } else {
+                    try Row.fetchCursor(
+                        try index.cachedStatement(sql: TileRow.byUse), arguments: [address.tileset, key])
+                }
+            guard let row = try rows.next() else { return nil }
+            return try TileRow.record(row, address, now, access, index)
+        }
+    }
 
-    /// Which of some tiles of an edition are not on board, or expired before `now` when that is given.
+    /// Which of some tiles of an edition are not on board, or have expired at `now` when that is given.
     public func absent(
         _ tiles: [TileID], in edition: EditionKey, expiredAt now: Timestamp? = nil
-    ) throws(StoreError) -> [TileID] { throw StoreError(.system, "not yet") }
+    ) throws(StoreError) -> [TileID] {
+        try access.snapshot { index in
+            guard let number = try EditionRow.number(edition, index) else { return tiles }
+            let find = try index.cachedStatement(
+                sql: "SELECT 1 FROM tiles WHERE id = ? AND ifnull(expires, 9223372036854775807) > ?")
+            return try tiles.filter { tile in
+                try Int64.fetchOne(
+                    find, arguments: [TileNumber.of(tile, edition: number), now?.nanoseconds ?? .min]) == nil
+            }
+        }
+    }
 
     /// The bytes of a file of a tile, hashed before they are returned.
     ///
-    /// - Throws: ``StoreError`` `corruptObject` when they are not what was stored or the file is gone: look the tile up
-    ///   again. The owner's ``TileStore/data(of:part:)`` also takes such a file out of the store.
+    /// - Throws: ``StoreError`` `missing` when the file is gone, evicted or replaced since: look the tile up again;
+    ///   `corruptObject` when its bytes are not what was stored. The owner's ``TileStore/data(of:part:)`` also takes such
+    ///   a file out of the store.
     public func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
-        throw StoreError(.system, "not yet")
+        guard let part = tile.parts.first(where: { $0.part == part }) else {
+            throw StoreError(.invalid, "tile \(tile.address) has no part '\(part)': ask for its body")
+        }
+        let bytes = try Files.read(part.path)
+        guard Int64(bytes.count) == part.bytes, ContentDigest.sha256(bytes) == part.hash else {
+            throw StoreError(
+                .corruptObject, "the file '\(part.path)' of tile \(tile.address) is damaged: fetch it again")
+        }
+        return bytes
     }
 
+    // MARK: Editions
+
     /// All editions on board, by tileset and version.
-    public func editions() throws(StoreError) -> [EditionRecord] { throw StoreError(.system, "not yet") }
+    public func editions() throws(StoreError) -> [EditionRecord] {
+        try access.snapshot { index in try EditionRow.all(index, access.folder) }
+    }
 
     /// The edition of a tileset that is in use; nil when none is.
     public func currentEdition(of tileset: String) throws(StoreError) -> EditionKey? {
-        throw StoreError(.system, "not yet")
+        try access.read { index in
+            try String.fetchOne(
+                index,
+                sql: "SELECT e.version FROM tilesets s JOIN editions e ON e.id = s.current WHERE s.name = ?",
+                arguments: [tileset]
+            ).map { EditionKey(tileset, $0) }
+        }
     }
 
     /// An edition as it was added, with its list of tiles; nil when it is not on board.
     public func edition(_ key: EditionKey) throws(StoreError) -> TilesetEdition? {
-        throw StoreError(.system, "not yet")
+        try access.snapshot { index in try EditionRow.edition(key, index) }
     }
 
-    /// All regions, by id.
-    public func regions() throws(StoreError) -> [StoredRegion] { throw StoreError(.system, "not yet") }
-
-    /// A region; nil when there is none of that id.
-    public func region(_ id: String) throws(StoreError) -> StoredRegion? { throw StoreError(.system, "not yet") }
-
-    /// Tiles that a region needs and that are not on board, or expired before `now` when that is given: of the staged
-    /// tiles while there are any. By edition and tile, at most `limit`.
-    public func missingTiles(
-        ofRegion id: String, expiredAt now: Timestamp? = nil, limit: Int = .max
-    ) throws(StoreError) -> [RegionTile] { throw StoreError(.system, "not yet") }
-
-    /// How many tiles a region needs, and how many of them are on board with how many bytes: of the staged tiles while
-    /// there are any. Costs a look at each.
-    public func completeness(
-        ofRegion id: String
-    ) throws(StoreError) -> (required: Int64, present: Int64, bytes: Int64) { throw StoreError(.system, "not yet") }
-
-    /// When the first of a region's tiles expires; nil when none does.
-    public func expiry(ofRegion id: String) throws(StoreError) -> Timestamp? { throw StoreError(.system, "not yet") }
+    // MARK: Totals
 
     /// Totals. Costs a look at each expired tile, not at each tile.
     public func statistics(now: Timestamp) throws(StoreError) -> StoreStatistics {
-        throw StoreError(.system, "not yet")
+        try access.snapshot { index in
+            var expired: [Int64: Int64] = [:]
+            let counts = try Row.fetchCursor(
+                index, sql: "SELECT id >> 49, count(*) FROM tiles WHERE expires <= ? GROUP BY 1",
+                arguments: [now.nanoseconds])
+            while let row = try counts.next() { expired[row.integer(0)] = row.integer(1) }
+            var tilesets: [TilesetStatistics] = []
+            let rows = try Row.fetchCursor(
+                index,
+                sql: """
+                    SELECT s.name, s.domain, e.version, e.tile_count, e.tile_bytes, e.pinned_count, e.id, s.current
+                    FROM tilesets s JOIN editions e ON e.tileset = s.id ORDER BY s.name, e.version
+                    """)
+            while let row = try rows.next() {
+                let name = row.text(0)
+                if tilesets.last?.tileset != name {
+                    tilesets.append(
+                        TilesetStatistics(
+                            tileset: name, domain: TileDomain(rawValue: row.text(1)) ?? .maps, currentVersion: nil,
+                            tileCount: 0, bytes: 0, pinnedCount: 0, expiredCount: 0))
+                }
+                let last = tilesets.count - 1
+                let number = row.integer(6)
+                if row.integer(7) == number { tilesets[last].currentVersion = row.text(2) }
+                tilesets[last].tileCount += row.integer(3)
+                tilesets[last].bytes += row.integer(4)
+                tilesets[last].pinnedCount += row.integer(5)
+                tilesets[last].expiredCount += expired[number] ?? 0
+            }
+            let totals = try Row.fetchOne(
+                index, sql: "SELECT object_count, object_bytes, corrupt_count, evicted_count FROM totals")
+            return StoreStatistics(
+                tilesets: tilesets, objectCount: totals?.integer(0) ?? 0, objectBytes: totals?.integer(1) ?? 0,
+                corruptCount: totals?.integer(2) ?? 0, evictedCount: totals?.integer(3) ?? 0)
+        }
     }
-
-    /// Compares index, files, hashes, folders for mapping and pins, and changes nothing; works beside an owner that
-    /// writes.
-    ///
-    /// - Parameter progress: Called now and then; false ends the check.
-    public func check(
-        _ options: CheckOptions = CheckOptions(), progress: (CheckProgress) -> Bool = { _ in true }
-    ) throws(StoreError) -> CheckReport { throw StoreError(.system, "not yet") }
 }

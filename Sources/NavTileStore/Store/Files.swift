@@ -1,0 +1,223 @@
+internal import Glibc
+
+/// The system's calls on files, with errors that say what, where and what to do.
+package enum Files {
+    /// What a path names, without following a link.
+    package struct Status {
+        package var size: Int64
+        package var inode: UInt64
+        package var device: UInt64
+        package var isDirectory: Bool
+        package var isFile: Bool
+        package var isLink: Bool
+    }
+
+    package static var workingDirectory: String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        guard getcwd(&buffer, buffer.count) != nil else { return "" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// What a call that failed with `number` means for the store.
+    package static func error(_ what: String, _ path: String, _ number: Int32) -> StoreError {
+        let reason = String(cString: strerror(number))
+        switch number {
+        case ENOSPC, EDQUOT, EFBIG:
+            return StoreError(
+                .diskFull, "\(what) '\(path)': \(reason); free space on its disk, or lower the store's budget")
+        case EROFS, EACCES, EPERM:
+            return StoreError(
+                .readOnly,
+                "\(what) '\(path)': \(reason); give this user the right to write there, or use another folder")
+        case ENOENT, ENOTDIR:
+            return StoreError(.missing, "\(what) '\(path)': \(reason); make the folder, or mount its disk")
+        default: return StoreError(.system, "\(what) '\(path)': \(reason); look at the disk and the system's log")
+        }
+    }
+
+    package static func status(_ path: String) -> Status? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        let kind = status.st_mode & S_IFMT
+        return Status(
+            size: Int64(status.st_size), inode: UInt64(status.st_ino), device: UInt64(status.st_dev),
+            isDirectory: kind == S_IFDIR,
+            isFile: kind == S_IFREG, isLink: kind == S_IFLNK)
+    }
+
+    /// Makes a folder unless it is there.
+    package static func makeDirectory(_ path: String) throws(StoreError) {
+        if mkdir(path, 0o755) == 0 || errno == EEXIST { return }
+        throw error("cannot make the folder", path, errno)
+    }
+
+    /// The names in a folder, unordered; empty when it cannot be read.
+    package static func list(_ path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Writes a new file whole and returns its descriptor for ``sync(_:_:)``.
+    /// What was written of it is removed when that fails.
+    package static func write(_ data: [UInt8], to path: String) throws(StoreError) -> Int32 {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        guard file >= 0 else { throw error("cannot make", path, errno) }
+        var done = 0
+        while done < data.count {
+            let count = data.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + done }, data.count - done) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else {
+                let number = count < 0 ? errno : ENOSPC
+                Glibc.close(file)
+                unlink(path)
+                throw error("cannot write", path, number)
+            }
+            done += count
+        }
+        return file
+    }
+
+    /// Waits until a file that was written is on the disk, and closes it.
+    package static func sync(_ file: Int32, _ path: String) throws(StoreError) {
+        let result = fsync(file)
+        let number = errno
+        Glibc.close(file)
+        guard result == 0 else { throw error("cannot write out", path, number) }
+    }
+
+    package static func close(_ file: Int32) { Glibc.close(file) }
+
+    /// Waits until the names in a folder are on the disk.
+    package static func syncDirectory(_ path: String) throws(StoreError) {
+        let file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard file >= 0 else { throw error("cannot open the folder", path, errno) }
+        try sync(file, path)
+    }
+
+    /// Puts a file in the place of another, in one step, and waits until that is on the disk.
+    package static func replace(_ path: String, with data: [UInt8], by temporary: String) throws(StoreError) {
+        try sync(try write(data, to: temporary), temporary)
+        try move(temporary, to: path)
+        try syncDirectory(parent(path))
+    }
+
+    package static func move(_ path: String, to other: String) throws(StoreError) {
+        guard rename(path, other) == 0 else { throw error("cannot rename '\(path)' to", other, errno) }
+    }
+
+    /// Unlinks a file; false when there was none.
+    @discardableResult
+    package static func remove(_ path: String) -> Bool { unlink(path) == 0 }
+
+    /// Removes an empty folder; nothing happens to others.
+    package static func removeEmptyDirectory(_ path: String) { rmdir(path) }
+
+    /// Removes a folder and what is below, following no link.
+    package static func removeTree(_ path: String) {
+        guard let status = status(path) else { return }
+        guard status.isDirectory else {
+            unlink(path)
+            return
+        }
+        for name in list(path) { removeTree(path + "/" + name) }
+        rmdir(path)
+    }
+
+    /// Makes `path` a second name of `file`; false where something has that name already, or its folder is not there.
+    /// Where the file system has no second names a copy by `temporary`, which appears whole.
+    package static func link(_ file: String, to path: String, by temporary: String) throws(StoreError) -> Bool {
+        if Glibc.link(file, path) == 0 { return true }
+        switch errno {
+        case EEXIST: return false
+        case ENOENT where status(file) != nil: return false
+        case EXDEV, EPERM, EMLINK, ENOTSUP:
+            guard status(parent(path))?.isDirectory == true else { return false }
+            try sync(try write(try read(file), to: temporary), temporary)
+            try move(temporary, to: path)
+            return true
+        default: throw error("cannot link '\(file)' to", path, errno)
+        }
+    }
+
+    /// Whether two paths name one file.
+    package static func isSame(_ path: String, _ other: String) -> Bool {
+        guard let left = status(path), let right = status(other), left.isFile, right.isFile else { return false }
+        return left.inode == right.inode && left.device == right.device
+    }
+
+    /// Makes `path` a symbolic link to `target` in one step, whatever it was.
+    package static func pointLink(_ path: String, to target: String, by temporary: String) throws(StoreError) {
+        unlink(temporary)
+        guard symlink(target, temporary) == 0 else { throw error("cannot make the link", temporary, errno) }
+        try move(temporary, to: path)
+        try syncDirectory(parent(path))
+    }
+
+    /// What a symbolic link holds; nil when there is none.
+    package static func linkTarget(_ path: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &buffer, buffer.count)
+        guard count >= 0 else { return nil }
+        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Reads a file whole, at most `limit` bytes.
+    package static func read(_ path: String, limit: Int64 = 1 << 32) throws(StoreError) -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw error("cannot open", path, errno) }
+        defer { Glibc.close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) <= limit else {
+            throw StoreError(.invalid, "'\(path)' is no file, or larger than \(limit) bytes")
+        }
+        let size = Int(status.st_size)
+        var failure: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, done in
+            while done < size {
+                let count = Glibc.read(file, buffer.baseAddress.map { $0 + done }, size - done)
+                if count < 0 && errno == EINTR { continue }
+                if count < 0 { failure = errno }
+                guard count > 0 else { break }
+                done += count
+            }
+        }
+        guard failure == 0 else { throw error("cannot read", path, failure) }
+        return bytes
+    }
+
+    /// Bytes that this user may still write on the disk of a folder; nil when the system does not say.
+    package static func freeBytes(_ path: String) -> Int64? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let (bytes, overflow) = Int64(clamping: status.f_bavail).multipliedReportingOverflow(
+            by: Int64(clamping: status.f_frsize))
+        return overflow ? .max : bytes
+    }
+
+    /// Makes a file take up `size` bytes of the disk.
+    package static func allocate(_ path: String, size: Int64) throws(StoreError) {
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw error("cannot make", path, errno) }
+        defer { Glibc.close(file) }
+        let number = posix_fallocate(file, 0, off_t(size))
+        guard number == 0 else {
+            unlink(path)
+            throw error("cannot set space aside in", path, number)
+        }
+        ftruncate(file, off_t(size))
+    }
+
+    /// The folder that a path lies in.
+    package static func parent(_ path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+}

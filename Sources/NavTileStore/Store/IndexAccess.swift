@@ -1,0 +1,144 @@
+internal import GRDB
+internal import GRDBSQLite
+internal import Synchronization
+
+/// The connections to a store's index: one that writes, some that read beside it.
+final class IndexAccess: Sendable {
+    let folder: StoreFolder
+    private let pool: DatabasePool
+    private let isOwner: Bool
+    private let kinds = Mutex<[Int64: FileKind]>([:])
+
+    /// Opens the index; an owner makes it when there is none.
+    init(_ folder: StoreFolder, isOwner: Bool, readerCount: Int) throws(StoreError) {
+        self.folder = folder
+        self.isOwner = isOwner
+        do {
+            var configuration = Configuration()
+            configuration.readonly = !isOwner
+            configuration.foreignKeysEnabled = false
+            configuration.maximumReaderCount = max(readerCount, 1)
+            configuration.busyMode = .timeout(10)
+            configuration.label = "navbus.tiles"
+            configuration.prepareDatabase { try Self.prepare($0) }
+            pool = try DatabasePool(path: folder.index, configuration: configuration)
+            if isOwner {
+                try IndexSchema.migrator.refuseNewer(pool, folder)
+                try IndexSchema.migrator.migrate(pool)
+            } else {
+                try IndexSchema.migrator.refuseNewer(pool, folder)
+                guard try pool.read({ try IndexSchema.migrator.hasCompletedMigrations($0) }) else {
+                    throw StoreError(
+                        .missing, "the index '\(folder.index)' is not ready: start the process that owns the store")
+                }
+            }
+        } catch {
+            throw Self.translate(error, folder, isOwner: isOwner)
+        }
+    }
+
+    /// A connection's settings. A commit of the writer is on the disk when it returns (`synchronous = FULL`): files are
+    /// unlinked after it. Caches: 16 MiB for the writer, 4 MiB for each reader.
+    private static func prepare(_ connection: Database) throws {
+        if connection.configuration.readonly {
+            try connection.execute(sql: "PRAGMA cache_size = -4096")
+            return
+        }
+        try connection.execute(
+            sql: """
+                PRAGMA cache_size = -16384; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000;
+                PRAGMA journal_size_limit = 4194304
+                """)
+        // -wal and -shm stay when the last connection closes: who may only read can open the index then, too.
+        var flag: CInt = 1
+        sqlite3_file_control(connection.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, &flag)
+    }
+
+    /// Looks at the index as it is, statement by statement.
+    func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do { return try pool.unsafeRead(body) } catch { throw Self.translate(error, folder, isOwner: isOwner) }
+    }
+
+    /// Looks at the index as it is at one moment.
+    func snapshot<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do { return try pool.read(body) } catch { throw Self.translate(error, folder, isOwner: isOwner) }
+    }
+
+    /// Changes the index, all of it or nothing.
+    func write<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do { return try pool.write(body) } catch { throw Self.translate(error, folder, isOwner: isOwner) }
+    }
+
+    /// Moves what was committed into the index's own file and shortens the log.
+    func checkpoint() {
+        _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+    }
+
+    func close() { try? pool.close() }
+
+    /// How a file is packed and what it holds, by its number in the index.
+    func kind(_ number: Int64, _ index: Database) throws -> FileKind {
+        if let kind = kinds.withLock({ $0[number] }) { return kind }
+        let row = try Row.fetchOne(
+            try index.cachedStatement(sql: "SELECT encoding, media_type FROM kinds WHERE id = ?"), arguments: [number])
+        let kind = FileKind(encoding: row?[0], mediaType: row?[1])
+        if row != nil { kinds.withLock { $0[number] = kind } }
+        return kind
+    }
+
+    /// What went wrong, in the store's words. An index that SQLite finds damaged is marked by its owner, whose next
+    /// opening makes it anew.
+    private static func translate(_ error: any Error, _ folder: StoreFolder, isOwner: Bool) -> StoreError {
+        if let error = error as? StoreError { return error }
+        guard let error = error as? DatabaseError else { return StoreError(.system, "'\(folder.index)': \(error)") }
+        let what = "'\(folder.index)': \(error.message ?? "SQLite error \(error.extendedResultCode.rawValue)")"
+        switch error.resultCode {
+        case .SQLITE_FULL: return StoreError(.diskFull, "\(what); free space on its disk, or lower the store's budget")
+        case .SQLITE_IOERR where (Files.freeBytes(folder.path) ?? .max) < 1 << 20:
+            return StoreError(.diskFull, "\(what); free space on its disk, or lower the store's budget")
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+            if isOwner, let mark = try? Files.write([], to: folder.damageMark) { Files.close(mark) }
+            return StoreError(.corruptIndex, "\(what); restart the owner of the store, which makes the index anew")
+        case .SQLITE_READONLY, .SQLITE_PERM:
+            return StoreError(.readOnly, "\(what); give this user the right to write there, or use another folder")
+        case .SQLITE_CANTOPEN:
+            return StoreError(
+                .readOnly, "\(what); it must be readable, and its -wal and -shm beside it too: start the owner once")
+        case .SQLITE_MISUSE where error.message == "Connection is closed":
+            return StoreError(.closed, "the tile store '\(folder.path)' was closed; open it again")
+        default: return StoreError(.system, "\(what); look at the disk and the system's log")
+        }
+    }
+}
+
+/// How a file is packed and what it holds.
+struct FileKind: Sendable, Hashable {
+    var encoding: String?
+    var mediaType: String?
+
+    /// The most kinds that a store keeps: media types come from servers.
+    static let greatestCount = 255
+
+    /// The number of a kind in the index, which it gets there if need be; what is too much is kept without media type.
+    static func number(_ kind: FileKind, _ index: Database) throws -> Int64 {
+        let find = try index.cachedStatement(sql: "SELECT id FROM kinds WHERE encoding IS ? AND media_type IS ?")
+        if let number = try Int64.fetchOne(find, arguments: [kind.encoding, kind.mediaType]) { return number }
+        let count = try Int64.fetchOne(index, sql: "SELECT count(*) FROM kinds") ?? 0
+        if kind.mediaType != nil, count >= greatestCount || (kind.mediaType?.utf8.count ?? 0) > 255 {
+            return try number(FileKind(encoding: kind.encoding, mediaType: nil), index)
+        }
+        try index.execute(
+            sql: "INSERT INTO kinds(encoding, media_type) VALUES (?, ?)", arguments: [kind.encoding, kind.mediaType])
+        return index.lastInsertedRowID
+    }
+}
+
+extension DatabaseMigrator {
+    /// Throws for an index that has migrations which this program does not know.
+    fileprivate func refuseNewer(_ pool: DatabasePool, _ folder: StoreFolder) throws {
+        guard try pool.read(hasBeenSuperseded) else { return }
+        throw StoreError(
+            .newerSchema,
+            "the index '\(folder.index)' was written by a newer program: use that, or another folder for this one")
+    }
+}

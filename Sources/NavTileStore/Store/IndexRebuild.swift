@@ -1,0 +1,153 @@
+internal import Foundation
+internal import GRDB
+internal import NavGeo
+internal import NavMap
+
+/// Fills a new index from what lies in the store's folders, when the old one was damaged or is gone.
+///
+/// Road tiles come back, each checked against the `tileset.json` beside it; regions come back as definitions that want
+/// to be planned anew. Which map tile a file was only the old index knew: such files are removed, the tiles are fetched
+/// again.
+struct IndexRebuild {
+    private let access: IndexAccess
+    private var folder: StoreFolder { access.folder }
+
+    init(_ access: IndexAccess) { self.access = access }
+
+    /// Whether there is something that an index was made for.
+    static func finds(_ folder: StoreFolder) -> Bool {
+        Files.status(folder.regions) != nil || !Files.list(folder.tilesets).isEmpty
+    }
+
+    func run(_ report: inout OpeningReport) throws(StoreError) {
+        for name in Files.list(folder.tilesets).sorted() where TilesetName.isValid(name) {
+            let current = Files.linkTarget(folder.tileset(name) + "/current")
+            for version in Files.list(folder.tileset(name)).sorted() where version != "current" {
+                report.recoveredTiles += try recover(name, version, isCurrent: version == current)
+            }
+        }
+        report.recoveredRegions = try recoverRegions()
+        try removeOthers()
+    }
+
+    /// Takes an edition's folder back; how many tiles it has.
+    private func recover(_ name: String, _ version: String, isCurrent: Bool) throws(StoreError) -> Int {
+        let path = folder.tileset(name) + "/" + version
+        guard let document = try? Files.read(path + "/tileset.json", limit: 1 << 30),
+            let tileset = try? JSONDecoder().decode(Tileset.self, from: Data(document)),
+            StoreFolder.folderName(ofVersion: tileset.mapVersion) == version
+        else { return 0 }
+        let entries = tileset.tiles.compactMap { Entry($0) }
+        let edition = TilesetEdition(
+            tileset: name, domain: .navigation, version: tileset.mapVersion,
+            zooms: Self.zooms(entries), bounds: tileset.bounds, tiles: entries.map(\.listed), document: document,
+            attribution: tileset.attribution)
+        var sound: [Entry] = []
+        for entry in entries where try isSound(entry, path) { sound.append(entry) }
+        return try access.write { index in
+            let epoch = Timestamp(nanoseconds: 0)
+            let number = try EditionRow.put(edition, epoch, index)
+            if isCurrent { try EditionRow.use(EditionKey(name, tileset.mapVersion), epoch, index) }
+            let kind = try FileKind.number(FileKind(), index)
+            let insert = try index.cachedStatement(
+                sql: "INSERT OR IGNORE INTO tiles VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, 0, 0)")
+            let unsettle = try index.cachedStatement(sql: "INSERT OR IGNORE INTO unsettled VALUES (?)")
+            for entry in sound {
+                let tile = TileNumber.of(entry.tile, edition: number)
+                try insert.execute(
+                    arguments: [
+                        tile, entry.body.blob, entry.bodyBytes, kind, entry.ranks.blob, entry.ranksBytes, kind,
+                    ])
+                try unsettle.execute(arguments: [tile])
+            }
+            return sound.count
+        }
+    }
+
+    private static func zooms(_ entries: [Entry]) -> ClosedRange<UInt8> {
+        let zooms = entries.map(\.tile.zoom)
+        return (zooms.min() ?? 0)...(zooms.max() ?? 0)
+    }
+
+    /// A tile of a `tileset.json`.
+    private struct Entry {
+        var tile: TileID
+        var body: ContentHash
+        var bodyBytes: Int64
+        var ranks: ContentHash
+        var ranksBytes: Int64
+
+        init?(_ entry: Tileset.Entry) {
+            guard let id = RoadTileID(rawValue: entry.id), let body = ContentHash(hexadecimal: entry.sha256),
+                let ranks = ContentHash(hexadecimal: entry.ranks.sha256)
+            else { return nil }
+            tile = id.tile
+            self.body = body
+            bodyBytes = Int64(entry.bytes)
+            self.ranks = ranks
+            ranksBytes = Int64(entry.ranks.bytes)
+        }
+
+        var listed: ListedTile {
+            ListedTile(
+                tile,
+                parts: [
+                    ListedPart(.body, size: bodyBytes, hash: body), ListedPart(.ranks, size: ranksBytes, hash: ranks),
+                ])
+        }
+    }
+
+    /// Whether both files of a tile hold what they should, with their places below `objects` restored.
+    private func isSound(_ entry: Entry, _ path: String) throws(StoreError) -> Bool {
+        for (part, hash, bytes) in [
+            (TilePart.body, entry.body, entry.bodyBytes), (.ranks, entry.ranks, entry.ranksBytes),
+        ] {
+            let file = path + "/" + StoreFolder.viewFile(entry.tile, part)
+            guard Files.status(file)?.size == bytes, let data = try? Files.read(file),
+                ContentDigest.sha256(data) == hash
+            else { return false }
+            let object = folder.object(hash)
+            if !Files.isSame(file, object) {
+                Files.remove(object)
+                guard try Files.link(file, to: object, by: folder.incoming + "/rebuild") else { return false }
+            }
+        }
+        return true
+    }
+
+    private func recoverRegions() throws(StoreError) -> Int {
+        guard let list = RegionList(folder) else { return 0 }
+        return try access.write { index in
+            for region in list.regions {
+                try index.execute(
+                    sql: """
+                        INSERT OR IGNORE INTO regions(name, definition, editions, state, progress, created, updated,
+                          needs_planning, was_complete)
+                        VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0)
+                        """,
+                    arguments: [
+                        region.definition.id, try RegionRow.encode(region.definition),
+                        try RegionRow.encode(region.editions), StoredRegionState.incomplete.rawValue,
+                        try RegionRow.encode(StoredRegionProgress()), region.created, region.created,
+                    ])
+            }
+            return list.regions.count
+        }
+    }
+
+    /// Removes the files that no tile has.
+    private func removeOthers() throws(StoreError) {
+        for group in Files.list(folder.objects) {
+            for file in Files.list(folder.objects + "/" + group) {
+                let path = "\(folder.objects)/\(group)/\(file)"
+                guard let hash = ContentHash(folder: group, file: file) else { continue }
+                let isKnown = try access.read { index in
+                    try Int64.fetchOne(
+                        try index.cachedStatement(sql: "SELECT 1 FROM objects WHERE hash = ?"), arguments: [hash.blob])
+                        != nil
+                }
+                if !isKnown { Files.remove(path) }
+            }
+        }
+    }
+}

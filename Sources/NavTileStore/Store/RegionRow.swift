@@ -1,0 +1,115 @@
+internal import Foundation
+internal import GRDB
+internal import NavGeo
+
+/// Rows of the table of regions, and what they pin.
+enum RegionRow {
+    private static let columns = """
+        SELECT name, definition, editions, staged_definition, staged_editions, state, progress, failure, created,
+          updated, needs_planning FROM regions
+        """
+
+    static func all(_ index: Database) throws -> [StoredRegion] {
+        try Row.fetchAll(index, sql: columns + " ORDER BY name").map(region)
+    }
+
+    static func one(_ id: String, _ index: Database) throws -> StoredRegion? {
+        try Row.fetchOne(index, sql: columns + " WHERE name = ?", arguments: [id]).map(region)
+    }
+
+    private static func region(_ row: Row) -> StoredRegion {
+        var definition = decode(StoredRegionDefinition.self, row[1]) ?? StoredRegionDefinition(id: row.text(0))
+        definition.id = row.text(0)
+        var staged: StagedRegion?
+        if let next = decode(StoredRegionDefinition.self, row[3]) {
+            staged = StagedRegion(definition: next, editions: decode([String: String].self, row[4]) ?? [:])
+        }
+        return StoredRegion(
+            definition: definition, editions: decode([String: String].self, row[2]) ?? [:],
+            state: StoredRegionState(rawValue: row.text(5)) ?? .incomplete,
+            progress: decode(StoredRegionProgress.self, row[6]) ?? StoredRegionProgress(),
+            created: Timestamp(nanoseconds: row.integer(8)), updated: Timestamp(nanoseconds: row.integer(9)),
+            failure: decode(StoredRegionFailure.self, row[7]), staged: staged, needsPlanning: row.integer(10) != 0)
+    }
+
+    /// A region in the index.
+    struct Place {
+        var number: Int64
+        /// Whether tiles are staged.
+        var isStaged: Bool
+        /// Whether it ever was complete: then an update is staged.
+        var wasComplete: Bool
+    }
+
+    /// Where a region is in the index; nil when there is none of that id.
+    static func number(_ id: String, _ index: Database) throws -> Place? {
+        let find = try index.cachedStatement(
+            sql: "SELECT id, staged_definition IS NOT NULL, was_complete FROM regions WHERE name = ?")
+        return try Row.fetchOne(find, arguments: [id]).map {
+            Place(number: $0.integer(0), isStaged: $0.integer(1) != 0, wasComplete: $0.integer(2) != 0)
+        }
+    }
+
+    static func unknown(_ id: String) -> StoreError {
+        StoreError(.missing, "no region '\(id)' in the store: list them")
+    }
+
+    /// The first `limit` tiles that a region lacks.
+    static func missing(
+        _ number: Int64, isStaged: Bool, expiredAt now: Timestamp?, limit: Int, _ index: Database
+    ) throws -> [Int64] {
+        try Int64.fetchAll(
+            index,
+            sql: """
+                SELECT p.tile FROM pins p LEFT JOIN tiles t ON t.id = p.tile
+                WHERE p.region = ? AND p.staged = ? AND (t.id IS NULL OR ifnull(t.expires <= ?, 0))
+                ORDER BY p.tile LIMIT ?
+                """, arguments: [number, isStaged, now?.nanoseconds, limit == .max ? -1 : max(limit, 0)])
+    }
+
+    // MARK: Encoding
+
+    static func encode(_ value: (some Encodable)?) throws -> String? {
+        guard let value else { return nil }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    static func decode<Value: Decodable>(_ type: Value.Type, _ text: String?) -> Value? {
+        text.flatMap { try? JSONDecoder().decode(type, from: Data($0.utf8)) }
+    }
+}
+
+/// What regions are, in a file beside the index: they are their owner's word, and outlive a damaged index.
+struct RegionList: Codable {
+    /// A region as it was last put or completed.
+    struct Item: Codable {
+        var definition: StoredRegionDefinition
+        var editions: [String: String]
+        var created: Int64
+    }
+
+    var regions: [Item]
+
+    /// All regions of an index, as they will be: staged where they are.
+    init(_ regions: [StoredRegion]) {
+        self.regions = regions.map { region in
+            Item(
+                definition: region.staged?.definition ?? region.definition,
+                editions: region.staged?.editions ?? region.editions, created: region.created.nanoseconds)
+        }
+    }
+
+    init?(_ folder: StoreFolder) {
+        guard let bytes = try? Files.read(folder.regions, limit: 1 << 28),
+            let list = try? JSONDecoder().decode(RegionList.self, from: Data(bytes))
+        else { return nil }
+        self = list
+    }
+
+    func write(_ folder: StoreFolder, _ temporary: String) throws(StoreError) {
+        let text = (try? RegionRow.encode(self)) ?? nil
+        try Files.replace(folder.regions, with: Array((text ?? "").utf8), by: temporary)
+    }
+}

@@ -1,0 +1,331 @@
+internal import GRDB
+internal import NavGeo
+
+/// Compares index, files, hashes, folders for mapping and pins.
+///
+/// It may run while an owner writes: what looks wrong is looked at again in the index as it is then, so that a file on
+/// its way is no finding.
+struct StoreCheck {
+    let access: IndexAccess
+    let options: CheckOptions
+    /// Puts a finding right and says whether it could; nil for a check that changes nothing.
+    let repair: ((Fault) -> Bool)?
+
+    private(set) var report = CheckReport()
+    private var state = CheckProgress(files: 0, totalFiles: 0, bytes: 0, totalBytes: 0)
+    private let progress: (CheckProgress) -> Bool
+
+    private var folder: StoreFolder { access.folder }
+
+    /// What a repair is about.
+    enum Fault {
+        /// The file of a content is missing or damaged.
+        case object(ContentHash)
+        /// A file that may be removed.
+        case file(String)
+        /// The files for mapping of a tile.
+        case tile(Int64)
+        /// The counts of the index.
+        case counts
+        /// `current` of a tileset, or an edition's `tileset.json`.
+        case edition(EditionKey)
+        /// The state of a region.
+        case region(String)
+        /// Nothing can be done while the store is open.
+        case none
+    }
+
+    init(
+        _ access: IndexAccess, _ options: CheckOptions, _ progress: @escaping (CheckProgress) -> Bool,
+        repair: ((Fault) -> Bool)? = nil
+    ) {
+        self.access = access
+        self.options = options
+        self.progress = progress
+        self.repair = repair
+    }
+
+    /// Looks at everything.
+    mutating func run() throws(StoreError) -> CheckReport {
+        let totals = try access.snapshot { index in
+            try Row.fetchOne(
+                index,
+                sql: "SELECT object_count, object_bytes, (SELECT count(*) FROM tiles) FROM totals")
+        }
+        state.totalFiles = totals?.integer(0) ?? 0
+        state.totalBytes = totals?.integer(1) ?? 0
+        report.tileCount = totals?.integer(2) ?? 0
+        try checkIndex()
+        for group in 0..<256 where try !checkObjects(UInt8(group)) {
+            report.isCancelled = true
+            return report
+        }
+        try checkCounts()
+        try checkViews()
+        try checkRegions()
+        return report
+    }
+
+    private mutating func find(_ kind: CheckFinding.Kind, _ subject: String, _ detail: String, _ fault: Fault) {
+        let isRepaired = repair?(fault) ?? false
+        report.findingCount += 1
+        guard report.findings.count < options.greatestFindings else { return }
+        report.findings.append(
+            CheckFinding(kind: kind, subject: subject, detail: detail, isRepaired: isRepaired))
+    }
+
+    // MARK: Index
+
+    private mutating func checkIndex() throws(StoreError) {
+        let faults = try access.snapshot { index in
+            try String.fetchAll(index, sql: "PRAGMA integrity_check(20)").filter { $0 != "ok" }
+        }
+        for fault in faults { find(.index, "index.sqlite", fault, .none) }
+    }
+
+    /// What the triggers count, counted anew.
+    private static let counts = [
+        (
+            "files' uses",
+            """
+            SELECT count(*) FROM (
+              SELECT hash, uses FROM objects WHERE uses > 0
+              EXCEPT SELECT hash, count(*) FROM (
+                SELECT body AS hash FROM tiles UNION ALL SELECT ranks FROM tiles WHERE ranks IS NOT NULL)
+              GROUP BY hash)
+            """
+        ),
+        (
+            "tiles' files",
+            """
+            SELECT count(*) FROM tiles t WHERE NOT EXISTS (SELECT 1 FROM objects WHERE hash = t.body AND uses > 0)
+              OR (t.ranks IS NOT NULL AND NOT EXISTS (SELECT 1 FROM objects WHERE hash = t.ranks AND uses > 0))
+            """
+        ),
+        ("tiles' pins", "SELECT count(*) FROM tiles t WHERE pins <> (SELECT count(*) FROM pins WHERE tile = t.id)"),
+        (
+            "editions' totals",
+            """
+            SELECT count(*) FROM editions e LEFT JOIN (
+              SELECT id >> 49 AS edition, count(*) AS tiles, sum(body_bytes + ifnull(ranks_bytes, 0)) AS bytes,
+                sum(pins > 0) AS pinned FROM tiles GROUP BY 1) t ON t.edition = e.id
+            WHERE e.tile_count <> ifnull(t.tiles, 0) OR e.tile_bytes <> ifnull(t.bytes, 0)
+              OR e.pinned_count <> ifnull(t.pinned, 0)
+            """
+        ),
+        (
+            "the store's totals",
+            """
+            SELECT count(*) FROM totals WHERE object_count <> (SELECT count(*) FROM objects WHERE uses > 0)
+              OR object_bytes <> (SELECT ifnull(sum(bytes), 0) FROM objects WHERE uses > 0)
+            """
+        ),
+    ]
+
+    /// Writes the counts anew.
+    static let recount = """
+        UPDATE objects SET uses = (SELECT count(*) FROM tiles WHERE body = hash OR ranks = hash)
+          WHERE (hash, uses) NOT IN (
+            SELECT hash, count(*) FROM (
+              SELECT body AS hash FROM tiles UNION ALL SELECT ranks FROM tiles WHERE ranks IS NOT NULL)
+            GROUP BY hash);
+        INSERT OR IGNORE INTO objects
+          SELECT hash, bytes, count(*) FROM (
+            SELECT body AS hash, body_bytes AS bytes FROM tiles
+            UNION ALL SELECT ranks, ranks_bytes FROM tiles WHERE ranks IS NOT NULL)
+          GROUP BY hash;
+        UPDATE tiles SET pins = (SELECT count(*) FROM pins WHERE tile = tiles.id)
+          WHERE pins <> (SELECT count(*) FROM pins WHERE tile = tiles.id);
+        UPDATE editions SET
+          tile_count = (SELECT count(*) FROM tiles WHERE id >> 49 = editions.id),
+          tile_bytes = (SELECT ifnull(sum(body_bytes + ifnull(ranks_bytes, 0)), 0) FROM tiles WHERE id >> 49 = editions.id),
+          pinned_count = (SELECT count(*) FROM tiles WHERE id >> 49 = editions.id AND pins > 0);
+        UPDATE totals SET object_count = (SELECT count(*) FROM objects WHERE uses > 0),
+          object_bytes = (SELECT ifnull(sum(bytes), 0) FROM objects WHERE uses > 0);
+        """
+
+    private mutating func checkCounts() throws(StoreError) {
+        for (name, query) in Self.counts {
+            let count = try access.snapshot { index in try Int64.fetchOne(index, sql: query) ?? 0 }
+            if count > 0 { find(.count, "index.sqlite", "\(name): \(count) wrong", .counts) }
+        }
+    }
+
+    // MARK: Files
+
+    /// Looks at the files whose hashes begin with one byte; false when the caller ends the check.
+    private mutating func checkObjects(_ first: UInt8) throws(StoreError) -> Bool {
+        let digits = ContentHash(digest: [first]).hexadecimal
+        var names = Set(Files.list("\(folder.objects)/\(digits)"))
+        let known = try access.snapshot { index in
+            try Row.fetchAll(
+                index, sql: "SELECT hash, bytes FROM objects WHERE uses > 0 AND hash >= ? AND hash < ?",
+                arguments: [
+                    ContentHash(digest: [first]).blob,
+                    ContentHash(digest: first == 255 ? [UInt8](repeating: 255, count: 33) : [first + 1]).blob,
+                ]
+            ).compactMap { row in try TileRow.hash(row, 0).map { (hash: $0, bytes: row.integer(1)) } }
+        }
+        for object in known {
+            names.remove(String(object.hash.hexadecimal.dropFirst(2)))
+            if let (kind, detail) = fault(object.hash, object.bytes), try uses(object.hash) > 0 {
+                find(kind, "objects/" + Self.place(object.hash), detail, .object(object.hash))
+            }
+            state.files += 1
+            if options.readsContent { state.bytes += object.bytes }
+            report.objectCount += 1
+            report.objectBytes += object.bytes
+            if state.files.isMultiple(of: 64), !progress(state) { return false }
+        }
+        for name in names.sorted() {
+            let subject = "objects/\(digits)/\(name)"
+            guard let hash = ContentHash(folder: digits, file: name) else {
+                find(.foreign, subject, "the store makes no file of this name", .none)
+                continue
+            }
+            // What is on its way has no row yet: the list of its batch says so, or its row is there by now.
+            if try uses(hash) == 0, !isOnItsWay(hash), try uses(hash) == 0, Files.status(folder.object(hash)) != nil {
+                find(.orphan, subject, "no tile has it", .file(folder.object(hash)))
+            }
+        }
+        return progress(state)
+    }
+
+    private static func place(_ hash: ContentHash) -> String {
+        let digits = hash.hexadecimal
+        return "\(digits.prefix(2))/\(digits.dropFirst(2))"
+    }
+
+    private func fault(_ hash: ContentHash, _ bytes: Int64) -> (CheckFinding.Kind, String)? {
+        guard let status = Files.status(folder.object(hash)) else { return (.missingObject, "it is not there") }
+        guard status.isFile, status.size == bytes else {
+            return (.wrongSize, "\(status.size) bytes, the index says \(bytes)")
+        }
+        guard options.readsContent else { return nil }
+        guard let data = try? Files.read(folder.object(hash)) else { return (.wrongHash, "it cannot be read") }
+        return ContentDigest.sha256(data) == hash ? nil : (.wrongHash, "its content is another")
+    }
+
+    /// How many tiles have a file, as of now.
+    private func uses(_ hash: ContentHash) throws(StoreError) -> Int64 {
+        try access.read { index in
+            try Int64.fetchOne(
+                try index.cachedStatement(sql: "SELECT uses FROM objects WHERE hash = ?"), arguments: [hash.blob]) ?? 0
+        }
+    }
+
+    /// Whether a batch that is being written lists a file.
+    private func isOnItsWay(_ hash: ContentHash) -> Bool {
+        Files.list(folder.incoming).contains { name in
+            guard name.hasPrefix("batch-"), let bytes = try? Files.read(folder.incoming + "/" + name) else {
+                return false
+            }
+            return stride(from: 0, to: bytes.count - 31, by: 32).contains {
+                bytes[$0..<$0 + 32].elementsEqual(hash.bytes)
+            }
+        }
+    }
+
+    // MARK: Folders for mapping
+
+    private mutating func checkViews() throws(StoreError) {
+        let editions = try access.snapshot { index in try EditionRow.all(index, folder) }
+        for edition in editions {
+            guard let path = edition.viewPath else { continue }
+            let document = try access.snapshot { try EditionRow.edition(edition.key, $0)?.document }
+            if (try? Files.read(path + "/tileset.json")) != document {
+                find(.view, relative(path) + "/tileset.json", "not the edition's", .edition(edition.key))
+            }
+            if edition.isCurrent {
+                let link = folder.tileset(edition.key.tileset) + "/current"
+                let target = StoreFolder.folderName(ofVersion: edition.key.version)
+                if Files.linkTarget(link) != target {
+                    find(.current, relative(link), "does not point to '\(target)'", .edition(edition.key))
+                }
+            }
+            try checkView(edition.key, path)
+        }
+    }
+
+    private mutating func checkView(_ key: EditionKey, _ path: String) throws(StoreError) {
+        let number = try access.read { try EditionRow.number(key, $0) }
+        guard let number else { return }
+        let range = TileNumber.range(ofEdition: number)
+        var tiles = Set(
+            try access.snapshot { index in
+                try Int64.fetchAll(
+                    index, sql: "SELECT id FROM tiles WHERE id BETWEEN ? AND ?",
+                    arguments: [range.lowerBound, range.upperBound])
+            })
+        for zoom in Files.list(path) where zoom != "tileset.json" {
+            for x in Files.list(path + "/" + zoom) {
+                for name in Files.list("\(path)/\(zoom)/\(x)") {
+                    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+                    let tile = UInt8(zoom).flatMap { zoom in
+                        UInt32(x).flatMap { x in UInt32(parts[0]).flatMap { TileID(zoom: zoom, x: x, y: $0) } }
+                    }
+                    let file = "\(path)/\(zoom)/\(x)/\(name)"
+                    guard let tile,
+                        TilePart.allCases.contains(where: {
+                            file == path + "/" + StoreFolder.viewFile(tile, $0)
+                        })
+                    else {
+                        find(.foreign, relative(file), "the store makes no file of this name", .none)
+                        continue
+                    }
+                    tiles.insert(TileNumber.of(tile, edition: number))
+                }
+            }
+        }
+        for tile in tiles.sorted() {
+            guard let place = TileNumber.tile(tile), try viewFault(tile, path, place) != nil,
+                try !isUnsettled(tile), let detail = try viewFault(tile, path, place)
+            else { continue }
+            find(.view, relative(path + "/" + StoreFolder.viewFile(place, .body)), detail, .tile(tile))
+        }
+    }
+
+    /// What is wrong with a tile's files for mapping, as of now.
+    private func viewFault(_ number: Int64, _ path: String, _ place: TileID) throws(StoreError) -> String? {
+        let tile = try access.snapshot { try ViewTile(number, $0) }
+        for (part, hash) in [(TilePart.body, tile.body), (.ranks, tile.ranks)] {
+            let file = path + "/" + StoreFolder.viewFile(place, part)
+            let status = Files.status(file)
+            guard let hash else {
+                if status != nil { return "\(part): there, but the tile is not on board" }
+                continue
+            }
+            guard let status else { return "\(part): not there" }
+            if Files.isSame(file, folder.object(hash)) { continue }
+            // Where there are no hard links it is a copy.
+            guard status.size == Files.status(folder.object(hash))?.size, let data = try? Files.read(file),
+                ContentDigest.sha256(data) == hash
+            else { return "\(part): another content" }
+        }
+        return nil
+    }
+
+    private func isUnsettled(_ number: Int64) throws(StoreError) -> Bool {
+        guard repair == nil else { return false }
+        return try access.read { index in
+            try Int64.fetchOne(index, sql: "SELECT 1 FROM unsettled WHERE tile = ?", arguments: [number]) != nil
+        }
+    }
+
+    private func relative(_ path: String) -> String { String(path.dropFirst(folder.path.count + 1)) }
+
+    // MARK: Regions
+
+    private mutating func checkRegions() throws(StoreError) {
+        let incomplete = try access.snapshot { index in
+            try RegionRow.all(index).filter { $0.state == .complete }.filter { region in
+                guard let place = try RegionRow.number(region.definition.id, index) else { return false }
+                return try !RegionRow.missing(place.number, isStaged: false, expiredAt: nil, limit: 1, index).isEmpty
+            }
+        }
+        for region in incomplete {
+            find(
+                .region, region.definition.id, "complete, but tiles are missing", .region(region.definition.id))
+        }
+    }
+}

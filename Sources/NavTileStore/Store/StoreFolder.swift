@@ -1,0 +1,89 @@
+package import NavGeo
+
+/// What lies where in a store's folder.
+package struct StoreFolder: Sendable, Hashable {
+    /// The folder, absolute.
+    package let path: String
+
+    /// The folder at a path, which becomes absolute.
+    package init(_ path: String) {
+        var path = path.hasPrefix("/") ? path : Files.workingDirectory + "/" + path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        self.path = path
+    }
+
+    package var index: String { path + "/index.sqlite" }
+    package var lock: String { path + "/lock" }
+    package var reserve: String { path + "/reserve" }
+    package var damageMark: String { path + "/index.damaged" }
+    package var regions: String { path + "/regions.json" }
+    package var incoming: String { path + "/incoming" }
+    package var objects: String { path + "/objects" }
+    package var quarantine: String { path + "/quarantine" }
+    package var setAside: String { path + "/set-aside" }
+    package var tilesets: String { path + "/tilesets" }
+
+    /// The file of a content: `objects/ab/cdef…`.
+    package func object(_ hash: ContentHash) -> String {
+        let digits = hash.hexadecimal
+        return "\(objects)/\(digits.prefix(2))/\(digits.dropFirst(2))"
+    }
+
+    /// The folder of all editions of a tileset.
+    package func tileset(_ name: String) -> String { "\(tilesets)/\(name)" }
+
+    /// The folder for mapping of an edition.
+    package func view(_ edition: EditionKey) -> String {
+        "\(tilesets)/\(edition.tileset)/\(Self.folderName(ofVersion: edition.version))"
+    }
+
+    /// The name of an edition's folder: its version where that is 1 to 64 letters, digits, `.`, `-` or `_`, the first
+    /// a letter or digit; else `v-` and the first half of its SHA-256, because a version comes from a server.
+    package static func folderName(ofVersion version: String) -> String {
+        let bytes = Array(version.utf8)
+        let isPlain =
+            (1...64).contains(bytes.count) && isAlphanumeric(bytes[0]) && version != "current"
+            && !version.hasPrefix("v-")
+            && bytes.allSatisfy { isAlphanumeric($0) || $0 == 0x2d || $0 == 0x2e || $0 == 0x5f }
+        return isPlain ? version : "v-" + ContentDigest.sha256(bytes).hexadecimal.prefix(32)
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+    }
+
+    /// The file of a part of a road tile below its edition's folder, the name that road tiles have on every server.
+    package static func viewFile(_ tile: TileID, _ part: TilePart) -> String {
+        "\(tile.zoom)/\(tile.x)/\(tile.y)." + (part == .body ? "road" : "rank")
+    }
+}
+
+/// The number of a tile in the index: edition in 14 bits, zoom in 5, row and column in 22 each, so that it is the row's
+/// own key and a lookup is one descent of one tree.
+package enum TileNumber {
+    /// Editions that a store can hold at once.
+    package static let greatestEdition: Int64 = (1 << 14) - 1
+
+    /// The tile's part of its number.
+    package static func key(_ tile: TileID) -> Int64 {
+        Int64(tile.zoom) << 44 | Int64(tile.y) << 22 | Int64(tile.x)
+    }
+
+    /// The number of a tile of an edition.
+    package static func of(_ tile: TileID, edition: Int64) -> Int64 { edition << 49 | key(tile) }
+
+    /// The edition of a number.
+    package static func edition(_ number: Int64) -> Int64 { number >> 49 }
+
+    /// The tile of a number; nil when it is none.
+    package static func tile(_ number: Int64) -> TileID? {
+        TileID(
+            zoom: UInt8(number >> 44 & 31), x: UInt32(number & 0x3f_ffff), y: UInt32(number >> 22 & 0x3f_ffff))
+    }
+
+    /// The numbers of all tiles of an edition.
+    package static func range(ofEdition edition: Int64) -> ClosedRange<Int64> {
+        let first = edition << 49
+        return first...(first | ((1 << 49) - 1))
+    }
+}

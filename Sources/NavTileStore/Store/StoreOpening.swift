@@ -1,0 +1,185 @@
+internal import GRDB
+
+/// Opens a store for its owner, and finishes what a process that was killed had begun.
+///
+/// What that costs grows with what was unfinished, not with the store: files on their way lie in `incoming`, a batch's
+/// new files are listed there until the index has them, and the index knows which files are to be unlinked and which
+/// tiles' links may be behind.
+struct StoreOpening {
+    /// A store that is open.
+    struct Opened {
+        var access: IndexAccess
+        var lock: FolderLock
+        var report: OpeningReport
+    }
+
+    private let folder: StoreFolder
+    private let options: TileStoreOptions
+
+    init(_ folder: StoreFolder, _ options: TileStoreOptions) {
+        self.folder = folder
+        self.options = options
+    }
+
+    func open() throws(StoreError) -> Opened {
+        if Files.status(folder.path) == nil {
+            try Files.makeDirectory(folder.path)
+            try Files.syncDirectory(Files.parent(folder.path))
+        }
+        let lock = try FolderLock(folder, holder: options.holder)
+        do throws(StoreError) {
+            return try open(lock)
+        } catch {
+            // The index grows a log when it is opened: what was set aside makes room for it.
+            guard error.code == .diskFull, Files.remove(folder.reserve) else { throw error }
+            return try open(lock)
+        }
+    }
+
+    private func open(_ lock: FolderLock) throws(StoreError) -> Opened {
+        try makeFolders()
+        var report = OpeningReport()
+        let access = try openIndex(&report)
+        do throws(StoreError) {
+            try sweep(access, &report)
+        } catch {
+            access.close()
+            throw error
+        }
+        if Files.status(folder.reserve)?.size != options.reserveBytes {
+            // On a full disk there is none; the next opening tries again.
+            try? Files.allocate(folder.reserve, size: options.reserveBytes)
+        }
+        return Opened(access: access, lock: lock, report: report)
+    }
+
+    private func makeFolders() throws(StoreError) {
+        for path in [folder.incoming, folder.objects, folder.tilesets] { try Files.makeDirectory(path) }
+        let digits = Array("0123456789abcdef")
+        if Files.status(folder.objects + "/ff") != nil { return }
+        for high in digits {
+            for low in digits { try Files.makeDirectory("\(folder.objects)/\(high)\(low)") }
+        }
+        try Files.syncDirectory(folder.objects)
+    }
+
+    // MARK: Index
+
+    private func openIndex(_ report: inout OpeningReport) throws(StoreError) -> IndexAccess {
+        let isMarked = Files.status(folder.damageMark) != nil
+        let isLost = Files.status(folder.index) == nil && IndexRebuild.finds(folder)
+        if isMarked || isLost { return try rebuild(&report) }
+        do throws(StoreError) {
+            return try IndexAccess(folder, isOwner: true, readerCount: options.readerCount)
+        } catch {
+            guard error.code == .corruptIndex else { throw error }
+            return try rebuild(&report)
+        }
+    }
+
+    /// Sets the damaged index aside, under a name that is free, and makes another from what lies in the folders.
+    private func rebuild(_ report: inout OpeningReport) throws(StoreError) -> IndexAccess {
+        // The mark stays until the new index is whole: who is killed before starts again.
+        try Files.replace(folder.damageMark, with: [], by: folder.incoming + "/mark")
+        if Files.status(folder.index) != nil {
+            try Files.makeDirectory(folder.setAside)
+            var number = 1
+            while Files.status("\(folder.setAside)/index-\(number).sqlite") != nil { number += 1 }
+            let place = "\(folder.setAside)/index-\(number).sqlite"
+            for suffix in ["-wal", "-shm"] where Files.status(folder.index + suffix) != nil {
+                try Files.move(folder.index + suffix, to: place + suffix)
+            }
+            try Files.move(folder.index, to: place)
+            report.damagedIndex = place
+        }
+        let access = try IndexAccess(folder, isOwner: true, readerCount: options.readerCount)
+        do throws(StoreError) {
+            try IndexRebuild(access).run(&report)
+        } catch {
+            access.close()
+            throw error
+        }
+        Files.remove(folder.damageMark)
+        return access
+    }
+
+    // MARK: What was left unfinished
+
+    private func sweep(_ access: IndexAccess, _ report: inout OpeningReport) throws(StoreError) {
+        for name in Files.list(folder.incoming) {
+            let path = folder.incoming + "/" + name
+            if name.hasPrefix("batch-") { report.removedObjects += try dropBatch(path, access) }
+            if Files.remove(path) { report.removedIncoming += 1 }
+        }
+        try sweepEditions(access)
+        var number = 0
+        let done = FileSettling(access).run {
+            number += 1
+            return "\(folder.incoming)/opening-\(number)"
+        }
+        report.removedObjects += done.unlinked.count
+        report.settledTiles = done.settled.count
+        guard !done.unlinked.isEmpty || !done.settled.isEmpty else { return }
+        do throws(StoreError) {
+            try access.write { index in
+                for hash in done.unlinked {
+                    try index.cachedStatement(sql: "DELETE FROM objects WHERE hash = ? AND uses = 0")
+                        .execute(arguments: [hash.blob])
+                }
+                for tile in done.settled {
+                    try index.cachedStatement(sql: "DELETE FROM unsettled WHERE tile = ?").execute(arguments: [tile])
+                }
+            }
+        } catch {
+            // A full disk: the rows stay, and all of it is done once more later.
+            guard error.code == .diskFull else { throw error }
+        }
+    }
+
+    /// Removes those files of a batch that the index does not have.
+    private func dropBatch(_ path: String, _ access: IndexAccess) throws(StoreError) -> Int {
+        guard let bytes = try? Files.read(path, limit: 1 << 26) else { return 0 }
+        var count = 0
+        for start in stride(from: 0, to: bytes.count - 31, by: 32) {
+            let hash = ContentHash(digest: Array(bytes[start..<start + 32]))
+            let isKnown = try access.read { index in
+                try Int64.fetchOne(
+                    try index.cachedStatement(sql: "SELECT 1 FROM objects WHERE hash = ?"), arguments: [hash.blob])
+                    != nil
+            }
+            if !isKnown, Files.remove(folder.object(hash)) { count += 1 }
+        }
+        return count
+    }
+
+    /// Gives each edition of road tiles its folder and each tileset its `current`, and removes the folders that no
+    /// edition has.
+    private func sweepEditions(_ access: IndexAccess) throws(StoreError) {
+        let editions = try access.snapshot { index in try EditionRow.all(index, folder) }
+        let views = Set(editions.compactMap(\.viewPath))
+        for tileset in Files.list(folder.tilesets) {
+            let path = folder.tilesets + "/" + tileset
+            for name in Files.list(path) where name != "current" && !views.contains(path + "/" + name) {
+                Files.removeTree(path + "/" + name)
+            }
+            if !editions.contains(where: { $0.key.tileset == tileset && $0.viewPath != nil }) {
+                Files.removeTree(path)
+            }
+        }
+        var number = 0
+        func temporary() -> String {
+            number += 1
+            return "\(folder.incoming)/edition-\(number)"
+        }
+        for edition in editions where edition.viewPath != nil {
+            do throws(StoreError) {
+                if let whole = try access.snapshot({ try EditionRow.edition(edition.key, $0) }) {
+                    try ViewFolder(folder, edition.key).make(document: whole.document, temporary)
+                }
+                if edition.isCurrent { try ViewFolder.use(edition.key, folder, temporary) }
+            } catch {
+                guard error.code == .diskFull else { throw error }
+            }
+        }
+    }
+}

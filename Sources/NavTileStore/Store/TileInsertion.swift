@@ -1,0 +1,137 @@
+internal import Foundation
+internal import GRDB
+internal import NavGeo
+
+/// Puts tiles into the index, within the budget.
+struct TileInsertion {
+    private let index: Database
+    private let budget: Int64
+    private let now: Timestamp
+
+    init(_ index: Database, budget: Int64, now: Timestamp) {
+        self.index = index
+        self.budget = budget
+        self.now = now
+    }
+
+    func run(
+        _ tiles: [FetchedTile], _ editions: [EditionKey: Int64], _ wanted: inout WantedTiles
+    ) throws -> CommitReport {
+        var report = CommitReport()
+        let before = try Self.bytes(index)
+        let size = tiles.reduce(Int64(0)) { $0 + $1.parts.reduce(0) { $0 + Int64($1.data.count) } }
+        // Where all of it fits no tile needs a way back of its own.
+        let isTight = before.addingReportingOverflow(size).overflow || before + size > budget
+        var stored: [(address: TileAddress, number: Int64)] = []
+        var evicted: Set<Int64> = []
+        for tile in tiles {
+            guard let edition = editions[EditionKey(tile.address.tileset, tile.edition)] else { continue }
+            let number = TileNumber.of(tile.address.tile, edition: edition)
+            if isTight {
+                var victims: RoomFinder.Victims?
+                try index.inSavepoint {
+                    try insert(tile, number)
+                    victims = try makeRoom(for: number, &wanted)
+                    return victims == nil ? .rollback : .commit
+                }
+                guard let victims else {
+                    report.refused.append(tile.address)
+                    continue
+                }
+                evicted.formUnion(victims.numbers)
+                report.evictedCount += victims.numbers.count
+                report.evictedBytes += victims.freedBytes
+            } else {
+                try insert(tile, number)
+            }
+            evicted.remove(number)
+            stored.append((tile.address, number))
+        }
+        report.stored = stored.filter { !evicted.contains($0.number) }.map(\.address)
+        report.addedBytes = try Self.bytes(index) - before
+        return report
+    }
+
+    private static func bytes(_ index: Database) throws -> Int64 {
+        try Int64.fetchOne(try index.cachedStatement(sql: "SELECT object_bytes FROM totals")) ?? 0
+    }
+
+    /// Evicts for a tile that has just been put in; nil when that does not help.
+    private func makeRoom(for number: Int64, _ wanted: inout WantedTiles) throws -> RoomFinder.Victims? {
+        let excess = try Self.bytes(index) - budget
+        guard excess > 0 else { return RoomFinder.Victims() }
+        let pins = try Int64.fetchOne(
+            try index.cachedStatement(sql: "SELECT pins FROM tiles WHERE id = ?"), arguments: [number])
+        let need = pins == 0 ? wanted.need(number) : nil
+        guard
+            let victims = try RoomFinder.victims(
+                freeing: excess, needed: need, &wanted, sparing: number, index)
+        else { return nil }
+        try TileRemoval.evict(victims.numbers, index)
+        return victims
+    }
+
+    private func insert(_ tile: FetchedTile, _ number: Int64) throws {
+        let insert = try index.cachedStatement(
+            sql: """
+                INSERT INTO tiles SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+                  (SELECT count(*) FROM pins WHERE tile = ?1)
+                """)
+        // Deleted and put in anew rather than changed: the triggers count it right either way.
+        try index.cachedStatement(sql: "DELETE FROM tiles WHERE id = ?").execute(arguments: [number])
+        guard let body = tile.parts.first(where: { $0.part == .body }) else { return }
+        let ranks = tile.parts.first { $0.part == .ranks }
+        let validators = Self.bounded(tile.validators)
+        try insert.execute(
+            arguments: [
+                number, body.hash.blob, Int64(body.data.count), try kind(body), ranks?.hash.blob,
+                ranks.map { Int64($0.data.count) }, try ranks.map(kind), validators.etag, validators.lastModified,
+                validators.expires?.nanoseconds, now.nanoseconds,
+            ])
+        if ranks != nil { try TileRemoval.unsettle(number, index) }
+    }
+
+    private func kind(_ part: FetchedPart) throws -> Int64 {
+        try FileKind.number(FileKind(encoding: part.contentEncoding, mediaType: part.mediaType), index)
+    }
+
+    /// Validators of at most 1,024 bytes each, what a header of a server is worth; a longer one is as good as none.
+    static func bounded(_ validators: Validators) -> Validators {
+        func bounded(_ text: String?) -> String? { text.flatMap { $0.utf8.count <= 1_024 ? $0 : nil } }
+        return Validators(
+            etag: bounded(validators.etag), lastModified: bounded(validators.lastModified),
+            expires: validators.expires)
+    }
+}
+
+/// Takes tiles out of the index.
+enum TileRemoval {
+    /// Removes tiles; what they alone had is free then.
+    static func remove(_ numbers: [Int64], _ index: Database) throws -> RemovalReport {
+        let bytes = try index.cachedStatement(sql: "SELECT object_bytes FROM totals")
+        let before = try Int64.fetchOne(bytes) ?? 0
+        let delete = try index.cachedStatement(sql: "DELETE FROM tiles WHERE id = ?")
+        for number in numbers {
+            try unsettle(number, index)
+            try delete.execute(arguments: [number])
+        }
+        return RemovalReport(removedCount: numbers.count, freedBytes: before - (try Int64.fetchOne(bytes) ?? 0))
+    }
+
+    /// Removes tiles to make room, and counts that.
+    static func evict(_ numbers: [Int64], _ index: Database) throws {
+        guard !numbers.isEmpty else { return }
+        _ = try remove(numbers, index)
+        try index.cachedStatement(sql: "UPDATE totals SET evicted_count = evicted_count + ?")
+            .execute(arguments: [numbers.count])
+    }
+
+    /// Notes that the files for mapping of a tile may have to follow; only road tiles have some.
+    static func unsettle(_ number: Int64, _ index: Database) throws {
+        try index.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO unsettled SELECT id FROM tiles WHERE id = ? AND ranks IS NOT NULL
+                """
+        ).execute(arguments: [number])
+    }
+}

@@ -1,0 +1,67 @@
+internal import Foundation
+internal import GRDB
+internal import NavGeo
+
+/// A row of the table of tiles.
+enum TileRow {
+    private static let columns = """
+        t.id, t.body, t.body_bytes, t.body_kind, t.ranks, t.ranks_bytes, t.ranks_kind,
+        t.etag, t.last_modified, t.expires, t.needed, t.pins, e.version
+        """
+
+    /// A tile of the edition in use, by tileset and key.
+    static let byUse = """
+        SELECT \(columns) FROM tilesets s JOIN editions e ON e.id = s.current
+        JOIN tiles t ON t.id = (e.id << 49) | ?2 WHERE s.name = ?1
+        """
+
+    /// A tile of an edition, by tileset, key and version.
+    static let byVersion = """
+        SELECT \(columns) FROM tilesets s JOIN editions e ON e.tileset = s.id AND e.version = ?3
+        JOIN tiles t ON t.id = (e.id << 49) | ?2 WHERE s.name = ?1
+        """
+
+    /// The tile of a row of `byUse` or `byVersion`.
+    static func record(
+        _ row: Row, _ address: TileAddress, _ now: Timestamp, _ access: IndexAccess, _ index: Database
+    ) throws -> TileRecord? {
+        guard let body = try part(.body, row, 1, access, index) else { return nil }
+        var parts = [body]
+        if let ranks = try part(.ranks, row, 4, access, index) { parts.append(ranks) }
+        let expires = (row[9] as Int64?).map { Timestamp(nanoseconds: $0) }
+        return TileRecord(
+            address: address, edition: row.text(12), parts: parts,
+            validators: Validators(etag: row[7], lastModified: row[8], expires: expires),
+            isExpired: expires.map { $0 <= now } ?? false, isPinned: row.integer(11) > 0,
+            lastNeeded: Timestamp(nanoseconds: row.integer(10)), number: row.integer(0))
+    }
+
+    private static func part(
+        _ part: TilePart, _ row: Row, _ column: Int, _ access: IndexAccess, _ index: Database
+    ) throws -> PartRecord? {
+        guard let hash = try hash(row, column) else { return nil }
+        let kind = try access.kind(row.integer(column + 2), index)
+        return PartRecord(
+            part: part, hash: hash, bytes: row.integer(column + 1), contentEncoding: kind.encoding,
+            mediaType: kind.mediaType,
+            path: access.folder.object(hash))
+    }
+
+    /// The hash in a column; nil where there is none, or something else.
+    static func hash(_ row: Row, _ column: Int) throws -> ContentHash? {
+        try row.withUnsafeData(atIndex: column) { data in data.flatMap { ContentHash(bytes: [UInt8]($0)) } }
+    }
+}
+
+extension Row {
+    /// The number in a column; 0 where a damaged index has none.
+    func integer(_ column: Int) -> Int64 { self[column] as Int64? ?? 0 }
+
+    /// The text in a column; empty where a damaged index has none.
+    func text(_ column: Int) -> String { self[column] as String? ?? "" }
+}
+
+extension ContentHash {
+    /// The hash as a column of the index.
+    var blob: Data { Data(bytes) }
+}

@@ -1,0 +1,94 @@
+internal import GRDB
+
+extension TileStoreReader {
+    /// Compares index, files, hashes, folders for mapping and pins, and changes nothing; works beside an owner that
+    /// writes.
+    ///
+    /// - Parameter progress: Called now and then; false ends the check.
+    public func check(
+        _ options: CheckOptions = CheckOptions(), progress: (CheckProgress) -> Bool = { _ in true }
+    ) throws(StoreError) -> CheckReport {
+        var result: Result<CheckReport, StoreError> = .failure(StoreError(.system, "the check did not run"))
+        withoutActuallyEscaping(progress) { progress in
+            var check = StoreCheck(access, options, progress)
+            result = Result { () throws(StoreError) in try check.run() }
+        }
+        return try result.get()
+    }
+}
+
+extension TileStore {
+    /// Compares index, files, hashes, folders for mapping and pins, and puts right what can be: what is not whole goes,
+    /// what is missing from a folder for mapping comes back, counts are counted anew.
+    ///
+    /// - Parameter progress: Called now and then; false ends the check.
+    public func checkAndRepair(
+        _ options: CheckOptions = CheckOptions(), progress: (CheckProgress) -> Bool = { _ in true }
+    ) throws(StoreError) -> CheckReport {
+        var result: Result<CheckReport, StoreError> = .failure(StoreError(.system, "the check did not run"))
+        withoutActuallyEscaping(progress) { progress in
+            var check = StoreCheck(access, options, progress) { fault in self.repair(fault) }
+            result = Result { () throws(StoreError) in try check.run() }
+        }
+        return try result.get()
+    }
+
+    private func repair(_ fault: StoreCheck.Fault) -> Bool {
+        do throws(StoreError) {
+            switch fault {
+            case .object(let hash): return try quarantine(hash).removedCount > 0
+            case .file(let path): return try removeOrphan(path)
+            case .tile(let number):
+                return try write { writer throws(StoreError) in
+                    try change(&writer) { index in
+                        try index.execute(sql: "INSERT OR IGNORE INTO unsettled VALUES (?)", arguments: [number])
+                    }
+                    return writer.settled.contains(number)
+                }
+            case .counts:
+                try write { writer throws(StoreError) in
+                    try change(&writer) { index in try index.execute(sql: StoreCheck.recount) }
+                }
+                return true
+            case .edition(let key):
+                return try write { writer throws(StoreError) in
+                    guard let document = try access.snapshot({ try EditionRow.edition(key, $0)?.document }) else {
+                        return false
+                    }
+                    try ViewFolder(folder, key).make(document: document) { writer.name("view", folder) }
+                    try pointCurrent([key.tileset], &writer)
+                    return true
+                }
+            case .region(let id):
+                return try write { writer throws(StoreError) in
+                    try change(&writer) { index in
+                        try index.execute(
+                            sql: "UPDATE regions SET state = ? WHERE name = ?",
+                            arguments: [StoredRegionState.incomplete.rawValue, id])
+                        return index.changesCount > 0
+                    }
+                }
+            case .none: return false
+            }
+        } catch {
+            return false
+        }
+    }
+
+    /// Removes a file that no tile has, as no writer runs.
+    private func removeOrphan(_ path: String) throws(StoreError) -> Bool {
+        try write { writer throws(StoreError) in
+            let name = path.split(separator: "/").suffix(2)
+            guard name.count == 2,
+                let hash = ContentHash(folder: String(name[name.startIndex]), file: String(name[name.endIndex - 1]))
+            else {
+                return false
+            }
+            let isUsed = try access.read { index in
+                try Int64.fetchOne(
+                    index, sql: "SELECT 1 FROM objects WHERE hash = ? AND uses > 0", arguments: [hash.blob]) != nil
+            }
+            return !isUsed && Files.remove(path)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+internal import GRDB
+public import NavGeo
+
+extension TileStore {
+    /// Adds an edition, beside the others of its tileset; one that is there already gets the new list and document.
+    ///
+    /// The first edition of a tileset is in use at once. An edition of road tiles gets its folder for mapping, with its
+    /// document as `tileset.json`.
+    ///
+    /// - Throws: ``StoreError`` `invalid` for a name that is none, a version above 256 bytes, a tileset that is on board
+    ///   for something else, road tiles without a document, or more than 16,383 editions; `diskFull`.
+    public func addEdition(_ edition: TilesetEdition, now: Timestamp) throws(StoreError) {
+        guard TilesetName.isValid(edition.tileset) else {
+            throw StoreError(
+                .invalid,
+                "'\(edition.tileset)' is no name of a tileset: use 1 to 64 of a-z, 0-9, '-' and '_', the first a letter "
+                    + "or digit")
+        }
+        guard edition.version.utf8.count <= 256, !edition.version.utf8.contains(0) else {
+            throw StoreError(
+                .invalid, "the version of tileset '\(edition.tileset)' is longer than 256 bytes, or no text")
+        }
+        guard edition.domain != .navigation || !edition.document.isEmpty else {
+            throw StoreError(
+                .invalid, "the edition of road tiles '\(edition.tileset)' has no tileset.json: give its document")
+        }
+        let key = EditionKey(edition.tileset, edition.version)
+        try write { writer throws(StoreError) in
+            // The folder comes first: an edition of the index always has one.
+            if edition.domain == .navigation {
+                try ViewFolder(folder, key).make(document: edition.document) { writer.name("view", folder) }
+            }
+            _ = try change(&writer) { index in try EditionRow.put(edition, now, index) }
+            try pointCurrent([edition.tileset], &writer)
+        }
+    }
+
+    /// Takes an edition into use: lookups without a version find it, and `current` of its tileset points to it.
+    public func use(_ edition: EditionKey, now: Timestamp) throws(StoreError) {
+        try write { writer throws(StoreError) in
+            try change(&writer) { index in try EditionRow.use(edition, now, index) }
+            try pointCurrent([edition.tileset], &writer)
+        }
+    }
+
+    /// Removes an edition with its tiles.
+    ///
+    /// - Throws: ``StoreError`` `inUse` when it is in use or a region has tiles of it, on board or not.
+    @discardableResult
+    public func removeEdition(_ edition: EditionKey) throws(StoreError) -> RemovalReport {
+        try write { writer throws(StoreError) in
+            let found = try access.snapshot { index in try Self.removable(edition, index) }
+            guard let found else { return RemovalReport() }
+            let report = try remove(found.tiles, &writer, isEviction: false)
+            try clear(&writer) { index in
+                for table in ["edition_documents WHERE edition", "editions WHERE id"] {
+                    try index.execute(sql: "DELETE FROM \(table) = ?", arguments: [found.number])
+                }
+                try index.execute(sql: "DELETE FROM tilesets WHERE id NOT IN (SELECT tileset FROM editions)")
+            }
+            writer.wanted.set([], edition: found.number)
+            Files.removeTree(folder.view(edition))
+            return report
+        }
+    }
+
+    /// The number and tiles of an edition that may be removed; nil when it is not on board.
+    private static func removable(
+        _ edition: EditionKey, _ index: Database
+    ) throws -> (number: Int64, tiles: [Int64])? {
+        guard let number = try EditionRow.number(edition, index) else { return nil }
+        if try Int64.fetchOne(index, sql: "SELECT 1 FROM tilesets WHERE current = ?", arguments: [number]) != nil {
+            throw StoreError(.inUse, "edition '\(edition)' is in use: take another one into use first")
+        }
+        let range = TileNumber.range(ofEdition: number)
+        let region = try String.fetchOne(
+            index,
+            sql: "SELECT r.name FROM pins p JOIN regions r ON r.id = p.region WHERE p.tile BETWEEN ? AND ? LIMIT 1",
+            arguments: [range.lowerBound, range.upperBound])
+        if let region {
+            throw StoreError(
+                .inUse, "region '\(region)' has tiles of edition '\(edition)': update or remove the region first")
+        }
+        return (
+            number,
+            try Int64.fetchAll(
+                index, sql: "SELECT id FROM tiles WHERE id BETWEEN ? AND ?",
+                arguments: [range.lowerBound, range.upperBound])
+        )
+    }
+
+    /// Makes `current` of tilesets of road tiles what the index says.
+    func pointCurrent(_ tilesets: [String], _ writer: inout Writer) throws(StoreError) {
+        for name in tilesets {
+            let current = try access.read { index in
+                try EditionRow.all(index, folder).first { $0.key.tileset == name && $0.isCurrent }
+            }
+            guard let current, current.viewPath != nil else { continue }
+            try ViewFolder.use(current.key, folder) { writer.name("view", folder) }
+        }
+    }
+}

@@ -1,0 +1,296 @@
+internal import GRDB
+public import NavGeo
+
+extension TileStore {
+    /// Creates a region, or begins its update, and pins its tiles whether or not they are on board yet.
+    ///
+    /// An update is staged: the region stays what it is, with the tiles that it has, until
+    /// ``completeRegions(_:using:now:)``; another call replaces what is staged. The state becomes `loading`.
+    ///
+    /// - Parameters:
+    ///   - tiles: All tiles that it needs.
+    ///   - editions: The edition of each tileset among them, by name of the tileset; it must be on board.
+    @discardableResult
+    public func putRegion(
+        _ definition: StoredRegionDefinition, tiles: [TileAddress], editions: [String: String], now: Timestamp
+    ) throws(StoreError) -> StoredRegion {
+        guard (1...256).contains(definition.id.utf8.count), !definition.id.utf8.contains(0) else {
+            throw StoreError(.invalid, "the id of a region has \(definition.id.utf8.count) bytes: give it 1 to 256")
+        }
+        return try changeRegions { index in
+            let numbers = try Self.numbers(tiles, editions, index)
+            let (number, isStaged) = try Self.put(definition, editions, now, index)
+            try Self.pin(numbers, to: number, isStaged: isStaged, index)
+            guard let region = try RegionRow.one(definition.id, index) else { throw RegionRow.unknown(definition.id) }
+            return region
+        }
+    }
+
+    /// The row of a region, made or prepared for another set of tiles; whether that is staged.
+    private static func put(
+        _ definition: StoredRegionDefinition, _ editions: [String: String], _ now: Timestamp, _ index: Database
+    ) throws -> (number: Int64, isStaged: Bool) {
+        let what = try RegionRow.encode(definition)
+        let which = try RegionRow.encode(editions)
+        if let region = try RegionRow.number(definition.id, index) {
+            // What never was complete is not worth keeping beside what comes.
+            let keeps = region.wasComplete
+            try index.execute(
+                sql: """
+                    UPDATE regions SET \(keeps ? "staged_definition = ?, staged_editions" : "definition = ?, editions") = ?,
+                      state = ?, failure = NULL, updated = ?, needs_planning = 0 WHERE id = ?
+                    """,
+                arguments: [what, which, StoredRegionState.loading.rawValue, now.nanoseconds, region.number])
+            return (region.number, keeps)
+        }
+        try index.execute(
+            sql: """
+                INSERT INTO regions(name, definition, editions, state, progress, created, updated, needs_planning,
+                  was_complete)
+                VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)
+                """,
+            arguments: [
+                definition.id, what, which, StoredRegionState.loading.rawValue,
+                try RegionRow.encode(StoredRegionProgress()), now.nanoseconds, now.nanoseconds,
+            ])
+        return (index.lastInsertedRowID, false)
+    }
+
+    private static func numbers(
+        _ tiles: [TileAddress], _ editions: [String: String], _ index: Database
+    ) throws -> [Int64] {
+        var known: [String: Int64] = [:]
+        for (tileset, version) in editions {
+            let key = EditionKey(tileset, version)
+            guard let number = try EditionRow.number(key, index) else { throw EditionRow.unknown(key) }
+            known[tileset] = number
+        }
+        return try tiles.map { address in
+            guard let edition = known[address.tileset] else {
+                throw StoreError(
+                    .invalid, "tile \(address) of a region, but no edition of '\(address.tileset)' was named")
+            }
+            return TileNumber.of(address.tile, edition: edition)
+        }
+    }
+
+    /// Gives a region's set the tiles of `numbers`, and only those.
+    private static func pin(
+        _ numbers: [Int64], to region: Int64, isStaged: Bool, _ index: Database
+    ) throws {
+        let known = Set(
+            try Int64.fetchAll(
+                index, sql: "SELECT tile FROM pins WHERE region = ? AND staged = ?", arguments: [region, isStaged]))
+        let asked = Set(numbers)
+        let remove = try index.cachedStatement(sql: "DELETE FROM pins WHERE region = ? AND staged = ? AND tile = ?")
+        for tile in known.subtracting(asked).sorted() { try remove.execute(arguments: [region, isStaged, tile]) }
+        let add = try index.cachedStatement(sql: "INSERT INTO pins VALUES (?, ?, ?)")
+        for tile in asked.subtracting(known).sorted() { try add.execute(arguments: [region, isStaged, tile]) }
+    }
+
+    private static func isWhole(_ number: Int64, isStaged: Bool, _ index: Database) throws -> Bool {
+        try RegionRow.missing(number, isStaged: isStaged, expiredAt: nil, limit: 1, index).isEmpty
+    }
+
+    /// Takes tiles from what a region needs, the staged ones while there are any: their source does not have them.
+    public func dropTiles(_ tiles: [RegionTile], fromRegion id: String) throws(StoreError) {
+        try changeRegions { index in
+            guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
+            let remove = try index.cachedStatement(
+                sql: "DELETE FROM pins WHERE region = ? AND staged = ? AND tile = ?")
+            for tile in tiles {
+                let key = EditionKey(tile.address.tileset, tile.edition)
+                guard let edition = try EditionRow.number(key, index) else { throw EditionRow.unknown(key) }
+                try remove.execute(
+                    arguments: [
+                        region.number, region.isStaged, TileNumber.of(tile.address.tile, edition: edition),
+                    ])
+            }
+        }
+    }
+
+    /// Sets state, progress and failure of a region that is not complete; ``completeRegions(_:using:now:)`` makes it so.
+    ///
+    /// - Throws: ``StoreError`` `missing` when there is none of that id, `invalid` for the state `complete`.
+    public func setRegion(
+        _ id: String, state: StoredRegionState, progress: StoredRegionProgress, failure: StoredRegionFailure? = nil,
+        now: Timestamp
+    ) throws(StoreError) {
+        guard state != .complete else {
+            throw StoreError(.invalid, "region '\(id)' becomes complete by completeRegions, which looks at its tiles")
+        }
+        try write { writer throws(StoreError) in
+            try change(&writer) { index in
+                try index.execute(
+                    sql: "UPDATE regions SET state = ?, progress = ?, failure = ?, updated = ? WHERE name = ?",
+                    arguments: [
+                        state.rawValue, try RegionRow.encode(progress), try RegionRow.encode(failure),
+                        now.nanoseconds, id,
+                    ])
+                guard index.changesCount > 0 else { throw RegionRow.unknown(id) }
+            }
+        }
+    }
+
+    /// Completes regions in one transaction: what is staged takes the place of what was, whose tiles may then go, and
+    /// editions are taken into use with it.
+    ///
+    /// - Throws: ``StoreError`` `inUse` when one of them lacks a tile, `missing` when there is none of an id: nothing has
+    ///   changed.
+    public func completeRegions(
+        _ regions: [String: StoredRegionProgress], using editions: [EditionKey] = [], now: Timestamp
+    ) throws(StoreError) {
+        try changeRegions(using: editions) { index in
+            for (id, progress) in regions.sorted(by: { $0.key < $1.key }) {
+                guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
+                guard try Self.isWhole(region.number, isStaged: region.isStaged, index) else {
+                    throw StoreError(
+                        .inUse, "region '\(id)' still lacks tiles: load them, or drop those that no source has")
+                }
+                if region.isStaged { try Self.takeStaged(region.number, index) }
+                try index.execute(
+                    sql: """
+                        UPDATE regions SET state = ?, progress = ?, failure = NULL, updated = ?, was_complete = 1
+                        WHERE id = ?
+                        """,
+                    arguments: [
+                        StoredRegionState.complete.rawValue, try RegionRow.encode(progress), now.nanoseconds,
+                        region.number,
+                    ])
+            }
+            for edition in editions { try EditionRow.use(edition, now, index) }
+        }
+    }
+
+    private static func takeStaged(_ region: Int64, _ index: Database) throws {
+        try index.execute(sql: "DELETE FROM pins WHERE region = ? AND staged = 0", arguments: [region])
+        try index.execute(sql: "UPDATE pins SET staged = 0 WHERE region = ?", arguments: [region])
+        try index.execute(
+            sql: """
+                UPDATE regions SET definition = staged_definition, editions = staged_editions,
+                  staged_definition = NULL, staged_editions = NULL WHERE id = ?
+                """, arguments: [region])
+    }
+
+    /// Forgets what is staged of a region: it stays what it is, complete when it was.
+    public func discardStaged(ofRegion id: String, now: Timestamp) throws(StoreError) {
+        try changeRegions { index in
+            guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
+            guard region.isStaged else { return }
+            try index.execute(sql: "DELETE FROM pins WHERE region = ? AND staged = 1", arguments: [region.number])
+            let isWhole = try Self.isWhole(region.number, isStaged: false, index)
+            try index.execute(
+                sql: """
+                    UPDATE regions SET staged_definition = NULL, staged_editions = NULL, state = ?, failure = NULL,
+                      updated = ? WHERE id = ?
+                    """,
+                arguments: [
+                    (isWhole ? StoredRegionState.complete : .incomplete).rawValue, now.nanoseconds, region.number,
+                ])
+        }
+    }
+
+    /// Changes name and metadata of a region, also of what is staged; nil leaves them.
+    public func describeRegion(
+        _ id: String, name: String? = nil, metadata: [String: String]? = nil, now: Timestamp
+    ) throws(StoreError) {
+        try changeRegions { index in
+            guard let region = try RegionRow.one(id, index) else { throw RegionRow.unknown(id) }
+            func described(_ definition: StoredRegionDefinition) -> StoredRegionDefinition {
+                var definition = definition
+                definition.name = name ?? definition.name
+                definition.metadata = metadata ?? definition.metadata
+                return definition
+            }
+            try index.execute(
+                sql: "UPDATE regions SET definition = ?, staged_definition = ?, updated = ? WHERE name = ?",
+                arguments: [
+                    try RegionRow.encode(described(region.definition)),
+                    try RegionRow.encode(region.staged.map { described($0.definition) }), now.nanoseconds, id,
+                ])
+        }
+    }
+
+    /// Removes a region; its tiles stay until room is needed. False when there is none of that id.
+    @discardableResult
+    public func removeRegion(_ id: String) throws(StoreError) -> Bool {
+        try changeRegions { index in
+            guard let region = try RegionRow.number(id, index) else { return false }
+            try index.execute(sql: "DELETE FROM pins WHERE region = ?", arguments: [region.number])
+            try index.execute(sql: "DELETE FROM regions WHERE id = ?", arguments: [region.number])
+            return true
+        }
+    }
+
+    /// One transaction that changes what regions are; the list beside the index follows it.
+    private func changeRegions<Value>(
+        using editions: [EditionKey] = [], _ body: (Database) throws -> Value
+    ) throws(StoreError) -> Value {
+        try write { writer throws(StoreError) in
+            let value = try change(&writer, body)
+            try pointCurrent(editions.map(\.tileset), &writer)
+            let regions = try access.snapshot { try RegionRow.all($0) }
+            // The index has it: a list that cannot be written now is written after the next change.
+            try? RegionList(regions).write(folder, writer.name("regions", folder))
+            return value
+        }
+    }
+}
+
+extension TileStoreReader {
+    /// All regions, by id.
+    public func regions() throws(StoreError) -> [StoredRegion] { try access.snapshot { try RegionRow.all($0) } }
+
+    /// A region; nil when there is none of that id.
+    public func region(_ id: String) throws(StoreError) -> StoredRegion? {
+        try access.snapshot { try RegionRow.one(id, $0) }
+    }
+
+    /// Tiles that a region needs and that are not on board, or have expired at `now` when that is given: of the staged
+    /// tiles while there are any. By edition and tile, at most `limit`.
+    public func missingTiles(
+        ofRegion id: String, expiredAt now: Timestamp? = nil, limit: Int = .max
+    ) throws(StoreError) -> [RegionTile] {
+        try access.snapshot { index in
+            guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
+            return try RegionRow.missing(
+                region.number, isStaged: region.isStaged, expiredAt: now, limit: limit, index
+            ).compactMap { number in
+                guard let tile = TileNumber.tile(number),
+                    let edition = try EditionRow.key(TileNumber.edition(number), index)?.key
+                else { return nil }
+                return RegionTile(TileAddress(edition.tileset, tile), edition: edition.version)
+            }
+        }
+    }
+
+    /// How many tiles a region needs, and how many of them are on board with how many bytes: of the staged tiles while
+    /// there are any. Costs a look at each.
+    public func completeness(
+        ofRegion id: String
+    ) throws(StoreError) -> (required: Int64, present: Int64, bytes: Int64) {
+        try access.snapshot { index in
+            guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
+            let row = try Row.fetchOne(
+                index,
+                sql: """
+                    SELECT count(*), count(t.id), ifnull(sum(t.body_bytes + ifnull(t.ranks_bytes, 0)), 0)
+                    FROM pins p LEFT JOIN tiles t ON t.id = p.tile WHERE p.region = ? AND p.staged = ?
+                    """, arguments: [region.number, region.isStaged])
+            return (row?.integer(0) ?? 0, row?.integer(1) ?? 0, row?.integer(2) ?? 0)
+        }
+    }
+
+    /// When the first of a region's tiles expires; nil when none does.
+    public func expiry(ofRegion id: String) throws(StoreError) -> Timestamp? {
+        try access.snapshot { index in
+            guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
+            return try Int64.fetchOne(
+                index,
+                sql:
+                    "SELECT min(t.expires) FROM pins p JOIN tiles t ON t.id = p.tile WHERE p.region = ? AND p.staged = 0",
+                arguments: [region.number]
+            ).map { Timestamp(nanoseconds: $0) }
+        }
+    }
+}

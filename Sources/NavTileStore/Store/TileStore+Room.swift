@@ -1,0 +1,79 @@
+internal import GRDB
+public import NavGeo
+
+extension TileStore {
+    /// Removes tiles until `bytes` more fit into the budget: first those that nobody wants, the least recently needed
+    /// first; then wanted ones that are needed later than what is to come, the latest first. Pinned tiles stay.
+    ///
+    /// Works on a full disk, too.
+    ///
+    /// - Parameter need: How soon what is to come will be needed, see `WantedTile.need`; nil: nothing that is wanted
+    ///   goes for it.
+    /// - Returns: What went; nothing when it does not fit whatever goes, and then `fits` is false.
+    @discardableResult
+    public func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport {
+        try write { writer throws(StoreError) in
+            var wanted = writer.wanted
+            let budget = budgetBytes
+            // The times that were noted say who goes: they are written first.
+            try clear(&writer) { _ in }
+            let victims = try access.snapshot { index in
+                let stored = try Int64.fetchOne(index, sql: "SELECT object_bytes FROM totals") ?? 0
+                let (needed, overflow) = stored.addingReportingOverflow(max(bytes, 0))
+                guard !overflow else { return nil as RoomFinder.Victims? }
+                return try RoomFinder.victims(freeing: needed - budget, needed: need, &wanted, index)
+            }
+            writer.wanted = wanted
+            guard let victims else { return RemovalReport(fits: false) }
+            return try remove(victims.numbers, &writer, isEviction: true)
+        }
+    }
+
+    /// Removes tiles that no region has.
+    ///
+    /// - Parameters:
+    ///   - tileset: Of this tileset; nil: of all.
+    ///   - now: Only those that have expired by then; nil: all.
+    @discardableResult
+    public func purge(tileset: String? = nil, expiredAt now: Timestamp? = nil) throws(StoreError) -> RemovalReport {
+        let numbers = try access.snapshot { index in
+            try Int64.fetchAll(
+                index,
+                sql: """
+                    SELECT id FROM tiles WHERE pins = 0 AND ifnull(expires, 9223372036854775807) <= ?1
+                    AND (?2 IS NULL OR id >> 49 IN
+                      (SELECT e.id FROM editions e JOIN tilesets s ON s.id = e.tileset WHERE s.name = ?2))
+                    """, arguments: [now?.nanoseconds ?? .max, tileset])
+        }
+        return try write { writer throws(StoreError) in try remove(numbers, &writer, isEviction: false) }
+    }
+
+    /// Tiles that are removed in one transaction: what they write to the index's log, some 25 kB each in the worst case,
+    /// fits into what is set aside for a full disk.
+    private static let chunk = 128
+
+    /// Removes tiles unless they have been pinned since they were chosen.
+    func remove(
+        _ numbers: [Int64], _ writer: inout Writer, isEviction: Bool
+    ) throws(StoreError) -> RemovalReport {
+        var report = RemovalReport()
+        var rest = numbers[...]
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(Self.chunk))
+            let removed = try clear(&writer) { index in
+                let find = try index.cachedStatement(sql: "SELECT 1 FROM tiles WHERE id = ? AND pins = 0")
+                let present = try part.filter { try Int64.fetchOne(find, arguments: [$0]) != nil }
+                let removed = try TileRemoval.remove(present, index)
+                if isEviction {
+                    try index.cachedStatement(sql: "UPDATE totals SET evicted_count = evicted_count + ?")
+                        .execute(arguments: [present.count])
+                }
+                return removed
+            }
+            report.removedCount += removed.removedCount
+            report.freedBytes += removed.freedBytes
+            rest = rest.dropFirst(Self.chunk)
+        }
+        return report
+    }
+}

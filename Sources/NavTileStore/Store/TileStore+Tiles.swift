@@ -1,0 +1,228 @@
+internal import Foundation
+internal import GRDB
+public import NavGeo
+
+extension TileStore {
+    /// Stores tiles, each whole or not at all, in one transaction; makes room as ``makeRoom(for:needed:)`` does: for a
+    /// tile of a region as for one without a need, for a wanted one as soon as it is needed.
+    ///
+    /// When it returns they survive a loss of power. On an error none of them is stored. Many tiles at once cost one
+    /// wait for the disk, not one each.
+    ///
+    /// - Throws: ``StoreError`` `invalid` for an edition that was not added, a road tile without its ranks, a map tile
+    ///   with more than its body; `diskFull`.
+    public func commit(_ tiles: [FetchedTile], now: Timestamp) throws(StoreError) -> CommitReport {
+        guard !tiles.isEmpty else { return CommitReport() }
+        return try write { writer throws(StoreError) in
+            let editions = try editions(of: tiles)
+            let new = try writeObjects(of: tiles, &writer)
+            defer { Files.remove(new.intent) }
+            let budget = budgetBytes
+            do throws(StoreError) {
+                // The writer's own state must not change for a transaction that is rolled back.
+                var wanted = writer.wanted
+                let report = try change(&writer) { index in
+                    try TileInsertion(index, budget: budget, now: now).run(tiles, editions, &wanted)
+                }
+                writer.wanted = wanted
+                if !report.refused.isEmpty { removeUnused(new.hashes) }
+                return report
+            } catch {
+                removeUnused(new.hashes)
+                throw error
+            }
+        }
+    }
+
+    /// The number and domain of each edition of some tiles, which must be such as that domain has.
+    private func editions(of tiles: [FetchedTile]) throws(StoreError) -> [EditionKey: Int64] {
+        var known: [EditionKey: (number: Int64, domain: TileDomain)] = [:]
+        for tile in tiles {
+            let key = EditionKey(tile.address.tileset, tile.edition)
+            if known[key] == nil {
+                known[key] = try access.read { index in
+                    guard let number = try EditionRow.number(key, index) else { return nil }
+                    return (number, try EditionRow.key(number, index)?.domain ?? .maps)
+                }
+            }
+            guard let edition = known[key] else { throw EditionRow.unknown(key) }
+            let parts = Set(tile.parts.map(\.part))
+            guard parts.count == tile.parts.count, parts == Self.parts(of: edition.domain) else {
+                throw StoreError(
+                    .invalid,
+                    "tile \(tile.address) came with \(tile.parts.map { "\($0.part)" }.joined(separator: ", ")): "
+                        + "it is stored with all of its files or not at all")
+            }
+        }
+        return known.mapValues(\.number)
+    }
+
+    private static func parts(of domain: TileDomain) -> Set<TilePart> {
+        switch domain {
+        case .navigation: [.body, .ranks]
+        case .maps: [.body]
+        }
+    }
+
+    // MARK: Files
+
+    /// Files that a commit made: their hashes, and the file that lists them until the index does.
+    private struct NewObjects {
+        var hashes: [ContentHash] = []
+        var intent: String
+    }
+
+    /// Makes the files of tiles unless they are there, so that each is on the disk before its name is.
+    private func writeObjects(of tiles: [FetchedTile], _ writer: inout Writer) throws(StoreError) -> NewObjects {
+        var new = NewObjects(intent: writer.name("batch", folder))
+        var seen: Set<ContentHash> = []
+        var files: [NewFile] = []
+        do throws(StoreError) {
+            for part in tiles.lazy.flatMap(\.parts) where seen.insert(part.hash).inserted {
+                if try isStored(part) { continue }
+                try write(part.data, as: part.hash, to: writer.name("object", folder), &files)
+                new.hashes.append(part.hash)
+            }
+            guard !files.isEmpty else { return new }
+            try write(new.hashes.flatMap(\.bytes), as: nil, to: new.intent, &files)
+            try sync(&files)
+            var folders: Set<String> = []
+            for file in files {
+                guard let hash = file.hash else { continue }
+                let place = folder.object(hash)
+                try Files.move(file.path, to: place)
+                folders.insert(Files.parent(place))
+            }
+            for folder in folders.sorted() { try Files.syncDirectory(folder) }
+            return new
+        } catch {
+            for file in files {
+                if let descriptor = file.descriptor { Files.close(descriptor) }
+                Files.remove(file.path)
+            }
+            removeUnused(new.hashes)
+            Files.remove(new.intent)
+            throw error
+        }
+    }
+
+    /// A file on its way.
+    private struct NewFile {
+        var descriptor: Int32?
+        var path: String
+        /// What it will be called after; nil for the list of a batch.
+        var hash: ContentHash?
+    }
+
+    /// Files that are written before the first of them is waited for.
+    private static let greatestOpen = 128
+
+    private func write(
+        _ data: [UInt8], as hash: ContentHash?, to path: String, _ files: inout [NewFile]
+    ) throws(StoreError) {
+        files.append(NewFile(descriptor: try Files.write(data, to: path), path: path, hash: hash))
+        if files.count.isMultiple(of: Self.greatestOpen) { try sync(&files) }
+    }
+
+    /// Waits until all files are on the disk.
+    private func sync(_ files: inout [NewFile]) throws(StoreError) {
+        for position in files.indices.suffix(Self.greatestOpen) {
+            guard let descriptor = files[position].descriptor else { continue }
+            files[position].descriptor = nil
+            try Files.sync(descriptor, files[position].path)
+        }
+    }
+
+    /// Whether a content is on board, as the index and the file system see it.
+    private func isStored(_ part: FetchedPart) throws(StoreError) -> Bool {
+        let isKnown = try access.read { index in
+            try Int64.fetchOne(
+                try index.cachedStatement(sql: "SELECT bytes FROM objects WHERE hash = ? AND uses > 0"),
+                arguments: [part.hash.blob]) == Int64(part.data.count)
+        }
+        guard isKnown, let status = Files.status(folder.object(part.hash)) else { return false }
+        return status.isFile && status.size == Int64(part.data.count)
+    }
+
+    /// Unlinks those of some files that the index does not have.
+    private func removeUnused(_ hashes: [ContentHash]) {
+        for hash in hashes {
+            let isKnown = try? access.read { index in
+                try Int64.fetchOne(
+                    try index.cachedStatement(sql: "SELECT 1 FROM objects WHERE hash = ? AND uses > 0"),
+                    arguments: [hash.blob]) != nil
+            }
+            if isKnown == false { Files.remove(folder.object(hash)) }
+        }
+    }
+
+    // MARK: Tiles on board
+
+    /// Notes that a source said of a tile on board that it still holds; false when it is no longer on board.
+    @discardableResult
+    public func revalidate(
+        _ address: TileAddress, version: String, validators: Validators, now: Timestamp
+    ) throws(StoreError) -> Bool {
+        try write { writer throws(StoreError) in
+            try change(&writer) { index in
+                guard let edition = try EditionRow.number(EditionKey(address.tileset, version), index) else {
+                    return false
+                }
+                let bounded = TileInsertion.bounded(validators)
+                try index.execute(
+                    sql: """
+                        UPDATE tiles SET etag = ?, last_modified = ?, expires = ?, needed = max(needed, ?) WHERE id = ?
+                        """,
+                    arguments: [
+                        bounded.etag, bounded.lastModified, bounded.expires?.nanoseconds, now.nanoseconds,
+                        TileNumber.of(address.tile, edition: edition),
+                    ])
+                return index.changesCount > 0
+            }
+        }
+    }
+
+    /// The bytes of a file of a tile, hashed before they are returned.
+    ///
+    /// - Throws: ``StoreError`` `corruptObject` when they are not what was stored: the file has been put aside, and the
+    ///   tiles that have it are no longer on board; `missing` when the tile was evicted or replaced since it was looked
+    ///   up: look it up again.
+    public func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
+        do throws(StoreError) {
+            return try reader.data(of: tile, part: part)
+        } catch {
+            guard error.code == .corruptObject || error.code == .missing,
+                let hash = tile.parts.first(where: { $0.part == part })?.hash
+            else { throw error }
+            guard try quarantine(hash).removedCount > 0 else { throw error }
+            throw StoreError(
+                .corruptObject,
+                "tile \(tile.address) was damaged on the disk and is no longer on board: fetch it again (\(error))")
+        }
+    }
+
+    /// Looks again at a file that seems not to be what it should be; if so, takes it out of the store with the tiles
+    /// that have it, and counts it. The last 16 such files lie in `quarantine`.
+    @discardableResult
+    public func quarantine(_ hash: ContentHash) throws(StoreError) -> RemovalReport {
+        try write { writer throws(StoreError) in
+            let path = folder.object(hash)
+            // It may have been replaced by a sound one since.
+            if let bytes = try? Files.read(path), ContentDigest.sha256(bytes) == hash { return RemovalReport() }
+            if Files.status(path) != nil {
+                try? Files.makeDirectory(folder.quarantine)
+                for name in Files.list(folder.quarantine).sorted().dropLast(15) {
+                    Files.remove(folder.quarantine + "/" + name)
+                }
+                try? Files.move(path, to: folder.quarantine + "/" + hash.hexadecimal)
+            }
+            return try clear(&writer) { index in
+                let numbers = try Int64.fetchAll(
+                    index, sql: "SELECT id FROM tiles WHERE body = ?1 OR ranks = ?1", arguments: [hash.blob])
+                guard !numbers.isEmpty else { return RemovalReport() }
+                try index.execute(sql: "UPDATE totals SET corrupt_count = corrupt_count + 1")
+                return try TileRemoval.remove(numbers, index)
+            }
+        }
+    }
+}
