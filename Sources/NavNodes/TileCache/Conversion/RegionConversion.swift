@@ -1,6 +1,6 @@
 import NavGeo
-import NavMessages
-import NavTileCache
+public import NavMessages
+public import NavTileCache
 import NavTileStore
 
 extension NavTileStore.TileDomain {
@@ -43,7 +43,7 @@ extension RegionArea {
 
 extension MultiPolygon {
     /// The message of an area: rings closed.
-    init(_ area: RegionArea) {
+    public init(_ area: RegionArea) {
         self.init(
             polygons: area.polygons.map { rings in
                 Polygon(rings: rings.map { NavMessages.Polyline($0 + $0.prefix(1)) })
