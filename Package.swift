@@ -69,6 +69,7 @@ let package = Package(
         .systemLibrary(name: "CZstd"),
         .systemLibrary(name: "CLZ4"),
         .systemLibrary(name: "CCrypto"),
+        .systemLibrary(name: "CFileSync"),
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
         // What must happen between fork and exec.
         .target(name: "CSpawn"),
@@ -93,7 +94,10 @@ let package = Package(
         // Tiles on disk, and where they come from.
         library(
             "NavTileStore",
-            ["NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", grdb, sqlite, http, nioCore, nioHTTP]),
+            [
+                "NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", "CFileSync", grdb, sqlite, http, nioCore,
+                nioHTTP,
+            ]),
 
         // Routes of an online provider.
         library(
@@ -150,8 +154,16 @@ let package = Package(
             name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
+        // NavTileStoreProbe owns a store that tests kill, starve and measure.
+        .executableTarget(
+            name: "NavTileStoreProbe", dependencies: ["NavGeo", "NavTileCache", "NavTileStore"],
+            path: "Tests/NavTileStoreProbe", swiftSettings: strict),
         tests(
-            "NavTileStoreTests", ["NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTestSupport"]),
+            "NavTileStoreTests",
+            [
+                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTileStoreProbe", "NavTestSupport",
+                grdb,
+            ]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
         tests(
             "NavRoutingTests", ["NavGeo", "NavMap", "NavRouting", "NavSimulation", "NavTestSupport"],

@@ -38,8 +38,19 @@ public struct ContentHash: Sendable, Hashable {
 
     /// The 64 lower-case hexadecimal digits.
     public var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        String(unsafeUninitializedCapacity: 64) { text in
+            var position = 0
+            for byte in bytes {
+                text[position] = digit(byte >> 4)
+                text[position + 1] = digit(byte & 15)
+                position += 2
+            }
+            return position
+        }
+    }
+
+    private func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     private static func value(_ digit: UInt8) -> UInt8? {

@@ -1,0 +1,62 @@
+import NavGeo
+import NavTileCache
+import NavTileStore
+
+/// Tiles of the region.
+let regionSize: Int64 = 48
+
+/// Updates a region of road tiles from edition to edition for ever, with map tiles coming and going in a narrow budget
+/// beside it. Says `region N` when the region has edition `eN`, and `tile N` when a map tile is on board that stays.
+func churn(_ folder: String, seed: UInt64) throws {
+    var options = TileStoreOptions()
+    options.reserveBytes = 1 << 20
+    options.budgetBytes = 900_000
+    let store = try TileStore(folder: folder, options: options)
+    var chance = Chance(state: seed &* 7_919 &+ 17)
+    var now = Timestamp(nanoseconds: 1_000_000_000 * Int64(seed % 1_000))
+    try store.addEdition(mapEdition, now: now)
+    var edition =
+        try store.reader.region("home").flatMap { $0.editions["roads"] }.flatMap { Int64($0.dropFirst()) } ?? 0
+    var mapNumber = Int64(chance.next(100_000))
+    let tiles = (0..<regionSize).map { TileAddress("roads", tile($0, zoom: 12)) }
+    let definition = StoredRegionDefinition(id: "home", name: "Home", geometry: [1, 2, 3])
+    say("ready")
+    while !isOrphaned() {
+        now.nanoseconds += 1_000_000_000
+        edition += 1
+        let version = "e\(edition)"
+        try store.addEdition(roadEdition(version), now: now)
+        try store.putRegion(definition, tiles: tiles, editions: ["roads": version], now: now)
+        var next: Int64 = 0
+        while next < regionSize {
+            let count = Int64(1 + chance.next(12))
+            let batch = (next..<min(next + count, regionSize)).map { roadTile($0, edition: version) }
+            try require(store.commit(batch, now: now), of: batch.count)
+            next += count
+            if chance.next(2) == 0 {
+                mapNumber += 1
+                let report = try store.commit(
+                    (0..<Int64(1 + chance.next(8))).map { mapTile(mapNumber + $0, count: 4_000) }, now: now)
+                if report.stored.isEmpty && report.refused.isEmpty { say("lost a tile") }
+            }
+            if chance.next(8) == 0 { try store.makeRoom(for: Int64(chance.next(100_000)), needed: nil) }
+        }
+        try store.completeRegions(
+            ["home": StoredRegionProgress(requiredCount: regionSize, completedCount: regionSize)],
+            using: [EditionKey("roads", version)], now: now)
+        say("region \(edition)")
+        if chance.next(2) == 0 {
+            for old in try store.reader.editions() where old.key.tileset == "roads" && !old.isCurrent {
+                try store.removeEdition(old.key)
+            }
+        }
+        if chance.next(6) == 0 { try store.purge(tileset: "maps") }
+    }
+    store.close()
+}
+
+private func require(_ report: CommitReport, of count: Int) throws {
+    guard report.stored.count == count else {
+        throw StoreError(.system, "of \(count) tiles of the region \(report.stored.count) were stored")
+    }
+}

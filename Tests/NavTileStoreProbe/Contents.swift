@@ -1,0 +1,56 @@
+import NavGeo
+import NavTileStore
+
+/// Numbers from a seed.
+struct Chance {
+    var state: UInt64
+
+    mutating func next(_ bound: UInt64) -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return (state >> 33) % bound
+    }
+}
+
+/// The `number`th tile of a zoom level.
+func tile(_ number: Int64, zoom: UInt8) -> TileID {
+    let side = Int64(1) << Int64(zoom)
+    return TileID(zoom: zoom, x: UInt32(number % side), y: UInt32(number / side % side))
+        ?? TileID(containing: Coordinate(latitude: 0, longitude: 0), zoom: zoom)
+}
+
+/// Bytes that begin with a text and are as many as told.
+func content(_ text: String, count: Int) -> [UInt8] {
+    let start = Array((text + "\n").utf8)
+    return start + [UInt8](repeating: UInt8(truncatingIfNeeded: count), count: max(count - start.count, 0))
+}
+
+func part(_ part: TilePart, _ bytes: [UInt8]) -> FetchedPart {
+    FetchedPart(part, data: bytes, hash: ContentDigest.sha256(bytes))
+}
+
+/// A road tile of an edition: both its files name edition and tile.
+func roadTile(_ number: Int64, edition: String) -> FetchedTile {
+    FetchedTile(
+        TileAddress("roads", tile(number, zoom: 12)), edition: edition,
+        parts: [
+            part(.body, content("road \(edition) \(number)", count: 3_000 + Int(number * 37 % 5_000))),
+            // Ranks stay what they are from one edition to the next.
+            part(.ranks, content("rank \(number)", count: 500)),
+        ], validators: Validators())
+}
+
+/// A map tile; every tenth is the same sea.
+func mapTile(_ number: Int64, count: Int) -> FetchedTile {
+    let text = number % 10 == 0 ? "sea" : "map \(number)"
+    return FetchedTile(
+        TileAddress("maps", tile(number, zoom: 14)), edition: "",
+        parts: [part(.body, content(text, count: count))], validators: Validators(etag: "\"\(number)\""))
+}
+
+func roadEdition(_ version: String) -> TilesetEdition {
+    TilesetEdition(
+        tileset: "roads", domain: .navigation, version: version, zooms: 12...12,
+        document: Array("{\"edition\":\"\(version)\"}".utf8))
+}
+
+let mapEdition = TilesetEdition(tileset: "maps", domain: .maps, version: "", zooms: 0...14)

@@ -1,0 +1,45 @@
+// A process of its own that owns a tile store, which tests kill, starve of disk and measure:
+// NavTileStoreProbe ROLE FOLDER ...
+import Glibc
+import NavTileStore
+
+let arguments = CommandLine.arguments
+guard arguments.count >= 3 else {
+    print("usage: NavTileStoreProbe hold|churn|fill|measure FOLDER ...")
+    exit(2)
+}
+do {
+    let rest = arguments.dropFirst(3).map { Int64($0) ?? 0 }
+    switch arguments[1] {
+    case "hold": try hold(arguments[2])
+    case "churn": try churn(arguments[2], seed: UInt64(rest.first ?? 0))
+    case "fill": try fill(arguments[2], greatestFile: rest.first ?? 0)
+    case "measure": try measure(arguments[2], tiles: rest.first ?? 0, contents: rest.dropFirst().first ?? 0)
+    default: say("no role \(arguments[1])")
+    }
+} catch let error as StoreError {
+    say("failed \(error.code.rawValue): \(error)")
+    exit(1)
+}
+
+/// Prints a line at once.
+func say(_ line: String) {
+    print(line)
+    fflush(nil)
+}
+
+/// True once the test's end of the standard input is closed: it is gone, or wants this process to end.
+func isOrphaned() -> Bool {
+    var entry = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
+    return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP) != 0
+}
+
+/// Owns a store until the test lets go.
+func hold(_ folder: String) throws {
+    var options = TileStoreOptions()
+    options.holder = "the probe"
+    let store = try TileStore(folder: folder, options: options)
+    say("ready")
+    while !isOrphaned() { usleep(20_000) }
+    store.close()
+}
