@@ -97,7 +97,7 @@ struct RegionAreaOptions: ParsableArguments {
         guard [geojson, circle, along].compactMap({ $0 }).count == 1 else {
             throw ValidationError("give the area as one of --geojson, --circle and --along")
         }
-        if let circle, Self.circle(circle) == nil {
+        if let circle, Self.place(circle) == nil {
             throw ValidationError("--circle \(circle): give latitude, longitude and metres, such as 41.15,-8.61,5000")
         }
         guard buffer > 0, buffer <= RegionArea.greatestReach else {
@@ -111,7 +111,7 @@ struct RegionAreaOptions: ParsableArguments {
     /// The area.
     func area() throws -> RegionArea {
         do throws(RegionFault) {
-            if let circle, let (centre, radius) = Self.circle(circle) {
+            if let circle, let (centre, radius) = Self.place(circle) {
                 return try RegionArea.circle(around: centre, radius: radius)
             }
         } catch {
@@ -152,9 +152,9 @@ struct RegionAreaOptions: ParsableArguments {
         return data
     }
 
-    private static func circle(_ text: String) -> (Coordinate, Double)? {
+    private static func place(_ text: String) -> (centre: NavGeo.Coordinate, radius: Double)? {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
-        guard parts.count == 3, let centre = Coordinate(text: parts[0] + "," + parts[1]),
+        guard parts.count == 3, let centre = NavGeo.Coordinate(text: parts[0] + "," + parts[1]),
             let radius = Double(parts[2].trimmingPrefix(while: { $0 == " " }))
         else { return nil }
         return (centre, radius)
