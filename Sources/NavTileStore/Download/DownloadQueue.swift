@@ -1,45 +1,147 @@
 public import NavGeo
+import Synchronization
 
 /// Fetches the tiles that are wanted, the most urgent first, and hands them on as they come.
 ///
 /// Owners say which tiles they want and may say so anew at any time. What has not begun and is not wanted any more is not
 /// begun; what is under way is finished and delivered, it is paid for.
 public final class DownloadQueue: Sendable {
-    /// A queue over some sources, one for each tileset. It fetches nothing before ``next()`` or
-    /// ``fetch(_:)`` is called.
+    private typealias Answer = Result<TileAnswer, TileSourceError>
+
+    private struct State {
+        var plan: DownloadPlan
+        var tasks: [DownloadKey: Task<Void, Never>] = [:]
+        var questions: [UInt64: Question] = [:]
+        var waiters: [DownloadKey: [UInt64: CheckedContinuation<Answer, Never>]] = [:]
+        var results: [DownloadResult] = []
+        /// What the reader was given last.
+        var taken: [DownloadResult] = []
+        var reader: CheckedContinuation<[DownloadResult]?, Never>?
+        var timer: (task: Task<Void, Never>, due: Duration)?
+        var lastNumber: UInt64 = 0
+        var isStopped = false
+        var idle: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// A question that is no tile's.
+    private struct Question {
+        var isRemote: Bool
+        var cancel: @Sendable () -> Void
+    }
+
+    private let sources: [String: any TileSource]
+    private let configuration: DownloadConfiguration
+    private let clock: DownloadClock
+    private let meter: TransferMeter
+    private let state: Mutex<State>
+
+    /// A queue over some sources, one for each tileset.
     ///
     /// Fails with ``TileSourceError/Code/configuration``.
     public init(
         _ sources: [any TileSource], _ configuration: DownloadConfiguration = DownloadConfiguration(),
         clock: DownloadClock = .system
     ) throws(TileSourceError) {
-        throw TileSourceError(.configuration, "not yet")
+        if let fault = configuration.fault { throw TileSourceError(.configuration, fault) }
+        var byTileset: [String: any TileSource] = [:]
+        for source in sources {
+            guard byTileset.updateValue(source, forKey: source.tileset) == nil else {
+                throw TileSourceError(.configuration, "two sources of the tileset '\(source.tileset)'")
+            }
+        }
+        self.sources = byTileset
+        self.configuration = configuration
+        self.clock = clock
+        meter = TransferMeter(bytesPerSecond: configuration.bytesPerSecond, clock: clock)
+        state = Mutex(
+            State(plan: DownloadPlan(configuration, sources: sources.map { ($0.tileset, $0.isRemote) })))
     }
 
-    /// Replaces what an owner wants. A tile that it got, or that was given up, is not fetched again before
-    /// it is wanted in a call of this after its result was delivered.
-    public func want(_ wants: [TileWant], for owner: DownloadOwner) {}
+    // What is wanted.
+
+    /// Replaces what an owner wants. Wants for tilesets without a source are ignored.
+    ///
+    /// Each want gets one result. A tile whose result waits to be taken, or was taken last, is not fetched again; one that
+    /// was given up lately (``DownloadConfiguration/failureRest``) gets that failure again at once.
+    public func want(_ wants: [TileWant], for owner: DownloadOwner) {
+        state.withLock { $0.plan.want(wants, for: owner) }
+        pump()
+    }
 
     /// Forgets an owner and what it wants.
-    public func forget(_ owner: DownloadOwner) {}
+    public func forget(_ owner: DownloadOwner) { want([], for: owner) }
 
     /// Fetches one tile before all others and waits for it; joins a request for it that is under way. The result is
-    /// delivered by ``next()`` as well.
+    /// delivered by ``next()`` as well. Fails at once when the source is resting or the network must not be used.
     public func fetch(_ want: TileWant) async throws(TileSourceError) -> TileAnswer {
-        throw TileSourceError(.configuration, "not yet")
+        let key = DownloadKey(want)
+        let number = nextNumber()
+        let answer: Answer = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let now = clock.now()
+                let obstacle = state.withLock { state -> TileSourceError? in
+                    if state.isStopped { return Self.closed }
+                    if Task.isCancelled { return Self.takenBack }
+                    if state.tasks[key] == nil, let obstacle = state.plan.obstacle(want.address.tileset, at: now) {
+                        return obstacle
+                    }
+                    state.waiters[key, default: [:]][number] = continuation
+                    state.plan.ask(want)
+                    return nil
+                }
+                if let obstacle { continuation.resume(returning: .failure(obstacle)) } else { pump() }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state -> CheckedContinuation<Answer, Never>? in
+                let waiter = state.waiters[key]?.removeValue(forKey: number)
+                if state.waiters[key]?.isEmpty == true {
+                    state.waiters[key] = nil
+                    state.plan.unask(key)
+                }
+                return waiter
+            }
+            waiter?.resume(returning: .failure(Self.takenBack))
+        }
+        return try answer.get()
     }
 
-    /// Waits for the next results, at least one; nil when the queue has stopped.
+    // What is delivered.
+
+    /// Waits for the next results, at least one; nil when the queue has stopped, or the task is cancelled.
     ///
     /// For one reader: what it was given last counts as held until it asks again, and while it holds too much
     /// (``DownloadConfiguration/undeliveredBytes``) nothing is begun.
-    public func next() async -> [DownloadResult]? { nil }
+    public func next() async -> [DownloadResult]? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                state.withLock { state in
+                    for result in state.taken { state.plan.release(result) }
+                    state.taken = []
+                    state.reader?.resume(returning: nil)
+                    state.reader = nil
+                    if state.isStopped || Task.isCancelled {
+                        continuation.resume(returning: nil)
+                    } else {
+                        state.reader = continuation
+                    }
+                }
+                pump()
+            }
+        } onCancel: {
+            state.withLock { state in
+                state.reader?.resume(returning: nil)
+                state.reader = nil
+            }
+        }
+    }
+
+    // Single questions.
 
     /// Asks a source what it has, as the network and the source's state allow.
     public func edition(
         of tileset: String, known: Validators? = nil
     ) async throws(TileSourceError) -> EditionAnswer {
-        throw TileSourceError(.configuration, "not yet")
+        try await question(tileset) { source, _ throws(TileSourceError) in try await source.edition(known: known) }
     }
 
     /// How much some tiles of a tileset would take: exact where the source knows, else by some samples.
@@ -48,34 +150,230 @@ public final class DownloadQueue: Sendable {
     public func estimate(
         _ tiles: [TileID], of tileset: String, edition: TilesetEdition? = nil
     ) async throws(TileSourceError) -> DownloadEstimate {
-        throw TileSourceError(.configuration, "not yet")
+        if let exact = SizeEstimate.exact(tiles, edition) { return exact }
+        let limit = configuration.concurrency
+        return try await question(tileset) { source, meter throws(TileSourceError) in
+            try await SizeEstimate.estimate(tiles, source, concurrency: limit, meter: meter)
+        }
     }
+
+    private func question<Value: Sendable>(
+        _ tileset: String,
+        _ ask: @escaping @Sendable (any TileSource, TransferMeter?) async throws(TileSourceError) -> Value
+    ) async throws(TileSourceError) -> Value {
+        guard let source = sources[tileset] else {
+            throw TileSourceError(.configuration, "there is no source of '\(tileset)'")
+        }
+        let now = clock.now()
+        let obstacle = state.withLock { state -> TileSourceError? in
+            if state.isStopped { return Self.closed }
+            if let obstacle = state.plan.obstacle(tileset, at: now) { return obstacle }
+            state.plan.beginQuestion(tileset, at: now)
+            return nil
+        }
+        if let obstacle { throw obstacle }
+        let meter = source.isRemote ? meter : nil
+        let task = Task { () -> Result<Value, TileSourceError> in
+            do throws(TileSourceError) {
+                return .success(try await ask(source, meter))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let number = nextNumber()
+        let isLate = state.withLock { state in
+            state.questions[number] = Question(isRemote: source.isRemote) { task.cancel() }
+            return state.isStopped || (source.isRemote && state.plan.network == .offline)
+        }
+        if isLate { task.cancel() }
+        let result = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        let end = clock.now()
+        state.withLock { state in
+            state.questions[number] = nil
+            if case .failure(let error) = result {
+                state.plan.finishQuestion(tileset, error, at: end)
+            } else {
+                state.plan.finishQuestion(tileset, nil, at: end)
+            }
+            if state.isStopped { Self.settle(&state) }
+        }
+        pump()
+        return try result.get()
+    }
+
+    // How it works.
 
     /// What may be sent over a network.
     public var network: NetworkMode {
-        get { .unmetered }
-        set {}
+        get { state.withLock { $0.plan.network } }
+        set {
+            let (cancelled, asked) = state.withLock { state in
+                state.plan.network = newValue
+                guard newValue == .offline else { return ([@Sendable () -> Void](), [Waiters]()) }
+                var cancelled = state.questions.values.filter(\.isRemote).map(\.cancel)
+                for key in state.plan.remoteFlights {
+                    if let task = state.tasks[key] { cancelled.append { task.cancel() } }
+                }
+                return (cancelled, remoteWaiters(&state))
+            }
+            for cancel in cancelled { cancel() }
+            for waiters in asked {
+                let error = TileSourceError(.offline, "the network must not be used any more: the tile was not fetched")
+                for waiter in waiters.values { waiter.resume(returning: .failure(error)) }
+            }
+            pump()
+        }
+    }
+
+    private typealias Waiters = [UInt64: CheckedContinuation<Answer, Never>]
+
+    /// Who waits for tiles that come over a network: nobody waits for the network itself.
+    private func remoteWaiters(_ state: inout State) -> [Waiters] {
+        let keys = state.waiters.keys.filter { sources[$0.address.tileset]?.isRemote ?? false }
+        return keys.compactMap { key in
+            state.plan.unask(key)
+            return state.waiters.removeValue(forKey: key)
+        }
     }
 
     /// Bytes per second from all remote sources together; nil for any number.
     public var bytesPerSecond: Double? {
-        get { nil }
-        set {}
+        get { meter.bytesPerSecond }
+        set { meter.bytesPerSecond = newValue }
     }
 
     /// Whether nothing new is begun.
     public var isPaused: Bool {
-        get { false }
-        set {}
+        get { state.withLock { $0.plan.isPaused } }
+        set {
+            state.withLock { $0.plan.isPaused = newValue }
+            pump()
+        }
     }
 
     /// How the sources do, by tileset.
-    public var conditions: [SourceCondition] { [] }
+    public var conditions: [SourceCondition] {
+        let now = clock.now()
+        return state.withLock { $0.plan.conditions(at: now) }
+    }
 
     /// What the queue has done.
-    public var statistics: DownloadStatistics { DownloadStatistics() }
+    public var statistics: DownloadStatistics {
+        var totals = state.withLock { $0.plan.totals }
+        totals.receivedBytes = meter.received
+        return totals
+    }
 
     /// Breaks off what is under way and waits until that has ended; results that were not taken are lost, the
     /// sources stay open.
-    public func stop() async {}
+    public func stop() async {
+        let waiters = state.withLock { state in
+            state.isStopped = true
+            for task in state.tasks.values { task.cancel() }
+            for question in state.questions.values { question.cancel() }
+            state.timer?.task.cancel()
+            state.timer = nil
+            state.results = []
+            state.reader?.resume(returning: nil)
+            state.reader = nil
+            defer { state.waiters = [:] }
+            return state.waiters.values.flatMap(\.values)
+        }
+        for waiter in waiters { waiter.resume(returning: .failure(Self.closed)) }
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                state.idle.append(continuation)
+                Self.settle(&state)
+            }
+        }
+    }
+
+    // The shell around the plan.
+
+    private static let closed = TileSourceError(.closed, "the download queue has stopped")
+    private static let takenBack = TileSourceError(.cancelled, "the question was taken back")
+
+    private func nextNumber() -> UInt64 {
+        state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+    }
+
+    /// Lets those go on who wait for the end, when it has come.
+    private static func settle(_ state: inout State) {
+        guard state.isStopped, state.tasks.isEmpty, state.questions.isEmpty else { return }
+        for waiter in state.idle { waiter.resume() }
+        state.idle = []
+    }
+
+    /// Begins what may be begun, hands on what is ready, and sees to being called again in time.
+    private func pump() {
+        let now = clock.now()
+        state.withLock { state in
+            guard !state.isStopped else { return }
+            for start in state.plan.starts(at: now) {
+                state.tasks[start.key] = Task { [self] in await run(start) }
+            }
+            state.results += state.plan.takeEarly()
+            deliver(&state)
+            guard let wake = state.plan.wake(at: now) else { return }
+            if let timer = state.timer, timer.due <= wake, timer.due > now { return }
+            state.timer?.task.cancel()
+            let sleep = clock.sleep
+            let task = Task { [weak self] in
+                guard (try? await sleep(wake)) != nil else { return }
+                self?.pump()
+            }
+            state.timer = (task, wake)
+        }
+    }
+
+    private func deliver(_ state: inout State) {
+        guard let reader = state.reader, !state.results.isEmpty else { return }
+        state.reader = nil
+        if state.results.count <= configuration.batchCount {
+            state.taken = state.results
+            state.results = []
+        } else {
+            state.taken = Array(state.results.prefix(configuration.batchCount))
+            state.results.removeFirst(configuration.batchCount)
+        }
+        reader.resume(returning: state.taken)
+    }
+
+    private func run(_ start: DownloadPlan.Start) async {
+        let key = start.key
+        let outcome: Answer
+        if let source = sources[key.address.tileset] {
+            do throws(TileSourceError) {
+                outcome = .success(
+                    try await source.fetch(
+                        key.address.tile, edition: key.edition, known: start.want.known,
+                        meter: source.isRemote ? meter : nil))
+            } catch {
+                outcome = .failure(error)
+            }
+        } else {
+            outcome = .failure(TileSourceError(.configuration, "there is no source of '\(key.address.tileset)'"))
+        }
+        let now = clock.now()
+        let waiters = state.withLock { state -> Waiters in
+            state.tasks[key] = nil
+            guard !state.isStopped else {
+                Self.settle(&state)
+                return [:]
+            }
+            guard let result = state.plan.finish(key, outcome, at: now) else { return [:] }
+            state.plan.hold(result)
+            state.results.append(result)
+            return state.waiters.removeValue(forKey: key) ?? [:]
+        }
+        for waiter in waiters.values { waiter.resume(returning: outcome) }
+        pump()
+    }
 }

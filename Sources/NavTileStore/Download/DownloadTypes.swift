@@ -1,5 +1,3 @@
-public import NavGeo
-
 /// What a tile is wanted for: the order in which tiles are fetched.
 public enum DownloadUrgency: UInt8, Sendable, Hashable, Comparable, CaseIterable {
     /// Somebody asked for it and waits.

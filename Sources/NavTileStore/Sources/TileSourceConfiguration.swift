@@ -55,13 +55,6 @@ public struct TileSourceConfiguration: Sendable {
         self.kind = kind
     }
 
-    /// Makes the source; asks nothing of it yet.
-    ///
-    /// Fails with ``TileSourceError/Code/configuration``, or with ``TileSourceError/Code/unreadable`` for a file.
-    public func open() throws(TileSourceError) -> any TileSource {
-        throw TileSourceError(.configuration, "not yet")
-    }
-
     /// The machine's wall clock.
     public static func wallClock() -> Timestamp {
         var time = timespec()

@@ -1,0 +1,391 @@
+/// Which tile is fetched when: it decides and does nothing. Moments are durations since any fixed one.
+package struct DownloadPlan: Sendable {
+    /// A tile to be fetched now.
+    package struct Start: Sendable {
+        package var key: DownloadKey
+        package var want: TileWant
+        /// Counted from 1.
+        package var attempt: Int
+    }
+
+    private struct Source: Sendable {
+        var isRemote: Bool
+        var breaker: SourceBreaker
+        var running = 0
+    }
+
+    private struct Flight: Sendable {
+        var attempt: Int
+        var reserved: Int64
+        var isRemote: Bool
+    }
+
+    private struct Failure: Sendable {
+        var error: TileSourceError
+        var until: Duration
+    }
+
+    private let configuration: DownloadConfiguration
+    private let names: [String]
+    private var sources: [String: Source]
+    private var lanes: [WantLane] = []
+    private var flights: [DownloadKey: Flight] = [:]
+    /// Failures so far of tiles that are tried again.
+    private var attempts: [DownloadKey: Int] = [:]
+    private var waiting: [DownloadKey: Duration] = [:]
+    private var givenUp: [DownloadKey: Failure] = [:]
+    /// Delivered, or about to be, and not yet done with.
+    private var held: [DownloadKey: Int64] = [:]
+    private var heldBytes: Int64 = 0
+    private var reserved: Int64 = 0
+    private var random: UInt64
+    /// How large a tile of unknown size is thought to be: a mean of those that came.
+    private var usualSize = 65_536.0
+
+    package var network = NetworkMode.unmetered
+    package var isPaused = false
+    package private(set) var statistics = DownloadStatistics()
+    /// Results that needed no attempt.
+    package private(set) var early: [DownloadResult] = []
+
+    static let asking = DownloadOwner(.asked, "")
+
+    /// - Parameter sources: tilesets and whether each comes over a network.
+    package init(_ configuration: DownloadConfiguration, sources: [(tileset: String, isRemote: Bool)]) {
+        self.configuration = configuration
+        names = sources.map(\.tileset).sorted()
+        self.sources = [:]
+        for source in sources {
+            self.sources[source.tileset] = Source(isRemote: source.isRemote, breaker: SourceBreaker(configuration))
+        }
+        random = configuration.seed
+    }
+
+    // What is wanted.
+
+    /// Replaces what an owner wants; what is held already counts as fetched.
+    package mutating func want(_ wants: [TileWant], for owner: DownloadOwner) {
+        lanes.removeAll { $0.owner == owner }
+        var byTileset: [String: [TileWant]] = [:]
+        for want in wants where sources[want.address.tileset] != nil {
+            byTileset[want.address.tileset, default: []].append(want)
+        }
+        for tileset in byTileset.keys.sorted() {
+            var lane = WantLane(owner, tileset, byTileset[tileset] ?? [])
+            for key in held.keys { lane.place(of: key).map { lane.finish($0) } }
+            lanes.append(lane)
+        }
+        lanes.sort { left, right in
+            (left.owner.urgency, left.owner.name, left.tileset) < (right.owner.urgency, right.owner.name, right.tileset)
+        }
+        // Of what nobody wants any more not too much is remembered.
+        if attempts.count + waiting.count > 10_000 {
+            let isWanted = { [lanes] (key: DownloadKey) in
+                lanes.contains { $0.place(of: key) != nil && $0.tileset == key.address.tileset }
+            }
+            attempts = attempts.filter { isWanted($0.key) }
+            waiting = waiting.filter { isWanted($0.key) }
+        }
+    }
+
+    /// Wants one tile before all others.
+    package mutating func ask(_ want: TileWant) {
+        let key = DownloadKey(want)
+        givenUp[key] = nil
+        // Somebody waits: a pause that a failure left is cut short.
+        waiting[key] = nil
+        let tileset = want.address.tileset
+        if let index = lanes.firstIndex(where: { $0.owner == Self.asking && $0.tileset == tileset }) {
+            if lanes[index].remaining == 0 { lanes[index] = WantLane(Self.asking, tileset, [want]) }
+            lanes[index].append(want)
+        } else {
+            let index = lanes.firstIndex { $0.owner != Self.asking } ?? lanes.count
+            lanes.insert(WantLane(Self.asking, tileset, [want]), at: index)
+        }
+    }
+
+    /// Nobody waits for it any more.
+    package mutating func unask(_ key: DownloadKey) {
+        for index in lanes.indices where lanes[index].owner == Self.asking {
+            if lanes[index].tileset == key.address.tileset, let place = lanes[index].place(of: key) {
+                lanes[index].finish(place)
+            }
+        }
+    }
+
+    // What is begun.
+
+    /// The tiles to be fetched now, the most urgent first.
+    package mutating func starts(at now: Duration) -> [Start] {
+        guard !isPaused else { return [] }
+        var starts: [Start] = []
+        while let (lane, place) = best(at: now) {
+            let want = lanes[lane].wants[place]
+            let key = DownloadKey(want)
+            lanes[lane].take(place)
+            let tileset = lanes[lane].tileset
+            let size = min(want.size ?? Int64(usualSize), configuration.undeliveredBytes)
+            let attempt = attempts[key, default: 0] + 1
+            waiting[key] = nil
+            flights[key] = Flight(
+                attempt: attempt, reserved: max(size, 0), isRemote: sources[tileset]?.isRemote ?? false)
+            reserved += max(size, 0)
+            sources[tileset]?.running += 1
+            sources[tileset]?.breaker.noteQuestion(at: now)
+            starts.append(Start(key: key, want: want, attempt: attempt))
+        }
+        return starts
+    }
+
+    /// The most urgent want that may be begun.
+    private mutating func best(at now: Duration) -> (lane: Int, place: Int)? {
+        var found: (lane: Int, place: Int)?
+        for index in lanes.indices {
+            if let found, lanes[found.lane].owner.urgency < lanes[index].owner.urgency { break }
+            guard lanes[index].remaining > 0, let source = sources[lanes[index].tileset],
+                source.running < configuration.concurrency, source.breaker.admits(at: now),
+                isAllowed(lanes[index].owner.urgency, source), let place = candidate(index, at: now)
+            else { continue }
+            if let best = found, lanes[best.lane].wants[best.place].need <= lanes[index].wants[place].need { continue }
+            found = (index, place)
+        }
+        guard let found else { return nil }
+        let want = lanes[found.lane].wants[found.place]
+        return hasRoom(want, lanes[found.lane].owner.urgency) ? found : nil
+    }
+
+    private func isAllowed(_ urgency: DownloadUrgency, _ source: Source) -> Bool {
+        guard source.isRemote else { return true }
+        return switch network {
+        case .unmetered: true
+        case .metered: configuration.metered.contains(urgency)
+        case .offline: false
+        }
+    }
+
+    private func hasRoom(_ want: TileWant, _ urgency: DownloadUrgency) -> Bool {
+        if urgency == .asked || (flights.isEmpty && heldBytes == 0) { return true }
+        guard held.count + flights.count + early.count < 16 * configuration.batchCount else { return false }
+        return heldBytes + reserved + (want.size ?? Int64(usualSize)) <= configuration.undeliveredBytes
+    }
+
+    /// The next want of a lane that is neither under way, nor waiting, nor given up.
+    private mutating func candidate(_ index: Int, at now: Duration) -> Int? {
+        while let place = lanes[index].next(at: now) {
+            let key = DownloadKey(lanes[index].wants[place])
+            if flights[key] != nil {
+                lanes[index].take(place)
+            } else if let due = waiting[key], due > now {
+                lanes[index].defer(place, until: due)
+            } else if let failure = givenUp[key], failure.until > now {
+                lanes[index].finish(place)
+                early.append(
+                    DownloadResult(
+                        address: key.address, edition: key.edition, outcome: .failure(failure.error),
+                        owners: [lanes[index].owner], attempts: 0))
+            } else {
+                return place
+            }
+        }
+        return nil
+    }
+
+    // What came of it.
+
+    /// An attempt has ended; the result to deliver, or nil when the tile is tried again.
+    package mutating func finish(
+        _ key: DownloadKey, _ outcome: Result<TileAnswer, TileSourceError>, at now: Duration
+    ) -> DownloadResult? {
+        guard let flight = flights.removeValue(forKey: key) else { return nil }
+        reserved -= flight.reserved
+        let tileset = key.address.tileset
+        sources[tileset]?.running -= 1
+        switch outcome {
+        case .success(let answer):
+            sources[tileset]?.breaker.noteAnswer()
+            note(answer)
+        case .failure(let error):
+            if error.code != .cancelled { statistics.failedAttempts += 1 }
+            if [.malformed, .mismatch, .truncated, .tooLarge].contains(error.code) { statistics.corruptCount += 1 }
+            noteFailure(error, tileset, at: now)
+            if let due = retry(key, error, flight.attempt, at: now) {
+                waiting[key] = due
+                forEachLane(with: key) { lane, place in lane.defer(place, until: due) }
+                return nil
+            }
+            statistics.failedCount += 1
+            if ![.editionChanged, .cancelled, .closed].contains(error.code) {
+                if givenUp.count >= 10_000 { givenUp = givenUp.filter { $0.value.until > now } }
+                if givenUp.count >= 10_000 { givenUp = [:] }
+                givenUp[key] = Failure(error: error, until: now + .seconds(configuration.failureRest))
+            }
+        }
+        attempts[key] = nil
+        waiting[key] = nil
+        var owners: [DownloadOwner] = []
+        forEachLane(with: key) { lane, place in
+            lane.finish(place)
+            owners.append(lane.owner)
+        }
+        return DownloadResult(
+            address: key.address, edition: key.edition, outcome: outcome, owners: owners, attempts: flight.attempt)
+    }
+
+    private mutating func forEachLane(with key: DownloadKey, _ body: (inout WantLane, Int) -> Void) {
+        for index in lanes.indices where lanes[index].tileset == key.address.tileset {
+            if let place = lanes[index].place(of: key) { body(&lanes[index], place) }
+        }
+    }
+
+    private mutating func note(_ answer: TileAnswer) {
+        switch answer {
+        case .fetched(let tile), .unstorable(let tile):
+            statistics.fetchedCount += 1
+            usualSize += (Double(Self.bytes(tile)) - usualSize) / 16
+        case .notModified: statistics.notModifiedCount += 1
+        case .absent: statistics.absentCount += 1
+        }
+    }
+
+    private mutating func noteFailure(_ error: TileSourceError, _ tileset: String, at now: Duration) {
+        if error.blamesSource {
+            sources[tileset]?.breaker.noteFailure(
+                error.message, at: now, atLeast: error.retryAfter.map { .seconds(min(max($0, 0), 1e6)) })
+        } else if error.code == .refused || error.code == .editionChanged {
+            sources[tileset]?.breaker.noteAnswer()
+        } else {
+            sources[tileset]?.breaker.noteNothing(at: now)
+        }
+    }
+
+    /// When a tile that failed is tried again; nil when it is given up.
+    private mutating func retry(
+        _ key: DownloadKey, _ error: TileSourceError, _ attempt: Int, at now: Duration
+    ) -> Duration? {
+        // What was broken off for the network's sake waits for it.
+        if error.code == .cancelled || error.code == .offline { return now }
+        guard error.isRetryable else { return nil }
+        // A source that cannot be reached says nothing of the tile: it waits until the source is back.
+        let isOutage = [.unreachable, .timedOut, .rateLimited, .tooSlow].contains(error.code)
+        if isOutage, sources[key.address.tileset]?.breaker.isClosed == false {
+            if isAsked(key) { return nil }
+            return now
+        }
+        guard attempt <= configuration.retries else { return nil }
+        attempts[key] = attempt
+        var pause = configuration.firstPause
+        for _ in 0..<min(attempt - 1, 30) { pause = min(pause * 2, configuration.longestPause) }
+        // From its upper half, so that vehicles that lost one source at one moment do not return at one moment.
+        pause = min(pause, configuration.longestPause) * (0.5 + 0.5 * unit())
+        pause = max(pause, min(error.retryAfter ?? 0, configuration.longestRetryAfter))
+        return now + .seconds(pause)
+    }
+
+    private func isAsked(_ key: DownloadKey) -> Bool {
+        lanes.contains { lane in
+            lane.owner.urgency == .asked && lane.tileset == key.address.tileset && lane.place(of: key) != nil
+        }
+    }
+
+    /// SplitMix64, 0 ..< 1.
+    private mutating func unit() -> Double {
+        random &+= 0x9e37_79b9_7f4a_7c15
+        var value = random
+        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+        return Double((value ^ (value >> 31)) >> 11) * 0x1p-53
+    }
+
+    // What is held.
+
+    package static func bytes(_ tile: FetchedTile) -> Int64 { tile.parts.reduce(0) { $0 + Int64($1.data.count) } }
+
+    /// A result waits for its reader.
+    package mutating func hold(_ result: DownloadResult) {
+        guard case .success(let answer) = result.outcome, let tile = answer.tile else { return }
+        let key = DownloadKey(TileWant(result.address, edition: result.edition))
+        heldBytes += Self.bytes(tile)
+        held[key, default: 0] += Self.bytes(tile)
+    }
+
+    /// The reader is done with a result.
+    package mutating func release(_ result: DownloadResult) {
+        let key = DownloadKey(TileWant(result.address, edition: result.edition))
+        if let bytes = held.removeValue(forKey: key) { heldBytes -= bytes }
+    }
+
+    /// Takes the results that needed no attempt.
+    package mutating func takeEarly() -> [DownloadResult] {
+        defer { early = [] }
+        return early
+    }
+
+    // How it stands.
+
+    /// When something may be begun that may not be now; nil when only an event changes that.
+    package func wake(at now: Duration) -> Duration? {
+        guard !isPaused else { return nil }
+        var moments: [Duration] = []
+        for lane in lanes where lane.remaining > 0 {
+            guard let source = sources[lane.tileset], isAllowed(lane.owner.urgency, source) else { continue }
+            if let opens = source.breaker.opens, opens > now {
+                moments.append(opens)
+            } else if let wake = lane.wake, source.running < configuration.concurrency {
+                moments.append(wake)
+            }
+        }
+        return moments.min()
+    }
+
+    /// Downloads over a network that are under way.
+    package var remoteFlights: [DownloadKey] { flights.filter(\.value.isRemote).map(\.key) }
+
+    /// Why a tile that is asked for cannot be had now; nil when it can.
+    package func obstacle(_ tileset: String, at now: Duration) -> TileSourceError? {
+        guard let source = sources[tileset] else {
+            return TileSourceError(.configuration, "there is no source of '\(tileset)'")
+        }
+        if source.isRemote, network == .offline {
+            return TileSourceError(.offline, "the network must not be used: '\(tileset)' is not asked")
+        }
+        guard !source.breaker.admits(at: now), let rest = source.breaker.rest(at: now) else { return nil }
+        return TileSourceError(
+            .resting, "the source of '\(tileset)' is left alone after failures: \(source.breaker.reason ?? "")",
+            retryAfter: rest / .seconds(1))
+    }
+
+    /// A question that is no tile's begins; ``finishQuestion(_:_:at:)`` says how it ended.
+    package mutating func beginQuestion(_ tileset: String, at now: Duration) {
+        sources[tileset]?.breaker.noteQuestion(at: now)
+    }
+
+    /// A question that is no tile's has ended.
+    package mutating func finishQuestion(_ tileset: String, _ error: TileSourceError?, at now: Duration) {
+        guard let error else {
+            sources[tileset]?.breaker.noteAnswer()
+            return
+        }
+        noteFailure(error, tileset, at: now)
+    }
+
+    package func conditions(at now: Duration) -> [SourceCondition] {
+        names.compactMap { name in
+            guard let source = sources[name] else { return nil }
+            return SourceCondition(
+                tileset: name, reachability: source.breaker.reachability, reason: source.breaker.reason,
+                rest: source.breaker.rest(at: now).map { $0 / .seconds(1) }, runningCount: source.running,
+                pendingCount: pending(name))
+        }
+    }
+
+    private func pending(_ tileset: String) -> Int {
+        max(lanes.reduce(0) { $0 + ($1.tileset == tileset ? $1.remaining : 0) } - (sources[tileset]?.running ?? 0), 0)
+    }
+
+    package var totals: DownloadStatistics {
+        var totals = statistics
+        totals.runningCount = flights.count
+        totals.pendingCount = names.reduce(0) { $0 + pending($1) }
+        return totals
+    }
+}

@@ -1,0 +1,165 @@
+import NavGeo
+
+/// Some bytes of one state of an archive.
+struct ArchiveState: Sendable, Hashable {
+    /// Bytes in all.
+    var size: UInt64
+    /// What tells this state from others: an ETag, a date, the time of a file; empty when there is nothing.
+    var tag: String
+    /// How to ask the server whether it is this state still.
+    var validators = Validators()
+}
+
+/// Bytes of a file, or of a file on a server.
+protocol ByteRanges: Sendable {
+    /// The first bytes, as many as there are up to a count, and the state that they are of; nil when that has not
+    /// changed since `known`.
+    func begin(
+        _ count: Int, known: Validators?
+    ) async throws(TileSourceError) -> (bytes: [UInt8], state: ArchiveState)?
+
+    /// Some bytes of a state; fails with ``TileSourceError/Code/editionChanged`` when it has changed.
+    func read(
+        _ offset: UInt64, _ count: Int, of state: ArchiveState, meter: TransferMeter?
+    ) async throws(TileSourceError) -> [UInt8]
+
+    /// Ends all connections.
+    func close() async
+}
+
+/// A file of this machine.
+final class FileRanges: ByteRanges {
+    private let path: String
+    private let work = BlockingWork("navbus.tiles.pmtiles")
+
+    init(_ path: String) { self.path = path }
+
+    func close() async {}
+
+    func begin(
+        _ count: Int, known: Validators?
+    ) async throws(TileSourceError) -> (bytes: [UInt8], state: ArchiveState)? {
+        try await work.run { [self] () throws(TileSourceError) in
+            let handle = try open()
+            let tag = handle.stamp.tag
+            if known?.etag == tag { return nil }
+            let state = ArchiveState(
+                size: UInt64(handle.stamp.size), tag: tag, validators: Validators(etag: tag))
+            return (try handle.read(at: 0, count: min(count, Int(handle.stamp.size))), state)
+        }
+    }
+
+    func read(
+        _ offset: UInt64, _ count: Int, of state: ArchiveState, meter: TransferMeter?
+    ) async throws(TileSourceError) -> [UInt8] {
+        try await work.run { [self] () throws(TileSourceError) in
+            let handle = try open()
+            guard handle.stamp.tag == state.tag, let offset = Int64(exactly: offset) else {
+                throw TileSourceError(.editionChanged, "'\(path)' has changed since its edition was asked for")
+            }
+            return try handle.read(at: offset, count: count)
+        }
+    }
+
+    private func open() throws(TileSourceError) -> LocalFile.Handle {
+        guard let handle = try LocalFile.Handle(path) else {
+            throw TileSourceError(.missing, "there is no '\(path)'")
+        }
+        return handle
+    }
+}
+
+/// A file on a server that answers for ranges of it.
+final class WebRanges: ByteRanges {
+    private let address: WebAddress
+    private let client: WebClient
+
+    init(_ configuration: TileSourceConfiguration, _ address: WebAddress) throws(TileSourceError) {
+        self.address = address
+        client = try WebClient(configuration, address: address)
+    }
+
+    func close() async { await client.close() }
+
+    func begin(
+        _ count: Int, known: Validators?
+    ) async throws(TileSourceError) -> (bytes: [UInt8], state: ArchiveState)? {
+        var question = WebQuestion(address, limit: count)
+        question.headers = WebStatus.conditions(known) + [("Range", "bytes=0-\(count - 1)")]
+        question.needsLength = true
+        let reply = try await ask(question, nil)
+        if reply.status == 304, known != nil { return nil }
+        let (first, last, size) = try range(reply)
+        guard first == 0, last == min(UInt64(count), size) - 1, reply.body.count == Int(last) + 1 else {
+            throw TileSourceError(.malformed, "'\(address)' answers with other bytes than were asked for")
+        }
+        let validators = reply.validators()
+        let tag = validators.etag ?? validators.lastModified ?? ""
+        return (reply.body, ArchiveState(size: size, tag: tag, validators: validators))
+    }
+
+    func read(
+        _ offset: UInt64, _ count: Int, of state: ArchiveState, meter: TransferMeter?
+    ) async throws(TileSourceError) -> [UInt8] {
+        guard count > 0 else { return [] }
+        let end = offset + UInt64(count) - 1
+        var question = WebQuestion(address, limit: count)
+        question.headers = [("Range", "bytes=\(offset)-\(end)")]
+        question.expected = count
+        question.needsLength = true
+        // A weak ETag is no promise that the bytes are the same (RFC 9110, 13.1.1).
+        if let etag = state.validators.etag, !etag.hasPrefix("W/") {
+            question.headers.append(("If-Match", etag))
+        } else if let date = state.validators.lastModified {
+            question.headers.append(("If-Unmodified-Since", date))
+        }
+        let reply = try await ask(question, meter)
+        let tag = reply.header("ETag") ?? reply.header("Last-Modified") ?? ""
+        let (first, last, size) = try range(reply)
+        guard tag == state.tag, size == state.size else {
+            throw TileSourceError(.editionChanged, "'\(address)' has changed since its edition was asked for")
+        }
+        guard first == offset, last == end, reply.body.count == count else {
+            throw TileSourceError(.malformed, "'\(address)' answers with other bytes than were asked for")
+        }
+        return reply.body
+    }
+
+    private func ask(_ question: WebQuestion, _ meter: TransferMeter?) async throws(TileSourceError) -> WebReply {
+        let reply: WebReply
+        do throws(TileSourceError) {
+            reply = try await client.ask(question, meter: meter)
+        } catch {
+            // The whole archive instead of a range of it.
+            guard error.code == .tooLarge else { throw error }
+            throw noRanges
+        }
+        if reply.status == 206 { return reply }
+        switch WebStatus(reply, address) {
+        case .content: throw noRanges
+        case .notModified: return reply
+        case .absent: throw TileSourceError(.missing, "there is no '\(address)'")
+        case .failure(let error) where reply.status == 416:
+            throw TileSourceError(.editionChanged, "'\(address)' is shorter than it was: \(error)")
+        case .failure(let error): throw error
+        }
+    }
+
+    private var noRanges: TileSourceError {
+        TileSourceError(
+            .configuration,
+            "the server of '\(address)' sends no ranges of files (HTTP 200 for Range): PMTiles need them")
+    }
+
+    /// The first and last byte and the size of the whole.
+    private func range(_ reply: WebReply) throws(TileSourceError) -> (UInt64, UInt64, UInt64) {
+        let pieces = (reply.header("Content-Range") ?? "").split { $0 == " " || $0 == "-" || $0 == "/" }
+        guard reply.status == 206, pieces.count == 4, pieces[0].lowercased() == "bytes", let first = UInt64(pieces[1]),
+            let last = UInt64(pieces[2]), let size = UInt64(pieces[3]), first <= last, last < size,
+            size <= UInt64(Int64.max)
+        else {
+            throw TileSourceError(.malformed, "'\(address)' does not say which bytes it sends (Content-Range)")
+        }
+        return (first, last, size)
+    }
+}

@@ -1,0 +1,207 @@
+import Glibc
+import NavGeo
+import Synchronization
+
+/// Tiles of a folder of this machine: road tiles with their list, or tiles of a map as `{z}/{x}/{y}.ext`.
+final class FolderSource: TileSource {
+    let tileset: String
+    let domain: TileDomain
+    let place: String
+    let isRemote = false
+    let knowsSizes = true
+
+    private let limits: TransferLimits
+    private let zooms: ClosedRange<UInt8>
+    private let work = BlockingWork("navbus.tiles.folder")
+    private let list = Mutex<(list: RoadList, stamp: FileStamp)?>(nil)
+    private let fileExtension = Mutex<String?>(nil)
+
+    init(_ configuration: TileSourceConfiguration, path: String) throws(TileSourceError) {
+        tileset = configuration.tileset
+        domain = configuration.domain
+        place = path
+        limits = configuration.limits
+        zooms = configuration.zooms
+    }
+
+    func close() async {}
+
+    func edition(known caller: Validators?) async throws(TileSourceError) -> EditionAnswer {
+        try await work.run { [self] () throws(TileSourceError) in
+            guard domain == .navigation else { return .edition(try mapEdition(), Validators()) }
+            let (list, stamp) = try roadList()
+            let validators = Validators(etag: stamp.tag)
+            return caller?.etag == stamp.tag ? .notModified(validators) : .edition(list.edition, validators)
+        }
+    }
+
+    func fetch(
+        _ tile: TileID, edition: String?, known caller: Validators?, meter: TransferMeter?
+    ) async throws(TileSourceError) -> TileAnswer {
+        try await work.run { [self] () throws(TileSourceError) in
+            domain == .navigation ? try roadTile(tile, edition) : try mapTile(tile, edition, caller)
+        }
+    }
+
+    func size(of tile: TileID) async throws(TileSourceError) -> TileSize {
+        try await work.run { [self] () throws(TileSourceError) in
+            if domain == .navigation { return try roadList().list.tile(tile).map { .bytes($0.size) } ?? .absent }
+            guard let path = try mapPath(tile), let stamp = FileStamp(path) else { return .absent }
+            return .bytes(stamp.size)
+        }
+    }
+
+    // Road tiles.
+
+    /// The list, read again when its file has changed.
+    private func roadList() throws(TileSourceError) -> (list: RoadList, stamp: FileStamp) {
+        let path = place + "/tileset.json"
+        if let here = list.withLock({ $0 }), FileStamp(path) == here.stamp { return here }
+        let file: (bytes: [UInt8], stamp: FileStamp)
+        do throws(TileSourceError) {
+            file = try LocalFile.read(path, limit: limits.listBytes)
+        } catch {
+            guard error.code == .missing else { throw error }
+            throw TileSourceError(
+                .missing, "no road tiles at '\(place)': there is no tileset.json; build it with 'navbus map build'")
+        }
+        let read = (try RoadList(file.bytes, tileset: tileset, place: path, limits: limits), file.stamp)
+        list.withLock { $0 = read }
+        return read
+    }
+
+    private func roadTile(_ tile: TileID, _ edition: String?) throws(TileSourceError) -> TileAnswer {
+        let list = try roadList().list
+        if let edition, edition != list.edition.version {
+            throw TileSourceError(
+                .editionChanged, "'\(place)' has the map version \(list.edition.version), not \(edition) any more")
+        }
+        guard let listed = list.tile(tile) else { return .absent(Validators()) }
+        var parts: [FetchedPart] = []
+        for part in listed.parts {
+            let path = place + "/" + RoadList.path(tile, part.part)
+            guard let handle = try LocalFile.Handle(path) else {
+                throw TileSourceError(.mismatch, "there is no '\(path)', which the folder's list names")
+            }
+            guard handle.stamp.size == part.size else {
+                throw TileSourceError(
+                    .mismatch, "'\(path)' has \(handle.stamp.size) bytes, and the folder's list says \(part.size)")
+            }
+            let bytes = try handle.read(at: 0, count: Int(part.size))
+            guard let hash = bytes.withUnsafeBytes(ContentHasher.hash), hash == part.hash else {
+                throw TileSourceError(.mismatch, "'\(path)' is not the one that the folder's list names")
+            }
+            parts.append(FetchedPart(part.part, data: bytes, hash: hash))
+        }
+        return .fetched(
+            FetchedTile(
+                TileAddress(tileset, tile), edition: list.edition.version, parts: parts, validators: Validators()))
+    }
+
+    // Tiles of a map.
+
+    /// The file of a tile; nil when the folder holds no tiles of its zoom.
+    private func mapPath(_ tile: TileID) throws(TileSourceError) -> String? {
+        guard zooms.contains(tile.zoom) else { return nil }
+        let name: String
+        if let known = fileExtension.withLock({ $0 }) {
+            name = known
+        } else if let found = FolderListing.fileExtension(place, zooms) {
+            fileExtension.withLock { $0 = found }
+            name = found
+        } else {
+            throw TileSourceError(.missing, "there are no tiles as z/x/y.ext in '\(place)' at zoom \(zooms)")
+        }
+        return "\(place)/\(tile.zoom)/\(tile.x)/\(tile.y).\(name)"
+    }
+
+    private func mapTile(
+        _ tile: TileID, _ edition: String?, _ caller: Validators?
+    ) throws(TileSourceError) -> TileAnswer {
+        guard edition == nil || edition == "" else {
+            throw TileSourceError(.editionChanged, "'\(place)' has no editions: ask for what it has")
+        }
+        guard let path = try mapPath(tile), let handle = try LocalFile.Handle(path) else {
+            return .absent(Validators())
+        }
+        let validators = Validators(etag: handle.stamp.tag)
+        if caller?.etag == validators.etag { return .notModified(validators) }
+        guard handle.stamp.size <= limits.tileBytes else {
+            throw TileSourceError(
+                .tooLarge, "'\(path)' has \(handle.stamp.size) bytes, and \(limits.tileBytes) are allowed")
+        }
+        let form = TileForm(format: fileExtension.withLock { $0 } ?? "")
+        let part = try MapTile.part(
+            handle.read(at: 0, count: Int(handle.stamp.size)), packing: nil, form: form,
+            limit: Int(limits.tileBytes), place: "'\(path)'")
+        return .fetched(
+            FetchedTile(TileAddress(tileset, tile), edition: "", parts: [part], validators: validators))
+    }
+
+    private func mapEdition() throws(TileSourceError) -> TilesetEdition {
+        guard let found = FolderListing.fileExtension(place, zooms) else {
+            throw TileSourceError(.missing, "there are no tiles as z/x/y.ext in '\(place)' at zoom \(zooms)")
+        }
+        fileExtension.withLock { $0 = found }
+        let tiles = FolderListing.tiles(place, zooms, fileExtension: found, limit: limits.listedTiles)
+        let levels = tiles?.map(\.tile.zoom) ?? []
+        return TilesetEdition(
+            tileset: tileset, domain: .maps, version: "",
+            zooms: (levels.min() ?? zooms.lowerBound)...(levels.max() ?? zooms.upperBound),
+            tiles: tiles, mediaType: TileForm(format: found).mediaType)
+    }
+}
+
+/// What a folder of tiles holds.
+enum FolderListing {
+    /// The names in a folder, sorted; none when there is no such folder.
+    private static func names(_ path: String) -> [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// The extension of the first tile.
+    static func fileExtension(_ path: String, _ zooms: ClosedRange<UInt8>) -> String? {
+        for zoom in zooms {
+            for column in names("\(path)/\(zoom)").prefix(16) where UInt32(column) != nil {
+                for name in names("\(path)/\(zoom)/\(column)") {
+                    let pieces = name.split(separator: ".", maxSplits: 1)
+                    guard pieces.count == 2, UInt32(pieces[0]) != nil, pieces[1].count <= 8,
+                        pieces[1].allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
+                    else { continue }
+                    return String(pieces[1])
+                }
+            }
+        }
+        return nil
+    }
+
+    /// All tiles with their sizes; nil when they are more than a limit.
+    static func tiles(
+        _ path: String, _ zooms: ClosedRange<UInt8>, fileExtension: String, limit: Int
+    ) -> [ListedTile]? {
+        var tiles: [ListedTile] = []
+        for zoom in zooms {
+            for column in names("\(path)/\(zoom)") {
+                guard let x = UInt32(column), String(x) == column else { continue }
+                for name in names("\(path)/\(zoom)/\(column)") where name.hasSuffix(".\(fileExtension)") {
+                    let row = name.dropLast(fileExtension.utf8.count + 1)
+                    guard let y = UInt32(row), String(y) == row, let tile = TileID(zoom: zoom, x: x, y: y),
+                        let stamp = FileStamp("\(path)/\(zoom)/\(column)/\(name)")
+                    else { continue }
+                    guard tiles.count < limit else { return nil }
+                    tiles.append(ListedTile(tile, parts: [ListedPart(.body, size: stamp.size, hash: nil)]))
+                }
+            }
+        }
+        return tiles.sorted { $0.tile < $1.tile }
+    }
+}

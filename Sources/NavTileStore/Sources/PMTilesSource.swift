@@ -1,0 +1,246 @@
+import NavGeo
+import Synchronization
+
+/// Tiles of a map in a PMTiles archive, version 3.
+///
+/// Header, root directory and metadata are read with the edition and kept; leaf directories are read when a tile needs
+/// them and kept up to a limit. An archive that has changed is another edition: nothing of one is looked up in the other.
+final class PMTilesSource: TileSource {
+    /// One state of the archive.
+    private struct Known: Sendable {
+        var state: ArchiveState
+        var header: PMTilesHeader
+        var root: PMTilesDirectory
+        var edition: TilesetEdition
+    }
+
+    let tileset: String
+    let domain = TileDomain.maps
+    let place: String
+    let isRemote: Bool
+    let knowsSizes = true
+
+    private let ranges: any ByteRanges
+    private let limits: TransferLimits
+    private let known = Mutex<Known?>(nil)
+    private let directories: Mutex<DirectoryCache>
+
+    /// Directories below the root; the specification knows one level, some writers make two.
+    private static let deepest = 3
+
+    init(
+        _ configuration: TileSourceConfiguration, _ ranges: any ByteRanges, place: String, isRemote: Bool
+    ) {
+        tileset = configuration.tileset
+        limits = configuration.limits
+        directories = Mutex(DirectoryCache(limit: configuration.limits.directoryBytes))
+        self.ranges = ranges
+        self.place = place
+        self.isRemote = isRemote
+    }
+
+    func close() async { await ranges.close() }
+
+    func edition(known caller: Validators?) async throws(TileSourceError) -> EditionAnswer {
+        let before = known.withLock { $0 }
+        guard let begun = try await ranges.begin(PMTilesHeader.rootEnd, known: before?.state.validators) else {
+            guard let before else {
+                throw TileSourceError(.malformed, "'\(place)' has not changed, says its server, which was not asked")
+            }
+            return answer(before, caller)
+        }
+        var current = try await read(begun.bytes, begun.state)
+        current.edition.tiles = try await list(current)
+        known.withLock { $0 = current }
+        return answer(current, caller)
+    }
+
+    private func answer(_ current: Known, _ caller: Validators?) -> EditionAnswer {
+        let validators = current.state.validators
+        if let etag = caller?.etag, etag == validators.etag { return .notModified(validators) }
+        return .edition(current.edition, validators)
+    }
+
+    private func read(_ bytes: [UInt8], _ state: ArchiveState) async throws(TileSourceError) -> Known {
+        let header = try PMTilesHeader(bytes, size: state.size, place: place)
+        let end = Int(header.root.offset + header.root.length)
+        guard end <= bytes.count else { throw damaged("its root directory is cut off") }
+        let root = try directory(Array(bytes[Int(header.root.offset)..<end]), header)
+        var metadata: [UInt8] = []
+        if header.metadata.length > 0, header.metadata.length <= 4 << 20 {
+            metadata = try await ranges.read(
+                header.metadata.offset, Int(header.metadata.length), of: state, meter: nil)
+            if let packing = header.packing {
+                metadata = (try? Unpacker.unpack(metadata, packing, limit: 16 << 20)) ?? []
+            }
+        }
+        let hasher = ContentHasher()
+        bytes[..<end].withUnsafeBytes { hasher.update(UnsafeRawBufferPointer(rebasing: $0[...])) }
+        Array(state.tag.utf8).withUnsafeBytes { hasher.update($0) }
+        guard let hash = hasher.finish() else {
+            throw TileSourceError(.unreadable, "'\(place)' cannot be hashed: libcrypto refused")
+        }
+        let edition = TilesetEdition(
+            tileset: tileset, domain: .maps, version: String(hash.hexadecimal.prefix(32)), zooms: header.zooms,
+            bounds: header.bounds, document: metadata, attribution: TileJSON(metadata)?.attribution ?? "",
+            mediaType: header.form.mediaType)
+        return Known(state: state, header: header, root: root, edition: edition)
+    }
+
+    private func directory(
+        _ packed: [UInt8], _ header: PMTilesHeader
+    ) throws(TileSourceError) -> PMTilesDirectory {
+        var bytes = packed
+        if let packing = header.packing {
+            do throws(Unpacker.Failure) {
+                bytes = try Unpacker.unpack(packed, packing, limit: 24 << 20)
+            } catch {
+                throw damaged("one of its directories cannot be unpacked")
+            }
+        }
+        guard
+            let directory = PMTilesDirectory(bytes, data: header.data.length, leaves: header.leaves.length)
+        else { throw damaged("one of its directories makes no sense") }
+        return directory
+    }
+
+    private func damaged(_ fault: String) -> TileSourceError {
+        TileSourceError(.malformed, "'\(place)' is a damaged PMTiles archive: \(fault)")
+    }
+
+    /// The directory that an entry leads to.
+    private func leaf(_ entry: PMTilesDirectory.Entry, _ current: Known) async throws(TileSourceError)
+        -> PMTilesDirectory
+    {
+        let key = DirectoryCache.Key(edition: current.edition.version, offset: entry.offset, length: entry.length)
+        if let here = directories.withLock({ $0.take(key) }) { return here }
+        guard Int(entry.length) <= limits.directoryBytes else {
+            throw TileSourceError(.tooLarge, "'\(place)' has a directory of \(entry.length) bytes: refused")
+        }
+        let packed = try await ranges.read(
+            current.header.leaves.offset + entry.offset, Int(entry.length), of: current.state, meter: nil)
+        let leaf = try directory(packed, current.header)
+        // A directory begins with the tile that its entry names: one that led back up could be walked for ever.
+        guard leaf.entries[0].id == entry.id else { throw damaged("a directory does not begin where it should") }
+        directories.withLock { $0.keep(leaf, for: key) }
+        return leaf
+    }
+
+    private func find(_ tile: TileID, _ current: Known) async throws(TileSourceError) -> PMTilesDirectory.Entry? {
+        guard current.header.zooms.contains(tile.zoom) else { return nil }
+        let number = HilbertTileID.number(tile)
+        var directory = current.root
+        for _ in 0...Self.deepest {
+            guard let entry = directory.find(number) else { return nil }
+            if entry.run > 0 { return entry }
+            directory = try await leaf(entry, current)
+        }
+        throw damaged("its directories lead into each other more than \(Self.deepest) deep")
+    }
+
+    private func current() async throws(TileSourceError) -> Known {
+        if let here = known.withLock({ $0 }) { return here }
+        _ = try await edition(known: nil)
+        guard let here = known.withLock({ $0 }) else { throw TileSourceError(.closed, "the source is closed") }
+        return here
+    }
+
+    func fetch(
+        _ tile: TileID, edition: String?, known caller: Validators?, meter: TransferMeter?
+    ) async throws(TileSourceError) -> TileAnswer {
+        let current = try await current()
+        let version = current.edition.version
+        guard edition == nil || edition == version else {
+            throw TileSourceError(.editionChanged, "'\(place)' has another edition: ask for what it has")
+        }
+        // Within an edition tiles do not change.
+        let validators = Validators(
+            etag: current.state.validators.etag, lastModified: current.state.validators.lastModified)
+        guard let entry = try await find(tile, current) else { return .absent(Validators()) }
+        if let etag = caller?.etag, etag == validators.etag { return .notModified(validators) }
+        guard Int64(entry.length) <= limits.tileBytes else {
+            throw TileSourceError(
+                .tooLarge, "the tile \(tile) of '\(place)' has \(entry.length) bytes, more than are allowed")
+        }
+        let bytes = try await ranges.read(
+            current.header.data.offset + entry.offset, Int(entry.length), of: current.state, meter: meter)
+        let part = try MapTile.part(
+            bytes, packing: current.header.tilePacking, form: current.header.form, limit: Int(limits.tileBytes),
+            place: "the tile \(tile) of '\(place)'")
+        return .fetched(
+            FetchedTile(TileAddress(tileset, tile), edition: version, parts: [part], validators: validators))
+    }
+
+    func size(of tile: TileID) async throws(TileSourceError) -> TileSize {
+        try await find(tile, try await current()).map { .bytes(Int64($0.length)) } ?? .absent
+    }
+
+    /// All tiles with their sizes; nil when they are too many, or their directories too large.
+    private func list(_ current: Known) async throws(TileSourceError) -> [ListedTile]? {
+        let count = current.header.addressedCount
+        guard count > 0, count <= UInt64(limits.listedTiles),
+            current.header.leaves.length <= UInt64(isRemote ? 4 << 20 : limits.directoryBytes)
+        else { return nil }
+        var tiles: [ListedTile] = []
+        var directories = [current.root]
+        for depth in 0...Self.deepest {
+            var leaves: [PMTilesDirectory] = []
+            for entry in directories.flatMap(\.entries) {
+                guard entry.run > 0 else {
+                    // More directories than tiles: nothing to rely on.
+                    guard depth < Self.deepest, leaves.count <= limits.listedTiles / 16 + 16 else { return nil }
+                    leaves.append(try await leaf(entry, current))
+                    continue
+                }
+                guard entry.run <= limits.listedTiles - tiles.count else { return nil }
+                for step in 0..<UInt64(entry.run) {
+                    guard let tile = HilbertTileID.tile(entry.id + step) else { continue }
+                    tiles.append(ListedTile(tile, parts: [ListedPart(.body, size: Int64(entry.length), hash: nil)]))
+                }
+            }
+            if leaves.isEmpty { break }
+            directories = leaves
+        }
+        tiles.sort { $0.tile < $1.tile }
+        for (tile, next) in zip(tiles, tiles.dropFirst()) where tile.tile == next.tile { return nil }
+        return tiles
+    }
+}
+
+/// Directories that were read, up to a limit of memory; those not used for longest go first.
+struct DirectoryCache: Sendable {
+    struct Key: Sendable, Hashable {
+        var edition: String
+        var offset: UInt64
+        var length: UInt32
+    }
+
+    private struct Kept {
+        var directory: PMTilesDirectory
+        var used: UInt64
+    }
+
+    private let limit: Int
+    private var kept: [Key: Kept] = [:]
+    private var cost = 0
+    private var clock: UInt64 = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    mutating func take(_ key: Key) -> PMTilesDirectory? {
+        clock += 1
+        kept[key]?.used = clock
+        return kept[key]?.directory
+    }
+
+    mutating func keep(_ directory: PMTilesDirectory, for key: Key) {
+        guard directory.cost <= limit, kept[key] == nil else { return }
+        while cost + directory.cost > limit, let oldest = kept.min(by: { $0.value.used < $1.value.used }) {
+            cost -= oldest.value.directory.cost
+            kept[oldest.key] = nil
+        }
+        clock += 1
+        cost += directory.cost
+        kept[key] = Kept(directory: directory, used: clock)
+    }
+}

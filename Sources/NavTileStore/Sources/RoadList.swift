@@ -1,0 +1,98 @@
+import Foundation
+package import NavGeo
+import NavMap
+
+/// The list of a road tileset, checked: nothing in it can lead out of the tileset's folder.
+package struct RoadList: Sendable {
+    package let edition: TilesetEdition
+    /// By tile.
+    private let tiles: [TileID: ListedTile]
+
+    /// Reads a `tileset.json`.
+    ///
+    /// - Parameter place: where it is from, for messages.
+    package init(
+        _ document: [UInt8], tileset name: String, place: String, limits: TransferLimits
+    ) throws(TileSourceError) {
+        let tileset: Tileset
+        do {
+            tileset = try JSONDecoder().decode(Tileset.self, from: Data(document))
+        } catch {
+            throw TileSourceError(.malformed, "'\(place)' is no list of road tiles: \(Self.explain(error))")
+        }
+        guard tileset.formatVersion == Tileset.formatVersion else {
+            throw TileSourceError(
+                .malformed,
+                "the road tiles of '\(place)' have format version \(tileset.formatVersion), this program reads "
+                    + "\(Tileset.formatVersion): build them anew, or update the program")
+        }
+        guard Self.isVersion(tileset.mapVersion) else {
+            throw TileSourceError(
+                .malformed, "'\(place)' has a map version that is not 1 to 64 letters, digits, '-', '_' or '.'")
+        }
+        let bounds = tileset.bounds
+        guard [bounds.south, bounds.west, bounds.north, bounds.east].allSatisfy(\.isFinite) else {
+            throw TileSourceError(.malformed, "'\(place)' has bounds that are none")
+        }
+        var tiles: [TileID: ListedTile] = [:]
+        tiles.reserveCapacity(tileset.tiles.count)
+        for entry in tileset.tiles {
+            guard let listed = Self.listed(entry, limits) else {
+                throw TileSourceError(
+                    .malformed,
+                    "'\(place)' names a tile \(entry.id) whose files, sizes or hashes cannot be: the whole list is refused"
+                )
+            }
+            guard tiles.updateValue(listed, forKey: listed.tile) == nil else {
+                throw TileSourceError(.malformed, "'\(place)' names the tile \(listed.tile) twice")
+            }
+        }
+        self.tiles = tiles
+        let zooms = tiles.keys.map(\.zoom)
+        edition = TilesetEdition(
+            tileset: name, domain: .navigation, version: tileset.mapVersion,
+            zooms: (zooms.min() ?? 0)...(zooms.max() ?? 0), bounds: bounds,
+            tiles: tiles.values.sorted { $0.tile < $1.tile }, document: document, attribution: tileset.attribution)
+    }
+
+    /// What the list says of a tile; nil when it has none.
+    package func tile(_ tile: TileID) -> ListedTile? { tiles[tile] }
+
+    /// The file of a part below the tileset's folder.
+    package static func path(_ tile: TileID, _ part: TilePart) -> String {
+        "\(tile.zoom)/\(tile.x)/\(tile.y).\(part == .body ? "road" : "rank")"
+    }
+
+    private static func listed(_ entry: Tileset.Entry, _ limits: TransferLimits) -> ListedTile? {
+        guard let id = RoadTileID(rawValue: entry.id), entry.file == id.path, entry.ranks.file == id.ranksPath,
+            (1...limits.tileBytes).contains(Int64(entry.bytes)),
+            (1...limits.tileBytes).contains(Int64(entry.ranks.bytes)),
+            let hash = ContentHash(hexadecimal: entry.sha256),
+            let ranksHash = ContentHash(hexadecimal: entry.ranks.sha256)
+        else { return nil }
+        return ListedTile(
+            id.tile,
+            parts: [
+                ListedPart(.body, size: Int64(entry.bytes), hash: hash),
+                ListedPart(.ranks, size: Int64(entry.ranks.bytes), hash: ranksHash),
+            ])
+    }
+
+    /// A version becomes the name of a folder.
+    private static func isVersion(_ text: String) -> Bool {
+        let isLetter = { (byte: UInt8) in
+            (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+        }
+        guard (1...64).contains(text.utf8.count), let first = text.utf8.first, isLetter(first) else { return false }
+        return text.utf8.allSatisfy { isLetter($0) || [0x2d, 0x2e, 0x5f].contains($0) }
+    }
+
+    private static func explain(_ error: any Error) -> String {
+        switch error {
+        case DecodingError.keyNotFound(let key, _): "the key '\(key.stringValue)' is missing"
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+            "'\(context.codingPath.map(\.stringValue).joined(separator: "."))' has the wrong type"
+        default: "it is not JSON"
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import NavGeo
+import Synchronization
+
+/// Tiles of a map by an address with their numbers, or by a TileJSON that holds such an address.
+final class TemplateSource: TileSource {
+    private struct Known: Sendable {
+        var template: TileTemplate
+        var edition: TilesetEdition
+        var form: TileForm
+        var validators: Validators
+    }
+
+    let tileset: String
+    let domain = TileDomain.maps
+    let place: String
+    let isRemote = true
+    let knowsSizes = false
+
+    private let client: WebClient
+    private let configuration: TileSourceConfiguration
+    /// Where the TileJSON is; nil when the template was configured.
+    private let description: WebAddress?
+    private let origin: WebAddress
+    private let known: Mutex<Known?>
+
+    /// A source by a configured template.
+    init(_ configuration: TileSourceConfiguration, template text: String) throws(TileSourceError) {
+        let template = try TileTemplate(text, ratio: configuration.pixelRatio)
+        let (origin, shown) = try Self.origin(text)
+        tileset = configuration.tileset
+        place = shown
+        self.configuration = configuration
+        description = nil
+        self.origin = origin
+        let form = TileForm(format: template.fileExtension ?? "")
+        let edition = TilesetEdition(
+            tileset: configuration.tileset, domain: .maps, version: "", zooms: configuration.zooms,
+            mediaType: form.mediaType)
+        // The user and password of the address are sent as a header and left out of it.
+        let bare = try TileTemplate(Self.withoutUser(text), ratio: configuration.pixelRatio)
+        known = Mutex(Known(template: bare, edition: edition, form: form, validators: Validators()))
+        client = try WebClient(configuration, address: origin)
+    }
+
+    /// A source by a TileJSON.
+    init(_ configuration: TileSourceConfiguration, description: WebAddress) throws(TileSourceError) {
+        tileset = configuration.tileset
+        place = description.description
+        self.configuration = configuration
+        self.description = description
+        origin = description
+        known = Mutex(nil)
+        client = try WebClient(configuration, address: description)
+    }
+
+    func close() async { await client.close() }
+
+    private static func origin(_ text: String) throws(TileSourceError) -> (WebAddress, String) {
+        guard let address = WebAddress(text) else {
+            throw TileSourceError(.configuration, "an address of tiles must begin with http:// or https:// and a host")
+        }
+        return (address, address.description)
+    }
+
+    private static func withoutUser(_ text: String) -> String {
+        WebAddress(text)?.text ?? text
+    }
+
+    func edition(known caller: Validators?) async throws(TileSourceError) -> EditionAnswer {
+        let current = try await refresh()
+        if let caller, let etag = caller.etag, etag == current.validators.etag {
+            return .notModified(current.validators)
+        }
+        return .edition(current.edition, current.validators)
+    }
+
+    private func refresh() async throws(TileSourceError) -> Known {
+        let before = known.withLock { $0 }
+        guard let description else {
+            if let before { return before }
+            throw TileSourceError(.configuration, "'\(place)' has no template")
+        }
+        var question = WebQuestion(description, limit: 1 << 20)
+        question.headers = WebStatus.conditions(before?.validators) + [("Accept-Encoding", "gzip, zstd, deflate")]
+        let reply = try await client.ask(question)
+        var current: Known
+        switch WebStatus(reply, description) {
+        case .content: current = try read(reply, description)
+        case .notModified:
+            guard let before else {
+                throw TileSourceError(.malformed, "'\(place)' has not changed, says its server, which was not asked")
+            }
+            current = before
+            current.validators = reply.validators(known: before.validators)
+        case .absent: throw TileSourceError(.missing, "there is no TileJSON at '\(place)'")
+        case .failure(let error): throw error
+        }
+        known.withLock { $0 = current }
+        return current
+    }
+
+    private func read(_ reply: WebReply, _ description: WebAddress) throws(TileSourceError) -> Known {
+        guard let json = TileJSON(reply.body), let text = json.template, let zooms = json.zooms else {
+            throw TileSourceError(.malformed, "'\(place)' is no TileJSON with an address of tiles and zoom levels")
+        }
+        // What a TileJSON names is followed like a redirection: nowhere that was not allowed.
+        guard let address = description.resolving(text) else {
+            throw TileSourceError(.redirected, "the TileJSON '\(place)' names tiles that are at no address of HTTP")
+        }
+        _ = try description.redirected(to: text, allowedHosts: configuration.allowedHosts).get()
+        let template: TileTemplate
+        do throws(TileSourceError) {
+            template = try TileTemplate(
+                address.text, ratio: configuration.pixelRatio, isFromSouth: json.isFromSouth)
+        } catch {
+            throw TileSourceError(.malformed, "the TileJSON '\(place)': \(error)")
+        }
+        let form = json.form == .unknown ? TileForm(format: template.fileExtension ?? "") : json.form
+        let edition = TilesetEdition(
+            tileset: tileset, domain: .maps, version: "", zooms: zooms, bounds: json.bounds, document: reply.body,
+            attribution: json.attribution, mediaType: form.mediaType)
+        return Known(template: template, edition: edition, form: form, validators: reply.validators())
+    }
+
+    private func address(_ tile: TileID, _ current: Known) throws(TileSourceError) -> WebAddress {
+        guard let address = WebAddress(current.template.text(tile)) else {
+            throw TileSourceError(.configuration, "'\(place)' gives no address for the tile \(tile)")
+        }
+        return address
+    }
+
+    private func current() async throws(TileSourceError) -> Known {
+        if let here = known.withLock({ $0 }) { return here }
+        return try await refresh()
+    }
+
+    func fetch(
+        _ tile: TileID, edition: String?, known caller: Validators?, meter: TransferMeter?
+    ) async throws(TileSourceError) -> TileAnswer {
+        let current = try await current()
+        guard edition == nil || edition == "" else {
+            throw TileSourceError(.editionChanged, "'\(place)' has no editions: ask for what it has")
+        }
+        guard current.edition.zooms.contains(tile.zoom) else { return .absent(Validators()) }
+        let address = try address(tile, current)
+        var question = WebQuestion(address, limit: Int(configuration.limits.tileBytes))
+        question.headers = WebStatus.conditions(caller) + [("Accept-Encoding", "gzip, zstd, deflate")]
+        question.keepsPacked = true
+        question.needsLength = true
+        question.hashes = true
+        let reply = try await client.ask(question, meter: meter)
+        switch WebStatus(reply, address) {
+        case .content: break
+        case .notModified:
+            guard let caller else {
+                throw TileSourceError(.malformed, "'\(address)' has not changed, says its server, which was not asked")
+            }
+            return .notModified(reply.validators(known: caller))
+        case .absent: return .absent(Validators(expires: reply.freshness.expires))
+        case .failure(let error): throw error
+        }
+        let declared = reply.header("Content-Type") ?? ""
+        guard !declared.lowercased().hasPrefix("text/html") else {
+            throw TileSourceError(.malformed, "'\(address)' is a page, not a tile")
+        }
+        let form = current.form == .unknown ? TileForm(mediaType: declared) : current.form
+        let part = try MapTile.part(
+            reply.body, packing: reply.packing, wasUnpacked: reply.packing != nil, form: form,
+            limit: Int(configuration.limits.tileBytes), place: "'\(address)'", hash: reply.hash)
+        let answer = FetchedTile(
+            TileAddress(tileset, tile), edition: "", parts: [part], validators: reply.validators())
+        return reply.freshness.isStorable || configuration.storesAnyway ? .fetched(answer) : .unstorable(answer)
+    }
+
+    func size(of tile: TileID) async throws(TileSourceError) -> TileSize {
+        let current = try await current()
+        guard current.edition.zooms.contains(tile.zoom) else { return .absent }
+        let address = try address(tile, current)
+        var question = WebQuestion(address, limit: 65_536)
+        question.method = .head
+        question.headers = [("Accept-Encoding", "gzip, zstd, deflate")]
+        let reply = try await client.ask(question)
+        switch WebStatus(reply, address) {
+        case .content:
+            let length = reply.header("Content-Length").flatMap { Int64($0) }
+            return length.map { $0 >= 0 ? .bytes($0) : .unknown } ?? .unknown
+        case .absent: return .absent
+        case .notModified: return .unknown
+        // Some servers know no HEAD.
+        case .failure(let error) where error.code == .refused: return .unknown
+        case .failure(let error): throw error
+        }
+    }
+}

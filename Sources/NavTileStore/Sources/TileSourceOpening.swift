@@ -1,0 +1,98 @@
+import Foundation
+
+extension TileSourceConfiguration {
+    /// Makes the source; asks nothing of it yet.
+    ///
+    /// Fails with ``TileSourceError/Code/configuration``; the message says what to change.
+    public func open() throws(TileSourceError) -> any TileSource {
+        if let fault { throw TileSourceError(.configuration, fault) }
+        let place = try parsed()
+        switch (place, resolvedKind) {
+        case (.path(let path), .folder): return try FolderSource(self, path: path)
+        case (.path(let path), .pmtiles):
+            return PMTilesSource(self, FileRanges(path), place: path, isRemote: false)
+        case (.path(let path), .mbtiles): return MBTilesSource(self, path: path)
+        case (.web(let address), .webFolder): return try WebFolderSource(self, address)
+        case (.web, .template): return try TemplateSource(self, template: address)
+        case (.web(let address), .tileJSON): return try TemplateSource(self, description: address)
+        case (.web(let address), .pmtiles):
+            return PMTilesSource(
+                self, try WebRanges(self, address), place: address.description, isRemote: true)
+        case (.path, let kind):
+            throw TileSourceError(.configuration, "a source '\(kind.rawValue)' needs an address of http: or https:")
+        case (.web, let kind):
+            throw TileSourceError(.configuration, "a source '\(kind.rawValue)' needs a path of this machine")
+        }
+    }
+
+    /// What makes no sense of it; nil when all does.
+    public var fault: String? {
+        if !TilesetName.isValid(tileset) { return "a tileset's name must be 1 to 64 of a-z, 0-9, '-' and '_'" }
+        if !(1...64).contains(concurrency) { return "the requests at a time of '\(tileset)' must be 1 to 64" }
+        if !(pixelRatio.isFinite && pixelRatio > 0) { return "the pixel ratio of '\(tileset)' must be above 0" }
+        if zooms.upperBound > 22 { return "the zoom levels of '\(tileset)' must be 0 to 22" }
+        if let fault = limits.fault { return "the limits of '\(tileset)': \(fault)" }
+        let isRoad = [.folder, .webFolder].contains(resolvedKind)
+        if domain == .navigation, !isRoad {
+            return "road tiles come from a folder or a static server, not from '\(resolvedKind.rawValue)'"
+        }
+        if domain == .maps, resolvedKind == .webFolder {
+            return "tiles of a map need an address with {z}, {x} and {y}, a TileJSON, a .pmtiles or a .mbtiles"
+        }
+        return nil
+    }
+
+    /// The kind that is configured, or that the address looks like.
+    public var resolvedKind: Kind {
+        if let kind { return kind }
+        let isWeb = address.lowercased().hasPrefix("http:") || address.lowercased().hasPrefix("https:")
+        let path = address.prefix { $0 != "?" && $0 != "#" }.lowercased()
+        if path.contains("{z}") { return .template }
+        if path.hasSuffix(".pmtiles") { return .pmtiles }
+        if path.hasSuffix(".mbtiles") { return .mbtiles }
+        guard isWeb else { return .folder }
+        return domain == .maps && path.hasSuffix(".json") ? .tileJSON : .webFolder
+    }
+
+    private enum Place {
+        case path(String)
+        case web(WebAddress)
+    }
+
+    private func parsed() throws(TileSourceError) -> Place {
+        let lowered = address.lowercased()
+        if lowered.hasPrefix("http:") || lowered.hasPrefix("https:") {
+            guard let address = WebAddress(address) else {
+                throw TileSourceError(
+                    .configuration, "the address of '\(tileset)' is none: http(s)://host/path, with %20 for spaces")
+            }
+            return .web(address)
+        }
+        var path = address
+        if lowered.hasPrefix("file:") {
+            guard lowered.hasPrefix("file:///"), let decoded = address.dropFirst(7).removingPercentEncoding else {
+                throw TileSourceError(.configuration, "the address of '\(tileset)' must be file:///path")
+            }
+            path = decoded
+        }
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw TileSourceError(.configuration, "the address of '\(tileset)' is empty")
+        }
+        return .path(path)
+    }
+}
+
+extension TransferLimits {
+    /// What makes no sense of them; nil when all does.
+    public var fault: String? {
+        if !(1...Int64(1 << 30)).contains(tileBytes) { return "a tile may have 1 byte to 1 GiB" }
+        if !(1...Int64(1 << 30)).contains(listBytes) { return "a list may have 1 byte to 1 GiB" }
+        let seconds = [connectTimeout, idleTimeout, totalTimeout, slowestWindow]
+        if !seconds.allSatisfy({ $0 > 0 && $0 <= 86_400 }) { return "times must be above 0 and at most a day" }
+        if !(slowestRate >= 0 && slowestRate.isFinite) { return "the least rate must be 0 or more" }
+        if !(0...20).contains(redirects) { return "redirections must be 0 to 20" }
+        if listedTiles < 0 || directoryBytes < 65_536 { return "directories need 64 KiB" }
+        return nil
+    }
+}

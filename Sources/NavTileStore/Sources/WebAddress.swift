@@ -1,0 +1,119 @@
+import Foundation
+
+/// An address of HTTP, taken apart: what is sent where, and what may be shown.
+package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
+    /// What tells one server from another: nothing that was meant for one goes to another.
+    package struct Origin: Sendable, Hashable {
+        package var isSecure: Bool
+        package var host: String
+        package var port: Int
+    }
+
+    package var origin: Origin
+    /// Path and query, beginning with `/`.
+    package var target: String
+    /// The user and password of the address, as HTTP's Basic authentication sends them.
+    package var basic: String?
+
+    /// An address; nil for what is none of `http:` or `https:`, or could be read in two ways.
+    package init?(_ text: String) {
+        guard text.utf8.count <= 8_192, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") })
+        else { return nil }
+        let isSecure: Bool
+        let rest: Substring
+        if let found = text.range(of: "https://", options: [.anchored, .caseInsensitive]) {
+            isSecure = true
+            rest = text[found.upperBound...]
+        } else if let found = text.range(of: "http://", options: [.anchored, .caseInsensitive]) {
+            isSecure = false
+            rest = text[found.upperBound...]
+        } else {
+            return nil
+        }
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+        var authority = rest[..<end]
+        if let at = authority.lastIndex(of: "@") {
+            let user = authority[..<at].removingPercentEncoding ?? String(authority[..<at])
+            basic = "Basic " + Data(user.utf8).base64EncodedString()
+            authority = authority[authority.index(after: at)...]
+        }
+        guard let place = Self.place(authority, isSecure: isSecure) else { return nil }
+        origin = Origin(isSecure: isSecure, host: place.host, port: place.port)
+        let tail = rest[end...].prefix { $0 != "#" }
+        target = tail.hasPrefix("/") ? String(tail) : "/" + tail
+    }
+
+    private static func place(_ authority: Substring, isSecure: Bool) -> (host: String, port: Int)? {
+        var host = authority
+        var port = isSecure ? 443 : 80
+        let isNumeric = authority.hasPrefix("[")
+        if let colon = authority.lastIndex(of: ":"), !isNumeric || authority[..<colon].hasSuffix("]") {
+            guard let number = UInt16(authority[authority.index(after: colon)...]), number > 0 else { return nil }
+            port = Int(number)
+            host = authority[..<colon]
+        }
+        let inner = isNumeric ? host.dropFirst().dropLast() : host
+        let allowed = isNumeric ? "0123456789abcdefABCDEF:." : "abcdefghijklmnopqrstuvwxyz0123456789.-_"
+        guard !inner.isEmpty, !isNumeric || host.hasSuffix("]"),
+            inner.lowercased().allSatisfy({ allowed.contains($0) })
+        else { return nil }
+        return (host.lowercased(), port)
+    }
+
+    /// The address that a reference on this page means; nil for what is none of HTTP.
+    package func resolving(_ reference: String) -> WebAddress? {
+        let text: String
+        if reference.hasPrefix("//") {
+            text = (origin.isSecure ? "https:" : "http:") + reference
+        } else if reference.hasPrefix("/") {
+            text = head + reference
+        } else if let colon = reference.firstIndex(of: ":"), reference[..<colon].allSatisfy(\.isLetter) {
+            text = reference
+        } else {
+            let path = target.prefix { $0 != "?" }
+            let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
+            text = head + (reference.hasPrefix("?") ? String(path) : String(folder)) + reference
+        }
+        return WebAddress(text)
+    }
+
+    /// The address with more at the end of its path, in place of any query.
+    package func appending(_ path: String) -> WebAddress {
+        var address = self
+        let folder = target.prefix { $0 != "?" }
+        address.target = (folder.hasSuffix("/") ? String(folder) : folder + "/") + path
+        return address
+    }
+
+    private var head: String {
+        let isUsual = origin.port == (origin.isSecure ? 443 : 80)
+        return (origin.isSecure ? "https://" : "http://") + origin.host + (isUsual ? "" : ":\(origin.port)")
+    }
+
+    /// The address as it is asked for: without user and password.
+    package var text: String { head + target }
+
+    /// The address as it may be shown: without user, password and query.
+    package var description: String { head + target.prefix { $0 != "?" } }
+
+    /// Where a redirection leads, or why it is not followed.
+    ///
+    /// To the same origin, or from https to https at a host that the configuration allows; never from https to http.
+    package func redirected(to location: String, allowedHosts: [String]) -> Result<WebAddress, TileSourceError> {
+        guard var next = resolving(location) else {
+            return .failure(TileSourceError(.redirected, "'\(self)' leads to no address of HTTP: not followed"))
+        }
+        // A user and a password that a server puts there are not ours.
+        next.basic = nil
+        guard next.origin != origin else { return .success(next) }
+        let isAllowed = allowedHosts.contains { $0.lowercased() == next.origin.host }
+        guard origin.isSecure, next.origin.isSecure, isAllowed else {
+            return .failure(
+                TileSourceError(
+                    .redirected,
+                    "'\(self)' leads to '\(next.head)': not followed; name the host in the source's allowed hosts (https "
+                        + "only), or ask there in the first place"))
+        }
+        return .success(next)
+    }
+}
