@@ -49,15 +49,19 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
         lastToken += 1
         let token = lastToken
-        let isTaken = engine.submit { core in
-            do throws(TileFailure) {
-                try core.load(order)
-                core.outbox.add(.accepted(token: token, region: order.definition.id))
-            } catch {
-                core.outbox.add(.refused(token: token, error))
+        Task { [engine] in
+            await engine.lookup.waitUntilKnown(order.definition.descriptors.map(\.tileset))
+            let isTaken = engine.submit { core in
+                do throws(TileFailure) {
+                    // Who asked hears of all that happens to the region from now on.
+                    core.outbox.add(.accepted(token: token, region: order.definition.id))
+                    try core.load(order)
+                } catch {
+                    core.outbox.add(.refused(token: token, error))
+                }
             }
+            if !isTaken { engine.outbox.add(.refused(token: token, TileLookup.overloaded)) }
         }
-        guard isTaken else { throw TileCacheNode.overloaded }
         askers[token] = call
         call.onCancel = { [weak self] in self?.forget(token, order.definition.id) }
     }
@@ -194,16 +198,22 @@ extension TileCacheNode: TileCacheServiceProvider {
 
     func accepted(_ token: UInt64, _ region: String) {
         guard let call = askers.removeValue(forKey: token) else { return }
-        watchers[region, default: []].append(call)
+        watchers[region, default: []].append(Watcher(token: token, call: call))
     }
 
     func refused(_ token: UInt64, _ failure: TileFailure) {
+        for (region, calls) in watchers {
+            for watcher in calls where watcher.token == token {
+                watcher.call.finish(LoadRegionResponse(error: ErrorInfo(failure)))
+                forget(token, region)
+            }
+        }
         askers.removeValue(forKey: token)?.finish(LoadRegionResponse(error: ErrorInfo(failure)))
     }
 
     private func forget(_ token: UInt64, _ region: String) {
         askers[token] = nil
-        watchers[region]?.removeAll { $0.isCancelled }
+        watchers[region]?.removeAll { $0.token == token }
         if watchers[region]?.isEmpty == true { watchers[region] = nil }
     }
 
@@ -212,11 +222,13 @@ extension TileCacheNode: TileCacheServiceProvider {
         guard let id = event.regionId, let calls = watchers[id] else { return }
         if event.kind == .loadProgress {
             // Who takes nothing sees later ones.
-            for call in calls where call.credit > 0 { call.send(LoadRegionResponse(progress: event.progress)) }
+            for watcher in calls where watcher.call.credit > 0 {
+                watcher.call.send(LoadRegionResponse(progress: event.progress))
+            }
         } else if event.kind == .loadFinished {
             watchers[id] = nil
             let last = LoadRegionResponse(progress: event.progress, region: event.region, error: event.error)
-            for call in calls {
+            for call in calls.map(\.call) {
                 if call.credit > 0 {
                     call.finish(last)
                 } else {

@@ -17,11 +17,18 @@ public final class TileCacheNode: Node {
     /// Calls of LoadRegion that wait to be taken, by number.
     var askers: [UInt64: StreamCall<LoadRegionResponse>] = [:]
     /// Calls of LoadRegion by the region whose loading they show.
-    var watchers: [String: [StreamCall<LoadRegionResponse>]] = [:]
+    var watchers: [String: [Watcher]] = [:]
     var lastToken: UInt64 = 0
     private var server: TileServer?
     private let serverKeys: TileServerKeys
     private var events: UInt64 = 0
+
+    /// A call that shows how far a region is.
+    struct Watcher {
+        /// Its number.
+        let token: UInt64
+        let call: StreamCall<LoadRegionResponse>
+    }
 
     /// Topics that the node publishes.
     static let topics = ["/tiles/state", "/tiles/region_event"]
@@ -134,6 +141,9 @@ public final class TileCacheNode: Node {
 
     /// Where the endpoint for web maps listens, HOST:PORT; nil when it does not.
     package var serverAddress: String? { server?.address }
+
+    /// How many tiles were fetched since the start.
+    package var downloads: Int { engine.outbox.counters["tiles_fetched"] ?? 0 }
 
     // MARK: Parts
 

@@ -53,6 +53,7 @@ extension TileLookup {
             throw TileFailure(.invalidRequest, "an estimate needs a region's definition")
         }
         let order = try RegionOrder(definition, tilesets: views.map(\.keys))
+        await waitUntilKnown(order.definition.descriptors.map(\.tileset))
         let budget = store.budgetBytes
         let found = try await read {
             [self] () -> Result<(parts: [Part], missing: [[TileID]], stored: Int64), TileFailure> in

@@ -56,6 +56,8 @@ struct TilesetView: Sendable {
     var current: EditionIndex?
     /// The newest edition that is known: the one in use, or the one that will be.
     var newest: EditionIndex?
+    /// Whether its source has not said yet what it has, nor failed to.
+    var isUnknown = true
     /// The media type of its tiles, where that is known of all.
     var mediaType: String? { current?.edition.mediaType }
 }

@@ -35,6 +35,7 @@ extension TileCacheCore {
             guard configuration.network.mode != .offline || !desk.isRemote else {
                 desk.problem = desk.newest == nil ? "the network is offline, and nothing is on board" : nil
                 desk.asksAt = moment + Self.longestPause
+                share()
                 continue
             }
             desk.isAsking = true
@@ -58,7 +59,7 @@ extension TileCacheCore {
         desk.asksAt = moment + pause
         if desk.problem != error.message { log.warning("tileset '\(name)': \(error.message)") }
         desk.problem = error.message
-        isChanged = true
+        share()
     }
 
     private func take(_ answer: EditionAnswer, of name: String) {

@@ -49,7 +49,11 @@ final class TileLookup: Sendable {
         workers = OperationQueue()
         workers.name = "tile questions"
         workers.maxConcurrentOperationCount = 3
-        tilesets.withLock { $0 = configuration.tilesets.map { TilesetView(keys: $0, current: nil, newest: nil) } }
+        tilesets.withLock {
+            $0 = configuration.tilesets.map {
+                TilesetView(keys: $0, current: nil, newest: nil, isUnknown: $0.isCacheable)
+            }
+        }
     }
 
     /// What has been counted.
@@ -67,6 +71,13 @@ final class TileLookup: Sendable {
                 if let name, !name.isEmpty { return view.keys.name == name }
                 return domain != nil && view.keys.domain == domain
             }
+        }
+    }
+
+    /// Waits until the sources of some tilesets have said what they have, or have failed to: for a while after the start.
+    func waitUntilKnown(_ names: [String]) async {
+        for _ in 0..<200 where views.contains(where: { names.contains($0.keys.name) && $0.isUnknown }) {
+            try? await Task.sleep(for: .milliseconds(50))
         }
     }
 

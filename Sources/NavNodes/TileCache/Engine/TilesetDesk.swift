@@ -41,7 +41,11 @@ final class TilesetDesk {
     var isPending: Bool { newest != nil && newest?.key != current?.key }
 
     /// As everybody may see it.
-    var view: TilesetView { TilesetView(keys: keys, current: current, newest: newest) }
+    var view: TilesetView {
+        TilesetView(
+            keys: keys, current: current, newest: newest,
+            isUnknown: keys.isCacheable && newest == nil && problem == nil)
+    }
 
     /// Who wants the tiles ahead.
     var owner: DownloadOwner { DownloadOwner(.predicted, keys.name) }
