@@ -95,8 +95,8 @@ let package = Package(
         library(
             "NavTileStore",
             [
-                "NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", "CFileSync", grdb, sqlite, http, nioCore,
-                nioHTTP,
+                "NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", "CFileSync", grdb, sqlite, http,
+                nioCore, nioHTTP,
             ]),
 
         // Routes of an online provider.
@@ -161,8 +161,8 @@ let package = Package(
         tests(
             "NavTileStoreTests",
             [
-                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTileStoreProbe", "NavTestSupport",
-                grdb,
+                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTileStoreProbe",
+                "NavTestSupport", "CZlib", "CZstd", grdb,
             ]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
         tests(

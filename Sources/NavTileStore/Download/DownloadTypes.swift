@@ -184,6 +184,14 @@ public struct DownloadEstimate: Sendable, Hashable {
     /// Requests that it took.
     public var requestCount: Int
 
+    /// An estimate.
+    public init(tileCount: Int, bytes: Int64, uncertainty: Int64, requestCount: Int) {
+        self.tileCount = tileCount
+        self.bytes = bytes
+        self.uncertainty = uncertainty
+        self.requestCount = requestCount
+    }
+
     /// Whether the bytes are known and not estimated.
     public var isExact: Bool { uncertainty == 0 }
 }

@@ -8,15 +8,14 @@ struct BodyIntake {
     private let unpacker: Unpacker?
     private let hasher: ContentHasher?
     private var stored: [UInt8] = []
+    /// Most bytes that may come in.
+    private let most: Int
     private var received = 0
 
     init(_ question: WebQuestion, _ headers: HTTPHeaders) throws(TileSourceError) {
         self.question = question
         let address = question.address
         length = headers.first(name: "Content-Length").flatMap(Int.init)
-        if let length, length > question.limit {
-            throw Self.tooLarge(question, "\(length) bytes")
-        }
         let isChunked = headers.first(name: "Transfer-Encoding")?.lowercased().contains("chunked") ?? false
         guard length != nil || isChunked || !question.needsLength else {
             throw TileSourceError(
@@ -31,26 +30,25 @@ struct BodyIntake {
         }
         packing = encoding.first.flatMap(Packing.init(contentEncoding:))
         hasher = question.hashes ? ContentHasher() : nil
-        guard let packing else {
+        // What does not get smaller gets larger by a little, whatever packs it.
+        let isKept = packing == nil || (question.keepsPacked && packing != .deflate)
+        most = isKept ? question.limit : question.limit + question.limit / 64 + 1_024
+        if let length, length > most { throw Self.tooLarge(question, "\(length) bytes") }
+        guard let packing, !isKept else {
             unpacker = nil
             // What a server announces is believed up to a mebibyte; beyond that, room is made as bytes come.
             stored.reserveCapacity(question.expected ?? min(length ?? 0, 1 << 20))
             return
         }
-        let keeps = question.keepsPacked && packing != .deflate
         do throws(Unpacker.Failure) {
-            unpacker = try Unpacker(
-                packing, limit: question.limit, keepsOutput: !keeps, expected: question.expected ?? 0)
+            unpacker = try Unpacker(packing, limit: question.limit, expected: question.expected ?? 0)
         } catch {
             throw TileSourceError(.malformed, "the answer of '\(address)' cannot be unpacked")
         }
     }
 
-    /// Whether the packed bytes are what is stored.
-    private var keeps: Bool { question.keepsPacked && packing != .deflate }
-
     mutating func take(_ bytes: UnsafeRawBufferPointer) throws(TileSourceError) {
-        guard bytes.count <= question.limit - received else { throw Self.tooLarge(question, "more") }
+        guard bytes.count <= most - received else { throw Self.tooLarge(question, "more") }
         received += bytes.count
         if let unpacker {
             do throws(Unpacker.Failure) {
@@ -58,7 +56,7 @@ struct BodyIntake {
             } catch {
                 throw Self.meaning(of: error, question)
             }
-            guard keeps else { return }
+            return
         }
         hasher?.update(bytes)
         stored.append(contentsOf: bytes)
@@ -75,12 +73,10 @@ struct BodyIntake {
             } catch {
                 throw Self.meaning(of: error, question)
             }
-            if keeps {
-                reply.packing = packing
-            } else {
-                stored = unpacker.takeOutput()
-                stored.withUnsafeBytes { hasher?.update($0) }
-            }
+            stored = unpacker.takeOutput()
+            stored.withUnsafeBytes { hasher?.update($0) }
+        } else {
+            reply.packing = packing
         }
         reply.body = stored
         reply.hash = hasher?.finish()

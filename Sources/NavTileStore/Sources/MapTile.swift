@@ -6,31 +6,27 @@ package enum MapTile {
     ///
     /// - Parameters:
     ///   - packing: how the source says that it is packed; what begins like a packed vector tile is taken as one.
-    ///   - wasUnpacked: whether the bytes were unpacked once already without fault.
     ///   - form: what it must look like.
     ///   - place: which tile of which source, for messages.
     package static func part(
-        _ bytes: [UInt8], packing: Packing?, wasUnpacked: Bool = false, form: TileForm, limit: Int, place: String,
+        _ bytes: [UInt8], packing: Packing?, form: TileForm, limit: Int, place: String,
         hash known: ContentHash? = nil
     ) throws(TileSourceError) -> FetchedPart {
         let packing = packing ?? (form == .vector || form == .unknown ? Packing(magic: bytes) : nil)
         if let packing {
             // What cannot be unpacked, and what would fill a reader's memory, is found here and not in the vehicle.
-            let isChecked = wasUnpacked && form != .vector
-            if !isChecked {
-                let inner: [UInt8]
-                do throws(Unpacker.Failure) {
-                    inner = try Unpacker.unpack(bytes, packing, limit: limit)
-                } catch {
-                    throw switch error {
-                    case .tooLarge:
-                        TileSourceError(.tooLarge, "\(place) has more than \(limit) bytes when unpacked: refused")
-                    case .damaged: TileSourceError(.malformed, "\(place) cannot be unpacked")
-                    case .truncated: TileSourceError(.truncated, "\(place) ends too early")
-                    }
+            let inner: [UInt8]
+            do throws(Unpacker.Failure) {
+                inner = try Unpacker.unpack(bytes, packing, limit: limit)
+            } catch {
+                throw switch error {
+                case .tooLarge:
+                    TileSourceError(.tooLarge, "\(place) has more than \(limit) bytes when unpacked: refused")
+                case .damaged: TileSourceError(.malformed, "\(place) cannot be unpacked")
+                case .truncated: TileSourceError(.truncated, "\(place) ends too early")
                 }
-                if let fault = inner.withUnsafeBytes(form.fault) { throw malformed(place, fault) }
             }
+            if let fault = inner.withUnsafeBytes(form.fault) { throw malformed(place, fault) }
         } else if let fault = bytes.withUnsafeBytes(form.fault) {
             throw malformed(place, fault)
         }

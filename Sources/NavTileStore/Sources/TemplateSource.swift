@@ -165,7 +165,7 @@ final class TemplateSource: TileSource {
         }
         let form = current.form == .unknown ? TileForm(mediaType: declared) : current.form
         let part = try MapTile.part(
-            reply.body, packing: reply.packing, wasUnpacked: reply.packing != nil, form: form,
+            reply.body, packing: reply.packing, form: form,
             limit: Int(configuration.limits.tileBytes), place: "'\(address)'", hash: reply.hash)
         let answer = FetchedTile(
             TileAddress(tileset, tile), edition: "", parts: [part], validators: reply.validators())

@@ -43,30 +43,25 @@ package final class Unpacker {
 
     private let packing: Packing
     private let limit: Int
-    private let keepsOutput: Bool
     // Where it stays: zlib compares the address with the one that it was opened with.
     private let stream: UnsafeMutablePointer<z_stream>
     private var isOpen = false
     private var zstd: OpaquePointer?
     private var isComplete = false
     private var chunk: [UInt8]
-    /// Bytes made so far.
-    package private(set) var count = 0
-    /// What was made so far, unless it is only counted.
+    /// What was made so far.
     package private(set) var output: [UInt8] = []
 
     /// - Parameters:
     ///   - limit: most bytes that may come out.
-    ///   - keepsOutput: whether ``output`` is wanted; else it is only checked that all can be unpacked.
     ///   - expected: how much will come out, to make room for it at once.
-    package init(_ packing: Packing, limit: Int, keepsOutput: Bool = true, expected: Int = 0) throws(Failure) {
+    package init(_ packing: Packing, limit: Int, expected: Int = 0) throws(Failure) {
         self.packing = packing
         self.limit = limit
-        self.keepsOutput = keepsOutput
         chunk = [UInt8](repeating: 0, count: 65_536)
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        if keepsOutput { output.reserveCapacity(min(expected, limit)) }
+        output.reserveCapacity(min(expected, limit))
         switch packing {
         case .gzip: try open(windowBits: 31)
         case .deflate: break  // known from the first byte
@@ -149,9 +144,8 @@ package final class Unpacker {
     }
 
     private func accept(_ made: Int) throws(Failure) {
-        guard made <= limit - count else { throw .tooLarge }
-        count += made
-        if keepsOutput { output.append(contentsOf: chunk[..<made]) }
+        guard made <= limit - output.count else { throw .tooLarge }
+        output.append(contentsOf: chunk[..<made])
     }
 
     /// Says that no bytes follow; fails when some are missing.

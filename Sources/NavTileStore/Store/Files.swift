@@ -148,7 +148,7 @@ package enum Files {
         switch errno {
         case EEXIST: return false
         case ENOENT where status(file) != nil: return false
-        case EXDEV, EPERM, EMLINK, ENOTSUP:
+        case EPERM, EMLINK, ENOTSUP:
             guard status(parent(path))?.isDirectory == true else { return false }
             try sync(try write(try read(file), to: temporary), temporary)
             try move(temporary, to: path)

@@ -17,6 +17,7 @@ struct IndexRebuild {
     /// Whether there is something that an index was made for.
     static func finds(_ folder: StoreFolder) -> Bool {
         Files.status(folder.regions) != nil || !Files.list(folder.tilesets).isEmpty
+            || Files.list(folder.objects).contains { !Files.list(folder.objects + "/" + $0).isEmpty }
     }
 
     func run(_ report: inout OpeningReport) throws(StoreError) {
@@ -43,7 +44,10 @@ struct IndexRebuild {
             zooms: Self.zooms(entries), bounds: tileset.bounds, tiles: entries.map(\.listed), document: document,
             attribution: tileset.attribution)
         var sound: [Entry] = []
-        for entry in entries where try isSound(entry, path) { sound.append(entry) }
+        let view = ViewFolder(folder, EditionKey(name, tileset.mapVersion))
+        for entry in entries {
+            if try isSound(entry, path) { sound.append(entry) } else { view.remove(entry.tile) }
+        }
         return try access.write { index in
             let epoch = Timestamp(nanoseconds: 0)
             let number = try EditionRow.put(edition, epoch, index)

@@ -67,6 +67,16 @@ enum RegionRow {
                 """, arguments: [number, isStaged, now?.nanoseconds, limit == .max ? -1 : max(limit, 0)])
     }
 
+    /// Makes the complete regions incomplete that have one of some tiles.
+    static func noteLoss(of tiles: [Int64], _ index: Database) throws {
+        let note = try index.cachedStatement(
+            sql: """
+                UPDATE regions SET state = 'incomplete' WHERE state = 'complete'
+                AND id IN (SELECT region FROM pins WHERE tile = ? AND staged = 0)
+                """)
+        for tile in tiles { try note.execute(arguments: [tile]) }
+    }
+
     // MARK: Encoding
 
     static func encode(_ value: (some Encodable)?) throws -> String? {

@@ -28,6 +28,9 @@ public struct OpeningReport: Sendable, Hashable {
     public var recoveredTiles = 0
     /// Regions that were found again without it.
     public var recoveredRegions = 0
+
+    /// Nothing was found and done.
+    public init() {}
 }
 
 /// What became of tiles that were to be stored.

@@ -135,6 +135,12 @@ public struct StagedRegion: Sendable, Hashable {
     public var definition: StoredRegionDefinition
     /// The edition of each of its tilesets that it will have.
     public var editions: [String: String]
+
+    /// What a region becomes.
+    public init(definition: StoredRegionDefinition, editions: [String: String]) {
+        self.definition = definition
+        self.editions = editions
+    }
 }
 
 /// A tile that a region needs.

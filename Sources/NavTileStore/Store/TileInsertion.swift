@@ -28,13 +28,14 @@ struct TileInsertion {
             guard let edition = editions[EditionKey(tile.address.tileset, tile.edition)] else { continue }
             let number = TileNumber.of(tile.address.tile, edition: edition)
             if isTight {
-                var victims: RoomFinder.Victims?
+                var victims = RoomFinder.Victims()
                 try index.inSavepoint {
                     try insert(tile, number)
                     victims = try makeRoom(for: number, &wanted)
-                    return victims == nil ? .rollback : .commit
+                    return victims.suffices ? .commit : .rollback
                 }
-                guard let victims else {
+                try RoomFinder.putBehind(victims, index)
+                guard victims.suffices else {
                     report.refused.append(tile.address)
                     continue
                 }
@@ -56,18 +57,15 @@ struct TileInsertion {
         try Int64.fetchOne(try index.cachedStatement(sql: "SELECT object_bytes FROM totals")) ?? 0
     }
 
-    /// Evicts for a tile that has just been put in; nil when that does not help.
-    private func makeRoom(for number: Int64, _ wanted: inout WantedTiles) throws -> RoomFinder.Victims? {
+    /// Evicts for a tile that has just been put in, unless that does not help.
+    private func makeRoom(for number: Int64, _ wanted: inout WantedTiles) throws -> RoomFinder.Victims {
         let excess = try Self.bytes(index) - budget
         guard excess > 0 else { return RoomFinder.Victims() }
         let pins = try Int64.fetchOne(
             try index.cachedStatement(sql: "SELECT pins FROM tiles WHERE id = ?"), arguments: [number])
         let need = pins == 0 ? wanted.need(number) : nil
-        guard
-            let victims = try RoomFinder.victims(
-                freeing: excess, needed: need, &wanted, sparing: number, index)
-        else { return nil }
-        try TileRemoval.evict(victims.numbers, index)
+        let victims = try RoomFinder.victims(freeing: excess, needed: need, &wanted, sparing: number, index)
+        if victims.suffices { try TileRemoval.evict(victims.numbers, index) }
         return victims
     }
 

@@ -16,15 +16,16 @@ extension TileStore {
             var wanted = writer.wanted
             let budget = budgetBytes
             // The times that were noted say who goes: they are written first.
-            try clear(&writer) { _ in }
-            let victims = try access.snapshot { index in
+            let victims = try clear(&writer) { index in
                 let stored = try Int64.fetchOne(index, sql: "SELECT object_bytes FROM totals") ?? 0
                 let (needed, overflow) = stored.addingReportingOverflow(max(bytes, 0))
-                guard !overflow else { return nil as RoomFinder.Victims? }
-                return try RoomFinder.victims(freeing: needed - budget, needed: need, &wanted, index)
+                let excess = overflow ? .max : needed - budget
+                let victims = try RoomFinder.victims(freeing: excess, needed: need, &wanted, index)
+                try RoomFinder.putBehind(victims, index)
+                return victims
             }
             writer.wanted = wanted
-            guard let victims else { return RemovalReport(fits: false) }
+            guard victims.suffices else { return RemovalReport(fits: false) }
             return try remove(victims.numbers, &writer, isEviction: true)
         }
     }

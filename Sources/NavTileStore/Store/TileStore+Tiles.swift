@@ -22,7 +22,8 @@ extension TileStore {
                 // The writer's own state must not change for a transaction that is rolled back.
                 var wanted = writer.wanted
                 let report = try change(&writer) { index in
-                    try TileInsertion(index, budget: budget, now: now).run(tiles, editions, &wanted)
+                    try Self.noteReplaced(new.replaced, index)
+                    return try TileInsertion(index, budget: budget, now: now).run(tiles, editions, &wanted)
                 }
                 writer.wanted = wanted
                 if !report.refused.isEmpty { removeUnused(new.hashes) }
@@ -64,11 +65,25 @@ extension TileStore {
         }
     }
 
+    /// Counts damaged files that were replaced, and has the links of the other tiles that have them made anew.
+    private static func noteReplaced(_ hashes: [ContentHash], _ index: Database) throws {
+        for hash in hashes {
+            try index.execute(sql: "UPDATE totals SET corrupt_count = corrupt_count + 1")
+            try index.execute(
+                sql: """
+                    INSERT OR IGNORE INTO unsettled
+                    SELECT id FROM tiles WHERE ranks IS NOT NULL AND (body = ?1 OR ranks = ?1)
+                    """, arguments: [hash.blob])
+        }
+    }
+
     // MARK: Files
 
     /// Files that a commit made: their hashes, and the file that lists them until the index does.
     private struct NewObjects {
         var hashes: [ContentHash] = []
+        /// Those of them that take the place of a damaged file.
+        var replaced: [ContentHash] = []
         var intent: String
     }
 
@@ -79,7 +94,11 @@ extension TileStore {
         var files: [NewFile] = []
         do throws(StoreError) {
             for part in tiles.lazy.flatMap(\.parts) where seen.insert(part.hash).inserted {
-                if try isStored(part) { continue }
+                switch try presence(of: part) {
+                case .stored: continue
+                case .damaged: new.replaced.append(part.hash)
+                case .absent: break
+                }
                 try write(part.data, as: part.hash, to: writer.name("object", folder), &files)
                 new.hashes.append(part.hash)
             }
@@ -147,15 +166,21 @@ extension TileStore {
         }
     }
 
-    /// Whether a content is on board, as the index and the file system see it.
-    private func isStored(_ part: FetchedPart) throws(StoreError) -> Bool {
+    /// How a content that is to be stored stands.
+    private enum Presence {
+        case absent, stored
+        /// The index has it, but its file is gone or another: who fetches it again may have found that out.
+        case damaged
+    }
+
+    private func presence(of part: FetchedPart) throws(StoreError) -> Presence {
         let isKnown = try access.read { index in
             try Int64.fetchOne(
-                try index.cachedStatement(sql: "SELECT bytes FROM objects WHERE hash = ? AND uses > 0"),
-                arguments: [part.hash.blob]) == Int64(part.data.count)
+                try index.cachedStatement(sql: "SELECT 1 FROM objects WHERE hash = ? AND uses > 0"),
+                arguments: [part.hash.blob]) != nil
         }
-        guard isKnown, let status = Files.status(folder.object(part.hash)) else { return false }
-        return status.isFile && status.size == Int64(part.data.count)
+        guard isKnown else { return .absent }
+        return (try? Files.read(folder.object(part.hash))) == part.data ? .stored : .damaged
     }
 
     /// Unlinks those of some files that the index does not have.
@@ -235,6 +260,7 @@ extension TileStore {
                     index, sql: "SELECT id FROM tiles WHERE body = ?1 OR ranks = ?1", arguments: [hash.blob])
                 guard !numbers.isEmpty else { return RemovalReport() }
                 try index.execute(sql: "UPDATE totals SET corrupt_count = corrupt_count + 1")
+                try RegionRow.noteLoss(of: numbers, index)
                 return try TileRemoval.remove(numbers, index)
             }
         }

@@ -55,9 +55,11 @@ struct CacheAheadTests {
         try await table.settle()
         #expect(try table.onBoard("roads", of: all) == expected && expected.count < all.count)
         #expect(Set(expected.map(\.zoom)) == [6, 9, 12])
+        try await table.until("the totals are told") {
+            try table.states.last?.tilesets.first?.tileCount == UInt64(expected.count)
+        }
         let state = try #require(try table.states.last)
         #expect(state.routeCoverage == 1 && state.mapVersion == "one" && state.sourceState == .online)
-        #expect(state.tilesets.first?.tileCount == UInt64(expected.count))
         // As the navigation node maps them.
         let current = table.folder + "/store/tilesets/roads/current"
         for tile in expected {

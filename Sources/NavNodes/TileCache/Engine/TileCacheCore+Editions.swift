@@ -114,7 +114,7 @@ extension TileCacheCore {
         attempt("a newer edition") { () throws(StoreError) in
             var ready: [String: StoredRegionProgress] = [:]
             for region in try store.reader.regions() where region.uses(anyOf: names) {
-                if let load = loads[region.definition.id], load.isReady {
+                if let load = loads[region.definition.id], load.isReady, load.isOf(pending) {
                     ready[region.definition.id] = load.progress
                 } else if region.state == .complete || region.staged != nil {
                     return
@@ -155,6 +155,15 @@ extension TileCacheCore {
                 outdated[key] = moment + Self.grace
                 if error.code != .inUse { note(error, "removing edition \(key)") }
             }
+        }
+    }
+}
+
+extension RegionLoad {
+    /// Whether its tiles are of the newest editions of some tilesets.
+    fileprivate func isOf(_ desks: [TilesetDesk]) -> Bool {
+        desks.allSatisfy { desk in
+            editions[desk.keys.name].map { $0 == desk.newest?.key.version } ?? true
         }
     }
 }

@@ -115,8 +115,9 @@ extension TileCacheCore {
     /// Everything is on board.
     private func complete(_ id: String) throws(StoreError) {
         guard let load = loads[id] else { return }
+        // What is of a newer edition comes into use with everything else of it.
         let waits = load.editions.contains { name, version in
-            desk(name).map { $0.isPending && $0.newest?.key.version == version } ?? false
+            desk(name).map { $0.current != nil && $0.current?.key.version != version } ?? false
         }
         guard !waits else {
             loads[id]?.isReady = true

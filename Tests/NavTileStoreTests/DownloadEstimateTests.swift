@@ -1,0 +1,57 @@
+import NavGeo
+import NavTileStore
+import Testing
+
+@Suite("Estimating how much tiles take")
+struct DownloadEstimateTests {
+    private static let tiles: [TileID] = (5...12).flatMap { (zoom: UInt8) -> [TileID] in
+        let side = min(UInt32(1) << UInt32(zoom), 80)
+        return (0..<side).flatMap { x in (0..<side).map { SourceFixture.tile(zoom, x, $0) } }
+    }
+
+    /// Towns and much sea between: a few tiles are large, most are small, some are not there.
+    @Sendable private static func size(_ tile: TileID) -> Int64? {
+        let (x, y) = (Double(tile.x) / 80, Double(tile.y) / 80)
+        if (tile.x + tile.y) % 11 == 0 { return nil }
+        let town = max(0, 1 - 6 * ((x - 0.3) * (x - 0.3) + (y - 0.6) * (y - 0.6)))
+        var random = SourceRandom(seed: HilbertTileID.number(tile))
+        let noise = 0.5 + Double(random.next() >> 11) * 0x1p-53
+        return Int64(80 + 60_000 * town * town * town * noise)
+    }
+
+    @Test("By samples it is within a tenth of the truth, always the same, and takes few requests")
+    func samples() async throws {
+        let source = DownloadTestSource(size: { Self.size($0).map { .bytes($0) } ?? .absent })
+        let queue = try DownloadQueue([source])
+        let truth = Self.tiles.compactMap(Self.size).reduce(0, +)
+        let estimate = try await queue.estimate(Self.tiles, of: "map")
+        #expect(abs(Double(estimate.bytes) / Double(truth) - 1) < 0.1)
+        #expect(abs(Double(estimate.tileCount) / Double(Self.tiles.compactMap(Self.size).count) - 1) < 0.05)
+        #expect(estimate.requestCount < 2_300 && !estimate.isExact)
+        #expect(try await queue.estimate(Self.tiles.reversed(), of: "map") == estimate)
+        await queue.stop()
+    }
+
+    @Test("Few tiles are all asked for; a source that does not say is asked for some tiles themselves")
+    func exact() async throws {
+        let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile, bytes: 33)) })
+        let queue = try DownloadQueue([source])
+        let estimate = try await queue.estimate(Array(Self.tiles.suffix(9)), of: "map")
+        #expect(estimate == DownloadEstimate(tileCount: 9, bytes: 297, uncertainty: 0, requestCount: 9))
+        await queue.stop()
+    }
+
+    @Test("A list says it without a question")
+    func listed() async throws {
+        let source = DownloadTestSource()
+        let queue = try DownloadQueue([source])
+        var edition = TilesetEdition(tileset: "map", domain: .maps, version: "", zooms: 0...14)
+        edition.tiles = Self.tiles.prefix(10).map {
+            ListedTile($0, parts: [ListedPart(.body, size: 7, hash: nil)])
+        }
+        queue.network = .offline
+        let estimate = try await queue.estimate(Array(Self.tiles.prefix(20)), of: "map", edition: edition)
+        #expect(estimate == DownloadEstimate(tileCount: 10, bytes: 70, uncertainty: 0, requestCount: 0))
+        await queue.stop()
+    }
+}

@@ -1,0 +1,217 @@
+import NavGeo
+import NavTileStore
+import Synchronization
+import Testing
+
+@Suite("The download queue", .timeLimit(.minutes(2)))
+struct DownloadQueueTests {
+    private static func tile(_ index: Int) -> TileID { SourceFixture.tile(14, UInt32(index), 0) }
+
+    private static func want(_ index: Int, need: Double = 0) -> TileWant {
+        TileWant(TileAddress("map", tile(index)), need: need, size: 10)
+    }
+
+    private static let owner = DownloadOwner(.predicted, "drive")
+
+    private static func queue(
+        _ source: DownloadTestSource, clock: DownloadTestClock = DownloadTestClock(),
+        _ change: (inout DownloadConfiguration) -> Void = { _ in }
+    ) throws -> DownloadQueue {
+        var configuration = DownloadConfiguration()
+        configuration.concurrency = 3
+        change(&configuration)
+        return try DownloadQueue([source], configuration, clock: clock.clock)
+    }
+
+    /// Reads results until there are some number of them.
+    private static func results(_ queue: DownloadQueue, _ count: Int) async -> [DownloadResult] {
+        var results: [DownloadResult] = []
+        while results.count < count, let batch = await queue.next() { results += batch }
+        return results
+    }
+
+    @Test("Everything wanted is delivered once, never more at a time than allowed")
+    func delivered() async throws {
+        let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile)) })
+        let queue = try Self.queue(source)
+        queue.want((0..<500).map { Self.want($0) }, for: Self.owner)
+        let results = await Self.results(queue, 500)
+        #expect(Set(results.map(\.address.tile)) == Set((0..<500).map(Self.tile)))
+        #expect(results.count == 500 && source.asked.count == 500)
+        #expect(queue.statistics.fetchedCount == 500)
+        await queue.stop()
+        #expect(await queue.next() == nil)
+    }
+
+    @Test("So many at a time and no more")
+    func concurrency() async throws {
+        let source = DownloadTestSource()
+        let queue = try Self.queue(source)
+        queue.want((0..<10).map { Self.want($0, need: Double($0)) }, for: Self.owner)
+        try await eventually { source.waitingTiles.count == 3 }
+        #expect(source.waitingTiles == (0..<3).map(Self.tile))
+        for index in 0..<10 {
+            try await eventually { source.waitingTiles.contains(Self.tile(index)) }
+            source.answer(Self.tile(index), .success(.absent(Validators())))
+        }
+        _ = await Self.results(queue, 10)
+        #expect(source.greatest == 3)
+        await queue.stop()
+    }
+
+    @Test("Several who wait for a tile get one answer; the tile is delivered too")
+    func waiters() async throws {
+        let source = DownloadTestSource()
+        let queue = try Self.queue(source)
+        queue.want([Self.want(1)], for: Self.owner)
+        let waiters = (0..<5).map { _ in Task { try await queue.fetch(Self.want(1)) } }
+        try await eventually { source.waitingTiles == [Self.tile(1)] }
+        source.answer(Self.tile(1), .success(DownloadTestSource.tile("map", Self.tile(1))))
+        for waiter in waiters { #expect(try await waiter.value.tile?.address.tile == Self.tile(1)) }
+        #expect(await Self.results(queue, 1).map(\.address.tile) == [Self.tile(1)])
+        await queue.stop()
+    }
+
+    @Test("Who waits may leave; what nobody waits for any more and has not begun is not begun")
+    func leaves() async throws {
+        let source = DownloadTestSource()
+        let queue = try Self.queue(source) { $0.concurrency = 1 }
+        queue.want([Self.want(0)], for: Self.owner)
+        try await eventually { source.waitingTiles == [Self.tile(0)] }
+        let waiter = Task { try await queue.fetch(Self.want(1)) }
+        try await eventually { queue.statistics.pendingCount == 1 }
+        waiter.cancel()
+        await #expect(throws: TileSourceError.self) { try await waiter.value }
+        source.answer(Self.tile(0), .success(.absent(Validators())))
+        _ = await Self.results(queue, 1)
+        #expect(source.asked == [Self.tile(0)])
+        await queue.stop()
+    }
+
+    @Test("A failed tile is tried again when the clock says so")
+    func retried() async throws {
+        let clock = DownloadTestClock()
+        let source = DownloadTestSource(rule: { tile, count in
+            count < 3 ? .failure(TileSourceError(.server, "busy")) : .success(DownloadTestSource.tile("map", tile))
+        })
+        let queue = try Self.queue(source, clock: clock)
+        queue.want([Self.want(1)], for: Self.owner)
+        for count in 1...2 {
+            try await eventually { source.asked.count == count && clock.sleeperCount == 1 }
+            clock.advance(by: 4)
+        }
+        let results = await Self.results(queue, 1)
+        #expect(results.map(\.attempts) == [3])
+        #expect(queue.statistics.failedAttempts == 2)
+        await queue.stop()
+    }
+
+    @Test("Going offline breaks off what is under way and tells who waits; back online it is fetched")
+    func offline() async throws {
+        let source = DownloadTestSource()
+        let queue = try Self.queue(source)
+        queue.want([Self.want(1)], for: Self.owner)
+        let waiter = Task { () -> TileSourceError? in
+            await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(2)) }
+        }
+        try await eventually { source.waitingTiles.count == 2 }
+        queue.network = .offline
+        #expect(await waiter.value?.code == .offline)
+        try await eventually { source.waitingTiles.isEmpty && queue.statistics.runningCount == 0 }
+        let late = await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(3)) }
+        #expect(late?.code == .offline)
+        let edition = await SourceFixture.failure { () throws(TileSourceError) in try await queue.edition(of: "map") }
+        #expect(edition?.code == .offline)
+        #expect(source.asked.count == 2)
+        queue.network = .unmetered
+        try await eventually { source.waitingTiles == [Self.tile(1)] }
+        source.answer(Self.tile(1), .success(.absent(Validators())))
+        #expect(await Self.results(queue, 1).map(\.address.tile) == [Self.tile(1)])
+        await queue.stop()
+    }
+
+    @Test("Nothing is begun while a reader holds too much")
+    func backPressure() async throws {
+        let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile, bytes: 10)) })
+        let queue = try Self.queue(source) { $0.undeliveredBytes = 40 }
+        queue.want((0..<20).map { Self.want($0, need: Double($0)) }, for: Self.owner)
+        try await eventually { source.asked.count == 4 && queue.statistics.runningCount == 0 }
+        #expect(source.asked.count == 4)
+        let first = await queue.next()
+        #expect(first?.count == 4)
+        #expect(source.asked.count == 4, "the reader still has them")
+        let rest = await Self.results(queue, 16)
+        #expect(rest.count == 16)
+        await queue.stop()
+    }
+
+    @Test("Stopping ends what is under way and all who wait")
+    func stops() async throws {
+        let source = DownloadTestSource()
+        let queue = try Self.queue(source)
+        queue.want((0..<10).map { Self.want($0) }, for: Self.owner)
+        let waiter = Task { () -> TileSourceError? in
+            await SourceFixture.failure { () throws(TileSourceError) in try await queue.fetch(Self.want(2)) }
+        }
+        let reader = Task { await queue.next() }
+        try await eventually { source.waitingTiles.count == 3 }
+        await queue.stop()
+        #expect(source.waitingTiles.isEmpty)
+        let code = await waiter.value?.code
+        #expect(code == .closed)
+        #expect(await reader.value == nil)
+        await queue.stop()
+    }
+
+    @Test(
+        "A random mixture of wants, failures, waits and leave-takings comes to its end",
+        arguments: 0..<6 as Range<UInt64>)
+    func mixture(seed: UInt64) async throws {
+        let source = DownloadTestSource(rule: { tile, count in
+            guard (Int(tile.x) * 31 + count) % 5 == 0 else {
+                return .success(DownloadTestSource.tile("map", tile))
+            }
+            return .failure(TileSourceError(count % 2 == 0 ? .server : .truncated, "busy"))
+        })
+        var configuration = DownloadConfiguration()
+        configuration.firstPause = 0.001
+        configuration.longestPause = 0.002
+        configuration.firstRest = 0.002
+        configuration.longestRest = 0.004
+        configuration.seed = seed
+        configuration.undeliveredBytes = 300
+        let queue = try DownloadQueue([source], configuration)
+        let seen = Mutex<Set<TileID>>([])
+        let reader = Task {
+            while let batch = await queue.next() {
+                seen.withLock { $0.formUnion(batch.map(\.address.tile)) }
+            }
+        }
+        var random = SourceRandom(seed: seed)
+        var last: [TileWant] = []
+        for _ in 0..<200 {
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: queue.isPaused = Bool.random(using: &random)
+            case 1:
+                let index = Int.random(in: 0..<200, using: &random)
+                let waiter = Task { try? await queue.fetch(Self.want(index)) }
+                if Bool.random(using: &random) { waiter.cancel() }
+            case 2: queue.network = Bool.random(using: &random) ? .offline : .unmetered
+            default:
+                last = (0..<50).map { _ in Self.want(Int.random(in: 0..<200, using: &random)) }
+                queue.want(last, for: DownloadOwner(.region, "\(Int.random(in: 0..<3, using: &random))"))
+            }
+            await Task.yield()
+        }
+        queue.network = .unmetered
+        queue.isPaused = false
+        seen.withLock { $0 = [] }
+        queue.want(last, for: DownloadOwner(.predicted, "last"))
+        try await eventually {
+            let totals = queue.statistics
+            return totals.runningCount == 0 && totals.pendingCount == 0
+        }
+        await queue.stop()
+        await reader.value
+    }
+}

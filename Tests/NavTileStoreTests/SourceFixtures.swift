@@ -1,0 +1,170 @@
+import CZlib
+import CZstd
+import Foundation
+import NavGeo
+import NavMap
+import NavTileStore
+
+/// A folder of its own, gone with its last reference.
+final class SourceFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "navbus-source-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ name: String, _ bytes: [UInt8]) throws {
+        let file = path + "/" + name
+        let folder = (file as NSString).deletingLastPathComponent
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try Data(bytes).write(to: URL(fileURLWithPath: file), options: .atomic)
+    }
+}
+
+/// Numbers that are the same in every run.
+struct SourceRandom: RandomNumberGenerator {
+    var state: UInt64
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+        return value ^ (value >> 31)
+    }
+
+    mutating func bytes(_ count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        for index in stride(from: 0, to: count, by: 8) {
+            var value = next()
+            for offset in index..<min(index + 8, count) {
+                bytes[offset] = UInt8(truncatingIfNeeded: value)
+                value >>= 8
+            }
+        }
+        return bytes
+    }
+}
+
+enum SourceFixture {
+    static func tile(_ zoom: UInt8, _ x: UInt32, _ y: UInt32) -> TileID {
+        TileID(zoom: zoom, x: x, y: y) ?? TileID(containing: Coordinate(latitude: 0, longitude: 0), zoom: zoom)
+    }
+
+    static func hash(_ bytes: [UInt8]) -> String {
+        bytes.withUnsafeBytes { ContentHasher.hash($0) }?.hexadecimal ?? ""
+    }
+
+    /// Some road tiles around Porto with random content.
+    static func roadTiles(seed: UInt64, count: Int = 4) -> [(id: RoadTileID, road: [UInt8], rank: [UInt8])] {
+        var random = SourceRandom(seed: seed)
+        return (0..<count).map { index in
+            let place = Coordinate(latitude: 41.0 + 0.1 * Double(index), longitude: -8.6)
+            return (
+                RoadTileID(layer: .local, containing: place), random.bytes(20_000 + 100 * index),
+                random.bytes(700 + index)
+            )
+        }
+    }
+
+    /// The list of road tiles.
+    static func list(
+        _ tiles: [(id: RoadTileID, road: [UInt8], rank: [UInt8])], version: String = "v1",
+        change: (inout Tileset) -> Void = { _ in }
+    ) throws -> [UInt8] {
+        let entries = tiles.map { tile in
+            Tileset.Entry(
+                id: tile.id.rawValue, file: tile.id.path, bytes: tile.road.count, sha256: hash(tile.road),
+                ranks: Tileset.RanksEntry(file: tile.id.ranksPath, bytes: tile.rank.count, sha256: hash(tile.rank)))
+        }
+        var tileset = Tileset(
+            mapVersion: version, source: "test", sourceTimestamp: nil,
+            bounds: BoundingBox(south: 41, west: -9, north: 42, east: -8), attribution: "nobody", tiles: entries)
+        change(&tileset)
+        return Array(try JSONEncoder().encode(tileset))
+    }
+
+    /// Writes road tiles and their list into a folder.
+    static func write(
+        _ tiles: [(id: RoadTileID, road: [UInt8], rank: [UInt8])], to folder: SourceFolder, version: String = "v1"
+    ) throws {
+        for tile in tiles {
+            try folder.write(tile.id.path, tile.road)
+            try folder.write(tile.id.ranksPath, tile.rank)
+        }
+        try folder.write("tileset.json", try list(tiles, version: version))
+    }
+
+    /// A vector tile of one layer of some bytes.
+    static func vectorTile(_ size: Int, seed: UInt64 = 1) -> [UInt8] {
+        var random = SourceRandom(seed: seed)
+        var header: [UInt8] = [0x1a]
+        var rest = size
+        while rest >= 0x80 {
+            header.append(UInt8(rest & 0x7f) | 0x80)
+            rest >>= 7
+        }
+        header.append(UInt8(rest))
+        return header + random.bytes(size)
+    }
+
+    static let png: [UInt8] =
+        [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0]
+        + [0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82]
+
+    static func gzip(_ bytes: [UInt8]) -> [UInt8] { deflate(bytes, windowBits: 31) }
+
+    static func deflate(_ bytes: [UInt8], windowBits: Int32) -> [UInt8] {
+        var stream = z_stream()
+        let size = Int32(MemoryLayout<z_stream>.size)
+        guard deflateInit2_(&stream, 6, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size) == Z_OK
+        else { return [] }
+        defer { deflateEnd(&stream) }
+        var input = bytes
+        var output = [UInt8](repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))) + 64)
+        let made = input.withUnsafeMutableBufferPointer { input in
+            output.withUnsafeMutableBufferPointer { output -> Int in
+                stream.next_in = input.baseAddress
+                stream.avail_in = UInt32(input.count)
+                stream.next_out = output.baseAddress
+                stream.avail_out = UInt32(output.count)
+                _ = CZlib.deflate(&stream, Z_FINISH)
+                return output.count - Int(stream.avail_out)
+            }
+        }
+        return Array(output[..<made])
+    }
+
+    static func zstd(_ bytes: [UInt8]) -> [UInt8] {
+        var output = [UInt8](repeating: 0, count: ZSTD_compressBound(bytes.count))
+        let made = output.withUnsafeMutableBytes { output in
+            bytes.withUnsafeBytes {
+                ZSTD_compress(output.baseAddress, output.count, $0.baseAddress, $0.count, 3)
+            }
+        }
+        return Array(output[..<made])
+    }
+
+    /// What an asynchronous question failed with; nil when it did not.
+    static func failure(
+        _ ask: () async throws(TileSourceError) -> some Any
+    ) async -> TileSourceError? {
+        do throws(TileSourceError) {
+            _ = try await ask()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    static func edition(_ source: any TileSource, known: Validators? = nil) async throws -> TilesetEdition {
+        guard case .edition(let edition, _) = try await source.edition(known: known) else {
+            throw SourceFailure("not modified")
+        }
+        return edition
+    }
+}

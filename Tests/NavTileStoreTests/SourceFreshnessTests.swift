@@ -1,0 +1,88 @@
+import NavGeo
+import NavTileStore
+import Testing
+
+@Suite("How long an answer holds")
+struct SourceFreshnessTests {
+    private static let now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+
+    private func freshness(
+        _ cacheControl: [String] = [], age: String? = nil, expires: String? = nil, date: String? = nil,
+        delay: Double = 0
+    ) -> Freshness {
+        Freshness(
+            cacheControl: cacheControl, age: age, expires: expires, date: date, received: Self.now, delay: delay)
+    }
+
+    private func seconds(_ freshness: Freshness) -> Double? {
+        freshness.expires.map { ($0.seconds(since: Self.now) * 1_000).rounded() / 1_000 }
+    }
+
+    @Test("max-age counts from when the answer was made: Age and the time on the way are taken off")
+    func maximumAge() {
+        #expect(seconds(freshness(["public, max-age=600"])) == 600)
+        #expect(seconds(freshness(["max-age=600"], age: "100", delay: 2)) == 498)
+        #expect(seconds(freshness(["max-age=60"], age: "100")) == 0)
+        #expect(seconds(freshness(["MAX-AGE=\"5\""])) == 5)
+    }
+
+    @Test("max-age goes before Expires, and of two the first counts")
+    func order() {
+        let date = "Tue, 14 Nov 2023 22:13:20 GMT"
+        let expires = "Tue, 14 Nov 2023 23:13:20 GMT"
+        #expect(seconds(freshness(["max-age=7"], expires: expires, date: date)) == 7)
+        #expect(seconds(freshness(expires: expires, date: date)) == 3_600)
+        #expect(seconds(freshness(["max-age=7, max-age=9"])) == 7)
+    }
+
+    @Test("Expires is measured by the server's own clock, so that ours may be wrong")
+    func foreignClock() {
+        #expect(
+            seconds(
+                freshness(expires: "Sun, 06 Nov 1994 08:59:37 GMT", date: "Sunday, 06-Nov-94 08:49:37 GMT")) == 600)
+        #expect(
+            seconds(freshness(expires: "Sun Nov  6 09:49:37 1994", date: "Sun, 06 Nov 1994 08:49:37 GMT")) == 3_600)
+    }
+
+    @Test("What cannot be read has expired; what is not said holds until it is replaced")
+    func unknown() {
+        #expect(seconds(freshness(expires: "0")) == 0)
+        #expect(seconds(freshness(["max-age=soon"])) == 0)
+        #expect(freshness().expires == nil)
+        #expect(freshness(["public"]).expires == nil)
+    }
+
+    @Test("no-store is not stored; no-cache is asked again; both may hide among other directives")
+    func directives() {
+        #expect(!freshness(["private, no-store"]).isStorable)
+        #expect(freshness(["no-cache"]).isStorable)
+        #expect(seconds(freshness(["max-age=60", "no-cache"])) == 0)
+        // With names of fields it is about those alone; within quotes it is no directive.
+        #expect(seconds(freshness(["no-cache=\"Set-Cookie\", max-age=60"])) == 60)
+        #expect(freshness(["ext=\"a, no-store\""]).isStorable)
+    }
+
+    @Test("A number beyond any is bounded")
+    func large() {
+        #expect(seconds(freshness(["max-age=99999999999999999999999"])) == 2_147_483_648)
+        #expect(Freshness.deltaSeconds("-1") == nil)
+        #expect(Freshness.deltaSeconds("1.5") == nil)
+    }
+
+    @Test("Retry-After is a number, or a moment of the server's clock")
+    func retryAfter() {
+        #expect(Freshness.retryAfter("120", date: nil, now: Self.now) == 120)
+        #expect(
+            Freshness.retryAfter(
+                "Sun, 06 Nov 1994 08:49:47 GMT", date: "Sun, 06 Nov 1994 08:49:37 GMT", now: Self.now) == 10)
+        #expect(Freshness.retryAfter("later", date: nil, now: Self.now) == nil)
+    }
+
+    @Test("Dates are those of the calendar", arguments: ["Thu, 29 Feb 2024 00:00:00 GMT", "Thu Feb 29 00:00:00 2024"])
+    func dates(text: String) { #expect(HTTPDate.parse(text) == 1_709_164_800) }
+
+    @Test(
+        "What is no date is none",
+        arguments: ["", "GMT", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT", "a b c d e f"])
+    func noDates(text: String) { #expect(HTTPDate.parse(text) == nil) }
+}

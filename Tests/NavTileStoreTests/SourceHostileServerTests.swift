@@ -1,0 +1,317 @@
+import Foundation
+import NavGeo
+import NavMap
+import NavTileStore
+import Synchronization
+import Testing
+
+@Suite("Servers that send what they should not")
+struct SourceHostileServerTests {
+    private typealias Manner = SourceLoopbackServer.Manner
+
+    private static let tile = SourceFixture.tile(1, 0, 0)
+
+    /// What a tile of a map fails with when its server answers like this.
+    private func failure(
+        of manner: SourceLoopbackServer.Manner, format: String = "pbf",
+        configure: (inout TileSourceConfiguration) -> Void = { _ in }
+    ) async throws -> TileSourceError? {
+        let server = try SourceLoopbackServer(manner)
+        var configuration = TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}." + format)
+        configuration.limits.idleTimeout = 2
+        configuration.limits.tileBytes = 1 << 20
+        configure(&configuration)
+        let source = try configuration.open()
+        let error = await SourceFixture.failure { () throws(TileSourceError) in
+            try await source.fetch(Self.tile, edition: nil, known: nil, meter: nil)
+        }
+        await source.close()
+        return error
+    }
+
+    @Test(
+        "Garbage instead of HTTP", arguments: ["\u{0}\u{1}\u{2}", "<html>", "HTTP/9.9 200 OK\r\n\r\n", "\r\n\r\n\r\n"])
+    func garbage(text: String) async throws {
+        let error = try await failure(of: .bytes(Array(text.utf8)))
+        #expect([.malformed, .unreachable, .truncated].contains(error?.code))
+    }
+
+    @Test("A body that ends before its length is reached")
+    func truncated() async throws {
+        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n".utf8)
+        #expect(try await failure(of: .bytes(head + SourceFixture.vectorTile(100)))?.code == .truncated)
+        let chunked = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n".utf8)
+        #expect(try await failure(of: .bytes(chunked + SourceFixture.vectorTile(100)))?.code == .truncated)
+    }
+
+    @Test("A body that does not say how long it is: half of it could pass for a whole")
+    func noLength() async throws {
+        let head = Array("HTTP/1.1 200 OK\r\n\r\n".utf8)
+        #expect(try await failure(of: .bytes(head + SourceFixture.vectorTile(100)))?.code == .malformed)
+    }
+
+    @Test("Failures are told apart, and Retry-After is heard")
+    func statuses() async throws {
+        let expected: [(Int, TileSourceError.Code, Bool)] = [
+            (500, .server, true), (503, .server, true), (429, .rateLimited, true), (401, .unauthorized, false),
+            (403, .unauthorized, false), (400, .refused, false), (418, .refused, false), (101, .malformed, true),
+            (206, .malformed, true), (304, .malformed, true),
+        ]
+        for (status, code, isRetryable) in expected where status != 101 {
+            let error = try await failure(of: .answer(status: status, headers: ["Retry-After: 17"]))
+            #expect(error?.code == code, "\(status)")
+            #expect(error?.isRetryable == isRetryable, "\(status)")
+            if [429, 503].contains(status) { #expect(error?.retryAfter == 17) }
+        }
+    }
+
+    @Test("204, 404 and 410 are answers: there is no such tile", arguments: [204, 404, 410])
+    func absent(status: Int) async throws {
+        let server = try SourceLoopbackServer(.answer(status: status, headers: ["Cache-Control: max-age=60"]))
+        let source = try TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}.pbf").open()
+        guard case .absent(let validators) = try await source.fetch(Self.tile, edition: nil, known: nil, meter: nil)
+        else { throw SourceFailure("not absent") }
+        #expect(validators.expires != nil)
+        await source.close()
+    }
+
+    @Test("A page with 200 is no tile, whatever it calls itself")
+    func pages() async throws {
+        let page = Array("\n<!DOCTYPE html><p>Log in".utf8)
+        for (format, type) in [
+            ("pbf", "text/html"), ("pbf", "application/x-protobuf"), ("png", "image/png"), ("xyz", "text/html; x"),
+            ("xyz", "application/octet-stream"),
+        ] {
+            let error = try await failure(of: .answer(headers: ["Content-Type: \(type)"], body: page), format: format)
+            #expect(error?.code == .malformed, "\(format) \(type)")
+        }
+        let packed = Manner.answer(headers: ["Content-Encoding: gzip"], body: SourceFixture.gzip(page))
+        #expect(try await failure(of: packed)?.code == .malformed)
+        #expect(try await failure(of: .answer(body: SourceFixture.gzip(page)))?.code == .malformed)
+    }
+
+    @Test("A packed tile that grows beyond the limit is refused, by header or by itself")
+    func bombs() async throws {
+        let zeros = [UInt8](repeating: 0, count: 64 << 20)
+        for (name, bomb) in [("gzip", SourceFixture.gzip(zeros)), ("zstd", SourceFixture.zstd(zeros))] {
+            let declared = Manner.answer(headers: ["Content-Encoding: \(name)"], body: bomb)
+            #expect(try await failure(of: declared)?.code == .tooLarge)
+            #expect(try await failure(of: .answer(body: bomb))?.code == .tooLarge)
+        }
+    }
+
+    @Test("A tile larger than the limit is refused by its announcement, or when it gets there")
+    func huge() async throws {
+        let announced = Array("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n".utf8)
+        #expect(try await failure(of: .bytes(announced))?.code == .tooLarge)
+        let endless = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+        let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x1a, count: 65_536) + Array("\r\n".utf8)
+        #expect(try await failure(of: .flood(endless, chunk))?.code == .tooLarge)
+    }
+
+    @Test("Headers without end are refused")
+    func headers() async throws {
+        let error = try await failure(
+            of: .flood(
+                Array("HTTP/1.1 200 OK\r\n".utf8), Array("X-A: \(String(repeating: "a", count: 1_000))\r\n".utf8)))
+        #expect([.malformed, .timedOut, .unreachable].contains(error?.code))
+    }
+
+    @Test("Silence, and a head that comes byte by byte, end with the timeout")
+    func silence() async throws {
+        #expect(try await failure(of: .silence) { $0.limits.idleTimeout = 0.3 }?.code == .timedOut)
+        let head = Manner.drip(Array("HTTP/1.1 200 OK\r\nX: ".utf8), UInt8(ascii: "a"))
+        #expect(try await failure(of: head) { $0.limits.idleTimeout = 0.3 }?.code == .timedOut)
+    }
+
+    @Test("A body that comes byte by byte is broken off for its rate, or for its time")
+    func slow() async throws {
+        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n".utf8)
+        let slow = try await failure(of: .drip(head, 0)) {
+            $0.limits.slowestRate = 10_000
+            $0.limits.slowestWindow = 0.3
+        }
+        #expect(slow?.code == .tooSlow)
+        let long = try await failure(of: .drip(head, 0)) {
+            $0.limits.slowestRate = 0
+            $0.limits.totalTimeout = 0.4
+        }
+        #expect(long?.code == .timedOut)
+    }
+
+    @Test("Redirections to a file, to another origin and in a ring are not followed")
+    func redirections() async throws {
+        let other = try SourceLoopbackServer(.answer(body: SourceFixture.vectorTile(10)))
+        for location in ["file:///etc/passwd", other.url + "/x", "ftp://a/b", "", "http://127.0.0.1:1\u{1}/"] {
+            let error = try await failure(of: .answer(status: 302, headers: ["Location: \(location)"]))
+            #expect([.redirected, .malformed].contains(error?.code), "\(location)")
+        }
+        #expect(other.requests.isEmpty)
+        #expect(try await failure(of: .answer(status: 301, headers: ["Location: /1/0/0.pbf"]))?.code == .redirected)
+    }
+
+    @Test("Within an origin a redirection is followed, credential included")
+    func followed() async throws {
+        let bytes = SourceFixture.vectorTile(10)
+        let server = try SourceLoopbackServer { request, _ in
+            request.path == "/new" ? .answer(body: bytes) : .answer(status: 307, headers: ["Location: /new"])
+        }
+        let address = server.url.replacingOccurrences(of: "http://", with: "http://me:secret@")
+        let source = try TileSourceConfiguration("map", .maps, address: address + "/{z}/{x}/{y}.pbf").open()
+        #expect(source.place.contains("secret") == false)
+        let answer = try await source.fetch(Self.tile, edition: nil, known: nil, meter: nil)
+        #expect(answer.tile?.parts.map(\.data) == [bytes])
+        #expect(server.requests.map { $0.header("Authorization") } == ["Basic bWU6c2VjcmV0", "Basic bWU6c2VjcmV0"])
+        await source.close()
+    }
+
+    @Test("A TileJSON that names tiles of another origin is refused")
+    func tileJSON() async throws {
+        for text in ["http://elsewhere.example/{z}/{x}/{y}.pbf", "file:///{z}/{x}/{y}", "{z}/{x}", "{z}/{x}/{y}/{s}"] {
+            let json = #"{"tiles":["\#(text)"],"minzoom":0,"maxzoom":5}"#
+            let server = try SourceLoopbackServer(.answer(body: Array(json.utf8)))
+            let source = try TileSourceConfiguration("map", .maps, address: server.url + "/map.json").open()
+            let error = await SourceFixture.failure { () throws(TileSourceError) in try await source.edition(known: nil)
+            }
+            #expect([.redirected, .malformed].contains(error?.code), "\(text)")
+            await source.close()
+        }
+    }
+
+    @Test("no-store is passed on and not kept, unless the owner says otherwise")
+    func noStore() async throws {
+        let server = try SourceLoopbackServer(
+            .answer(headers: ["Cache-Control: no-store"], body: SourceFixture.vectorTile(10)))
+        var configuration = TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}.pbf")
+        for storesAnyway in [false, true] {
+            configuration.storesAnyway = storesAnyway
+            let source = try configuration.open()
+            switch try await source.fetch(Self.tile, edition: nil, known: nil, meter: nil) {
+            case .unstorable: #expect(!storesAnyway)
+            case .fetched: #expect(storesAnyway)
+            default: Issue.record("no tile")
+            }
+            await source.close()
+        }
+    }
+
+    @Test("A credential that everybody can read is told of once, and is never in a message")
+    func credential() async throws {
+        let folder = try SourceFolder()
+        try folder.write("key", Array("hidden".utf8))
+        chmod(folder.path + "/key", 0o644)
+        let notes = Mutex<[String]>([])
+        let server = try SourceLoopbackServer(.answer(status: 403))
+        var configuration = TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}.pbf?k=private")
+        configuration.credential = TileCredential(header: "X-Key", file: folder.path + "/key")
+        configuration.note = { note in notes.withLock { $0.append(note) } }
+        let source = try configuration.open()
+        for _ in 0..<2 {
+            let error = await SourceFixture.failure { () throws(TileSourceError) in
+                try await source.fetch(Self.tile, edition: nil, known: nil, meter: nil)
+            }
+            let message = error?.message ?? ""
+            #expect(!message.contains("hidden") && !message.contains("private"))
+        }
+        #expect(server.requests.first?.header("X-Key") == "hidden")
+        #expect(server.requests.first?.path.hasSuffix("?k=private") == true)
+        #expect(notes.withLock { $0 }.count { $0.contains("chmod 600") } == 1)
+        await source.close()
+    }
+
+    // Road tiles.
+
+    private func roadFailure(
+        _ change: @escaping @Sendable (SourceLoopbackServer.Request) -> SourceLoopbackServer.Manner?
+    ) async throws -> TileSourceError? {
+        let tiles = SourceFixture.roadTiles(seed: 3, count: 1)
+        let list = try SourceFixture.list(tiles)
+        let server = try SourceLoopbackServer { request, _ in
+            if let manner = change(request) { return manner }
+            if request.path.hasSuffix("tileset.json") { return .answer(body: list) }
+            return .answer(body: request.path.hasSuffix("rank") ? tiles[0].rank : tiles[0].road)
+        }
+        var configuration = TileSourceConfiguration("roads", .navigation, address: server.url)
+        configuration.limits.listBytes = 1 << 20
+        let source = try configuration.open()
+        let error = await SourceFixture.failure { () throws(TileSourceError) in
+            try await source.fetch(tiles[0].id.tile, edition: nil, known: nil, meter: nil)
+        }
+        await source.close()
+        return error
+    }
+
+    @Test("A road tile of another content, length or with a part missing is refused")
+    func wrongRoads() async throws {
+        #expect(try await roadFailure { _ in nil } == nil)
+        let sound = SourceFixture.roadTiles(seed: 3, count: 1)[0]
+        var changed = sound.road
+        changed[7] ^= 1
+        for bytes in [changed, Array(sound.road.dropLast()), sound.road + [0], []] {
+            let error = try await roadFailure { $0.path.hasSuffix("road") ? .answer(body: bytes) : nil }
+            #expect(error?.code == .mismatch)
+            #expect(error?.isRetryable == true)
+        }
+        #expect(try await roadFailure { $0.path.hasSuffix("rank") ? .answer(status: 404) : nil }?.code == .mismatch)
+    }
+
+    @Test("A packed road tile is unpacked up to its listed size and no further")
+    func packedRoads() async throws {
+        let sound = SourceFixture.roadTiles(seed: 3, count: 1)[0]
+        let bomb = SourceFixture.gzip([UInt8](repeating: 7, count: 32 << 20))
+        for (body, encoding, code) in [
+            (SourceFixture.gzip(sound.road), "gzip", nil), (SourceFixture.zstd(sound.road), "zstd", nil),
+            (SourceFixture.deflate(sound.road, windowBits: 15), "deflate", nil), (sound.road, "identity", nil),
+            (bomb, "gzip", .mismatch), (sound.road, "br", .malformed), (sound.road, "gzip, gzip", .malformed),
+        ] as [([UInt8], String, TileSourceError.Code?)] {
+            let error = try await roadFailure {
+                $0.path.hasSuffix("road") ? .answer(headers: ["Content-Encoding: \(encoding)"], body: body) : nil
+            }
+            #expect(error?.code == code, "\(encoding)")
+        }
+    }
+
+    @Test("A list whose names, sizes or hashes lead elsewhere is refused as a whole")
+    func hostileLists() async throws {
+        let tiles = SourceFixture.roadTiles(seed: 3, count: 2)
+        let changes: [@Sendable (inout Tileset) -> Void] = [
+            { $0.tiles[0].file = "../../etc/passwd" }, { $0.tiles[1].file = "/etc/passwd" },
+            { $0.tiles[0].ranks.file = "12/1/1.rank" }, { $0.tiles[0].id = .max }, { $0.tiles[0].bytes = -1 },
+            { $0.tiles[0].bytes = 1 << 40 }, { $0.tiles[0].sha256 = "00" }, { $0.tiles[1] = $0.tiles[0] },
+            { $0.mapVersion = "../../x" }, { $0.mapVersion = "" }, { $0.mapVersion = "." }, { $0.formatVersion = 1 },
+            { $0.tiles[0].ranks.bytes = 0 },
+        ]
+        for (index, change) in changes.enumerated() {
+            let list = try SourceFixture.list(tiles, change: change)
+            let error = try await roadFailure { $0.path.hasSuffix("json") ? .answer(body: list) : nil }
+            #expect(error?.code == .malformed, "change \(index)")
+        }
+        for list in [Array("{}".utf8), [], Array("[".utf8), Array(repeating: UInt8(ascii: "["), count: 100_000)] {
+            #expect(try await roadFailure { $0.path.hasSuffix("json") ? .answer(body: list) : nil }?.code == .malformed)
+        }
+        let bomb = SourceFixture.gzip([UInt8](repeating: 0x20, count: 64 << 20))
+        let manner = Manner.answer(headers: ["Content-Encoding: gzip"], body: bomb)
+        #expect(try await roadFailure { $0.path.hasSuffix("json") ? manner : nil }?.code == .tooLarge)
+        #expect(try await roadFailure { $0.path.hasSuffix("json") ? .answer(status: 404) : nil }?.code == .missing)
+    }
+
+    @Test("Taking a question back ends it soon, and closing a source ends all")
+    func cancelled() async throws {
+        let server = try SourceLoopbackServer(.silence)
+        let source = try TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}.pbf").open()
+        let ask = { @Sendable in
+            await SourceFixture.failure { () throws(TileSourceError) in
+                try await source.fetch(Self.tile, edition: nil, known: nil, meter: nil)
+            }
+        }
+        let task = Task { await ask() }
+        while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        task.cancel()
+        #expect(await task.value?.code == .cancelled)
+        let second = Task { await ask() }
+        while server.requests.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
+        await source.close()
+        #expect(await second.value?.code == .closed)
+        #expect(await ask()?.code == .closed)
+    }
+}

@@ -1,0 +1,236 @@
+import Foundation
+import GRDB
+import Glibc
+import NavGeo
+import NavTileStore
+import Testing
+
+@Suite("Faults of a store's files")
+struct StoreFaultTests {
+    /// A store with two road tiles, a region that has them, and a map tile.
+    private func bench() throws -> (StoreBench, RoadEdition) {
+        let bench = try StoreBench()
+        let roads = try RoadEdition("v1", count: 2)
+        try bench.store.addEdition(roads.edition, now: at(0))
+        try bench.addMaps()
+        _ = try bench.store.commit(roads.tiles, now: at(1))
+        try bench.store.putRegion(
+            StoredRegionDefinition(id: "home", name: "Home", geometry: [5]), tiles: roads.addresses,
+            editions: ["roads": "v1"], now: at(1))
+        try bench.store.completeRegions(["home": StoredRegionProgress()], now: at(2))
+        try bench.put(1, "map")
+        return (bench, roads)
+    }
+
+    @Test("A file that was changed is never served: it is put aside, counted, and its tile fetched again")
+    func corrupted() throws {
+        let (bench, roads) = try bench()
+        let tile = try #require(try bench.find(roads.addresses[0]))
+        try overwrite(tile.body.path, at: 3, with: [0x58])
+        #expect(code { _ = try bench.store.reader.data(of: tile) } == .corruptObject)
+        #expect(try bench.find(roads.addresses[0]) != nil)
+        #expect(code { _ = try bench.store.data(of: tile) } == .corruptObject)
+        #expect(try bench.find(roads.addresses[0]) == nil)
+        #expect(try bench.totals().corruptCount == 1)
+        #expect(bench.folder.files(below: "store/quarantine") == [tile.body.hash.hexadecimal])
+        #expect(!bench.folder.files(below: "store/tilesets").contains("roads/v1/12/0/7.road"))
+        // The region knows what it lacks, and gets it back.
+        #expect(
+            try bench.store.reader.missingTiles(ofRegion: "home") == [RegionTile(roads.addresses[0], edition: "v1")])
+        _ = try bench.store.commit([roads.tiles[0]], now: at(3))
+        #expect(try bench.text(roads.addresses[0]) == "road 0 of v1")
+        #expect(try bench.find(roads.addresses[0])?.isPinned == true)
+        try bench.expectSound()
+    }
+
+    @Test("A file that is gone or cut short takes its tile with it", arguments: [true, false])
+    func lost(isGone: Bool) throws {
+        let (bench, roads) = try bench()
+        let tile = try #require(try bench.find(roads.addresses[1]))
+        if isGone { unlink(tile.parts[1].path) } else { truncate(tile.parts[1].path, 2) }
+        #expect(code { _ = try bench.store.data(of: tile, part: .ranks) } == .corruptObject)
+        #expect(try bench.find(roads.addresses[1]) == nil)
+        #expect(try bench.store.reader.missingTiles(ofRegion: "home").count == 1)
+        #expect(try bench.totals().corruptCount == 1)
+        try bench.expectSound()
+    }
+
+    @Test("A tile that is fetched again because its file is damaged replaces the file, for all who have it")
+    func fetchedAgain() throws {
+        let (bench, roads) = try bench()
+        let second = try RoadEdition("v2", count: 1)
+        try bench.store.addEdition(second.edition, now: at(4))
+        _ = try bench.store.commit(second.tiles, now: at(4))
+        let ranks = try #require(try bench.find(roads.addresses[0])).parts[1]
+        try overwrite(ranks.path, at: 0, with: [0])
+        #expect(try !bench.store.reader.check().isSound)
+        #expect(try bench.store.commit([roads.tiles[0]], now: at(5)).stored.count == 1)
+        #expect(try bench.totals().corruptCount == 1)
+        for version in ["v1", "v2"] {
+            #expect(
+                FileManager.default.contents(atPath: "\(bench.path)/tilesets/roads/\(version)/12/0/7.rank")
+                    == Data(roads.tiles[0].parts[1].data))
+        }
+        try bench.expectSound()
+    }
+
+    @Test("A record of a tile that was evicted since is no damage")
+    func evicted() throws {
+        let (bench, _) = try bench()
+        let tile = try #require(try bench.find(TileAddress("maps", tileID(1))))
+        try bench.store.purge()
+        #expect(code { _ = try bench.store.data(of: tile) } == .missing)
+        #expect(try bench.totals().corruptCount == 0)
+    }
+
+    @Test(
+        "A damaged index is set aside and kept; road tiles come back from their folders, regions from their list",
+        arguments: ["garbage", "cut", "marked", "gone"])
+    func damagedIndex(how: String) throws {
+        var (bench, roads) = try bench()
+        let second = try RoadEdition("v2", count: 1)
+        try bench.store.addEdition(second.edition, now: at(4))
+        _ = try bench.store.commit(second.tiles, now: at(4))
+        try bench.store.use(second.key, now: at(5))
+        let view = bench.path + "/tilesets/roads/v1/12/1/7.road"
+        bench.store.close()
+        let index = bench.path + "/index.sqlite"
+        for suffix in ["-wal", "-shm"] where how != "marked" { unlink(index + suffix) }
+        switch how {
+        case "garbage": try Data(repeating: 0x47, count: 9_000).write(to: URL(fileURLWithPath: index))
+        case "cut":
+            let whole = try RoadEdition("v3", count: 1).edition.document
+            try Data(Array("SQLite format 3\0".utf8) + whole).write(to: URL(fileURLWithPath: index))
+        case "gone": unlink(index)
+        default: try Data().write(to: URL(fileURLWithPath: bench.path + "/index.damaged"))
+        }
+        // A file whose content is not the listed one does not come back.
+        try overwrite(view, at: 0, with: [1])
+        bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
+        let opening = bench.store.opening
+        #expect((opening.damagedIndex == nil) == (how == "gone"))
+        if let aside = opening.damagedIndex { #expect(FileManager.default.fileExists(atPath: aside)) }
+        #expect(opening.recoveredTiles == 2)
+        #expect(opening.recoveredRegions == 1)
+        #expect(try bench.store.reader.currentEdition(of: "roads") == second.key)
+        #expect(try bench.store.reader.edition(roads.key)?.tiles == roads.edition.tiles)
+        #expect(try bench.text(roads.addresses[0], version: "v1") == "road 0 of v1")
+        #expect(try bench.find(roads.addresses[1], version: "v1") == nil)
+        let region = try #require(try bench.store.reader.region("home"))
+        #expect(region.needsPlanning && region.state == .incomplete)
+        #expect(region.definition.geometry == [5])
+        #expect(region.editions == ["roads": "v1"])
+        try bench.expectSound()
+        try bench.store.putRegion(
+            region.definition, tiles: roads.addresses, editions: region.editions, now: at(9))
+        #expect(try bench.store.reader.region("home")?.needsPlanning == false)
+        #expect(try bench.store.reader.missingTiles(ofRegion: "home").count == 1)
+        // Opened again, nothing is set aside twice.
+        try bench.reopen()
+        #expect(bench.store.opening.damagedIndex == nil)
+    }
+
+    @Test("An index that is damaged in the middle is noticed when it is read, and made anew at the next opening")
+    func damagedPages() throws {
+        var (bench, roads) = try bench()
+        bench.store.close()
+        let index = bench.path + "/index.sqlite"
+        do {
+            let queue = try DatabaseQueue(path: index)
+            _ = try queue.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        }
+        let size = try #require(
+            try FileManager.default.attributesOfItem(atPath: index)[.size] as? Int)
+        try overwrite(index, at: 4_096 * 2, with: [UInt8](repeating: 0xff, count: size - 4_096 * 2))
+        let opened: TileStore
+        do {
+            opened = try TileStore(folder: bench.path, options: StoreBench.options())
+        } catch {
+            #expect(error.code == .corruptIndex)
+            opened = try TileStore(folder: bench.path, options: StoreBench.options())
+        }
+        bench.store = opened
+        if opened.opening.damagedIndex == nil {
+            _ = code { _ = try opened.reader.check() }
+            _ = code { _ = try opened.commit(roads.tiles, now: at(1)) }
+            try bench.reopen()
+        }
+        #expect(bench.store.opening.damagedIndex != nil)
+        #expect(try bench.text(roads.addresses[0]) == "road 0 of v1")
+        try bench.expectSound()
+    }
+
+    @Test("An index of a newer program is refused and left as it is")
+    func newer() throws {
+        var (bench, roads) = try bench()
+        bench.store.close()
+        do {
+            let queue = try DatabaseQueue(path: bench.path + "/index.sqlite")
+            try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('2')") }
+        }
+        #expect(code { _ = try TileStore(folder: bench.path) } == .newerSchema)
+        #expect(code { _ = try TileStoreReader(folder: bench.path) } == .newerSchema)
+        do {
+            let queue = try DatabaseQueue(path: bench.path + "/index.sqlite")
+            try queue.write { try $0.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = '2'") }
+        }
+        bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
+        #expect(try bench.text(roads.addresses[0]) == "road 0 of v1")
+        #expect(bench.store.opening == OpeningReport())
+    }
+
+    @Test("Folders that are not there, or are none, are named")
+    func missing() throws {
+        let folder = try ScratchFolder()
+        #expect(code { _ = try TileStore(folder: folder.path + "/no/where") } == .missing)
+        #expect(code { _ = try TileStoreReader(folder: folder.path) } == .missing)
+        try Data([1]).write(to: URL(fileURLWithPath: folder.path + "/file"))
+        #expect(code { _ = try TileStore(folder: folder.path + "/file") } == .missing)
+    }
+
+    @Test("Files of an index that is gone are not kept for nobody")
+    func lostMaps() throws {
+        var bench = try StoreBench()
+        try bench.addMaps()
+        try bench.put(1, "map")
+        bench.store.close()
+        for suffix in ["", "-wal", "-shm"] { unlink(bench.path + "/index.sqlite" + suffix) }
+        bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
+        #expect(bench.folder.files(below: "store/objects").isEmpty)
+        try bench.expectSound()
+    }
+
+    @Test("What was left in the folders of the store is swept when it is opened")
+    func sweep() throws {
+        var (bench, roads) = try bench()
+        bench.store.close()
+        for name in ["object-7", "view-1"] {
+            try Data([1, 2]).write(to: URL(fileURLWithPath: bench.path + "/incoming/" + name))
+        }
+        // A batch that was killed between its files' names and the index.
+        let orphan = part(.body, "an orphan")
+        let known = roads.tiles[0].parts[0].hash
+        let place = StoreFolder(bench.path).object(orphan.hash)
+        try Data(orphan.data).write(to: URL(fileURLWithPath: place))
+        try Data(orphan.hash.bytes + known.bytes).write(to: URL(fileURLWithPath: bench.path + "/incoming/batch-3"))
+        try FileManager.default.createDirectory(
+            atPath: bench.path + "/tilesets/roads/removed/12", withIntermediateDirectories: true)
+        unlink(bench.path + "/tilesets/roads/current")
+        unlink(bench.path + "/tilesets/roads/v1/tileset.json")
+        bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
+        #expect(bench.store.opening.removedIncoming == 3)
+        #expect(bench.store.opening.removedObjects == 1)
+        #expect(!FileManager.default.fileExists(atPath: place))
+        #expect(bench.folder.files(below: "store/incoming").isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: bench.path + "/tilesets/roads/removed"))
+        #expect(try bench.text(roads.addresses[0]) == "road 0 of v1")
+        try bench.expectSound()
+    }
+
+    private func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) throws {
+        let file = open(path, O_WRONLY)
+        try #require(file >= 0)
+        defer { close(file) }
+        try #require(pwrite(file, bytes, bytes.count, off_t(offset)) == bytes.count)
+    }
+}

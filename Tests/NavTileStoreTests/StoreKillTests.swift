@@ -1,0 +1,85 @@
+import Foundation
+import Glibc
+import NavGeo
+import NavTileStore
+import Testing
+
+@Suite("A store whose owner is killed")
+struct StoreKillTests {
+    /// How often it is killed: 20, or what `NAVBUS_STORE_KILLS` says.
+    static let kills = Int(ProcessInfo.processInfo.environment["NAVBUS_STORE_KILLS"] ?? "") ?? 20
+
+    @Test("At whatever moment: the region is the old or the new, all that was stored is there, the check agrees")
+    func kill() throws {
+        let folder = try ScratchFolder()
+        var generator = SystemRandomNumberGenerator()
+        var last: Int64 = 0
+        var unfinished = 0
+        for round in 0..<Self.kills {
+            let probe = try StoreProbe(["churn", folder.path, "\(round)"])
+            let first = probe.line()
+            try #require(first == "ready", "\(first ?? "nothing") \(probe.rest())")
+            // From before the first commit to within the third update or so of a machine that is not too busy.
+            usleep(UInt32.random(in: 0..<400_000, using: &generator))
+            for line in probe.kill() {
+                try #require(line.hasPrefix("region "), "\(line)")
+                last = Int64(line.dropFirst("region ".count)) ?? last
+            }
+            try expectReadable(folder, since: last, round)
+            last = try expectWhole(folder, since: last, round, &unfinished)
+        }
+        #expect(last > 0)
+        print("of \(Self.kills) owners \(unfinished) were killed in the middle of something")
+        // One in 20 would do: about half are.
+        #expect(unfinished * 20 >= Self.kills)
+    }
+
+    /// Another process reads the region as it is, before any owner has put right what was left unfinished.
+    private func expectReadable(_ folder: ScratchFolder, since last: Int64, _ round: Int) throws {
+        guard last > 0 else { return }
+        let reader = try TileStoreReader(folder: folder.path)
+        let version = try #require(try reader.region("home")?.editions["roads"])
+        #expect(version == "e\(last)" || version == "e\(last + 1)")
+        for x in 0..<UInt32(48) {
+            let tile = try #require(
+                try reader.tile(TileAddress("roads", tileID(x, zoom: 12)), version: version, now: at(0)))
+            #expect(try reader.data(of: tile).starts(with: Array("road \(version) \(x)\n".utf8)))
+        }
+    }
+
+    /// The region is the edition that was said last, or the next; its edition.
+    private func expectWhole(
+        _ folder: ScratchFolder, since last: Int64, _ round: Int, _ unfinished: inout Int
+    ) throws -> Int64 {
+        let store = try TileStore(folder: folder.path, options: StoreBench.options(900_000))
+        defer { store.close() }
+        #expect(store.opening.damagedIndex == nil)
+        if store.opening != OpeningReport() { unfinished += 1 }
+        #expect(folder.files(below: "incoming").isEmpty)
+        let report = try store.reader.check()
+        #expect(report.isSound, "round \(round): \(report.findings)")
+        guard let region = try store.reader.region("home"), let version = region.editions["roads"] else {
+            #expect(last == 0, "round \(round): the region is gone")
+            return 0
+        }
+        let number = Int64(version.dropFirst()) ?? -1
+        guard region.state == .complete || region.staged != nil else {
+            // Its first load.
+            #expect(last == 0)
+            return 0
+        }
+        // Until its first load is said to be complete each owner begins it with another edition.
+        #expect(last == 0 || number == last || number == last + 1, "round \(round): \(version) after \(last)")
+        #expect(try store.reader.currentEdition(of: "roads")?.version == version)
+        for x in 0..<Int64(48) {
+            let tile = try #require(
+                try store.reader.tile(TileAddress("roads", tileID(UInt32(x), zoom: 12)), version: version, now: at(0)))
+            #expect(try store.data(of: tile).starts(with: Array("road \(version) \(x)\n".utf8)))
+            #expect(try store.data(of: tile, part: .ranks).starts(with: Array("rank \(x)\n".utf8)))
+            #expect(tile.isPinned)
+        }
+        let files = folder.files(below: "tilesets/roads/current/").filter { $0.hasSuffix(".road") }
+        #expect(files.count == 48, "round \(round)")
+        return number
+    }
+}

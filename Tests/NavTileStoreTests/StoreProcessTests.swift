@@ -1,0 +1,80 @@
+import Foundation
+import Glibc
+import NavGeo
+import NavTileStore
+import Testing
+
+@Suite("A store and several processes")
+struct StoreProcessTests {
+    @Test("A second owner is refused, told who the first is, and let in when that has gone")
+    func owner() throws {
+        let folder = try ScratchFolder()
+        let probe = try StoreProbe(["hold", folder.path])
+        #expect(probe.line() == "ready")
+        do {
+            _ = try TileStore(folder: folder.path)
+            Issue.record("two owners")
+        } catch {
+            #expect(error.code == .busy)
+            #expect(error.description.contains("process \(probe.processID) (the probe)"), "\(error)")
+            #expect(error.description.contains(folder.path))
+        }
+        // Reading needs no ownership.
+        #expect(try TileStoreReader(folder: folder.path).editions().isEmpty)
+        probe.kill()
+        let store = try TileStore(folder: folder.path)
+        #expect(code { _ = try TileStore(folder: folder.path) } == .busy)
+        store.close()
+        #expect(code { try TileStore(folder: folder.path).close() } == nil)
+    }
+
+    @Test("A reader sees whole regions only, and a sound store, while the owner updates, evicts and removes")
+    func readerBesideWriter() throws {
+        let folder = try ScratchFolder()
+        let probe = try StoreProbe(["churn", folder.path, "3"])
+        #expect(probe.line() == "ready")
+        var line = probe.line()
+        let reader = try TileStoreReader(folder: folder.path)
+        var seen: Set<String> = []
+        for _ in 0..<6 {
+            let address = TileAddress("roads", tileID(0, zoom: 12))
+            let region = try #require(try reader.region("home"))
+            seen.insert(region.editions["roads"] ?? "")
+            if let tile = try reader.tile(address, now: at(0)), let bytes = try? reader.data(of: tile) {
+                #expect(bytes.starts(with: Array("road \(tile.edition) 0\n".utf8)))
+            }
+            // A region that is whole is whole in a view of one moment; the folder has its tiles, each with ranks.
+            let files = folder.files(below: "tilesets/roads/current/")
+            let roads = Set(files.filter { $0.hasSuffix(".road") }.map { $0.dropLast(5) })
+            let ranks = Set(files.filter { $0.hasSuffix(".rank") }.map { $0.dropLast(5) })
+            #expect(roads.isSubset(of: ranks))
+            let report = try reader.check()
+            #expect(report.isSound, "\(report.findings)")
+            line = probe.line()
+        }
+        #expect(line?.hasPrefix("region ") == true)
+        #expect(seen.count > 1)
+        #expect(probe.release().allSatisfy { $0.hasPrefix("region ") })
+    }
+
+    @Test(
+        "A store whose owner ended well can be read with no right to write",
+        .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"))
+    func readOnlyFolder() throws {
+        let disk = try #require(SmallDisk(megabytes: 8))
+        var options = StoreBench.options()
+        options.reserveBytes = 1 << 16
+        let store = try TileStore(folder: disk.path + "/store", options: options)
+        try store.addEdition(
+            TilesetEdition(tileset: "maps", domain: .maps, version: "", zooms: 0...14), now: at(0))
+        _ = try store.commit([mapTile(1, "x")], now: at(1))
+        store.close()
+        try #require(disk.remount("ro"))
+        #expect(code { _ = try TileStore(folder: disk.path + "/store", options: options) } == .readOnly)
+        #expect(code { _ = try TileStore(folder: disk.path + "/other", options: options) } == .readOnly)
+        let reader = try TileStoreReader(folder: disk.path + "/store")
+        let tile = try #require(try reader.tile(TileAddress("maps", tileID(1)), now: at(1)))
+        #expect(try reader.data(of: tile) == Array("x".utf8))
+        #expect(try reader.check().isSound)
+    }
+}

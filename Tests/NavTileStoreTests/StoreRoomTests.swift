@@ -1,0 +1,203 @@
+import Foundation
+import NavGeo
+import NavTileCache
+import NavTileStore
+import Testing
+
+@Suite("Room in the store")
+struct StoreRoomTests {
+    /// Numbers from a seed.
+    private struct Chance {
+        var state: UInt64
+
+        mutating func next(_ bound: UInt64) -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return (state >> 33) % bound
+        }
+    }
+
+    @Test("What goes is what the pure rule says, for stores from seeds", arguments: 0..<24 as Range<UInt64>)
+    func oracle(seed: UInt64) throws {
+        var chance = Chance(state: seed &* 31 &+ 5)
+        let bench = try StoreBench()
+        try bench.addMaps()
+        var tiles: [StoredTile] = []
+        var pinned: [TileAddress] = []
+        var wanted: [WantedTile] = []
+        var fetched: [Int64: [FetchedTile]] = [:]
+        for x in 0..<UInt32(20 + chance.next(30)) {
+            let text = "tile \(x) " + String(repeating: ".", count: Int(chance.next(300)))
+            let needed = Int64(chance.next(12))
+            let address = TileAddress("maps", tileID(x))
+            fetched[needed, default: []].append(mapTile(x, text))
+            var tile = StoredTile(id: Int64(x), bytes: Int64(text.utf8.count), lastNeeded: at(needed))
+            if chance.next(4) == 0 {
+                tile.isPinned = true
+                pinned.append(address)
+            }
+            if chance.next(3) == 0 {
+                tile.need = Double(chance.next(10_000))
+                wanted.append(WantedTile(tile: address.tile, need: tile.need ?? 0))
+            }
+            tiles.append(tile)
+        }
+        for (needed, batch) in fetched { _ = try bench.store.commit(batch, now: at(needed)) }
+        try bench.store.setWanted(wanted, in: EditionKey("maps", ""))
+        try bench.store.putRegion(
+            StoredRegionDefinition(id: "r"), tiles: pinned, editions: ["maps": ""], now: at(20))
+        let total = tiles.reduce(0) { $0 + $1.bytes }
+        for _ in 0..<4 {
+            let budget = total * Int64(chance.next(110)) / 100
+            let bytes = Int64(chance.next(600))
+            let need = chance.next(3) == 0 ? nil : Double(chance.next(10_000))
+            let expected = Eviction.victims(among: tiles, budget: budget, toFit: bytes, needed: need)
+            bench.store.setBudget(budget)
+            let report = try bench.store.makeRoom(for: bytes, needed: need)
+            #expect(report.fits == (expected != nil))
+            #expect(report.removedCount == expected?.count ?? 0)
+            tiles.removeAll { expected?.contains($0.id) == true }
+            for x in 0..<UInt32(50) {
+                let isThere = try bench.find(TileAddress("maps", tileID(x))) != nil
+                #expect(isThere == tiles.contains { $0.id == Int64(x) }, "tile \(x), seed \(seed)")
+            }
+        }
+        try bench.expectSound()
+    }
+
+    @Test("A commit stays within the budget: the least recently needed goes, a touched tile stays")
+    func commit() throws {
+        let bench = try StoreBench(budget: 30)
+        try bench.addMaps()
+        let all = try (0..<3).map { try bench.put(UInt32($0), "tile \($0)0000", now: Int64($0)) }
+        bench.store.touch([try #require(try bench.find(all[0]))], now: at(10))
+        let report = try bench.store.commit([mapTile(7, "tile 70000")], now: at(11))
+        #expect(report.evictedCount == 1)
+        #expect(report.evictedBytes == 10)
+        #expect(report.addedBytes == 0)
+        #expect(try bench.find(all[0])?.lastNeeded == at(10))
+        #expect(try bench.find(all[1]) == nil)
+        #expect(try bench.find(all[2]) != nil)
+        #expect(try bench.totals().evictedCount == 1)
+        try bench.expectSound()
+    }
+
+    @Test("Of a commit, what does not fit is refused by itself, and what it would have replaced stays")
+    func refused() throws {
+        let bench = try StoreBench(budget: 20)
+        try bench.addMaps()
+        try bench.put(1, "old")
+        let report = try bench.store.commit(
+            [mapTile(1, String(repeating: "x", count: 21)), mapTile(2, "fits")], now: at(2))
+        #expect(report.refused == [TileAddress("maps", tileID(1))])
+        #expect(report.stored == [TileAddress("maps", tileID(2))])
+        #expect(try bench.text(TileAddress("maps", tileID(1))) == "old")
+        #expect(bench.folder.files(below: "store/objects").count == 2)
+        try bench.expectSound()
+    }
+
+    @Test("A wanted tile takes the place of one that is wanted later, not of one that is wanted sooner")
+    func wanted() throws {
+        let bench = try StoreBench(budget: 20)
+        try bench.addMaps()
+        let key = EditionKey("maps", "")
+        try bench.store.setWanted(
+            [
+                WantedTile(tile: tileID(1), need: 100), WantedTile(tile: tileID(2), need: 900),
+                WantedTile(tile: tileID(3), need: 500), WantedTile(tile: tileID(4), need: 950),
+            ], in: key)
+        let first = try bench.put(1, "0123456789")
+        let second = try bench.put(2, "1123456789")
+        let third = try bench.put(3, "2123456789")
+        #expect(try bench.find(second) == nil)
+        #expect(try bench.find(first) != nil)
+        #expect(try bench.store.commit([mapTile(4, "3123456789")], now: at(1)).refused.count == 1)
+        // A tile of a region does not take the place of a wanted one, nor does one that nobody wants.
+        #expect(try bench.store.commit([mapTile(5, "4123456789")], now: at(1)).refused.count == 1)
+        try bench.store.setWanted([], in: key)
+        #expect(try bench.store.commit([mapTile(5, "4123456789")], now: at(2)).evictedCount == 1)
+        #expect(try bench.find(third) != nil || bench.find(first) != nil)
+    }
+
+    @Test("Hundreds of wanted tiles, the longest unneeded, stay, and what is unwanted still goes in its order")
+    func wantedAhead() throws {
+        let bench = try StoreBench()
+        try bench.addMaps()
+        let wanted = (0..<300).map { WantedTile(tile: tileID($0), need: Double($0)) }
+        _ = try bench.store.commit((0..<300).map { mapTile($0, "wanted \(1_000 + $0)") }, now: at(1))
+        for x in 300..<310 as Range<UInt32> { try bench.put(x, "other \(x).", now: Int64(x)) }
+        try bench.store.setWanted(wanted, in: EditionKey("maps", ""))
+        bench.store.setBudget(try bench.totals().objectBytes)
+        for x in 300..<310 as Range<UInt32> {
+            #expect(try bench.store.makeRoom(for: Int64(x - 299) * 10, needed: nil).removedCount == 1)
+            #expect(try bench.find(TileAddress("maps", tileID(x))) == nil)
+        }
+        #expect(try !bench.store.makeRoom(for: 200, needed: nil).fits)
+        #expect(try bench.totals().tilesets.first?.tileCount == 300)
+        // No longer wanted, they are the most recently needed: what came before them goes first.
+        try bench.put(400, "before", now: 200)
+        try bench.store.setWanted([], in: EditionKey("maps", ""))
+        bench.store.setBudget(try bench.totals().objectBytes)
+        try bench.store.makeRoom(for: 1, needed: nil)
+        #expect(try bench.find(TileAddress("maps", tileID(400))) == nil)
+        try bench.expectSound()
+    }
+
+    @Test("Tiles that share their content free it only together")
+    func shared() throws {
+        let bench = try StoreBench(budget: 20)
+        try bench.addMaps()
+        for x in 0..<5 { try bench.put(UInt32(x), "0123456789", now: Int64(x)) }
+        try bench.put(9, "9876543210", now: 9)
+        #expect(try bench.totals().objectBytes == 20)
+        let report = try bench.store.makeRoom(for: 10, needed: nil)
+        #expect(report.removedCount == 5)
+        #expect(report.freedBytes == 10)
+        #expect(try bench.find(TileAddress("maps", tileID(9))) != nil)
+    }
+
+    @Test("A purge takes a tileset, or what has expired, and nothing pinned")
+    func purge() throws {
+        let bench = try StoreBench()
+        try bench.addMaps()
+        try bench.addMaps("other")
+        try bench.put(1, "a", tileset: "other")
+        _ = try bench.store.commit(
+            (1...4).map { mapTile($0, "m\($0)", validators: Validators(expires: at(Int64($0)))) }, now: at(1))
+        try bench.put(5, "stays")
+        try bench.store.putRegion(
+            StoredRegionDefinition(id: "r"), tiles: [TileAddress("maps", tileID(1))], editions: ["maps": ""],
+            now: at(1))
+        #expect(try bench.store.purge(tileset: "maps", expiredAt: at(3)).removedCount == 2)
+        #expect(try bench.store.purge(tileset: "other", expiredAt: at(3)).removedCount == 0)
+        #expect(try bench.find(TileAddress("maps", tileID(1))) != nil)
+        #expect(try bench.store.purge(tileset: "maps").removedCount == 2)
+        let totals = try bench.totals()
+        #expect(totals.tilesets.map(\.tileset) == ["maps", "other"])
+        #expect(totals.tilesets.map(\.tileCount) == [1, 1])
+        #expect(try bench.store.purge().removedCount == 1)
+        try bench.expectSound()
+    }
+
+    @Test("Totals per tileset count tiles, bytes, pins and what has expired")
+    func statistics() throws {
+        let bench = try StoreBench()
+        try bench.addMaps()
+        let roads = try RoadEdition("v1", count: 2)
+        try bench.store.addEdition(roads.edition, now: at(0))
+        _ = try bench.store.commit(roads.tiles, now: at(1))
+        _ = try bench.store.commit([mapTile(1, "abc", validators: Validators(expires: at(4)))], now: at(1))
+        try bench.store.putRegion(
+            StoredRegionDefinition(id: "r"), tiles: [roads.addresses[0]], editions: ["roads": "v1"], now: at(2))
+        let bytes = Int64(roads.tiles.flatMap(\.parts).reduce(0) { $0 + $1.data.count })
+        let totals = try bench.totals(now: 4)
+        #expect(totals.tilesets.map(\.tileset) == ["maps", "roads"])
+        #expect(totals.tilesets.map(\.domain) == [.maps, .navigation])
+        #expect(totals.tilesets.map(\.currentVersion) == ["", "v1"])
+        #expect(totals.tilesets.map(\.tileCount) == [1, 2])
+        #expect(totals.tilesets.map(\.bytes) == [3, bytes])
+        #expect(totals.tilesets.map(\.pinnedCount) == [0, 1])
+        #expect(totals.tilesets.map(\.expiredCount) == [1, 0])
+        #expect(totals.objectCount == 5)
+        #expect(totals.objectBytes == bytes + 3)
+    }
+}
