@@ -142,6 +142,9 @@ public final class TileCacheNode: Node {
     /// Where the endpoint for web maps listens, HOST:PORT; nil when it does not.
     package var serverAddress: String? { server?.address }
 
+    /// Requests that the endpoint for web maps has answered.
+    package var webRequests: Int { server?.requestCount ?? 0 }
+
     /// How many tiles were fetched since the start.
     package var downloads: Int { engine.outbox.counters["tiles_fetched"] ?? 0 }
 

@@ -42,7 +42,8 @@ struct TileAnswers: Sendable {
     // MARK: Tiles
 
     private static func reply(_ tile: FoundTile, fileExtension: String, _ conditions: Conditions) -> TileReply {
-        let tag = "\"\(tile.hash.hexadecimal)\""
+        let isPacked = tile.contentEncoding.map { accepts($0, conditions.encodings) } ?? true
+        let tag = "\"\(tile.hash.hexadecimal)\(isPacked ? "" : "-plain")\""
         var headers = [(name: "ETag", value: tag), (name: "Vary", value: "Accept-Encoding")]
         if let expires = tile.expires {
             let seconds = expires.seconds(since: TileSourceConfiguration.wallClock())
@@ -54,15 +55,23 @@ struct TileAnswers: Sendable {
         if conditions.known.contains(where: { $0 == "*" || $0 == tag || $0 == "W/" + tag }) {
             return TileReply(304, headers)
         }
-        if let encoding = tile.contentEncoding {
-            guard accepts(encoding, conditions.encodings) else {
-                return .text(406, "the tile is stored as \(encoding), which the request does not accept")
-            }
-            headers.append(("Content-Encoding", encoding))
-        }
         headers.append(("Content-Type", tile.mediaType ?? mediaType(fileExtension)))
-        return TileReply(200, headers, body: tile.data ?? [])
+        var body = tile.data ?? []
+        if let encoding = tile.contentEncoding {
+            if isPacked {
+                headers.append(("Content-Encoding", encoding))
+            } else {
+                guard let packing = Packing(contentEncoding: encoding),
+                    let plain = try? Unpacker.unpack(body, packing, limit: greatestSize)
+                else { return .text(406, "the tile is stored as \(encoding), which the request does not accept") }
+                body = plain
+            }
+        }
+        return TileReply(200, headers, body: body)
     }
+
+    /// Largest tile that is unpacked for a client, bytes.
+    private static let greatestSize = 64 << 20
 
     private static func reply(_ failure: TileFailure) -> TileReply {
         switch failure.code {
