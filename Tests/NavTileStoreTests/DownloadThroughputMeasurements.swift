@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NavGeo
 import NavTileStore
 import Testing
@@ -56,21 +57,37 @@ struct DownloadThroughputMeasurements {
         return (clock.now - began) / .seconds(1)
     }
 
+    /// Seconds that this process, or its children that have ended, had a processor.
+    private func processorTime(_ whose: __rusage_who) -> Double {
+        var usage = rusage()
+        getrusage(whose, &usage)
+        let times = [usage.ru_utime, usage.ru_stime]
+        return times.reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) * 1e-6 }
+    }
+
     private func compare(
         _ name: String, _ configuration: TileSourceConfiguration, _ tiles: [TileID], _ urls: [String]
     ) async throws {
         let folder = try SourceFolder()
         var (best, bestCurl, bytes) = (Double.infinity, Double.infinity, Int64(0))
+        var (processor, processorCurl) = (Double.infinity, Double.infinity)
         for _ in 0..<Self.rounds {
+            let began = processorTime(RUSAGE_SELF)
             let (seconds, count) = try await ours(configuration, tiles)
+            processor = min(processor, processorTime(RUSAGE_SELF) - began)
             best = min(best, seconds)
             bytes = count
+            let beganCurl = processorTime(RUSAGE_CHILDREN)
             bestCurl = min(bestCurl, try curl(urls, folder))
+            processorCurl = min(processorCurl, processorTime(RUSAGE_CHILDREN) - beganCurl)
         }
         let rate = { (seconds: Double) in String(format: "%.1f MB/s", Double(bytes) / seconds / 1e6) }
         print(
             "\(name): \(tiles.count) tiles, \(bytes) bytes: \(rate(best)), curl \(rate(bestCurl)), "
-                + String(format: "ratio %.2f, %.0f files/s", bestCurl / best, Double(urls.count) / best))
+                + String(format: "ratio %.2f, %.0f files/s", bestCurl / best, Double(urls.count) / best)
+                + String(
+                    format: ", processor %.0f and %.0f us a file", processor / Double(urls.count) * 1e6,
+                    processorCurl / Double(urls.count) * 1e6))
     }
 
     @Test("Road tiles")

@@ -9,8 +9,8 @@ package enum MapTile {
     ///   - form: what it must look like.
     ///   - place: which tile of which source, for messages.
     package static func part(
-        _ bytes: [UInt8], packing: Packing?, form: TileForm, limit: Int, place: String,
-        hash known: ContentHash? = nil
+        _ bytes: [UInt8], packing: Packing?, form: TileForm, limit: Int,
+        place: @autoclosure () -> String, hash known: ContentHash? = nil
     ) throws(TileSourceError) -> FetchedPart {
         let packing = packing ?? (form == .vector || form == .unknown ? Packing(magic: bytes) : nil)
         if let packing {
@@ -21,23 +21,23 @@ package enum MapTile {
             } catch {
                 throw switch error {
                 case .tooLarge:
-                    TileSourceError(.tooLarge, "\(place) has more than \(limit) bytes when unpacked: refused")
-                case .damaged: TileSourceError(.malformed, "\(place) cannot be unpacked")
-                case .truncated: TileSourceError(.truncated, "\(place) ends too early")
+                    TileSourceError(.tooLarge, "\(place()) has more than \(limit) bytes when unpacked: refused")
+                case .damaged: TileSourceError(.malformed, "\(place()) cannot be unpacked")
+                case .truncated: TileSourceError(.truncated, "\(place()) ends too early")
                 }
             }
-            if let fault = inner.withUnsafeBytes(form.fault) { throw malformed(place, fault) }
+            if let fault = inner.withUnsafeBytes(form.fault) { throw malformed(place(), fault) }
         } else if let fault = bytes.withUnsafeBytes(form.fault) {
-            throw malformed(place, fault)
+            throw malformed(place(), fault)
         }
         guard let hash = known ?? bytes.withUnsafeBytes(ContentHasher.hash) else {
-            throw TileSourceError(.unreadable, "\(place) cannot be hashed: libcrypto refused")
+            throw TileSourceError(.unreadable, "\(place()) cannot be hashed: libcrypto refused")
         }
         return FetchedPart(
             .body, data: bytes, hash: hash, contentEncoding: packing?.rawValue, mediaType: form.mediaType)
     }
 
-    private static func malformed(_ place: String, _ fault: String) -> TileSourceError {
-        TileSourceError(.malformed, "\(place) is no tile: \(fault)")
+    private static func malformed(_ place: @autoclosure () -> String, _ fault: String) -> TileSourceError {
+        TileSourceError(.malformed, "\(place()) is no tile: \(fault)")
     }
 }

@@ -4,6 +4,9 @@ import Synchronization
 /// Tiles of a map by an address with their numbers, or by a TileJSON that holds such an address.
 final class TemplateSource: TileSource {
     private struct Known: Sendable {
+        /// Where the tiles are.
+        var server: WebAddress
+        /// Of path and query.
         var template: TileTemplate
         var edition: TilesetEdition
         var form: TileForm
@@ -25,10 +28,13 @@ final class TemplateSource: TileSource {
 
     /// A source by a configured template.
     init(_ configuration: TileSourceConfiguration, template text: String) throws(TileSourceError) {
-        let template = try TileTemplate(text, ratio: configuration.pixelRatio)
-        let (origin, shown) = try Self.origin(text)
+        guard let origin = WebAddress(text) else {
+            throw TileSourceError(.configuration, "an address of tiles must begin with http:// or https:// and a host")
+        }
+        // The user and password of the address are sent as a header and left out of it.
+        let template = try TileTemplate(origin.target, ratio: configuration.pixelRatio)
         tileset = configuration.tileset
-        place = shown
+        place = origin.description
         self.configuration = configuration
         description = nil
         self.origin = origin
@@ -36,9 +42,7 @@ final class TemplateSource: TileSource {
         let edition = TilesetEdition(
             tileset: configuration.tileset, domain: .maps, version: "", zooms: configuration.zooms,
             mediaType: form.mediaType)
-        // The user and password of the address are sent as a header and left out of it.
-        let bare = try TileTemplate(Self.withoutUser(text), ratio: configuration.pixelRatio)
-        known = Mutex(Known(template: bare, edition: edition, form: form, validators: Validators()))
+        known = Mutex(Known(server: origin, template: template, edition: edition, form: form, validators: Validators()))
         client = try WebClient(configuration, address: origin)
     }
 
@@ -54,17 +58,6 @@ final class TemplateSource: TileSource {
     }
 
     func close() async { await client.close() }
-
-    private static func origin(_ text: String) throws(TileSourceError) -> (WebAddress, String) {
-        guard let address = WebAddress(text) else {
-            throw TileSourceError(.configuration, "an address of tiles must begin with http:// or https:// and a host")
-        }
-        return (address, address.description)
-    }
-
-    private static func withoutUser(_ text: String) -> String {
-        WebAddress(text)?.text ?? text
-    }
 
     func edition(known caller: Validators?) async throws(TileSourceError) -> EditionAnswer {
         let current = try await refresh()
@@ -111,7 +104,7 @@ final class TemplateSource: TileSource {
         let template: TileTemplate
         do throws(TileSourceError) {
             template = try TileTemplate(
-                address.text, ratio: configuration.pixelRatio, isFromSouth: json.isFromSouth)
+                address.target, ratio: configuration.pixelRatio, isFromSouth: json.isFromSouth)
         } catch {
             throw TileSourceError(.malformed, "the TileJSON '\(place)': \(error)")
         }
@@ -119,11 +112,11 @@ final class TemplateSource: TileSource {
         let edition = TilesetEdition(
             tileset: tileset, domain: .maps, version: "", zooms: zooms, bounds: json.bounds, document: reply.body,
             attribution: json.attribution, mediaType: form.mediaType)
-        return Known(template: template, edition: edition, form: form, validators: reply.validators())
+        return Known(server: address, template: template, edition: edition, form: form, validators: reply.validators())
     }
 
     private func address(_ tile: TileID, _ current: Known) throws(TileSourceError) -> WebAddress {
-        guard let address = WebAddress(current.template.text(tile)) else {
+        guard let address = WebAddress(current.server, target: current.template.text(tile)) else {
             throw TileSourceError(.configuration, "'\(place)' gives no address for the tile \(tile)")
         }
         return address
@@ -160,16 +153,17 @@ final class TemplateSource: TileSource {
         case .failure(let error): throw error
         }
         let declared = reply.header("Content-Type") ?? ""
-        guard !declared.lowercased().hasPrefix("text/html") else {
+        guard !declared.utf8.prefix(9).elementsEqual("text/html".utf8, by: { $0 | 0x20 == $1 | 0x20 }) else {
             throw TileSourceError(.malformed, "'\(address)' is a page, not a tile")
         }
+        let freshness = reply.freshness
         let form = current.form == .unknown ? TileForm(mediaType: declared) : current.form
         let part = try MapTile.part(
             reply.body, packing: reply.packing, form: form,
             limit: Int(configuration.limits.tileBytes), place: "'\(address)'", hash: reply.hash)
         let answer = FetchedTile(
-            TileAddress(tileset, tile), edition: "", parts: [part], validators: reply.validators())
-        return reply.freshness.isStorable || configuration.storesAnyway ? .fetched(answer) : .unstorable(answer)
+            TileAddress(tileset, tile), edition: "", parts: [part], validators: reply.validators(freshness))
+        return freshness.isStorable || configuration.storesAnyway ? .fetched(answer) : .unstorable(answer)
     }
 
     func size(of tile: TileID) async throws(TileSourceError) -> TileSize {

@@ -10,12 +10,13 @@ package final class Transfer: Sendable {
     }
 
     private struct State {
-        var task: Task<Void, Never>?
+        var cancel: (@Sendable () -> Void)?
         var fault: Fault?
         var began: Duration
         var lastPart: Duration
         var windowBegan: Duration
         var windowBytes = 0
+        var isSent = false
         var isBody = false
         /// Since when it waits for leave to take more; that is not the server's fault.
         var heldSince: Duration?
@@ -31,8 +32,23 @@ package final class Transfer: Sendable {
     /// The reason for which it was broken off.
     package var fault: Fault? { state.withLock { $0.fault } }
 
-    /// What is cancelled when it takes too long.
-    package func run(_ task: Task<Void, Never>) { state.withLock { $0.task = task } }
+    /// How it is cancelled when it takes too long.
+    package func run(_ cancel: @escaping @Sendable () -> Void) {
+        let isLate = state.withLock { state in
+            state.cancel = cancel
+            return state.fault != nil
+        }
+        if isLate { cancel() }
+    }
+
+    /// The question was sent; before that it waited for a connection, which has a time limit of its own.
+    package func noteSent(at now: Duration) {
+        state.withLock {
+            $0.lastPart = now
+            $0.isSent = true
+            $0.isBody = false
+        }
+    }
 
     /// The head came; from now on the rate counts.
     package func noteHead(at now: Duration) {
@@ -66,9 +82,9 @@ package final class Transfer: Sendable {
 
     /// Breaks it off when it has taken too long, or comes too slowly.
     package func check(_ limits: TransferLimits, at now: Duration) {
-        let task = state.withLock { state -> Task<Void, Never>? in
+        let cancel = state.withLock { state -> (@Sendable () -> Void)? in
             guard state.fault == nil, state.heldSince == nil else { return nil }
-            if now - state.lastPart > .seconds(limits.idleTimeout) { state.fault = .idle }
+            if state.isSent, now - state.lastPart > .seconds(limits.idleTimeout) { state.fault = .idle }
             if now - state.began - state.held > .seconds(limits.totalTimeout) { state.fault = .total }
             let window = now - state.windowBegan
             if state.isBody, limits.slowestRate > 0, window >= .seconds(limits.slowestWindow) {
@@ -76,9 +92,9 @@ package final class Transfer: Sendable {
                 state.windowBegan = now
                 state.windowBytes = 0
             }
-            return state.fault == nil ? nil : state.task
+            return state.fault == nil ? nil : state.cancel
         }
-        task?.cancel()
+        cancel?()
     }
 }
 

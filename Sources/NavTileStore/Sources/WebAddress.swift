@@ -19,17 +19,9 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
     package init?(_ text: String) {
         guard text.utf8.count <= 8_192, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") })
         else { return nil }
-        let isSecure: Bool
-        let rest: Substring
-        if let found = text.range(of: "https://", options: [.anchored, .caseInsensitive]) {
-            isSecure = true
-            rest = text[found.upperBound...]
-        } else if let found = text.range(of: "http://", options: [.anchored, .caseInsensitive]) {
-            isSecure = false
-            rest = text[found.upperBound...]
-        } else {
-            return nil
-        }
+        let isSecure = text.utf8.prefix(8).elementsEqual("https://".utf8, by: Self.isSameLetter)
+        guard isSecure || text.utf8.prefix(7).elementsEqual("http://".utf8, by: Self.isSameLetter) else { return nil }
+        let rest = text.dropFirst(isSecure ? 8 : 7)
         let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
         var authority = rest[..<end]
         if let at = authority.lastIndex(of: "@") {
@@ -42,6 +34,19 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
         let tail = rest[end...].prefix { $0 != "#" }
         target = tail.hasPrefix("/") ? String(tail) : "/" + tail
     }
+
+    /// The address of another target at the same server; nil for one that is no part of an address.
+    package init?(_ server: WebAddress, target: String) {
+        guard target.utf8.count <= 8_192, target.utf8.first == UInt8(ascii: "/"),
+            target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") })
+        else { return nil }
+        origin = server.origin
+        basic = server.basic
+        self.target = target
+    }
+
+    /// Of letters of any case the same one.
+    private static func isSameLetter(_ left: UInt8, _ right: UInt8) -> Bool { left == right || left | 0x20 == right }
 
     private static func place(_ authority: Substring, isSecure: Bool) -> (host: String, port: Int)? {
         var host = authority

@@ -56,10 +56,11 @@ struct WebReply: Sendable {
     }
 
     /// What the headers say about how to ask again; what they leave out is as it was.
-    func validators(known: Validators? = nil) -> Validators {
+    func validators(_ freshness: Freshness? = nil, known: Validators? = nil) -> Validators {
         Validators(
             etag: headers.first(name: "ETag") ?? known?.etag,
-            lastModified: headers.first(name: "Last-Modified") ?? known?.lastModified, expires: freshness.expires)
+            lastModified: headers.first(name: "Last-Modified") ?? known?.lastModified,
+            expires: (freshness ?? self.freshness).expires)
     }
 }
 
@@ -102,7 +103,8 @@ final class WebClient: Sendable {
         settings.httpVersion = .http1Only
         // Bombs are counted while they are unpacked, which is done here.
         settings.decompression = .disabled
-        http = HTTPClient(configuration: settings)
+        // All on one loop: what comes in is hashed where it arrives.
+        http = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup.any(), configuration: settings)
     }
 
     deinit {
@@ -121,25 +123,9 @@ final class WebClient: Sendable {
     ) async throws(TileSourceError) -> WebReply {
         if isClosed.load(ordering: .relaxed) { throw Self.closed }
         let transfer = Transfer(at: watch.now)
-        let result = Mutex<Result<WebReply, TileSourceError>?>(nil)
-        let task = Task { [self] in
-            do throws(TileSourceError) {
-                let reply = try await follow(question, transfer, meter)
-                result.withLock { $0 = .success(reply) }
-            } catch {
-                result.withLock { $0 = .failure(error) }
-            }
-        }
-        transfer.run(task)
         watch.add(transfer)
         defer { watch.remove(transfer) }
-        await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
-        guard let result = result.withLock({ $0 }) else { throw Self.closed }
-        return try result.get()
+        return try await follow(question, transfer, meter)
     }
 
     private func follow(
@@ -165,9 +151,9 @@ final class WebClient: Sendable {
         }
     }
 
-    private func request(_ question: WebQuestion) throws(TileSourceError) -> HTTPClientRequest {
-        var request = HTTPClientRequest(url: question.address.text)
-        if question.method == .head { request.method = .HEAD }
+    private func request(_ question: WebQuestion) throws -> HTTPClient.Request {
+        var request = try HTTPClient.Request(
+            url: question.address.text, method: question.method == .head ? .HEAD : .GET)
         request.headers.reserveCapacity(question.headers.count + 4)
         request.headers.add(name: "User-Agent", value: "navbus")
         for header in question.headers { request.headers.add(name: header.name, value: header.value) }
@@ -184,39 +170,18 @@ final class WebClient: Sendable {
     private func exchange(
         _ question: WebQuestion, _ transfer: Transfer, _ meter: TransferMeter?
     ) async throws -> WebReply {
-        let began = watch.now
-        let response = try await http.execute(
-            request(question), timeout: .nanoseconds(Int64(limits.totalTimeout * 1e9)))
-        let received = watch.now
-        transfer.noteHead(at: received)
-        var reply = WebReply(
-            status: Int(response.status.code), headers: response.headers, received: now(),
-            delay: (received - began) / .seconds(1))
-        guard reply.status == 200 || reply.status == 206, question.method == .get else {
-            try await drain(response.body)
-            return reply
-        }
-        var intake = try BodyIntake(question, reply.headers)
-        for try await part in response.body {
-            let count = part.readableBytes
-            transfer.note(count, at: watch.now)
-            try part.withUnsafeReadableBytes { try intake.take($0) }
-            if let meter, meter.mustWait(after: count) {
-                transfer.hold(at: watch.now)
-                defer { transfer.release(at: watch.now) }
-                try await meter.wait()
+        let reception = WebReception(question, transfer, watch: watch, meter: meter, now: now)
+        let task = http.execute(request: try request(question), delegate: reception)
+        transfer.run { task.cancel() }
+        return try await withTaskCancellationHandler {
+            do {
+                return try await task.futureResult.get()
+            } catch {
+                guard let reply = reception.reply(despite: error) else { throw error }
+                return reply
             }
-        }
-        try intake.finish(into: &reply)
-        return reply
-    }
-
-    /// Reads a short body that nobody wants, so that the connection can be used again; a long one ends with it.
-    private func drain(_ body: HTTPClientResponse.Body) async throws {
-        var count = 0
-        for try await part in body {
-            count += part.readableBytes
-            if count > 65_536 { return }
+        } onCancel: {
+            task.cancel()
         }
     }
 

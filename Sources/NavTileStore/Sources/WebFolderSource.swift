@@ -117,8 +117,9 @@ final class WebFolderSource: TileSource {
                         "'\(address)' has \(reply.body.count) bytes that are not those that the server's list names"),
                     current)
             }
-            isStorable = isStorable && reply.freshness.isStorable
-            if part.part == .body { answer.validators = reply.validators() }
+            let freshness = reply.freshness
+            isStorable = isStorable && freshness.isStorable
+            if part.part == .body { answer.validators = reply.validators(freshness) }
             answer.parts.append(FetchedPart(part.part, data: reply.body, hash: hash))
         }
         // A tile of an edition never changes, whatever its server says of its age.

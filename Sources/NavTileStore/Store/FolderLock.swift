@@ -32,5 +32,9 @@ package final class FolderLock: Sendable {
         return line.isEmpty ? "another process" : line
     }
 
-    deinit { close(file) }
+    deinit {
+        // A child that is just being started still has the descriptor: closing alone would leave it the lock.
+        flock(file, LOCK_UN)
+        close(file)
+    }
 }

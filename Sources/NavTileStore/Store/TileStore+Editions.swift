@@ -1,5 +1,6 @@
 internal import GRDB
 public import NavGeo
+internal import Synchronization
 
 extension TileStore {
     /// Adds an edition, beside the others of its tileset; one that is there already gets the new list and document.
@@ -58,7 +59,7 @@ extension TileStore {
                 }
                 try index.execute(sql: "DELETE FROM tilesets WHERE id NOT IN (SELECT tileset FROM editions)")
             }
-            writer.wanted.set([], edition: found.number)
+            wanted.withLock { $0.set([], edition: found.number) }
             Files.removeTree(folder.view(edition))
             return report
         }

@@ -1,5 +1,6 @@
 internal import GRDB
 public import NavGeo
+internal import Synchronization
 
 extension TileStore {
     /// Removes tiles until `bytes` more fit into the budget: first those that nobody wants, the least recently needed
@@ -13,7 +14,7 @@ extension TileStore {
     @discardableResult
     public func makeRoom(for bytes: Int64, needed need: Double?) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
-            var wanted = writer.wanted
+            var wanted = wanted.withLock { $0 }
             let budget = budgetBytes
             // The times that were noted say who goes: they are written first.
             let victims = try clear(&writer) { index in
@@ -24,7 +25,7 @@ extension TileStore {
                 try RoomFinder.putBehind(victims, index)
                 return victims
             }
-            writer.wanted = wanted
+            keepOrder(of: wanted)
             guard victims.suffices else { return RemovalReport(fits: false) }
             return try remove(victims.numbers, &writer, isEviction: true)
         }

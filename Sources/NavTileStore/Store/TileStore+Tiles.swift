@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 public import NavGeo
+internal import Synchronization
 
 extension TileStore {
     /// Stores tiles, each whole or not at all, in one transaction; makes room as ``makeRoom(for:needed:)`` does: for a
@@ -19,13 +20,12 @@ extension TileStore {
             defer { Files.remove(new.intent) }
             let budget = budgetBytes
             do throws(StoreError) {
-                // The writer's own state must not change for a transaction that is rolled back.
-                var wanted = writer.wanted
+                var wanted = wanted.withLock { $0 }
                 let report = try change(&writer) { index in
                     try Self.noteReplaced(new.replaced, index)
                     return try TileInsertion(index, budget: budget, now: now).run(tiles, editions, &wanted)
                 }
-                writer.wanted = wanted
+                keepOrder(of: wanted)
                 if !report.refused.isEmpty { removeUnused(new.hashes) }
                 return report
             } catch {

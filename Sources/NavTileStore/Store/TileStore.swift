@@ -20,6 +20,8 @@ public final class TileStore: Sendable {
     private let lock: Mutex<FolderLock?>
     private let budget: Mutex<Int64>
     private let touched = Mutex<[Int64: Int64]>([:])
+    /// What will be needed. Who tells it does not wait for a writer.
+    let wanted = Mutex(WantedTiles())
 
     var folder: StoreFolder { access.folder }
 
@@ -29,8 +31,6 @@ public final class TileStore: Sendable {
         var unlinked: [ContentHash] = []
         /// Tiles whose files for mapping are as they should be; the next change says so.
         var settled: [Int64] = []
-        /// What will be needed.
-        var wanted = WantedTiles()
         /// For names in `incoming`.
         var nextName = 0
         var isClosed = false
@@ -81,7 +81,7 @@ public final class TileStore: Sendable {
             guard !tiles.isEmpty else { return }
             throw EditionRow.unknown(edition)
         }
-        writer.withLock { $0.wanted.set(tiles, edition: number) }
+        wanted.withLock { $0.set(tiles, edition: number) }
     }
 
     /// Notes that tiles were needed; written with the next change, ``flush()`` or ``close()``.
@@ -94,6 +94,11 @@ public final class TileStore: Sendable {
     /// Writes the times that ``touch(_:now:)`` noted.
     public func flush() throws(StoreError) {
         try write { writer throws(StoreError) in try change(&writer) { _ in } }
+    }
+
+    /// Keeps the order that a search for room has found out, unless other tiles are wanted by now.
+    func keepOrder(of used: WantedTiles) {
+        wanted.withLock { if $0.generation == used.generation { $0 = used } }
     }
 
     // MARK: Changes

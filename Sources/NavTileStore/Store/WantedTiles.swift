@@ -2,12 +2,15 @@ internal import NavTileCache
 
 /// Which tiles of which editions will be needed, and how soon.
 struct WantedTiles {
+    /// How often it was told what is wanted.
+    private(set) var generation = 0
     private var needs: [Int64: [Int64: Double]] = [:]
     /// All of them, the latest needed first; nil when that is to be found out anew.
     private var latestFirst: [(number: Int64, need: Double)]?
 
     /// Takes all wanted tiles of an edition.
     mutating func set(_ tiles: [WantedTile], edition: Int64) {
+        generation += 1
         latestFirst = nil
         needs[edition] = tiles.isEmpty ? nil : [:]
         for tile in tiles where !tile.need.isNaN {
