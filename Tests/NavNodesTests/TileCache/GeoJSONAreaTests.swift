@@ -14,7 +14,7 @@ struct GeoJSONAreaTests {
     }
 
     @Test func polygonsAreReadFromAllObjectsThatHoldThem() throws {
-        let polygon = #"{"type":"Polygon","coordinates":[\#(square),\#(hole)]}"#
+        let polygon = #"{"type":"Polygon","coordinates":[\#(Self.square),\#(Self.hole)]}"#
         let one = try Self.area(polygon)
         #expect(one.polygons.count == 1 && one.polygons[0].map(\.count) == [4, 3])
         #expect(one.polygons[0][0][0] == Coordinate(latitude: 41.1, longitude: -8.7))
@@ -22,7 +22,7 @@ struct GeoJSONAreaTests {
         #expect(try Self.area(feature) == one)
         let several = try Self.area(
             #"{"type":"FeatureCollection","features":[\#(feature),{"type":"Feature","geometry":null},"#
-                + #"{"type":"Feature","geometry":{"type":"MultiPolygon","coordinates":[[\#(square)],[\#(hole)]]}},"#
+                + #"{"type":"Feature","geometry":{"type":"MultiPolygon","coordinates":[[\#(Self.square)],[\#(Self.hole)]]}},"#
                 + #"{"type":"GeometryCollection","geometries":[\#(polygon)]}]}"#)
         #expect(several.polygons.count == 4)
         #expect(several.polygons[0] == one.polygons[0] && several.polygons[3] == one.polygons[0])
