@@ -69,7 +69,6 @@ let package = Package(
         .systemLibrary(name: "CZstd"),
         .systemLibrary(name: "CLZ4"),
         .systemLibrary(name: "CCrypto"),
-        .systemLibrary(name: "CFileSync"),
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
         // What must happen between fork and exec.
         .target(name: "CSpawn"),
@@ -95,8 +94,7 @@ let package = Package(
         library(
             "NavTileStore",
             [
-                "NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", "CFileSync", grdb, sqlite, http,
-                nioCore, nioHTTP,
+                "NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", grdb, sqlite, http, nioCore, nioHTTP,
             ]),
 
         // Routes of an online provider.

@@ -58,7 +58,7 @@ struct DownloadThroughputMeasurements {
     }
 
     /// Seconds that this process, or its children that have ended, had a processor.
-    private func processorTime(_ whose: __rusage_who) -> Double {
+    private func processorTime(_ whose: Int32) -> Double {
         var usage = rusage()
         getrusage(whose, &usage)
         let times = [usage.ru_utime, usage.ru_stime]
@@ -72,14 +72,14 @@ struct DownloadThroughputMeasurements {
         var (best, bestCurl, bytes) = (Double.infinity, Double.infinity, Int64(0))
         var (processor, processorCurl) = (Double.infinity, Double.infinity)
         for _ in 0..<Self.rounds {
-            let began = processorTime(RUSAGE_SELF)
+            let began = processorTime(RUSAGE_SELF.rawValue)
             let (seconds, count) = try await ours(configuration, tiles)
-            processor = min(processor, processorTime(RUSAGE_SELF) - began)
+            processor = min(processor, processorTime(RUSAGE_SELF.rawValue) - began)
             best = min(best, seconds)
             bytes = count
-            let beganCurl = processorTime(RUSAGE_CHILDREN)
+            let beganCurl = processorTime(RUSAGE_CHILDREN.rawValue)
             bestCurl = min(bestCurl, try curl(urls, folder))
-            processorCurl = min(processorCurl, processorTime(RUSAGE_CHILDREN) - beganCurl)
+            processorCurl = min(processorCurl, processorTime(RUSAGE_CHILDREN.rawValue) - beganCurl)
         }
         let rate = { (seconds: Double) in String(format: "%.1f MB/s", Double(bytes) / seconds / 1e6) }
         print(

@@ -146,6 +146,7 @@ struct StoreRegionTests {
         #expect(after.editions == ["roads": "v2"])
         #expect(after.state == .complete && after.staged == nil)
         #expect(try bench.text(old.addresses[2]) == "road 2 of v2")
+        #expect(try bench.store.reader.completeness(ofRegion: "home").required == 4)
         #expect(try bench.store.removeEdition(old.key).removedCount == 3)
         #expect(try bench.totals().tilesets.first?.pinnedCount == 4)
         try bench.expectSound()

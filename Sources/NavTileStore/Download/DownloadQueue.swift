@@ -10,7 +10,9 @@ public final class DownloadQueue: Sendable {
 
     private struct State {
         var plan: DownloadPlan
-        var tasks: [DownloadKey: Task<Void, Never>] = [:]
+        /// Which worker fetches a tile.
+        var running: [DownloadKey: UInt64] = [:]
+        var workers: [UInt64: Task<Void, Never>] = [:]
         var questions: [UInt64: Question] = [:]
         var waiters: [DownloadKey: [UInt64: CheckedContinuation<Answer, Never>]] = [:]
         var results: [DownloadResult] = []
@@ -30,6 +32,8 @@ public final class DownloadQueue: Sendable {
     }
 
     private let sources: [String: any TileSource]
+    /// Where their tiles are fetched.
+    private let executors: [String: LoopExecutor]
     private let configuration: DownloadConfiguration
     private let clock: DownloadClock
     private let meter: TransferMeter
@@ -50,6 +54,7 @@ public final class DownloadQueue: Sendable {
             }
         }
         self.sources = byTileset
+        executors = byTileset.compactMapValues { ($0 as? any LoopBound)?.executor }
         self.configuration = configuration
         self.clock = clock
         meter = TransferMeter(bytesPerSecond: configuration.bytesPerSecond, clock: clock)
@@ -82,7 +87,7 @@ public final class DownloadQueue: Sendable {
                 let obstacle = state.withLock { state -> TileSourceError? in
                     if state.isStopped { return Self.closed }
                     if Task.isCancelled { return Self.takenBack }
-                    if state.tasks[key] == nil, let obstacle = state.plan.obstacle(want.address.tileset, at: now) {
+                    if state.running[key] == nil, let obstacle = state.plan.obstacle(want.address.tileset, at: now) {
                         return obstacle
                     }
                     state.waiters[key, default: [:]][number] = continuation
@@ -216,7 +221,9 @@ public final class DownloadQueue: Sendable {
                 guard newValue == .offline else { return ([@Sendable () -> Void](), [Waiters]()) }
                 var cancelled = state.questions.values.filter(\.isRemote).map(\.cancel)
                 for key in state.plan.remoteFlights {
-                    if let task = state.tasks[key] { cancelled.append { task.cancel() } }
+                    if let task = state.running[key].flatMap({ state.workers[$0] }) {
+                        cancelled.append { task.cancel() }
+                    }
                 }
                 return (cancelled, remoteWaiters(&state))
             }
@@ -273,7 +280,7 @@ public final class DownloadQueue: Sendable {
     public func stop() async {
         let waiters = state.withLock { state in
             state.isStopped = true
-            for task in state.tasks.values { task.cancel() }
+            for task in state.workers.values { task.cancel() }
             for question in state.questions.values { question.cancel() }
             state.timer?.task.cancel()
             state.timer = nil
@@ -306,23 +313,36 @@ public final class DownloadQueue: Sendable {
 
     /// Lets those go on who wait for the end, when it has come.
     private static func settle(_ state: inout State) {
-        guard state.isStopped, state.tasks.isEmpty, state.questions.isEmpty else { return }
+        guard state.isStopped, state.workers.isEmpty, state.questions.isEmpty else { return }
         for waiter in state.idle { waiter.resume() }
         state.idle = []
     }
 
     /// Begins what may be begun, hands on what is ready, and sees to being called again in time.
-    private func pump() {
+    private func pump() { _ = pump(worker: nil, of: nil) }
+
+    /// - Parameter worker: one that has nothing to do: it gets the first of what is begun of its tileset, instead of a new one.
+    private func pump(worker: UInt64?, of tileset: String?) -> DownloadPlan.Start? {
         let now = clock.now()
-        state.withLock { state in
-            guard !state.isStopped else { return }
+        return state.withLock { state -> DownloadPlan.Start? in
+            guard !state.isStopped else { return nil }
+            var first: DownloadPlan.Start?
             for start in state.plan.starts(at: now) {
-                state.tasks[start.key] = Task { [self] in await run(start) }
+                if let worker, first == nil, start.key.address.tileset == tileset {
+                    state.running[start.key] = worker
+                    first = start
+                    continue
+                }
+                state.lastNumber += 1
+                let number = state.lastNumber
+                state.running[start.key] = number
+                let executor = executors[start.key.address.tileset]
+                state.workers[number] = Task(executorPreference: executor) { [self] in await work(start, number) }
             }
             state.results += state.plan.takeEarly()
             deliver(&state)
-            guard let wake = state.plan.wake(at: now) else { return }
-            if let timer = state.timer, timer.due <= wake, timer.due > now { return }
+            guard let wake = state.plan.wake(at: now) else { return first }
+            if let timer = state.timer, timer.due <= wake, timer.due > now { return first }
             state.timer?.task.cancel()
             let sleep = clock.sleep
             let task = Task { [weak self] in
@@ -330,7 +350,23 @@ public final class DownloadQueue: Sendable {
                 self?.pump()
             }
             state.timer = (task, wake)
+            return first
         }
+    }
+
+    /// Fetches one tile, and others after it for as long as there are any.
+    private func work(_ start: DownloadPlan.Start, _ number: UInt64) async {
+        var next: DownloadPlan.Start? = start
+        while let start = next {
+            await run(start)
+            // One that was broken off is of no more use.
+            next = Task.isCancelled ? nil : pump(worker: number, of: start.key.address.tileset)
+        }
+        state.withLock { state in
+            state.workers[number] = nil
+            Self.settle(&state)
+        }
+        pump()
     }
 
     private func deliver(_ state: inout State) {
@@ -363,17 +399,12 @@ public final class DownloadQueue: Sendable {
         }
         let now = clock.now()
         let waiters = state.withLock { state -> Waiters in
-            state.tasks[key] = nil
-            guard !state.isStopped else {
-                Self.settle(&state)
-                return [:]
-            }
-            guard let result = state.plan.finish(key, outcome, at: now) else { return [:] }
+            state.running[key] = nil
+            guard !state.isStopped, let result = state.plan.finish(key, outcome, at: now) else { return [:] }
             state.plan.hold(result)
             state.results.append(result)
             return state.waiters.removeValue(forKey: key) ?? [:]
         }
         for waiter in waiters.values { waiter.resume(returning: outcome) }
-        pump()
     }
 }

@@ -79,9 +79,11 @@ package enum TileForm: String, Sendable, Hashable {
 
     /// Whether bytes begin like HTML or XML.
     private static func isPage(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let spaces: [UInt8] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]
-        let text = bytes.prefix(256).drop { spaces.contains($0) }.prefix(5)
-        let head = String(decoding: text, as: UTF8.self).lowercased()
+        let end = min(bytes.count, 256)
+        var start = 0
+        while start < end, [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf].contains(bytes[start]) { start += 1 }
+        guard start + 5 <= end, bytes[start] == UInt8(ascii: "<") else { return false }
+        let head = String(decoding: bytes[start..<start + 5], as: UTF8.self).lowercased()
         return ["<!doc", "<html", "<head", "<?xml", "<body"].contains(head)
     }
 

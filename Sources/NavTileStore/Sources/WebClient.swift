@@ -69,6 +69,8 @@ struct WebReply: Sendable {
 /// TLS certificates are verified. Redirections are followed by ``WebAddress/redirected(to:allowedHosts:)``; the credential
 /// goes to the origin that it is for and nowhere else.
 final class WebClient: Sendable {
+    /// Where what comes in is taken in.
+    let executor: LoopExecutor
     private let http: HTTPClient
     private let origin: WebAddress.Origin
     private let basic: String?
@@ -103,8 +105,12 @@ final class WebClient: Sendable {
         settings.httpVersion = .http1Only
         // Bombs are counted while they are unpacked, which is done here.
         settings.decompression = .disabled
+        // Nobody looks at spans of single tiles.
+        settings.tracing.tracer = nil
         // All on one loop: what comes in is hashed where it arrives.
-        http = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup.any(), configuration: settings)
+        let loop = HTTPClient.defaultEventLoopGroup.any()
+        executor = LoopExecutor(loop)
+        http = HTTPClient(eventLoopGroup: loop, configuration: settings)
     }
 
     deinit {

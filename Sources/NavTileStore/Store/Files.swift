@@ -1,4 +1,3 @@
-internal import CFileSync
 internal import Glibc
 
 /// The system's calls on files, with errors that say what, where and what to do.
@@ -96,20 +95,16 @@ package enum Files {
 
     package static func close(_ file: Int32) { Glibc.close(file) }
 
-    /// Waits until all files of the file system of a folder are on the disk: for many files one wait instead of one each.
-    /// It reports what failed since Linux 5.8.
-    package static func syncAll(_ folder: String) throws(StoreError) {
-        let file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard file >= 0 else { throw error("cannot open the folder", folder, errno) }
-        defer { Glibc.close(file) }
-        guard syncfs(file) == 0 else { throw error("cannot write out", folder, errno) }
-    }
-
     /// Waits until the names in a folder are on the disk.
     package static func syncDirectory(_ path: String) throws(StoreError) {
+        try sync(try openDirectory(path), path)
+    }
+
+    /// Opens a folder, for ``FileSync``.
+    package static func openDirectory(_ path: String) throws(StoreError) -> Int32 {
         let file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard file >= 0 else { throw error("cannot open the folder", path, errno) }
-        try sync(file, path)
+        return file
     }
 
     /// Puts a file in the place of another, in one step, and waits until that is on the disk.

@@ -112,11 +112,7 @@ extension TileStore {
                 try Files.move(file.path, to: place)
                 folders.insert(Files.parent(place))
             }
-            if folders.count >= Self.many {
-                try Files.syncAll(folder.objects)
-            } else {
-                for folder in folders.sorted() { try Files.syncDirectory(folder) }
-            }
+            try FileSync.wait(folders: folders.sorted())
             return new
         } catch {
             for file in files {
@@ -140,10 +136,6 @@ extension TileStore {
     /// Files that are written before the first of them is waited for.
     private static let greatestOpen = 128
 
-    /// From this number on files are waited for together. Measured on ext4: each `fsync` costs a commit of its journal,
-    /// 2 ms, `syncfs` two of them whatever the number.
-    private static let many = 8
-
     private func write(
         _ data: [UInt8], as hash: ContentHash?, to path: String, _ files: inout [NewFile]
     ) throws(StoreError) {
@@ -153,17 +145,13 @@ extension TileStore {
 
     /// Waits until all files are on the disk.
     private func sync(_ files: inout [NewFile]) throws(StoreError) {
-        let isMany = files.count(where: { $0.descriptor != nil }) >= Self.many
-        if isMany { try Files.syncAll(folder.incoming) }
+        var pending: [(descriptor: Int32, path: String)] = []
         for position in files.indices {
             guard let descriptor = files[position].descriptor else { continue }
             files[position].descriptor = nil
-            if isMany {
-                Files.close(descriptor)
-            } else {
-                try Files.sync(descriptor, files[position].path)
-            }
+            pending.append((descriptor, files[position].path))
         }
+        try FileSync.wait(pending)
     }
 
     /// How a content that is to be stored stands.
