@@ -22,6 +22,11 @@ public final class TileCacheNode: Node {
     private var server: TileServer?
     private let serverKeys: TileServerKeys
     private var events: UInt64 = 0
+    /// When `/nav/position` was heard last, monotonic ns.
+    private var positionAt: Int64 = .min / 2
+
+    /// How long `/nav/position` may be silent until fixes count instead, ns.
+    private static let patience: Int64 = 5_000_000_000
 
     /// A call that shows how far a region is.
     struct Watcher {
@@ -54,8 +59,8 @@ public final class TileCacheNode: Node {
                 server = try TileServer(serverKeys, lookup: engine.lookup)
                 log.info("tiles for web maps at http://\(server?.address ?? serverKeys.listen)/{tileset}/{z}/{x}/{y}")
             }
-            try context.advertise(TileCacheNode.topics)
             try context.serve(TileCacheService.served(by: self))
+            try context.advertise(TileCacheNode.topics)
             try subscribe()
         } catch {
             finish()
@@ -67,6 +72,14 @@ public final class TileCacheNode: Node {
         try context.subscribe(to: "/nav/position", as: MatchedPosition.self) { [unowned self] message, _ in
             guard let pose = message.matched ?? message.raw, let latitude = pose.latitude,
                 let longitude = pose.longitude
+            else { return }
+            positionAt = Clocks.monotonic()
+            engine.tell { $0.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
+        }
+        // A navigation node without any tile cannot start, and so cannot tell where the vehicle is: the receiver can.
+        try context.subscribe(to: "/gnss/fix", as: GnssFix.self) { [unowned self] fix, _ in
+            guard Clocks.monotonic() - positionAt > TileCacheNode.patience, fix.fixType != .noFix,
+                let latitude = fix.latitude, let longitude = fix.longitude
             else { return }
             engine.tell { $0.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
         }

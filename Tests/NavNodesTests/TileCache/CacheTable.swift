@@ -84,6 +84,8 @@ final class CacheTable {
     }
 
     func turn() throws {
+        // Deadlines are of the machine's clock: downloads are waited for beside the bus.
+        network.now.monotonicNanoseconds = Clocks.monotonic()
         try node?.step(waiting: .zero)
         while let delivery = try caller.poll(timeout: .zero) { heard.append(delivery) }
     }

@@ -40,7 +40,7 @@ struct CacheTileTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
         try Data("rubbish".utf8).write(to: URL(fileURLWithPath: file))
         let healed = try await get(GetTileRequest(key: key))
-        #expect(healed.data == content && healed.fromCache == false)
+        #expect(healed.data == content && healed.fromCache == false, "\(String(describing: healed.error))")
         for (wrong, code) in [
             (TileKey(domain: .maps, tileset: "sea", zoom: 1, x: 0, y: 0), .notFound),
             (TileKey(domain: .maps, tileset: "map", zoom: 12, x: 5_000, y: 0), .invalidRequest),
@@ -213,6 +213,7 @@ struct CacheTileTests {
             return try #require(try await table.load(definition).last)
         }
         let first = try await load(acceptExpired: true)
+        #expect(first.error == nil, "\(String(describing: first.error))")
         let count = try #require(first.progress?.requiredCount)
         #expect(first.region?.state == .complete && first.progress?.loadedCount == count && count > 1)
         #expect(first.region?.expiresNs != nil)

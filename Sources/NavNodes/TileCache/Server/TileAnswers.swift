@@ -28,6 +28,9 @@ struct TileAnswers: Sendable {
             guard let view = lookup.view(name, nil) else { return .text(404, "there is no tileset '\(name)'") }
             return Self.description(of: view, host: conditions.host)
         case .tile(let address, let fileExtension):
+            guard lookup.view(address.tileset, nil) != nil else {
+                return .text(404, "there is no tileset '\(address.tileset)'")
+            }
             do throws(TileFailure) {
                 let tile = try await lookup.find(
                     address, cacheOnly: false, acceptsExpired: true, acceptsPath: false,
@@ -76,7 +79,7 @@ struct TileAnswers: Sendable {
     private static func reply(_ failure: TileFailure) -> TileReply {
         switch failure.code {
         // There is nothing at this place: an empty tile, and no fault.
-        case .notFound where !failure.isRetryable && failure.message.contains("no tile"):
+        case .notFound where !failure.isRetryable:
             TileReply(204, [("Cache-Control", "no-cache")])
         case .notFound, .invalidRequest: .text(404, failure.message)
         case .deadlineExceeded: .text(504, failure.message)
