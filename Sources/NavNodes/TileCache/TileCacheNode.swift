@@ -159,7 +159,7 @@ public final class TileCacheNode: Node {
     package var webRequests: Int { server?.requestCount ?? 0 }
 
     /// How many tiles were fetched since the start.
-    package var downloads: Int { engine.outbox.counters["tiles_fetched"] ?? 0 }
+    package var downloads: Int { engine.lookup.queue.statistics.fetchedCount }
 
     // MARK: Parts
 

@@ -33,6 +33,7 @@ final class CacheTable {
         _ = try caller.subscribe(
             matching: TopicFilter(include: ["/tiles/*", "/health/*"]), qos: .keepLast(100_000),
             maximumPayloadSize: 1 << 24)
+        setTime()
         try start()
     }
 
@@ -84,11 +85,13 @@ final class CacheTable {
     }
 
     func turn() throws {
-        // Deadlines are of the machine's clock: downloads are waited for beside the bus.
-        network.now.monotonicNanoseconds = Clocks.monotonic()
+        setTime()
         try node?.step(waiting: .zero)
         while let delivery = try caller.poll(timeout: .zero) { heard.append(delivery) }
     }
+
+    /// Deadlines are of the machine's clock: downloads are waited for beside the bus.
+    private func setTime() { network.now.monotonicNanoseconds = Clocks.monotonic() }
 
     /// Goes on until something holds; a test that waits in vain fails.
     func until(_ what: String, _ condition: () throws -> Bool) async throws {
