@@ -32,8 +32,6 @@ public final class DownloadQueue: Sendable {
     }
 
     private let sources: [String: any TileSource]
-    /// Where their tiles are fetched.
-    private let executors: [String: LoopExecutor]
     private let configuration: DownloadConfiguration
     private let clock: DownloadClock
     private let meter: TransferMeter
@@ -54,7 +52,6 @@ public final class DownloadQueue: Sendable {
             }
         }
         self.sources = byTileset
-        executors = byTileset.compactMapValues { ($0 as? any LoopBound)?.executor }
         self.configuration = configuration
         self.clock = clock
         meter = TransferMeter(bytesPerSecond: configuration.bytesPerSecond, clock: clock)
@@ -319,16 +316,16 @@ public final class DownloadQueue: Sendable {
     }
 
     /// Begins what may be begun, hands on what is ready, and sees to being called again in time.
-    private func pump() { _ = pump(worker: nil, of: nil) }
+    private func pump() { _ = pump(worker: nil) }
 
-    /// - Parameter worker: one that has nothing to do: it gets the first of what is begun of its tileset, instead of a new one.
-    private func pump(worker: UInt64?, of tileset: String?) -> DownloadPlan.Start? {
+    /// - Parameter worker: one that has nothing to do: it gets the first of what is begun, instead of a new one.
+    private func pump(worker: UInt64?) -> DownloadPlan.Start? {
         let now = clock.now()
         return state.withLock { state -> DownloadPlan.Start? in
             guard !state.isStopped else { return nil }
             var first: DownloadPlan.Start?
             for start in state.plan.starts(at: now) {
-                if let worker, first == nil, start.key.address.tileset == tileset {
+                if let worker, first == nil {
                     state.running[start.key] = worker
                     first = start
                     continue
@@ -336,8 +333,7 @@ public final class DownloadQueue: Sendable {
                 state.lastNumber += 1
                 let number = state.lastNumber
                 state.running[start.key] = number
-                let executor = executors[start.key.address.tileset]
-                state.workers[number] = Task(executorPreference: executor) { [self] in await work(start, number) }
+                state.workers[number] = Task { [self] in await work(start, number) }
             }
             state.results += state.plan.takeEarly()
             deliver(&state)
@@ -360,7 +356,7 @@ public final class DownloadQueue: Sendable {
         while let start = next {
             await run(start)
             // One that was broken off is of no more use.
-            next = Task.isCancelled ? nil : pump(worker: number, of: start.key.address.tileset)
+            next = Task.isCancelled ? nil : pump(worker: number)
         }
         state.withLock { state in
             state.workers[number] = nil

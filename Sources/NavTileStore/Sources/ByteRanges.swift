@@ -23,9 +23,6 @@ protocol ByteRanges: Sendable {
         _ offset: UInt64, _ count: Int, of state: ArchiveState, meter: TransferMeter?
     ) async throws(TileSourceError) -> [UInt8]
 
-    /// Where it is best asked.
-    var executor: LoopExecutor? { get }
-
     /// Ends all connections.
     func close() async
 }
@@ -36,8 +33,6 @@ final class FileRanges: ByteRanges {
     private let work = BlockingWork("navbus.tiles.pmtiles")
 
     init(_ path: String) { self.path = path }
-
-    var executor: LoopExecutor? { nil }
 
     func close() async {}
 
@@ -83,8 +78,6 @@ final class WebRanges: ByteRanges {
         self.address = address
         client = try WebClient(configuration, address: address)
     }
-
-    var executor: LoopExecutor? { client.executor }
 
     func close() async { await client.close() }
 

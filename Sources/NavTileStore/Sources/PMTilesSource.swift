@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Header, root directory and metadata are read with the edition and kept; leaf directories are read when a tile needs
 /// them and kept up to a limit. An archive that has changed is another edition: nothing of one is looked up in the other.
-final class PMTilesSource: TileSource, LoopBound {
+final class PMTilesSource: TileSource {
     /// One state of the archive.
     private struct Known: Sendable {
         var state: ArchiveState
@@ -38,8 +38,6 @@ final class PMTilesSource: TileSource, LoopBound {
         self.place = place
         self.isRemote = isRemote
     }
-
-    var executor: LoopExecutor? { ranges.executor }
 
     func close() async { await ranges.close() }
 

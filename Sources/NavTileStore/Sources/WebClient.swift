@@ -69,8 +69,6 @@ struct WebReply: Sendable {
 /// TLS certificates are verified. Redirections are followed by ``WebAddress/redirected(to:allowedHosts:)``; the credential
 /// goes to the origin that it is for and nowhere else.
 final class WebClient: Sendable {
-    /// Where what comes in is taken in.
-    let executor: LoopExecutor
     private let http: HTTPClient
     private let origin: WebAddress.Origin
     private let basic: String?
@@ -108,9 +106,7 @@ final class WebClient: Sendable {
         // Nobody looks at spans of single tiles.
         settings.tracing.tracer = nil
         // All on one loop: what comes in is hashed where it arrives.
-        let loop = HTTPClient.defaultEventLoopGroup.any()
-        executor = LoopExecutor(loop)
-        http = HTTPClient(eventLoopGroup: loop, configuration: settings)
+        http = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup.any(), configuration: settings)
     }
 
     deinit {

@@ -2,7 +2,7 @@ import NavGeo
 import Synchronization
 
 /// Road tiles of a static HTTP server.
-final class WebFolderSource: TileSource, LoopBound {
+final class WebFolderSource: TileSource {
     private struct Known: Sendable {
         var list: RoadList
         var validators: Validators
@@ -34,8 +34,6 @@ final class WebFolderSource: TileSource, LoopBound {
         storesAnyway = configuration.storesAnyway
         client = try WebClient(configuration, address: base)
     }
-
-    var executor: LoopExecutor? { client.executor }
 
     func close() async { await client.close() }
 
