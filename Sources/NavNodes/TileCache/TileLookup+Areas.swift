@@ -109,7 +109,7 @@ extension TileLookup {
                     isRetryable: true)
             }
             do throws(RegionFault) {
-                let rows = try area.tiles(of: descriptor.layers, limit: left)
+                let rows = try area.tiles(of: index.levels(of: descriptor.layers), limit: left)
                 left -= rows.reduce(0) { $0 + $1.count }
                 parts.append(Part(view: view, index: index, tiles: index.tiles(of: rows)))
             } catch {

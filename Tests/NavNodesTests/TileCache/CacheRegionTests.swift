@@ -192,7 +192,7 @@ struct CacheRegionTests {
         try table.caller.call(
             TileCacheService.loadRegion,
             LoadRegionRequest(definition: try Self.definition(radius: 6_000, [TilesetDescriptor(tileset: "roads")])),
-            options: CallOptions(timeout: .seconds(60))
+            options: CallOptions(timeout: .seconds(600))
         ) {
             switch $0 {
             case .response(let response): last = response

@@ -29,6 +29,9 @@ final class EditionIndex: Sendable {
             && box.east >= bounds.west
     }
 
+    /// Those of some levels that it has.
+    func levels(of layers: [RegionLayer]) -> [RegionLayer] { layers.filter { edition.zooms.contains($0.zoom) } }
+
     /// Those of some tiles that it has, by tile.
     func tiles(of rows: [TileRows]) -> [TileID] {
         var tiles: [TileID] = []

@@ -11,6 +11,8 @@ extension TileCacheCore {
     /// How long a region waits for a source that cannot be reached, and for one that sends nothing, ns.
     private static let patience: Int64 = 15_000_000_000
     private static let longestPatience: Int64 = 600_000_000_000
+    /// How often complete regions are looked at, ns.
+    private static let checkInterval: Int64 = 60_000_000_000
 
     /// Regions that were being loaded when the node ended go on; those that are not complete are tried again.
     func resumeRegions() throws(StoreError) {
@@ -21,6 +23,20 @@ extension TileCacheCore {
             } else if region.state == .loading || region.staged != nil {
                 try resume(region)
             } else if region.state == .incomplete {
+                retries[id] = moment
+            }
+        }
+    }
+
+    /// Completes regions again of which a tile went: its file was damaged.
+    func checkRegions(_ moment: Int64) {
+        guard moment - regionsCheckedAt >= Self.checkInterval else { return }
+        regionsCheckedAt = moment
+        attempt("the offline regions") { () throws(StoreError) in
+            for region in try store.reader.regions() where region.state == .complete && region.staged == nil {
+                let id = region.definition.id
+                guard try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty else { continue }
+                log.warning("tiles of region '\(id)' are missing: they are fetched again")
                 retries[id] = moment
             }
         }
@@ -53,9 +69,13 @@ extension TileCacheCore {
     /// Asks for more of each region, and ends those that are through.
     func turnRegions(_ moment: Int64) -> Int64 {
         var due = Int64.max
+        checkRegions(moment)
         for id in loads.keys.sorted() {
             guard let load = loads[id], !load.isReady else { continue }
-            if load.isToAsk || load.window.isEmpty {
+            if let failure = load.failure, failure.code == .resourceExhausted {
+                // What finds no room now finds none later: no more of it is fetched in vain.
+                end(id, .incomplete, failure)
+            } else if load.isToAsk || load.window.isEmpty {
                 attempt("region '\(id)'") { () throws(StoreError) in try ask(id) }
             } else if let reason = stall(load, moment) {
                 end(id, .incomplete, reason)
@@ -187,7 +207,7 @@ extension TileCacheCore {
         guard loads[id] == nil else { return }
         attempt("region '\(id)'") { () throws(StoreError) in
             guard let region = try store.reader.region(id) else { return }
-            if region.needsPlanning {
+            if region.needsPlanning || region.state == .complete {
                 do throws(TileFailure) {
                     try put(region.newest, now: now)
                 } catch {

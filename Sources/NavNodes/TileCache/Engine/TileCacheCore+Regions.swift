@@ -63,7 +63,8 @@ extension TileCacheCore {
                         + (desk.problem ?? "its source is being asked"), isRetryable: true)
             }
             do throws(RegionFault) {
-                let rows = try area.tiles(of: descriptor.layers, limit: configuration.regionGreatestCount)
+                let levels = newest.levels(of: descriptor.layers)
+                let rows = try area.tiles(of: levels, limit: configuration.regionGreatestCount)
                 tiles += newest.tiles(of: rows).map { TileAddress(descriptor.tileset, $0) }
             } catch {
                 throw TileFailure(error)

@@ -30,6 +30,8 @@ final class TileCacheCore {
     var planners: [NavTileStore.TileDomain: VehiclePlanner]
     /// Offline regions that are being loaded, by id.
     var loads: [String: RegionLoad] = [:]
+    /// When complete regions are looked at again, monotonic ns: a damaged file may have taken a tile of them.
+    var regionsCheckedAt: Int64 = 0
     /// When regions that are not complete are tried again, monotonic ns, by id.
     var retries: [String: Int64] = [:]
     /// Outdated editions and when they may go, monotonic ns.
@@ -214,7 +216,7 @@ final class TileCacheCore {
                 TileFailure(
                     .resourceExhausted,
                     "there is no room for \(address) within store.budget_mb (\(configuration.budgetMB)): raise it or remove "
-                        + "offline regions", isRetryable: true))
+                        + "offline regions"))
         }
     }
 
@@ -240,6 +242,9 @@ final class TileCacheCore {
             refusedCount = 0
             attempt("making room") { () throws(StoreError) in
                 evictedCount += try store.makeRoom(for: 0, needed: nil).removedCount
+                for region in try store.reader.regions() where region.state == .incomplete {
+                    retries[region.definition.id] = moment
+                }
             }
         }
         if next.network.bytesPerSecond != old.network.bytesPerSecond {
