@@ -259,7 +259,7 @@ struct CacheRegionTests {
     }
 
     @Test func whatCannotBeARegionIsRefusedWithTheReason() async throws {
-        let (table, _, _) = try Self.table(["region.max_tiles=1000"])
+        let (table, _, _) = try Self.table(["region.max_tiles=20"])
         try await table.settle()
         let fine = try Self.definition()
         func refusal(_ change: (inout RegionDefinition) -> Void) async throws -> (ErrorCode?, String) {

@@ -71,9 +71,14 @@ struct CacheTileTests {
         #expect(!silence.wasReached)
         try await table.set("network.mode", .stringValue("unmetered"))
         try await table.until("the source is asked") { silence.wasReached }
-        let late = try await table.call(
-            TileCacheService.getTile, GetTileRequest(key: Self.key(Self.middle)), timeout: .milliseconds(400))
-        #expect(late.error?.code == .deadlineExceeded || late.error?.code == .providerUnavailable)
+        do {
+            let late = try await table.call(
+                TileCacheService.getTile, GetTileRequest(key: Self.key(Self.middle)), timeout: .milliseconds(400))
+            #expect(late.error?.code == .deadlineExceeded || late.error?.code == .providerUnavailable)
+        } catch let status as CallStatus {
+            // On a busy machine the bus may be the first to say so.
+            #expect(status.code == .deadlineExceeded)
+        }
         await table.end()
     }
 

@@ -12,7 +12,7 @@ extension TileCacheCore {
     private static let patience: Int64 = 15_000_000_000
     private static let longestPatience: Int64 = 600_000_000_000
     /// How often complete regions are looked at, ns.
-    private static let checkInterval: Int64 = 60_000_000_000
+    private static let checkInterval: Int64 = 600_000_000_000
 
     /// Regions that were being loaded when the node ended go on; those that are not complete are tried again.
     func resumeRegions() throws(StoreError) {
