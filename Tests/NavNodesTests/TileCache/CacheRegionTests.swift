@@ -282,7 +282,7 @@ struct CacheRegionTests {
             ),
             (
                 { $0.descriptors = [TilesetDescriptor(tileset: "map", zoomMin: 0, zoomMax: 22)] }, .invalidRequest,
-                "1000"
+                "more than 20"
             ),
             ({ $0.geometry = Self.far }, .notFound, "none of the tilesets"),
         ] as [((inout RegionDefinition) -> Void, ErrorCode, String)] {
