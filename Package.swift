@@ -29,6 +29,7 @@ let collections = Target.Dependency.product(name: "DequeModule", package: "swift
 let heaps = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let http = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -40,6 +41,7 @@ let package = Package(
         .executable(name: "navbus", targets: ["navbus"]),
         .executable(name: "navigation-node", targets: ["navigation-node"]),
         .executable(name: "gnss-node", targets: ["gnss-node"]),
+        .executable(name: "tile-cache-node", targets: ["tile-cache-node"]),
         .library(name: "NavBus", targets: ["NavBus", "NavConfig", "NavMessages", "NavNodes"]),
     ],
     dependencies: [
@@ -55,7 +57,8 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         // HTTP with TLS, deadlines and cancellation: the online provider of routes, sources of tiles.
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        // The types of its interface: bytes, headers, times.
+        // The types of its interface: bytes, headers, times. The endpoint for web maps is made of it as well: it is here
+        // already, and its HTTP/1.1 keeps back pressure, limits and deadlines per connection.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     ],
     targets: [
@@ -108,7 +111,7 @@ let package = Package(
             [
                 "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavDirections",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
-                "NavTileCache", "CCrypto", argumentParser, logging,
+                "NavTileCache", "NavTileStore", "CCrypto", argumentParser, logging, nioCore, nioPosix, nioHTTP,
             ]),
         library("NavLaunch", ["CSpawn", "NavConfig", "NavBus", yams, collections]),
         // Alternating rounds of ours and a peer's, and what is said of them.
@@ -116,6 +119,7 @@ let package = Package(
 
         executable("navigation-node", ["NavNodes"]),
         executable("gnss-node", ["NavNodes"]),
+        executable("tile-cache-node", ["NavNodes"]),
         // What an owner's policy node looks like; launch/policy.yaml starts it, or its brother in Python.
         executable("policy-node-example", ["NavNodes", "NavConfig", "NavMessages", "NavGeo"]),
         executable(
@@ -123,7 +127,7 @@ let package = Package(
             [
                 "NavNodes", "NavLaunch", "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
-                argumentParser,
+                "NavTileCache", argumentParser,
             ]),
 
         executable(
@@ -191,7 +195,8 @@ let package = Package(
             "NavNodesTests",
             [
                 "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
-                "NavMapBuild", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", "NavTestSupport", logging,
+                "NavMapBuild", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", "NavTileCache",
+                "NavTileStore", "NavTestSupport", logging,
             ]),
         // The files below Tests/Scenarios: a drawn map, a drive, and the events that are expected.
         tests(

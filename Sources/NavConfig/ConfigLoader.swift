@@ -120,11 +120,16 @@ public enum ConfigLoader {
                 let name = key.scalar?.string ?? "?"
                 flatten(value, prefix: prefix.isEmpty ? name : prefix + "." + name, into: &pairs)
             }
-        case .sequence(let sequence):
-            pairs.append((prefix, sequence.map { $0.scalar?.string ?? "?" }.joined(separator: ";")))
+        case .sequence(let sequence): pairs.append((prefix, sequence.map(item).joined(separator: ";")))
         case .scalar(let scalar): pairs.append((prefix, scalar.string))
         case .alias: pairs.append((prefix, "?"))
         }
+    }
+
+    /// An item of a list: a value, or names and values as ``ConfigRecord`` has them.
+    private static func item(_ node: Node) -> String {
+        guard case .mapping(let mapping) = node else { return node.scalar?.string ?? "?" }
+        return ConfigRecord(mapping.map { ($0.key.scalar?.string ?? "?", $0.value.scalar?.string ?? "?") }).text
     }
 
     /// A value as YAML: as it is where it can only be read as that text, else in double quotes.

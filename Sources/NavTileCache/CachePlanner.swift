@@ -41,6 +41,9 @@ public struct CacheChanges: Sendable, Hashable {
     /// Tiles that are no longer wanted, by id.
     public var removed: [TileID] = []
 
+    /// Nothing.
+    public init() {}
+
     /// Whether nothing changed.
     public var isEmpty: Bool { added.isEmpty && removed.isEmpty }
 }

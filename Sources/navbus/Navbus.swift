@@ -11,7 +11,7 @@ struct Navbus: ParsableCommand {
         subcommands: [
             MapCommand.self, RouteCommand.self, MatchCommand.self, IntegrityCommand.self, SimulateCommand.self,
             ReplayCommand.self, BagCommand.self, LaunchCommand.self, TopicCommand.self, ServiceCommand.self,
-            NodeCommand.self,
+            NodeCommand.self, RegionCommand.self,
             DoctorCommand.self, KeygenCommand.self,
         ])
 

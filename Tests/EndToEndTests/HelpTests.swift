@@ -4,7 +4,7 @@ import Testing
 struct HelpTests {
     @Test func everyCommandExplainsItself() async throws {
         try await withSandbox { box in
-            var pending: [[String]] = [["navbus"], ["navigation-node"], ["gnss-node"]]
+            var pending: [[String]] = [["navbus"], ["navigation-node"], ["gnss-node"], ["tile-cache-node"]]
             var seen = 0
             while let command = pending.popLast() {
                 let help = try await box.succeed(command[0], Array(command.dropFirst()) + ["--help"])
@@ -14,8 +14,8 @@ struct HelpTests {
                 seen += 1
                 pending += subcommands(of: help.output).map { command + [$0] }
             }
-            #expect(seen >= 32, "commands are missing: \(seen)")
-            for tool in ["navbus", "navigation-node", "gnss-node"] {
+            #expect(seen >= 40, "commands are missing: \(seen)")
+            for tool in ["navbus", "navigation-node", "gnss-node", "tile-cache-node"] {
                 let version = try await box.succeed(tool, ["--version"])
                 #expect(try #/\d+\.\d+\.\d+\n/#.wholeMatch(in: version.output) != nil, "\(version.output)")
             }
@@ -35,6 +35,9 @@ struct HelpTests {
         ("navigation-node", []),
         ("gnss-node", ["source=gpsd://localhost:2947", "receiver=F9P: # front\\left", "file.rate=0.5"]),
         ("gnss-node", []),
+        ("tile-cache-node", ["tilesets=name=roads,source=/a b/c\\,d;name=map,domain=maps,source=m.pmtiles,zooms=3-9"]),
+        ("tile-cache-node", ["predictive.enabled=true", "network.bandwidth_kbps=2000", "http.listen=127.0.0.1:8090"]),
+        ("tile-cache-node", []),
     ])
     func thePrintedConfigurationIsReadBack(tool: String, settings: [String]) async throws {
         try await withSandbox { box in

@@ -13,6 +13,7 @@ struct ConfigurationTableTests {
         ("every node", ConfigLoader.markdownTable(KitConfiguration.self)),
         ("navigation-node", ConfigLoader.markdownTable(NavigationConfiguration.self)),
         ("gnss-node", ConfigLoader.markdownTable(GNSSConfiguration.self)),
+        ("tile-cache-node", ConfigLoader.markdownTable(TileCacheConfiguration.self)),
     ])
     func theyAreThoseOfTheNode(_ node: String, _ table: String) throws {
         var text = try String(contentsOf: Self.article, encoding: .utf8)

@@ -41,7 +41,9 @@ enum Rules {
             "NavBench", "NavNodes", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
             "NavGuidance", "NavMapBuild", "NavSimulation",
         ],
-        "navbus": pureColumn.union(busColumn).union(["NavNodes", "NavConfig", "NavLaunch", "NavMapBuild"]),
+        "navbus": pureColumn.union(busColumn).union([
+            "NavNodes", "NavConfig", "NavLaunch", "NavMapBuild", "NavTileCache",
+        ]),
     ]
 
     static func imports(_ files: [SourceFile]) -> [Finding] {

@@ -128,13 +128,20 @@ public struct NodeCommandOptions: ParsableArguments {
         program.uppercased().replacingOccurrences(of: "-", with: "_") + "_SET_"
     }
 
-    /// Puts the configuration together, joins the bus and runs a node on it until it is told to stop.
-    public func run<Runnable: Node>(_ type: Runnable.Type) throws {
+    /// The configuration of a node: from the file, the environment and the command line.
+    func configuration<Runnable: Node>(
+        _ type: Runnable.Type
+    ) throws -> RunConfiguration<Runnable.Configuration> {
         let level = logLevel.map { ["log.level=\($0)"] } ?? []
-        let configuration = try ConfigLoader.load(
+        return try ConfigLoader.load(
             RunConfiguration<Runnable.Configuration>.self, file: config,
             environment: ProcessInfo.processInfo.environment,
             prefix: NodeCommandOptions.environmentPrefix(Runnable.defaultName), overrides: set + level)
+    }
+
+    /// Puts the configuration together, joins the bus and runs a node on it until it is told to stop.
+    public func run<Runnable: Node>(_ type: Runnable.Type) throws {
+        let configuration = try configuration(type)
         if printConfig {
             print(ConfigLoader.describe(configuration), terminator: "")
             return

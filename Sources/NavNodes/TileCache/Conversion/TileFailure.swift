@@ -1,0 +1,63 @@
+import NavMessages
+import NavTileCache
+import NavTileStore
+
+/// Why the tile cache could not do what it was asked for.
+struct TileFailure: Error, Sendable, Equatable {
+    /// The kind.
+    var code: ErrorCode
+    /// What, where and what to do.
+    var message: String
+    /// Whether the same may succeed later.
+    var isRetryable: Bool
+
+    init(_ code: ErrorCode, _ message: String, isRetryable: Bool = false) {
+        self.code = code
+        self.message = message
+        self.isRetryable = isRetryable
+    }
+
+    init(_ fault: RegionFault) { self.init(.invalidRequest, fault.description) }
+
+    init(_ error: StoreError) {
+        switch error.code {
+        case .diskFull: self.init(.resourceExhausted, error.description, isRetryable: true)
+        case .missing: self.init(.notFound, error.description)
+        case .invalid: self.init(.invalidRequest, error.description)
+        case .inUse, .closed, .busy: self.init(.wrongState, error.description, isRetryable: true)
+        case .corruptObject, .corruptIndex: self.init(.corruptData, error.description, isRetryable: true)
+        case .readOnly, .newerSchema, .system: self.init(.`internal`, error.description)
+        }
+    }
+
+    init(_ error: TileSourceError) {
+        let code: ErrorCode =
+            switch error.code {
+            case .configuration: .invalidRequest
+            case .malformed, .mismatch, .tooLarge: .corruptData
+            case .cancelled: .cancelled
+            case .editionChanged, .closed: .wrongState
+            case .missing, .unauthorized, .refused, .rateLimited, .server, .redirected, .truncated, .timedOut, .tooSlow,
+                .unreachable, .unreadable, .resting, .offline:
+                .providerUnavailable
+            }
+        self.init(code, error.message, isRetryable: error.isRetryable || error.code == .editionChanged)
+    }
+
+    /// As the store keeps it with a region.
+    var stored: StoredRegionFailure {
+        StoredRegionFailure(code: "\(code.rawValue)\(isRetryable ? "+" : "")", message: message)
+    }
+
+    /// From what the store keeps with a region.
+    init(_ failure: StoredRegionFailure) {
+        let number = Int32(failure.code.filter(\.isNumber)) ?? 0
+        self.init(ErrorCode(rawValue: number), failure.message, isRetryable: failure.code.hasSuffix("+"))
+    }
+}
+
+extension ErrorInfo {
+    init(_ failure: TileFailure) {
+        self.init(code: failure.code, message: failure.message, retryable: failure.isRetryable)
+    }
+}

@@ -1,0 +1,180 @@
+import NavGeo
+import NavTileStore
+
+/// Editions: what the sources have, and how a newer one comes into use.
+///
+/// A newer edition is first loaded beside the one in use: the tiles of every offline region, and those that the vehicle
+/// will need. Then it comes into use with all of these regions in one transaction, so that everything on board is of the
+/// old edition or of the new one.
+extension TileCacheCore {
+    /// How long an edition stays on disk that is no longer in use, ns: readers finish with it.
+    private static let grace: Int64 = 60_000_000_000
+    /// Pauses after failed questions, ns.
+    private static let firstPause: Int64 = 2_000_000_000
+    private static let longestPause: Int64 = 60_000_000_000
+
+    /// What the store has is in use until the sources tell of something newer.
+    func takeStoredEditions() throws(StoreError) {
+        for record in try store.reader.editions() {
+            guard let desk = desk(record.key.tileset) else { continue }
+            guard record.isCurrent else {
+                outdated[record.key] = moment + Self.grace
+                continue
+            }
+            guard desk.keys.domain == record.domain, let edition = try store.reader.edition(record.key) else {
+                continue
+            }
+            let index = EditionIndex(edition)
+            (desk.current, desk.newest) = (index, index)
+        }
+    }
+
+    /// Asks the sources that are due.
+    func askForEditions(_ moment: Int64) {
+        for desk in desks where desk.keys.isCacheable && !desk.isAsking && desk.asksAt <= moment {
+            guard configuration.network.mode != .offline || !desk.isRemote else {
+                desk.problem = desk.newest == nil ? "the network is offline, and nothing is on board" : nil
+                desk.asksAt = moment + Self.longestPause
+                share()
+                continue
+            }
+            desk.isAsking = true
+            let (name, known) = (desk.keys.name, desk.newest == nil ? nil : desk.known)
+            Task { [queue, post] in
+                do throws(TileSourceError) {
+                    let answer = try await queue.edition(of: name, known: known)
+                    post { $0.take(answer, of: name) }
+                } catch {
+                    post { $0.take(error, of: name) }
+                }
+            }
+        }
+    }
+
+    private func take(_ error: TileSourceError, of name: String) {
+        guard let desk = desk(name) else { return }
+        desk.isAsking = false
+        desk.failures += 1
+        let pause = min(Self.firstPause << Int64(min(desk.failures - 1, 10)), Self.longestPause)
+        desk.asksAt = moment + pause
+        if desk.problem != error.message { log.warning("tileset '\(name)': \(error.message)") }
+        desk.problem = error.message
+        share()
+    }
+
+    private func take(_ answer: EditionAnswer, of name: String) {
+        guard let desk = desk(name) else { return }
+        desk.isAsking = false
+        (desk.failures, desk.problem) = (0, nil)
+        isChanged = true
+        let pause: Double
+        switch answer {
+        case .notModified(let validators):
+            desk.known = validators
+            pause = configuration.editionInterval
+        case .edition(let edition, let validators):
+            pause = take(edition, desk) ? configuration.editionInterval : 10
+            desk.known = pause == 10 ? nil : validators
+        }
+        desk.asksAt = moment + Int64(pause * 1e9)
+    }
+
+    /// False when it could not be kept.
+    private func take(_ edition: TilesetEdition, _ desk: TilesetDesk) -> Bool {
+        let index = EditionIndex(edition)
+        let isNews = index.key != desk.newest?.key
+        guard isNews || edition != desk.newest?.edition else { return true }
+        let isKept = attempt("the edition of '\(desk.keys.name)'") { () throws(StoreError) in
+            try store.addEdition(edition, now: now)
+        }
+        guard isKept else { return false }
+        outdated[index.key] = nil
+        if let old = desk.newest, isNews, old.key != desk.current?.key { outdated[old.key] = moment }
+        desk.newest = index
+        if desk.current == nil || desk.current?.key == index.key {
+            desk.current = index
+            // What was told of the old list may be wrong by the new one.
+            log.info("tileset '\(desk.keys.name)': edition '\(edition.version.prefix(12))'")
+        } else {
+            log.info(
+                "tileset '\(desk.keys.name)' has a newer edition, '\(edition.version.prefix(12))': it is loaded beside "
+                    + "'\(desk.current?.key.version.prefix(12) ?? "")'")
+        }
+        share()
+        planAnew(desk)
+        if isNews { restageRegions(of: desk) }
+        return true
+    }
+
+    /// Takes newer editions into use when all that is to come with them is on board.
+    func switchEditions() {
+        let pending = desks.filter { $0.isPending }
+        guard !pending.isEmpty else { return }
+        let names = Set(pending.map(\.keys.name))
+        attempt("a newer edition") { () throws(StoreError) in
+            var ready: [String: StoredRegionProgress] = [:]
+            for region in try store.reader.regions() where region.uses(anyOf: names) {
+                if let load = loads[region.definition.id], load.isReady, load.isOf(pending) {
+                    ready[region.definition.id] = load.progress
+                } else if region.state == .complete || region.staged != nil {
+                    return
+                }
+            }
+            for desk in pending where try !keepsWhatIsAhead(desk) { return }
+            let keys = pending.compactMap { $0.newest?.key }
+            if ready.isEmpty {
+                for key in keys { try store.use(key, now: now) }
+            } else {
+                try store.completeRegions(ready, using: keys, now: now)
+            }
+            for desk in pending {
+                if let old = desk.current?.key { outdated[old] = moment + Self.grace }
+                desk.current = desk.newest
+                log.info(
+                    "tileset '\(desk.keys.name)': edition '\(desk.current?.key.version.prefix(12) ?? "")' is in use")
+            }
+            share()
+            for id in ready.keys.sorted() { finish(id) }
+        }
+    }
+
+    /// Removes editions that nobody uses any more; those that an offline region still has stay.
+    func removeOutdated(_ moment: Int64) {
+        for (key, due) in outdated.sorted(by: { $0.key < $1.key }) where due <= moment {
+            let isInUse = desks.contains { $0.current?.key == key || $0.newest?.key == key }
+            guard !isInUse else {
+                outdated[key] = nil
+                continue
+            }
+            do throws(StoreError) {
+                try store.removeEdition(key)
+                outdated[key] = nil
+                log.info("edition \(key) went")
+                isChanged = true
+            } catch {
+                outdated[key] = moment + Self.grace
+                if error.code != .inUse { note(error, "removing edition \(key)") }
+            }
+        }
+    }
+}
+
+extension RegionLoad {
+    /// Whether its tiles are of the newest editions of some tilesets.
+    fileprivate func isOf(_ desks: [TilesetDesk]) -> Bool {
+        desks.allSatisfy { desk in
+            editions[desk.keys.name].map { $0 == desk.newest?.key.version } ?? true
+        }
+    }
+}
+
+extension StoredRegion {
+    /// What it is, or will be when its update is complete.
+    var newest: StoredRegionDefinition { staged?.definition ?? definition }
+
+    /// Whether it has, or will have, tiles of one of some tilesets.
+    func uses(anyOf names: Set<String>) -> Bool {
+        newest.descriptors.contains { names.contains($0.tileset) }
+            || definition.descriptors.contains { names.contains($0.tileset) }
+    }
+}

@@ -1,0 +1,299 @@
+import NavGeo
+import NavMessages
+import NavTileStore
+
+/// Loading of offline regions.
+extension TileCacheCore {
+    /// How often progress is told, ns.
+    private static let tellInterval: Int64 = 500_000_000
+    /// How often progress is written, ns: it is counted anew after a crash.
+    private static let writeInterval: Int64 = 5_000_000_000
+    /// How long a region waits for a source that cannot be reached, and for one that sends nothing, ns.
+    private static let patience: Int64 = 15_000_000_000
+    private static let longestPatience: Int64 = 600_000_000_000
+    /// How often complete regions are looked at, ns.
+    private static let checkInterval: Int64 = 600_000_000_000
+
+    /// Regions that were being loaded when the node ended go on; those that are not complete are tried again.
+    func resumeRegions() throws(StoreError) {
+        for region in try store.reader.regions() {
+            let id = region.definition.id
+            if region.needsPlanning {
+                retries[id] = moment
+            } else if region.state == .loading || region.staged != nil {
+                try resume(region)
+            } else if region.state == .incomplete {
+                retries[id] = moment
+            }
+        }
+    }
+
+    /// Completes regions again of which a tile went: its file was damaged.
+    func checkRegions(_ moment: Int64) {
+        guard moment - regionsCheckedAt >= Self.checkInterval else { return }
+        regionsCheckedAt = moment
+        attempt("the offline regions") { () throws(StoreError) in
+            for region in try store.reader.regions() where region.state == .complete && region.staged == nil {
+                let id = region.definition.id
+                guard try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty else { continue }
+                log.warning("tiles of region '\(id)' are missing: they are fetched again")
+                retries[id] = moment
+            }
+        }
+    }
+
+    /// Goes on with what is stored of a region.
+    func resume(_ region: StoredRegion) throws(StoreError) {
+        let definition = region.newest
+        var load = RegionLoad(
+            definition, editions: region.staged?.editions ?? region.editions, isUpdate: region.staged != nil,
+            started: now, at: moment)
+        load.changesGeometry = region.staged != nil && definition.geometry != region.definition.geometry
+        load.changesMetadata = region.staged != nil && definition.isDescribedOtherwise(than: region.definition)
+        try begin(load)
+    }
+
+    /// Begins to load.
+    func begin(_ load: RegionLoad) throws(StoreError) {
+        let id = load.definition.id
+        var load = load
+        let (required, present, bytes) = try store.reader.completeness(ofRegion: id)
+        load.progress = StoredRegionProgress(
+            requiredCount: required, completedCount: present, completedBytes: bytes)
+        retries[id] = nil
+        loads[id] = load
+        try store.setRegion(id, state: .loading, progress: load.progress, failure: nil, now: now)
+        isChanged = true
+    }
+
+    /// Asks for more of each region, and ends those that are through.
+    func turnRegions(_ moment: Int64) -> Int64 {
+        var due = Int64.max
+        checkRegions(moment)
+        for id in loads.keys.sorted() {
+            guard let load = loads[id], !load.isReady else { continue }
+            if let failure = load.failure, failure.code == .resourceExhausted {
+                // What finds no room now finds none later: no more of it is fetched in vain.
+                end(id, .incomplete, failure)
+            } else if load.isToAsk || load.window.isEmpty {
+                attempt("region '\(id)'") { () throws(StoreError) in try ask(id) }
+            } else if let reason = stall(load, moment) {
+                end(id, .incomplete, reason)
+            }
+            due = min(due, tell(id, moment))
+        }
+        if loads.values.contains(where: \.isReady) || desks.contains(where: \.isPending) { switchEditions() }
+        for (id, moment) in retries.sorted(by: { $0.key < $1.key }) where moment <= self.moment { retry(id) }
+        return due
+    }
+
+    /// Makes the next window of missing tiles; when there are none the region is through.
+    private func ask(_ id: String) throws(StoreError) {
+        guard var load = loads[id] else { return }
+        load.isToAsk = false
+        defer { if loads[id] != nil, !load.isReady { loads[id] = load } }
+        let open = try nextTiles(&load)
+        guard !open.isEmpty, load.failed.count < RegionLoad.greatestFailures else {
+            queue.forget(load.owner)
+            load.window = [:]
+            loads[id] = load
+            if let failure = load.failure {
+                end(id, .incomplete, failure)
+            } else {
+                try complete(id)
+            }
+            if let now = loads[id] { load = now }
+            return
+        }
+        load.window = [:]
+        var wants: [TileWant] = []
+        for (place, tile) in open.enumerated() {
+            // A tile on board that its source says holds on is not sent again.
+            let record = try store.reader.tile(tile.address, version: tile.edition, now: now)
+            load.window[tile.address] = RegionLoad.Asked(edition: tile.edition, isOnBoard: record != nil)
+            wants.append(
+                TileWant(
+                    tile.address, edition: tile.edition, need: Double(place), known: record?.validators,
+                    size: desk(tile.address.tileset)?.newest?.sizes?[tile.address.tile]))
+        }
+        queue.want(wants, for: load.owner)
+    }
+
+    /// Tiles to ask for next: missing ones, those that have expired where that matters, then those that are to be asked
+    /// for again.
+    private func nextTiles(_ load: inout RegionLoad) throws(StoreError) -> [RegionTile] {
+        let missing = try store.reader.missingTiles(
+            ofRegion: load.definition.id, expiredAt: load.definition.acceptExpired ? nil : load.started,
+            limit: RegionLoad.windowSize + load.failed.count + load.settled.count)
+        let open = missing.filter { !load.failed.contains($0.address) && !load.settled.contains($0.address) }
+        guard open.isEmpty else { return Array(open.prefix(RegionLoad.windowSize)) }
+        let again = load.toRevalidate.suffix(RegionLoad.windowSize)
+        load.toRevalidate.removeLast(again.count)
+        return again.filter { !load.failed.contains($0.address) && !load.settled.contains($0.address) }.reversed()
+    }
+
+    /// Everything is on board.
+    private func complete(_ id: String) throws(StoreError) {
+        guard let load = loads[id] else { return }
+        // What is of a newer edition comes into use with everything else of it.
+        let waits = load.editions.contains { name, version in
+            desk(name).map { $0.current != nil && $0.current?.key.version != version } ?? false
+        }
+        guard !waits else {
+            loads[id]?.isReady = true
+            return
+        }
+        do throws(StoreError) {
+            try store.completeRegions([id: load.progress], now: now)
+        } catch {
+            guard error.code == .inUse else { throw error }
+            // A tile went meanwhile: its file was damaged.
+            loads[id]?.isToAsk = true
+            return
+        }
+        finish(id)
+    }
+
+    /// A region is complete, and the store knows.
+    func finish(_ id: String) {
+        guard let load = loads.removeValue(forKey: id) else { return }
+        retries[id] = nil
+        isChanged = true
+        if load.changesGeometry { tell(.geometryChanged, id) }
+        if load.changesMetadata { tell(.metadataChanged, id) }
+        tell(.loadFinished, id, load.progress, success: true)
+    }
+
+    /// A region is not loaded any further, for now or for good.
+    func end(_ id: String, _ state: StoredRegionState, _ failure: TileFailure) {
+        guard let load = loads.removeValue(forKey: id) else { return }
+        queue.forget(load.owner)
+        isChanged = true
+        attempt("region '\(id)'") { () throws(StoreError) in
+            try store.setRegion(id, state: state, progress: load.progress, failure: failure.stored, now: now)
+        }
+        if state == .incomplete, failure.isRetryable {
+            retries[id] = moment + Int64(configuration.regionRetry * 1e9)
+        }
+        tell(.loadFinished, id, load.progress, success: false, failure)
+    }
+
+    /// Why nothing comes; nil when something may.
+    private func stall(_ load: RegionLoad, _ moment: Int64) -> TileFailure? {
+        let names = Set(load.window.keys.map(\.tileset))
+        let remote = desks.filter { names.contains($0.keys.name) && $0.isRemote }
+        guard !remote.isEmpty, remote.count == names.count else { return nil }
+        let network = configuration.network
+        if network.mode == .offline || (network.mode == .metered && !network.metered.contains(.region)) {
+            return TileFailure(
+                .providerUnavailable, "the network is \(network.mode.rawValue): tiles of regions are not fetched now",
+                isRetryable: true)
+        }
+        guard moment - load.cameAt > Self.patience, diskRetryAt == nil else { return nil }
+        let conditions = queue.conditions.filter { names.contains($0.tileset) }
+        if let down = conditions.first(where: { $0.reachability == .offline }) {
+            return TileFailure(
+                .providerUnavailable,
+                "the source of '\(down.tileset)' cannot be reached: \(down.reason ?? "no answer")",
+                isRetryable: true)
+        }
+        guard moment - load.cameAt > Self.longestPatience else { return nil }
+        return TileFailure(.deadlineExceeded, "no tile came for ten minutes", isRetryable: true)
+    }
+
+    /// Tries a region again that is not complete.
+    private func retry(_ id: String) {
+        retries[id] = nil
+        guard loads[id] == nil else { return }
+        attempt("region '\(id)'") { () throws(StoreError) in
+            guard let region = try store.reader.region(id) else { return }
+            if region.needsPlanning || region.state == .complete {
+                do throws(TileFailure) {
+                    try put(region.newest, now: now)
+                } catch {
+                    retries[id] = moment + Int64(configuration.regionRetry * 1e9)
+                }
+            } else {
+                try resume(region)
+            }
+        }
+    }
+
+    // MARK: What came
+
+    /// A tile is on board.
+    func takeIntoLoads(_ address: TileAddress, bytes: Int64) {
+        for id in loads.keys { loads[id]?.take(address, bytes: bytes, at: moment) }
+    }
+
+    /// A tile holds on.
+    func settleLoads(_ address: TileAddress) { for id in loads.keys { loads[id]?.settle(address, at: moment) } }
+
+    /// There is no such tile.
+    func dropFromLoads(_ address: TileAddress) {
+        for id in loads.keys.sorted() {
+            guard let tile = loads[id]?.drop(address, at: moment) else { continue }
+            attempt("region '\(id)'") { () throws(StoreError) in try store.dropTiles([tile], fromRegion: id) }
+        }
+    }
+
+    /// A tile could not be got.
+    func failLoads(_ address: TileAddress, _ failure: TileFailure) {
+        for id in loads.keys { loads[id]?.fail(address, failure, at: moment) }
+    }
+
+    // MARK: What is told
+
+    private func tell(_ id: String, _ moment: Int64) -> Int64 {
+        guard let load = loads[id], load.progress != load.told else { return .max }
+        guard moment - load.toldAt >= Self.tellInterval else { return load.toldAt + Self.tellInterval }
+        loads[id]?.toldAt = moment
+        loads[id]?.told = load.progress
+        outbox.tell(
+            RegionEvent(kind: .loadProgress, regionId: id, progress: RegionProgress(load.progress)))
+        guard moment - load.writtenAt >= Self.writeInterval else { return .max }
+        loads[id]?.writtenAt = moment
+        attempt("region '\(id)'") { () throws(StoreError) in
+            try store.setRegion(id, state: .loading, progress: load.progress, failure: nil, now: now)
+        }
+        return .max
+    }
+
+    /// Writes how far all regions are.
+    func writeLoads() {
+        for (id, load) in loads.sorted(by: { $0.key < $1.key }) {
+            attempt("region '\(id)'") { () throws(StoreError) in
+                try store.setRegion(id, state: .loading, progress: load.progress, failure: nil, now: now)
+            }
+        }
+    }
+
+    /// Tells of a region as it is now.
+    func tell(
+        _ kind: RegionEventKind, _ id: String, _ progress: StoredRegionProgress? = nil, success: Bool? = nil,
+        _ failure: TileFailure? = nil
+    ) {
+        var region: Region?
+        attempt("region '\(id)'") { () throws(StoreError) in
+            region = try store.reader.region(id).map { stored throws(StoreError) in try message(of: stored) }
+        }
+        outbox.tell(
+            RegionEvent(
+                kind: kind, regionId: id, progress: progress.map { RegionProgress($0) }, success: success,
+                error: failure.map { ErrorInfo($0) }, region: region))
+    }
+
+    /// A region as messages tell of it, with its progress as known here.
+    func message(of region: StoredRegion) throws(StoreError) -> Region {
+        let id = region.definition.id
+        return Region(
+            region, progress: loads[id]?.progress, expires: try store.reader.expiry(ofRegion: id))
+    }
+}
+
+extension StoredRegionDefinition {
+    /// Whether name or the client's own data differ.
+    func isDescribedOtherwise(than other: StoredRegionDefinition) -> Bool {
+        name != other.name || metadata != other.metadata
+    }
+}

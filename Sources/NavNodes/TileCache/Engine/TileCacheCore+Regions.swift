@@ -1,0 +1,227 @@
+import NavGeo
+import NavMessages
+import NavTileCache
+import NavTileStore
+
+/// What can be asked of offline regions.
+extension TileCacheCore {
+    /// Creates or updates a region and begins to load it.
+    func load(_ order: RegionOrder) throws(TileFailure) {
+        let id = order.definition.id
+        let before: StoredRegion?
+        do throws(StoreError) {
+            before = try store.reader.region(id)
+        } catch {
+            throw TileFailure(error)
+        }
+        try put(order.definition, now: now)
+        guard let before, let load = loads[id] else { return }
+        let changesGeometry = before.definition.geometry != order.definition.geometry
+        let changesMetadata = order.definition.isDescribedOtherwise(than: before.definition)
+        if load.isUpdate {
+            loads[id]?.changesGeometry = changesGeometry
+            loads[id]?.changesMetadata = changesMetadata
+            return
+        }
+        // It was never complete: it is another one at once.
+        if changesGeometry { tell(.geometryChanged, id) }
+        if changesMetadata { tell(.metadataChanged, id) }
+    }
+
+    /// Pins the tiles of a region and begins to load those that are missing.
+    func put(_ definition: StoredRegionDefinition, now: NavGeo.Timestamp) throws(TileFailure) {
+        let (tiles, editions) = try tiles(of: definition)
+        let id = definition.id
+        if let old = loads.removeValue(forKey: id) { queue.forget(old.owner) }
+        retries[id] = nil
+        do throws(StoreError) {
+            let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
+            try resume(region)
+        } catch {
+            throw TileFailure(error)
+        }
+    }
+
+    /// All tiles that a region needs, of the newest editions.
+    private func tiles(
+        of definition: StoredRegionDefinition
+    ) throws(TileFailure) -> (tiles: [TileAddress], editions: [String: String]) {
+        guard let area = definition.area else {
+            throw TileFailure(.corruptData, "the stored area of region '\(definition.id)' cannot be read: load it anew")
+        }
+        var tiles: [TileAddress] = []
+        var editions: [String: String] = [:]
+        for descriptor in definition.descriptors {
+            guard let desk = desk(descriptor.tileset), desk.keys.isCacheable else {
+                throw TileFailure(.notFound, "there is no tileset '\(descriptor.tileset)' any more")
+            }
+            guard let newest = desk.newest else {
+                desk.asksAt = min(desk.asksAt, moment)
+                throw TileFailure(
+                    .providerUnavailable,
+                    "it is not known yet what tileset '\(desk.keys.name)' has: "
+                        + (desk.problem ?? "its source is being asked"), isRetryable: true)
+            }
+            do throws(RegionFault) {
+                let levels = newest.levels(of: descriptor.layers)
+                let rows = try area.tiles(of: levels, limit: configuration.regionGreatestCount)
+                tiles += newest.tiles(of: rows).map { TileAddress(descriptor.tileset, $0) }
+            } catch {
+                throw TileFailure(error)
+            }
+            editions[descriptor.tileset] = newest.key.version
+        }
+        guard tiles.count <= configuration.regionGreatestCount else {
+            throw TileFailure(
+                .invalidRequest,
+                "region '\(definition.id)' has \(tiles.count) tiles, more than region.max_tiles "
+                    + "(\(configuration.regionGreatestCount)): make it smaller")
+        }
+        guard !tiles.isEmpty else {
+            throw TileFailure(
+                .notFound, "none of the tilesets of region '\(definition.id)' has a tile in its area and zoom levels")
+        }
+        return (tiles, editions)
+    }
+
+    /// Loads the newest edition of a tileset beside the old one, for every region that has tiles of it.
+    func restageRegions(of desk: TilesetDesk) {
+        attempt("the offline regions") { () throws(StoreError) in
+            for region in try store.reader.regions() where region.uses(anyOf: [desk.keys.name]) {
+                guard region.state != .cancelled || region.staged != nil else { continue }
+                let version = (region.staged?.editions ?? region.editions)[desk.keys.name]
+                guard version != desk.newest?.key.version else { continue }
+                do throws(TileFailure) {
+                    try put(region.newest, now: now)
+                } catch {
+                    log.warning("region '\(region.definition.id)' cannot have the newer edition: \(error.message)")
+                    retries[region.definition.id] = moment + Int64(configuration.regionRetry * 1e9)
+                }
+            }
+        }
+    }
+
+    /// All regions, by id.
+    func regions() throws(TileFailure) -> [Region] {
+        do throws(StoreError) {
+            var messages: [Region] = []
+            for region in try store.reader.regions() { messages.append(try message(of: region)) }
+            return messages
+        } catch {
+            throw TileFailure(error)
+        }
+    }
+
+    /// One region.
+    func region(_ id: String) throws(TileFailure) -> Region {
+        let region = try stored(id)
+        do throws(StoreError) {
+            return try message(of: region)
+        } catch {
+            throw TileFailure(error)
+        }
+    }
+
+    /// Removes a region; its tiles stay until room is needed.
+    func remove(_ id: String) throws(TileFailure) {
+        let isKnown: Bool
+        do throws(StoreError) {
+            isKnown = try store.removeRegion(id)
+        } catch {
+            throw TileFailure(error)
+        }
+        guard isKnown else { throw Self.unknown(id) }
+        if let load = loads.removeValue(forKey: id) {
+            queue.forget(load.owner)
+            tell(
+                .loadFinished, id, load.progress, success: false, TileFailure(.cancelled, "region '\(id)' was removed"))
+        }
+        retries[id] = nil
+        isChanged = true
+        outbox.tell(RegionEvent(kind: .removed, regionId: id))
+    }
+
+    /// Stops loading a region: what was loaded stays, and an update leaves it as it was.
+    func cancel(_ id: String) throws(TileFailure) -> Region {
+        guard let load = loads[id] else {
+            guard retries.removeValue(forKey: id) != nil else {
+                _ = try region(id)
+                throw TileFailure(.wrongState, "region '\(id)' is not being loaded")
+            }
+            do throws(StoreError) {
+                if let stored = try store.reader.region(id) {
+                    try store.setRegion(
+                        id, state: .cancelled, progress: stored.progress,
+                        failure: TileFailure(.cancelled, "loading was cancelled").stored, now: now)
+                }
+            } catch {
+                throw TileFailure(error)
+            }
+            return try region(id)
+        }
+        let failure = TileFailure(.cancelled, "loading was cancelled")
+        if load.isUpdate {
+            do throws(StoreError) {
+                try store.discardStaged(ofRegion: id, now: now)
+            } catch {
+                throw TileFailure(error)
+            }
+            queue.forget(load.owner)
+            loads[id] = nil
+            isChanged = true
+            tell(.loadFinished, id, load.progress, success: false, failure)
+        } else {
+            end(id, .cancelled, failure)
+        }
+        return try region(id)
+    }
+
+    /// Changes name and metadata, and asks for its tiles again when that is wanted.
+    func update(
+        _ id: String, name: String?, metadata: [String: String]?, isToRevalidate: Bool
+    ) throws(TileFailure) -> Region {
+        let before = try stored(id).definition
+        if name != nil || metadata != nil {
+            do throws(StoreError) {
+                try store.describeRegion(id, name: name, metadata: metadata, now: now)
+            } catch {
+                throw TileFailure(error)
+            }
+            let isOther =
+                (name != nil && name != before.name) || (metadata != nil && metadata != before.metadata)
+            if isOther { tell(.metadataChanged, id) }
+        }
+        if isToRevalidate { try revalidate(id) }
+        return try region(id)
+    }
+
+    /// Asks the sources of a region for a newer edition at once, and for its tiles where they have no editions.
+    private func revalidate(_ id: String) throws(TileFailure) {
+        let stored = try stored(id)
+        for descriptor in stored.newest.descriptors {
+            guard let desk = desk(descriptor.tileset) else { continue }
+            (desk.asksAt, desk.failures) = (moment, 0)
+        }
+        guard loads[id] == nil else { return }
+        try put(stored.newest, now: now)
+        let (tiles, editions) = try tiles(of: stored.newest)
+        // What belongs to an edition with a name does not change.
+        loads[id]?.toRevalidate = tiles.reversed().compactMap { address in
+            editions[address.tileset] == "" ? RegionTile(address, edition: "") : nil
+        }
+    }
+
+    /// A region as it is stored.
+    private func stored(_ id: String) throws(TileFailure) -> StoredRegion {
+        do throws(StoreError) {
+            if let region = try store.reader.region(id) { return region }
+        } catch {
+            throw TileFailure(error)
+        }
+        throw Self.unknown(id)
+    }
+
+    private static func unknown(_ id: String) -> TileFailure {
+        TileFailure(.notFound, "there is no region '\(id)': navbus region list shows them")
+    }
+}

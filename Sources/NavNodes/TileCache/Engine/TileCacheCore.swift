@@ -1,0 +1,272 @@
+import Foundation
+import NavBus
+import NavGeo
+import NavMessages
+import NavTileCache
+import NavTileStore
+
+/// What the cache does on its thread: it plans ahead of the vehicle, loads offline regions, follows the editions of its
+/// sources, and writes what was fetched.
+///
+/// Everything here is called on one thread, which may wait for the disk; the network is waited for elsewhere.
+final class TileCacheCore {
+    /// What is configured now.
+    private(set) var configuration: TileCacheConfiguration
+    /// The store; this is its only writer but for readers that find a file damaged.
+    let store: TileStore
+    /// Fetches what is wanted.
+    let queue: DownloadQueue
+    /// The tilesets, in the order of the configuration.
+    let desks: [TilesetDesk]
+    /// What the node is told.
+    let outbox: TileCacheOutbox
+    /// Where questions are answered beside this thread.
+    let lookup: TileLookup
+    /// Gives this thread work from another one.
+    let post: @Sendable (@escaping @Sendable (TileCacheCore) -> Void) -> Void
+    let log: NodeLog
+
+    var vehicle = VehicleState()
+    var planners: [NavTileStore.TileDomain: VehiclePlanner]
+    /// Offline regions that are being loaded, by id.
+    var loads: [String: RegionLoad] = [:]
+    /// When complete regions are looked at again, monotonic ns: a damaged file may have taken a tile of them.
+    var regionsCheckedAt: Int64 = 0
+    /// When regions that are not complete are tried again, monotonic ns, by id.
+    var retries: [String: Int64] = [:]
+    /// Outdated editions and when they may go, monotonic ns.
+    var outdated: [EditionKey: Int64] = [:]
+    /// When the disk, found full, is tried again, monotonic ns; nil while it is not full.
+    var diskRetryAt: Int64?
+    /// Why the store could not be written last.
+    var storeProblem: String?
+    /// Tiles for which there was no room in the budget, since something changed.
+    var refusedCount = 0
+    /// Tiles evicted since the start.
+    var evictedCount = 0
+
+    var guardedAt: Int64 = 0
+    var askedAgainAt: Int64 = 0
+    var reportedAt: Int64 = 0
+    var isChanged = true
+    var wasBusy = false
+
+    init(
+        _ configuration: TileCacheConfiguration, store: TileStore, queue: DownloadQueue,
+        sources: [String: any TileSource], outbox: TileCacheOutbox, lookup: TileLookup, log: NodeLog,
+        post: @escaping @Sendable (@escaping @Sendable (TileCacheCore) -> Void) -> Void
+    ) {
+        self.configuration = configuration
+        self.store = store
+        self.queue = queue
+        self.outbox = outbox
+        self.lookup = lookup
+        self.log = log
+        self.post = post
+        desks = configuration.tilesets.map { TilesetDesk($0, isRemote: sources[$0.name]?.isRemote ?? true) }
+        let predictive = configuration.predictive
+        planners = [
+            .navigation: VehiclePlanner(predictive.navigationProfile, isEnabled: predictive.isEnabled),
+            .maps: VehiclePlanner(predictive.mapsProfile, isEnabled: predictive.isEnabled),
+        ]
+    }
+
+    // MARK: The thread
+
+    /// The wall clock: for what expires, and for what is noted with tiles and regions.
+    var now: NavGeo.Timestamp { TileSourceConfiguration.wallClock() }
+
+    /// Nanoseconds of the monotonic clock.
+    var moment: Int64 { Clocks.monotonic() }
+
+    /// A tileset by its name.
+    func desk(_ name: String) -> TilesetDesk? { desks.first { $0.keys.name == name } }
+
+    /// Begins: what the store has is in use, and what was being loaded goes on.
+    func begin() {
+        attempt("the editions on board") { () throws(StoreError) in try takeStoredEditions() }
+        share()
+        attempt("the offline regions") { () throws(StoreError) in try resumeRegions() }
+    }
+
+    /// Does what is due.
+    ///
+    /// - Returns: When to come again at the latest, monotonic ns.
+    func turn() -> Int64 {
+        let moment = moment
+        var due = moment + 1_000_000_000
+        due = min(due, retryDisk(moment))
+        askForEditions(moment)
+        due = min(due, turnRegions(moment))
+        removeOutdated(moment)
+        tellQueue(moment)
+        tellStore(moment)
+        return min(due, report(moment))
+    }
+
+    /// What lasts is written.
+    func end() {
+        writeLoads()
+        attempt("the store's index") { () throws(StoreError) in try store.flush() }
+    }
+
+    /// Tells everybody which editions there are.
+    func share() {
+        lookup.setTilesets(desks.map(\.view))
+        isChanged = true
+    }
+
+    /// Does something with the store; a failure is told and ends nothing.
+    @discardableResult
+    func attempt(_ what: String, _ body: () throws(StoreError) -> Void) -> Bool {
+        do throws(StoreError) {
+            try body()
+            return true
+        } catch {
+            note(error, what)
+            return false
+        }
+    }
+
+    /// A failure of the store: it is told once, and shown in the health until writing works again.
+    func note(_ error: StoreError, _ what: String) {
+        let text = "\(what): \(error)"
+        if storeProblem != text { log.warning("\(text)") }
+        storeProblem = text
+        isChanged = true
+        guard error.code == .diskFull, diskRetryAt == nil else { return }
+        // Nothing is fetched that could not be kept.
+        queue.isPaused = true
+        diskRetryAt = moment + 10_000_000_000
+    }
+
+    private func retryDisk(_ moment: Int64) -> Int64 {
+        guard let due = diskRetryAt else { return .max }
+        guard due <= moment else { return due }
+        diskRetryAt = nil
+        queue.isPaused = false
+        for desk in desks { desk.isToTell = true }
+        for id in loads.keys.sorted() { loads[id]?.isToAsk = true }
+        return moment
+    }
+
+    // MARK: What was fetched
+
+    /// Stores what was fetched, in one transaction, and lets all who waited for it go on.
+    func take(_ results: [DownloadResult]) {
+        let now = now
+        var tiles: [FetchedTile] = []
+        for result in results {
+            let desk = desk(result.address.tileset)
+            switch result.outcome {
+            case .success(.fetched(let tile)):
+                if desk?.keys.isCacheable == true { tiles.append(tile) }
+            case .success(.unstorable):
+                desk?.settle(result.address.tile)
+                failLoads(
+                    result.address,
+                    TileFailure(
+                        .deniedByPolicy,
+                        "the server of '\(result.address.tileset)' says that its tiles must not be stored"))
+            case .success(.notModified(let validators)):
+                desk?.settle(result.address.tile)
+                let version = result.edition ?? desk?.newest?.key.version ?? ""
+                attempt("tile \(result.address)") { () throws(StoreError) in
+                    try store.revalidate(result.address, version: version, validators: validators, now: now)
+                }
+                settleLoads(result.address)
+            case .success(.absent):
+                desk?.settle(result.address.tile)
+                dropFromLoads(result.address)
+            case .failure(let error): fail(result.address, error, desk)
+            }
+        }
+        if !tiles.isEmpty { commit(tiles, now: now) }
+        isChanged = true
+    }
+
+    private func commit(_ tiles: [FetchedTile], now: NavGeo.Timestamp) {
+        let report: CommitReport
+        do throws(StoreError) {
+            report = try store.commit(tiles, now: now)
+        } catch {
+            note(error, "storing \(tiles.count) tiles")
+            // They are asked for again; what else failed than the disk's size will fail again, and later.
+            guard error.code != .diskFull else { return }
+            for tile in tiles {
+                desk(tile.address.tileset)?.settle(tile.address.tile)
+                failLoads(tile.address, TileFailure(error))
+            }
+            return
+        }
+        storeProblem = nil
+        evictedCount += report.evictedCount
+        let sizes = Dictionary(
+            tiles.map { tile in (tile.address, tile.parts.reduce(Int64(0)) { $0 + Int64($1.data.count) }) },
+            uniquingKeysWith: { first, _ in first })
+        for address in report.stored {
+            desk(address.tileset)?.settle(address.tile)
+            takeIntoLoads(address, bytes: sizes[address] ?? 0)
+        }
+        for address in report.refused {
+            desk(address.tileset)?.settle(address.tile)
+            refusedCount += 1
+            failLoads(
+                address,
+                TileFailure(
+                    .resourceExhausted,
+                    "there is no room for \(address) within store.budget_mb (\(configuration.budgetMB)): raise it or remove "
+                        + "offline regions"))
+        }
+    }
+
+    private func fail(_ address: TileAddress, _ error: TileSourceError, _ desk: TilesetDesk?) {
+        if error.code == .editionChanged {
+            desk?.asksAt = 0
+            desk?.isToTell = true
+            for id in loads.keys.sorted() where loads[id]?.window[address] != nil { loads[id]?.isToAsk = true }
+            return
+        }
+        failLoads(address, TileFailure(error))
+    }
+
+    // MARK: Configuration
+
+    /// Takes live keys.
+    func reconfigure(_ next: TileCacheConfiguration) {
+        let old = configuration
+        configuration = next
+        isChanged = true
+        if next.budgetMB != old.budgetMB {
+            store.setBudget(next.budgetBytes)
+            refusedCount = 0
+            attempt("making room") { () throws(StoreError) in
+                evictedCount += try store.makeRoom(for: 0, needed: nil).removedCount
+                for region in try store.reader.regions() where region.state == .incomplete {
+                    retries[region.definition.id] = moment
+                }
+            }
+        }
+        if next.network.bytesPerSecond != old.network.bytesPerSecond {
+            queue.bytesPerSecond = next.network.bytesPerSecond
+        }
+        if next.network.mode != old.network.mode {
+            queue.network = next.network.mode
+            log.info("the network is \(next.network.mode.rawValue)")
+            if next.network.mode != .offline {
+                for desk in desks { (desk.asksAt, desk.failures) = (0, 0) }
+                for id in retries.keys { retries[id] = moment }
+            }
+        }
+        guard next.predictive != old.predictive else { return }
+        if let fault = next.predictive.fault {
+            log.warning("\(fault): the predictive cache stays as it was")
+            configuration.predictive = old.predictive
+            return
+        }
+        planners[.navigation]?.restart(
+            next.predictive.navigationProfile, isEnabled: next.predictive.isEnabled, vehicle)
+        planners[.maps]?.restart(next.predictive.mapsProfile, isEnabled: next.predictive.isEnabled, vehicle)
+        for desk in desks { planAnew(desk) }
+    }
+}

@@ -1,0 +1,33 @@
+import Glibc
+
+/// Where the endpoint for web maps listens.
+struct TileServerAddress: Sendable, Equatable {
+    /// A name or an address; of an IPv6 address without brackets.
+    var host: String
+    /// The port; 0 for any that is free.
+    var port: Int
+
+    /// An address from `HOST:PORT` or `[ADDRESS]:PORT`; nil for anything else.
+    init?(text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65_535).contains(port)
+        else { return nil }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = String(host.dropFirst().dropLast())
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty else { return nil }
+        self.host = host
+        self.port = port
+    }
+
+    /// Whether only this machine can reach it.
+    var isLoopback: Bool {
+        if host == "localhost" || host == "::1" { return true }
+        var address = in_addr()
+        guard inet_pton(AF_INET, host, &address) == 1 else { return false }
+        return UInt32(bigEndian: address.s_addr) >> 24 == 127
+    }
+}

@@ -1,0 +1,121 @@
+import NavGeo
+import NavMessages
+import NavTileCache
+import NavTileStore
+
+/// Questions for areas.
+extension TileLookup {
+    /// Most missing tiles that an answer names.
+    static let greatestMissingCount = 10_000
+
+    /// The tiles of an area of one tileset.
+    private struct Part: Sendable {
+        var view: TilesetView
+        var index: EditionIndex
+        var tiles: [TileID]
+    }
+
+    /// Which tiles of an area there are, and which of them are missing on board.
+    func coverage(_ request: TileCoverageRequest) throws(TileFailure) -> TileCoverageResponse {
+        guard let geometry = request.geometry else {
+            throw TileFailure(.invalidRequest, "coverage needs a geometry: a Polygon or MultiPolygon")
+        }
+        guard !request.descriptors.isEmpty else {
+            throw TileFailure(.invalidRequest, "coverage needs at least one descriptor: which tileset it is of")
+        }
+        let area = try RegionArea(geometry)
+        let keys = views.map(\.keys)
+        var descriptors: [NavTileStore.RegionDescriptor] = []
+        for descriptor in request.descriptors { descriptors.append(try RegionDescriptor(descriptor, in: keys)) }
+        var response = TileCoverageResponse(wantedCount: 0, presentCount: 0)
+        var (wanted, present) = (0, 0)
+        for part in try parts(of: area, descriptors, \.current) {
+            let missing: [TileID]
+            do throws(StoreError) {
+                missing = try store.reader.absent(part.tiles, in: part.index.key)
+            } catch {
+                throw TileFailure(error)
+            }
+            wanted += part.tiles.count
+            present += part.tiles.count - missing.count
+            let room = Self.greatestMissingCount - response.missing.count
+            response.missing += missing.prefix(room).map {
+                TileKey(TileAddress(part.view.keys.name, $0), part.view.keys.domain)
+            }
+        }
+        (response.wantedCount, response.presentCount) = (UInt64(wanted), UInt64(present))
+        return response
+    }
+
+    /// How many tiles and bytes a region would take: exactly where the sources list their tiles, else by samples.
+    func estimate(_ request: EstimateRegionRequest) async throws(TileFailure) -> EstimateRegionResponse {
+        guard let definition = request.definition else {
+            throw TileFailure(.invalidRequest, "an estimate needs a region's definition")
+        }
+        let order = try RegionOrder(definition, tilesets: views.map(\.keys))
+        await waitUntilKnown(order.definition.descriptors.map(\.tileset))
+        let budget = store.budgetBytes
+        let found = try await read {
+            [self] () -> Result<(parts: [Part], missing: [[TileID]], stored: Int64), TileFailure> in
+            Result { () throws(TileFailure) in
+                let parts = try parts(of: order.area, order.definition.descriptors, \.newest)
+                do throws(StoreError) {
+                    var missing: [[TileID]] = []
+                    for part in parts { missing.append(try store.reader.absent(part.tiles, in: part.index.key)) }
+                    let now = TileSourceConfiguration.wallClock()
+                    return (parts, missing, try store.reader.statistics(now: now).objectBytes)
+                } catch {
+                    throw TileFailure(error)
+                }
+            }
+        }.get()
+        var (count, bytes, toDownload) = (0, Int64(0), Int64(0))
+        for (part, missing) in zip(found.parts, found.missing) {
+            if let size = part.index.size(of: part.tiles) {
+                count += part.tiles.count
+                bytes += size
+                toDownload += part.index.size(of: missing) ?? 0
+                continue
+            }
+            let estimate: DownloadEstimate
+            do throws(TileSourceError) {
+                estimate = try await queue.estimate(
+                    part.tiles, of: part.view.keys.name, edition: part.index.edition)
+            } catch {
+                throw TileFailure(error)
+            }
+            count += estimate.tileCount
+            bytes += estimate.bytes
+            guard !part.tiles.isEmpty else { continue }
+            let share = Double(missing.count) / Double(part.tiles.count)
+            toDownload += Int64((Double(estimate.bytes) * share).rounded())
+        }
+        return EstimateRegionResponse(
+            tileCount: UInt64(clamping: count), sizeBytes: UInt64(clamping: bytes),
+            downloadBytes: UInt64(clamping: toDownload), freeBytes: UInt64(clamping: max(budget - found.stored, 0)))
+    }
+
+    private func parts(
+        of area: RegionArea, _ descriptors: [NavTileStore.RegionDescriptor],
+        _ edition: KeyPath<TilesetView, EditionIndex?>
+    ) throws(TileFailure) -> [Part] {
+        var left = configuration.regionGreatestCount
+        var parts: [Part] = []
+        for descriptor in descriptors {
+            guard let view = view(descriptor.tileset, nil), let index = view[keyPath: edition] else {
+                throw TileFailure(
+                    .providerUnavailable,
+                    "it is not known yet what tileset '\(descriptor.tileset)' has: its source has not answered",
+                    isRetryable: true)
+            }
+            do throws(RegionFault) {
+                let rows = try area.tiles(of: index.levels(of: descriptor.layers), limit: left)
+                left -= rows.reduce(0) { $0 + $1.count }
+                parts.append(Part(view: view, index: index, tiles: index.tiles(of: rows)))
+            } catch {
+                throw TileFailure(error)
+            }
+        }
+        return parts
+    }
+}

@@ -1,0 +1,42 @@
+/// Why an area cannot be an offline region's.
+public enum RegionFault: Error, Sendable, Hashable {
+    /// It has no polygon.
+    case empty
+    /// A polygon has no ring, or a ring has fewer than three different corners.
+    case degenerateRing(polygon: Int, ring: Int)
+    /// A corner is not finite, not within ±180° of longitude, or beyond the projection's ±85.05° of latitude.
+    case badCorner(polygon: Int, ring: Int, corner: Int)
+    /// A ring does not come back to where it began: it goes around a pole.
+    case aroundPole(polygon: Int, ring: Int)
+    /// An edge leads from 180° west to 180° east, which is the same meridian.
+    case edgeWithoutWidth(polygon: Int, ring: Int, corner: Int)
+    /// There are more corners than ``RegionArea/greatestCornerCount``.
+    case tooManyCorners(Int)
+    /// A radius or a distance is not within 0 ... ``RegionArea/greatestReach``.
+    case badReach(Double)
+    /// It has more tiles than were allowed.
+    case tooManyTiles(zoom: UInt8, limit: Int)
+}
+
+extension RegionFault: CustomStringConvertible {
+    /// What is wrong and what to do; polygons, rings and corners are numbered from 0.
+    public var description: String {
+        switch self {
+        case .empty: "the area has no polygon: give at least one"
+        case .degenerateRing(let polygon, let ring):
+            "ring \(ring) of polygon \(polygon) has fewer than three different corners"
+        case .badCorner(let polygon, let ring, let corner):
+            "corner \(corner) of ring \(ring) of polygon \(polygon) is not within ±180° of longitude and ±85.05° of latitude"
+        case .aroundPole(let polygon, let ring):
+            "ring \(ring) of polygon \(polygon) goes around a pole: it must come back to where it began"
+        case .edgeWithoutWidth(let polygon, let ring, let corner):
+            "the edge before corner \(corner) of ring \(ring) of polygon \(polygon) leads from one side of the antimeridian to the "
+                + "other, which has no width: put corners in between, edges go the short way round"
+        case .tooManyCorners(let limit): "the area has more than \(limit) corners: simplify it"
+        case .badReach(let reach):
+            "\(reach) m is not within 0 ... \(Int(RegionArea.greatestReach)) m"
+        case .tooManyTiles(let zoom, let limit):
+            "the area has more than \(limit) tiles of zoom level \(zoom): take a smaller area or a lower zoom level"
+        }
+    }
+}

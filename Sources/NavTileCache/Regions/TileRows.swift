@@ -1,0 +1,64 @@
+public import NavGeo
+
+/// Tiles of one zoom level, row by row: a large area takes space in proportion to its boundary.
+public struct TileRows: Sendable, Hashable {
+    /// Tiles beside each other in a row.
+    struct Span: Sendable, Hashable, Comparable {
+        var row: Int32
+        var first: Int32
+        var last: Int32
+
+        static func < (left: Span, right: Span) -> Bool { (left.row, left.first) < (right.row, right.first) }
+    }
+
+    /// The zoom level.
+    public let zoom: UInt8
+    /// By row and column, apart from each other.
+    private let spans: [Span]
+    /// How many tiles there are.
+    public let count: Int
+
+    /// The union of spans in any order, all within the grid of the zoom level.
+    init(zoom: UInt8, _ spans: [Span]) {
+        var merged: [Span] = []
+        for span in spans.sorted() {
+            if let last = merged.last, last.row == span.row, Int(span.first) <= Int(last.last) + 1 {
+                merged[merged.count - 1].last = max(last.last, span.last)
+            } else {
+                merged.append(span)
+            }
+        }
+        self.zoom = zoom
+        self.spans = merged
+        count = merged.reduce(0) { $0 + Int($1.last - $1.first) + 1 }
+    }
+
+    /// Passes each tile once, by row and column.
+    public func forEach(_ body: (TileID) -> Void) {
+        for span in spans {
+            for column in span.first...span.last {
+                if let tile = TileID(zoom: zoom, x: UInt32(column), y: UInt32(span.row)) { body(tile) }
+            }
+        }
+    }
+
+    /// The tiles, by row and column.
+    public var tiles: [TileID] {
+        var tiles: [TileID] = []
+        tiles.reserveCapacity(count)
+        forEach { tiles.append($0) }
+        return tiles
+    }
+
+    /// Whether a tile is among them.
+    public func contains(_ tile: TileID) -> Bool {
+        guard tile.zoom == zoom else { return false }
+        let (row, column) = (Int32(tile.y), Int32(tile.x))
+        var (low, high) = (0, spans.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if (spans[middle].row, spans[middle].last) < (row, column) { low = middle + 1 } else { high = middle }
+        }
+        return low < spans.count && spans[low].row == row && spans[low].first <= column
+    }
+}

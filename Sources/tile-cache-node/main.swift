@@ -1,0 +1,3 @@
+import NavNodes
+
+TileCacheCommand.runAndExit()

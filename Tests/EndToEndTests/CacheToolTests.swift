@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+/// `tile-cache-node` and `navbus region`, as a user calls them.
+struct CacheToolTests {
+    private static let centre = "60.17,24.94"
+
+    private func withCache(_ more: [String] = [], _ body: (Sandbox, Program) async throws -> Void) async throws {
+        try await withSandbox { box in
+            let tiles = try await box.copyTiles()
+            let node = try box.start(
+                "tile-cache-node",
+                ["--set", "store.path=\(box.path)/store", "--set", "tilesets=name=roads,source=\(tiles)"] + more)
+            try await node.says("tile store")
+            try await body(box, node)
+        }
+    }
+
+    @Test func aRegionIsEstimatedLoadedListedAndRemoved() async throws {
+        try await withCache { box, node in
+            let area = ["--circle", Self.centre + ",1500"]
+            let estimate = try #require(
+                try json(try await box.succeed("navbus", ["region", "estimate", "--json"] + area).output)
+                    as? [String: Any])
+            let load = try await box.succeed(
+                "navbus", ["region", "load", "centre", "--name", "Helsinki", "--metadata", "trip=1"] + area)
+            #expect(load.output.hasPrefix("centre: ") && load.output.contains(" tiles"), "\(load.output)")
+            #expect(load.errors.isEmpty)
+            let list = try await box.succeed("navbus", ["region", "list"])
+            #expect(list.output.contains(#/centre +complete +\d+\/\d+ +.* Helsinki/#), "\(list.output)")
+            let one = try #require(
+                try json(try await box.succeed("navbus", ["region", "list", "centre", "--json"]).output)
+                    as? [String: Any])
+            #expect(one["state"] as? String == "REGION_STATE_COMPLETE", "\(one)")
+            #expect(
+                "\(estimate["tile_count"] ?? "")" == "\((one["progress"] as? [String: Any])?["required_count"] ?? "-")")
+
+            // A line of GeoJSON, and an area of it; the same tiles are on board already or come now.
+            try box.write(
+                "route.geojson",
+                #"{"type":"LineString","coordinates":[[24.93,60.165],[24.94,60.17],[24.95,60.176]]}"#)
+            let along = try await box.succeed(
+                "navbus", ["region", "load", "trip", "--along", "route.geojson", "--buffer", "300", "--json"])
+            let last = try #require(try json(along.outputLines.last ?? "") as? [String: Any])
+            #expect((last["region"] as? [String: Any])?["state"] as? String == "REGION_STATE_COMPLETE", "\(last)")
+            let update = try await box.succeed("navbus", ["region", "update", "trip", "--name", "T", "--revalidate"])
+            #expect(update.output.hasPrefix("trip: "))
+            let cancel = try await box.run("navbus", ["region", "cancel", "centre"])
+            #expect(cancel.status == 1 && cancel.errors.contains("not being loaded"), "\(cancel.errors)")
+
+            // The store is sound beside the node, the navigation node's folder is there, and a second owner is refused.
+            let check = try await box.succeed("tile-cache-node", ["--check", "--set", "store.path=\(box.path)/store"])
+            #expect(check.output.contains("sound"))
+            #expect(FileManager.default.fileExists(atPath: box.path + "/store/tilesets/roads/current/tileset.json"))
+            let second = try await box.run(
+                "tile-cache-node", ["--name", "other", "--set", "store.path=\(box.path)/store"])
+            #expect(second.status == 1 && second.errors.contains("tile-cache-node"), "\(second.errors)")
+            let remove = try await box.succeed("navbus", ["region", "remove", "centre"])
+            #expect(remove.output == "centre: removed\n")
+            let gone = try await box.run("navbus", ["region", "list", "centre"])
+            #expect(gone.status == 1 && gone.errors.contains("there is no region 'centre'"), "\(gone.errors)")
+
+            node.send(SIGTERM)
+            #expect(try await node.wait().status == 0)
+            // Something happens to a file: the check says which, and fails.
+            let folder = URL(fileURLWithPath: box.path + "/store")
+            let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
+            let object = try #require(
+                files.compactMap { $0 as? URL }.first { $0.path.contains("/objects/") && !$0.hasDirectoryPath })
+            try FileManager.default.removeItem(at: object)
+            let broken = try await box.run("tile-cache-node", ["--check", "--set", "store.path=\(box.path)/store"])
+            #expect(broken.status == 1 && broken.output.contains("faults"), "\(broken.output)")
+        }
+    }
+
+    @Test func whatIsWrongIsSaidInOneLine() async throws {
+        try await withCache(["--offline"]) { box, _ in
+            try box.write("point.geojson", #"{"type":"Point","coordinates":[1,2]}"#)
+            for (arguments, status, says) in [
+                (["load", "x"], 2, "--geojson"), (["load", "x", "--circle", "1,2"], 2, "metres"),
+                (["load", "x", "--circle", Self.centre + ",9e9"], 2, "500000"),
+                (["load", "x", "--geojson", "point.geojson"], 1, "Point"),
+                (["load", "x", "--geojson", "none.geojson"], 1, "none.geojson"),
+                (["load", "x", "--circle", Self.centre + ",500", "--tileset", "sea"], 1, "there is no tileset 'sea'"),
+                (["load", "x", "--circle", Self.centre + ",500", "--tileset", "roads:9-3"], 2, "zoom"),
+                (["load", "x", "--circle", "0,0,500"], 1, "none of the tilesets"),
+                (["remove", "x"], 1, "there is no region 'x'"), (["update", "x"], 2, "nothing to do"),
+                (["list", "--node", "nobody"], 1, "nobody"),
+            ] as [([String], Int32, String)] {
+                let result = try await box.run("navbus", ["region"] + arguments)
+                #expect(result.status == status && result.errors.contains(says), "\(arguments): \(result.errors)")
+                #expect(result.errors.split(separator: "\n").count == 1, "\(result.errors)")
+            }
+        }
+        try await withSandbox { box in
+            let none = try await box.run("navbus", ["region", "list"])
+            #expect(none.status == 1 && none.errors.contains("no tile cache"), "\(none.errors)")
+            let check = try await box.run("tile-cache-node", ["--check", "--set", "store.path=\(box.path)/none"])
+            #expect(check.status == 1 && check.errors.contains("none"), "\(check.errors)")
+            let wrong = try await box.run("tile-cache-node", ["--set", "tilesets=name=roads"])
+            #expect(wrong.status == 2 && wrong.errors.contains("tilesets"), "\(wrong.errors)")
+        }
+    }
+}

@@ -1,0 +1,212 @@
+import Foundation
+import Logging
+import NavBus
+import NavConfig
+import NavGeo
+import NavMessages
+import NavNodes
+import NavTileStore
+import Testing
+
+/// A tile cache with a caller at its side, and what it published.
+final class CacheTable {
+    let network = InProcessNetwork(pipeDepth: 100_000)
+    let caller: InProcessBus
+    let out: NodeLink
+    /// What the test may write: the store lies in it.
+    let folder: String
+    private(set) var node: NodeRunner<TileCacheNode>?
+    private(set) var heard: [Delivery] = []
+    private let settings: [String]
+    private var stamp: Int64 = 1_767_258_000_000_000_000
+
+    init(_ settings: [String], make: (String) throws -> Void = { _ in }) throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/tile-cache-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        self.folder = folder
+        try make(folder)
+        caller = try InProcessBus(name: "caller", network: network)
+        out = NodeLink(
+            try InProcessBus(name: "navigation-node", network: network), log: NodeLog(node: "test", level: .critical))
+        try out.advertise(["/nav/position", "/nav/progress", "/nav/state", "/nav/route", "/nav/alternatives"])
+        self.settings = settings.map { $0.replacingOccurrences(of: "FOLDER", with: folder) }
+        _ = try caller.subscribe(
+            matching: TopicFilter(include: ["/tiles/*", "/health/*"]), qos: .keepLast(100_000),
+            maximumPayloadSize: 1 << 24)
+        setTime()
+        try start()
+    }
+
+    deinit {
+        // A test that threw: whoever waits here would keep a thread that the node's own tasks need.
+        guard let node else { return }
+        let (runner, folder) = (Handed(node), folder)
+        Thread.detachNewThread {
+            runner.node.finish()
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+    }
+
+    /// A node on its way to another thread, which alone has it from then on.
+    private struct Handed: @unchecked Sendable {
+        // Unchecked: see above.
+        let node: NodeRunner<TileCacheNode>
+
+        init(_ node: NodeRunner<TileCacheNode>) { self.node = node }
+    }
+
+    /// Ends the node and removes what it wrote.
+    func end() async {
+        await stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Starts the node; settings given here win.
+    func start(_ more: [String] = []) throws {
+        let configuration = try ConfigLoader.load(
+            TileCacheConfiguration.self, file: nil, overrides: ["store.path=\(folder)/store"] + settings + more)
+        node = try NodeRunner<TileCacheNode>(
+            try InProcessBus(name: "tile-cache-node", network: network),
+            configuration: RunConfiguration(configuration), log: NodeLog(node: "test", level: .critical))
+    }
+
+    /// Ends the node; its store stays.
+    func stop() async {
+        guard let node else { return }
+        let runner = Handed(node)
+        self.node = nil
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                runner.node.finish()
+                continuation.resume()
+            }
+        }
+        node.context.bus.close()
+    }
+
+    func turn() throws {
+        setTime()
+        try node?.step(waiting: .zero)
+        while let delivery = try caller.poll(timeout: .zero) { heard.append(delivery) }
+    }
+
+    /// Deadlines are of the machine's clock: downloads are waited for beside the bus. A machine that stalls takes no
+    /// time: else its nodes would take each other for dead.
+    private func setTime() {
+        let now = Clocks.monotonic()
+        let last = network.now.monotonicNanoseconds
+        network.now.monotonicNanoseconds = last == 0 ? now : last + min(max(now - last, 0), 50_000_000)
+    }
+
+    /// Goes on until something holds; a test that waits in vain fails.
+    func until(_ what: String, _ condition: () throws -> Bool) async throws {
+        for _ in 0..<20_000 {
+            try turn()
+            if try condition() { return }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        throw NodeError(.system, "waited in vain until \(what)")
+    }
+
+    /// Goes on until the cache has nothing to do or to say any more.
+    func settle() async throws {
+        var quiet = 0
+        try await until("nothing is to be done") {
+            let state = try states.last
+            let isIdle =
+                node?.node.pendingCount == 0 && state?.pendingCount ?? 0 == 0 && state?.downloadingCount ?? 0 == 0
+            quiet = isIdle && state != nil ? quiet + 1 : 0
+            return quiet > 100
+        }
+    }
+
+    // MARK: What the vehicle does
+
+    private func publish(_ message: any Message, on topic: String) {
+        stamp += 1_000_000
+        out.publish(message, on: topic, stamp: NavGeo.Timestamp(nanoseconds: stamp))
+    }
+
+    func position(_ place: NavGeo.Coordinate) {
+        let pose = Pose(latitude: place.latitude, longitude: place.longitude)
+        publish(MatchedPosition(raw: pose, matched: pose), on: "/nav/position")
+    }
+
+    func route(_ line: [NavGeo.Coordinate], id: UInt64 = 1) {
+        publish(Self.route(line, id), on: "/nav/route")
+    }
+
+    static func route(_ line: [NavGeo.Coordinate], _ id: UInt64) -> Route {
+        Route(routeId: id, geometry: NavMessages.Polyline(line.map { ($0.latitude, $0.longitude) }))
+    }
+
+    func alternative(_ line: [NavGeo.Coordinate], forkPoint: Int, forkOffset: Double, of route: UInt64 = 1) {
+        let other = Alternative(
+            route: Self.route(line, 7), forkOffsetM: forkOffset, forkPointMain: UInt32(forkPoint),
+            forkPoint: UInt32(forkPoint))
+        publish(Alternatives(routeId: route, alternatives: [other], added: [7]), on: "/nav/alternatives")
+    }
+
+    func progress(_ metres: Double, route: UInt64 = 1) {
+        publish(RouteProgress(routeId: route, distanceTraveledM: metres), on: "/nav/progress")
+    }
+
+    func state(_ phase: NavigationPhase) { publish(NavigationState(phase: phase), on: "/nav/state") }
+
+    // MARK: What it says
+
+    var states: [TilesState] { get throws { try messages("/tiles/state") } }
+    var events: [RegionEvent] { get throws { try messages("/tiles/region_event") } }
+
+    func messages<Content: Message>(_ topic: String) throws -> [Content] {
+        try heard.filter { $0.topic == topic }.map { try Content(decoding: $0.payload.bytes) }
+    }
+
+    func call<Request, Response>(
+        _ method: UnaryMethod<Request, Response>, _ request: Request, timeout: Duration = .seconds(600)
+    ) async throws -> Response {
+        var answer: Result<Response, CallStatus>?
+        try caller.call(method, request, options: CallOptions(timeout: timeout)) { answer = $0 }
+        try await until("\(method.name) is answered") { answer != nil }
+        return try #require(answer).get()
+    }
+
+    /// Loads a region and waits for the end of the stream.
+    func load(_ definition: RegionDefinition) async throws -> [LoadRegionResponse] {
+        var answers: [LoadRegionResponse] = []
+        var end: CallStatus?
+        try caller.call(
+            TileCacheService.loadRegion, LoadRegionRequest(definition: definition),
+            options: CallOptions(timeout: .seconds(600))
+        ) {
+            switch $0 {
+            case .response(let response): answers.append(response)
+            case .end(let status): end = status
+            }
+        }
+        try await until("the stream ends") { end != nil }
+        #expect(end?.code == .ok, "\(String(describing: end))")
+        return answers
+    }
+
+    func set(_ key: String, _ value: Parameter.Value) async throws {
+        let answer = try await call(
+            NodeService.setParameters, SetParametersRequest(parameters: [Parameter(key: key, value: value)]))
+        #expect(answer.error == nil, "\(String(describing: answer.error))")
+    }
+
+    // MARK: What is on board
+
+    /// The tiles of a tileset on board, looked up from outside.
+    func onBoard(_ tileset: String, of tiles: some Sequence<TileID>) throws -> Set<TileID> {
+        let reader = try TileStoreReader(folder: folder + "/store")
+        guard let current = try reader.currentEdition(of: tileset) else { return [] }
+        let all = Array(Set(tiles))
+        return Set(all).subtracting(try reader.absent(all, in: current))
+    }
+
+    /// What the check of the store finds.
+    func check() throws -> [String] {
+        try TileStoreReader(folder: folder + "/store").check().findings.map(\.description)
+    }
+}

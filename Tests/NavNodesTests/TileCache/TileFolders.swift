@@ -1,0 +1,88 @@
+import Foundation
+import NavGeo
+import NavMap
+import NavTileCache
+import NavTileStore
+
+/// A folder with tiles made up for a test: nothing reads what is in them.
+enum TileFolders {
+    /// The middle of the made-up land.
+    static let porto = NavGeo.Coordinate(latitude: 41.15, longitude: -8.61)
+
+    /// Writes road tiles of all three layers within `reach` metres of Porto.
+    ///
+    /// - Returns: The tiles that there are.
+    @discardableResult
+    static func roads(in folder: String, version: String = "one", reach: Double = 60_000) throws -> Set<TileID> {
+        var tiles: Set<TileID> = []
+        for layer in RoadLayer.allCases {
+            TileCover.disc(around: porto, radius: reach, zoom: layer.zoom) { tile, _ in tiles.insert(tile) }
+        }
+        var entries: [Tileset.Entry] = []
+        for tile in tiles.sorted() {
+            guard let layer = RoadLayer.allCases.first(where: { $0.zoom == tile.zoom }),
+                let id = RoadTileID(rawValue: UInt32(layer.rawValue) << 24 | tile.x << 12 | tile.y)
+            else { continue }
+            let body = content(tile, version, count: 2_000 + Int(tile.x % 7) * 100)
+            let ranks = content(tile, version + "r", count: 300)
+            try write(body, folder + "/" + id.path)
+            try write(ranks, folder + "/" + id.ranksPath)
+            entries.append(
+                Tileset.Entry(
+                    id: id.rawValue, file: id.path, bytes: body.count, sha256: hash(body),
+                    ranks: Tileset.RanksEntry(file: id.ranksPath, bytes: ranks.count, sha256: hash(ranks))))
+        }
+        let tileset = Tileset(
+            mapVersion: version, source: "made up", sourceTimestamp: nil,
+            bounds: BoundingBox(south: 40, west: -10, north: 42, east: -7), attribution: "nobody",
+            tiles: entries.sorted { $0.id < $1.id })
+        try write(Array(try JSONEncoder().encode(tileset)), folder + "/tileset.json")
+        return tiles
+    }
+
+    /// Writes map tiles of some zoom levels within `reach` metres of Porto.
+    @discardableResult
+    static func maps(in folder: String, zooms: ClosedRange<UInt8>, reach: Double) throws -> Set<TileID> {
+        var tiles: Set<TileID> = []
+        for zoom in zooms {
+            TileCover.disc(around: porto, radius: reach, zoom: zoom) { tile, _ in tiles.insert(tile) }
+        }
+        for tile in tiles { try write(png(tile), "\(folder)/\(tile.zoom)/\(tile.x)/\(tile.y).png") }
+        return tiles
+    }
+
+    /// Something that passes for a picture.
+    static func png(_ tile: TileID) -> [UInt8] {
+        [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + content(tile, "png", count: 400)
+            + [0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82]
+    }
+
+    static func content(_ tile: TileID, _ salt: String, count: Int) -> [UInt8] {
+        var state = UInt64(tile.zoom) << 56 ^ UInt64(tile.x) << 28 ^ UInt64(tile.y)
+        for byte in salt.utf8 { state = state &* 31 &+ UInt64(byte) }
+        return (0..<count).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt8(truncatingIfNeeded: state >> 33)
+        }
+    }
+
+    static func write(_ bytes: [UInt8], _ path: String) throws {
+        let url = URL(fileURLWithPath: path)
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(bytes).write(to: url)
+    }
+
+    private static func hash(_ bytes: [UInt8]) -> String {
+        bytes.withUnsafeBytes { ContentHasher.hash($0)?.hexadecimal ?? "" }
+    }
+
+    /// A line of so many metres from Porto to the north-east, a point every 50 m.
+    static func line(_ metres: Double, bearing: Double = 0.7, from start: NavGeo.Coordinate = porto) -> [NavGeo
+        .Coordinate]
+    {
+        stride(from: 0.0, through: metres, by: 50).map {
+            Geodesy.destination(from: start, bearing: bearing, distance: $0)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Glibc
+import NavNodes
+
+/// A web map in a test: one connection over a plain socket, on a thread of its own.
+enum TestWeb {
+    /// What came back.
+    struct Answer: Sendable {
+        var status = 0
+        var headers: [String: String] = [:]
+        var body: [UInt8] = []
+    }
+
+    /// A connection to `HOST:PORT` on this machine; negative when there is none.
+    static func connect(_ address: String) -> Int32 {
+        let port = UInt16(address.split(separator: ":").last ?? "") ?? 0
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var target = sockaddr_in()
+        target.sin_family = sa_family_t(AF_INET)
+        target.sin_port = port.bigEndian
+        target.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let result = withUnsafePointer(to: &target) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return result == 0 ? descriptor : -1
+    }
+
+    /// Sends bytes.
+    static func send(_ text: String, to descriptor: Int32) {
+        let bytes = Array(text.utf8)
+        _ = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    }
+
+    /// Everything until the other side ends.
+    static func drain(_ descriptor: Int32) -> [UInt8] {
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { return all }
+            all += buffer[..<count]
+        }
+    }
+
+    /// Does something that waits, beside the test.
+    static func beside<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: body()) }
+        }
+    }
+
+    /// One request.
+    static func get(
+        _ path: String, at address: String, method: String = "GET", _ headers: [String] = []
+    ) async -> Answer {
+        let lines = ["\(method) \(path) HTTP/1.1", "Host: \(address)", "Connection: close"] + headers
+        return await exchange(lines.joined(separator: "\r\n") + "\r\n\r\n", at: address)
+    }
+
+    /// Sends a text and takes what comes until the end.
+    static func exchange(_ text: String, at address: String) async -> Answer {
+        let bytes = await beside { () -> [UInt8] in
+            let descriptor = connect(address)
+            guard descriptor >= 0 else { return [] }
+            defer { close(descriptor) }
+            send(text, to: descriptor)
+            return drain(descriptor)
+        }
+        var answer = Answer()
+        guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { return answer }
+        let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+        answer.status = lines.first.flatMap { Int($0.split(separator: " ").dropFirst().first ?? "") } ?? 0
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            answer.headers[line[..<colon].lowercased()] =
+                line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        }
+        answer.body = Array(bytes[end.upperBound...])
+        return answer
+    }
+
+    /// A port of this machine that is listened to and never answered.
+    final class Silence {
+        let port: Int
+        private let descriptor: Int32
+
+        init() {
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var own = sockaddr_in()
+            own.sin_family = sa_family_t(AF_INET)
+            own.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let socket = descriptor
+            withUnsafeMutablePointer(to: &own) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    _ = bind(socket, $0, size)
+                    _ = listen(socket, 64)
+                    _ = getsockname(socket, $0, &size)
+                }
+            }
+            port = Int(UInt16(bigEndian: own.sin_port))
+        }
+
+        deinit { close(descriptor) }
+
+        /// Whether anybody has connected.
+        var wasReached: Bool {
+            var set = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            return poll(&set, 1, 0) > 0
+        }
+    }
+}

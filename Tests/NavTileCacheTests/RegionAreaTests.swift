@@ -1,0 +1,194 @@
+import Glibc
+import NavGeo
+import NavTileCache
+import Testing
+
+/// Areas of offline regions and their tiles, against points and against the slower search of `TileCover`.
+@Suite struct RegionAreaTests {
+    private static let porto = Coordinate(latitude: 41.15, longitude: -8.61)
+
+    /// A generator of numbers that are the same in every run.
+    private struct Dice {
+        var state: UInt64
+
+        mutating func roll(_ range: ClosedRange<Double>) -> Double {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return range.lowerBound + Double(state >> 11) / Double(1 << 53) * (range.upperBound - range.lowerBound)
+        }
+
+        /// A star around a place: it may be any shape but does not cross itself.
+        mutating func star(around centre: Coordinate, _ radii: ClosedRange<Double>, corners: Int) -> [Coordinate] {
+            (0..<corners).map { corner in
+                Geodesy.destination(
+                    from: centre, bearing: 2 * .pi * Double(corner) / Double(corners), distance: roll(radii))
+            }
+        }
+    }
+
+    private static func tiles(_ area: RegionArea, _ zoom: UInt8, margin: Double = 0) throws -> Set<TileID> {
+        Set(try area.tiles(zoom: zoom, margin: margin, limit: 1_000_000).tiles)
+    }
+
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func anAreaHasTheTilesThatASearchTileByTileFinds(seed: UInt64) throws {
+        var dice = Dice(state: seed)
+        let centre = Coordinate(latitude: dice.roll(-70...70), longitude: dice.roll(-170...170))
+        let outer = dice.star(around: centre, 8_000...40_000, corners: 3 + Int(seed) * 2)
+        let hole = dice.star(around: centre, 2_000...6_000, corners: 5)
+        let other = dice.star(
+            around: Geodesy.destination(from: centre, bearing: 1, distance: 30_000), 500...9_000, corners: 7)
+        let polygons = [[outer, hole], [other + other.prefix(1)]]
+        let area = try RegionArea(polygons: polygons)
+        for zoom in [UInt8(4), 9, 12, 14] {
+            var expected: Set<TileID> = []
+            #expect(TileCover.polygons(polygons, zoom: zoom, limit: 1_000_000) { expected.insert($0) })
+            let rows = try area.tiles(zoom: zoom, limit: 1_000_000)
+            let found = rows.tiles
+            #expect(Set(found) == expected, "seed \(seed), zoom \(zoom)")
+            #expect(found == found.sorted() && rows.count == expected.count)
+            #expect(expected.allSatisfy(rows.contains))
+            if let outside = TileID(zoom: zoom, x: 0, y: 0), !expected.contains(outside) {
+                #expect(!rows.contains(outside))
+            }
+        }
+    }
+
+    @Test func aHoleThatIsLargerThanATileIsLeftOutAndItsEdgeIsNot() throws {
+        var dice = Dice(state: 7)
+        let outer = dice.star(around: Self.porto, 40_000...40_000, corners: 32)
+        let hole = dice.star(around: Self.porto, 20_000...20_000, corners: 32)
+        let tiles = try Self.tiles(RegionArea(polygons: [[outer, hole]]), 12)
+        #expect(!tiles.contains(TileID(containing: Self.porto, zoom: 12)))
+        let edge = Geodesy.destination(from: Self.porto, bearing: 0, distance: 20_100)
+        #expect(tiles.contains(TileID(containing: edge, zoom: 12)))
+        #expect(try Self.tiles(RegionArea(polygons: [[outer]]), 12).contains(TileID(containing: Self.porto, zoom: 12)))
+    }
+
+    @Test func anAreaOverTheAntimeridianHasItsHoleWhereItIs() throws {
+        func box(_ west: Double, _ east: Double, _ half: Double) -> [Coordinate] {
+            [(-half, west), (-half, east), (half, east), (half, west)].map {
+                Coordinate(latitude: -17 + $0.0, longitude: $0.1)
+            }
+        }
+        // The hole lies wholly on the other side of the antimeridian than the ring's first corner.
+        let area = try RegionArea(polygons: [[box(179, -178, 1), box(-179.6, -178.6, 0.5)]])
+        let tiles = try Self.tiles(area, 11)
+        let inside = { TileID(containing: Coordinate(latitude: -17, longitude: $0), zoom: 11) }
+        #expect(tiles.contains(inside(179.5)) && tiles.contains(inside(-179.9)) && tiles.contains(inside(-178.2)))
+        #expect(!tiles.contains(inside(-179.1)) && !tiles.contains(inside(0)) && !tiles.contains(inside(178.7)))
+        // As two polygons, cut at the antimeridian, it has the same tiles.
+        let cut = try RegionArea(polygons: [[box(179, 180, 1)], [box(-180, -178, 1), box(-179.6, -178.6, 0.5)]])
+        #expect(try Self.tiles(cut, 11).isSuperset(of: tiles))
+    }
+
+    @Test func theWholeWorldHasEveryTileAndTooManyTilesAreRefusedBeforeTheyAreMade() throws {
+        let longitudes = [-180.0, -90, 0, 90, 180]
+        let ring =
+            longitudes.map { Coordinate(latitude: -85.05, longitude: $0) }
+            + longitudes.reversed().map { Coordinate(latitude: 85.05, longitude: $0) }
+        let world = try RegionArea(polygons: [[ring]])
+        #expect(try world.tiles(zoom: 6, limit: 4_096).count == 4_096)
+        #expect(throws: RegionFault.tooManyTiles(zoom: 6, limit: 4_095)) { try world.tiles(zoom: 6, limit: 4_095) }
+        #expect(throws: RegionFault.tooManyTiles(zoom: 22, limit: 1_000)) { try world.tiles(zoom: 22, limit: 1_000) }
+        let layers = RegionLayer.maps(0...9)
+        #expect(throws: RegionFault.tooManyTiles(zoom: 8, limit: 50_000)) { try world.tiles(of: layers, limit: 50_000) }
+        // The count of a large area needs no tiles: as many as the boundary is long.
+        #expect(try world.tiles(zoom: 11, limit: 5_000_000).count == 1 << 22)
+    }
+
+    @Test func manyPolygonsOverEachOtherAreNoWorkWithoutEnd() throws {
+        var dice = Dice(state: 3)
+        let polygons = (0..<300).map { _ in [dice.star(around: Self.porto, 300_000...400_000, corners: 300)] }
+        let area = try RegionArea(polygons: polygons)
+        #expect(throws: RegionFault.tooManyTiles(zoom: 16, limit: 10_000)) { try area.tiles(zoom: 16, limit: 10_000) }
+        #expect(throws: RegionFault.tooManyTiles(zoom: 22, limit: 10_000)) {
+            try area.tiles(zoom: 22, margin: 500_000, limit: 10_000)
+        }
+    }
+
+    @Test func roadTilesReachFurtherOnTheUpperLayers() throws {
+        #expect(
+            RegionLayer.navigation() == [
+                RegionLayer(zoom: 6, margin: 50_000), RegionLayer(zoom: 9, margin: 10_000), RegionLayer(zoom: 12),
+            ])
+        #expect(RegionLayer.navigation(in: 7...12).map(\.zoom) == [9, 12])
+        let area = try RegionArea.circle(around: Self.porto, radius: 2_000)
+        for layer in RegionLayer.navigation() {
+            var disc: Set<TileID> = []
+            TileCover.disc(around: Self.porto, radius: 1_990 + layer.margin, zoom: layer.zoom) { tile, _ in
+                disc.insert(tile)
+            }
+            var larger: Set<TileID> = []
+            TileCover.disc(around: Self.porto, radius: 2_010 + layer.margin * 1.01, zoom: layer.zoom) { tile, _ in
+                larger.insert(tile)
+            }
+            let tiles = try Self.tiles(area, layer.zoom, margin: layer.margin)
+            #expect(tiles.isSuperset(of: disc) && tiles.isSubset(of: larger), "zoom \(layer.zoom)")
+        }
+    }
+
+    @Test func aCorridorHasEveryTileBesideTheLineAndFewMore() throws {
+        var dice = Dice(state: 11)
+        var place = Self.porto
+        var course = 0.5
+        var line = [place]
+        for _ in 0..<2_000 {
+            course += dice.roll(-0.3...0.3)
+            place = Geodesy.destination(from: place, bearing: course, distance: dice.roll(5...120))
+            line.append(place)
+        }
+        let area = try RegionArea.corridor(along: line, buffer: 500)
+        #expect(area.polygons.count < 1_000)
+        let projected = ProjectedLine(Polyline(line))
+        for zoom in [UInt8(12), 15] {
+            var least: Set<TileID> = []
+            var most: Set<TileID> = []
+            TileCover.corridor(along: projected, buffer: 499, zoom: zoom) { tile, _ in least.insert(tile) }
+            TileCover.corridor(along: projected, buffer: 670, zoom: zoom) { tile, _ in most.insert(tile) }
+            let tiles = try Self.tiles(area, zoom)
+            #expect(tiles.isSuperset(of: least) && tiles.isSubset(of: most), "zoom \(zoom)")
+        }
+        #expect(try RegionArea.corridor(along: [Self.porto], buffer: 500).polygons.count == 1)
+        #expect(try RegionArea.corridor(along: [Self.porto, Self.porto], buffer: 500).polygons.count == 1)
+    }
+
+    @Test func whatIsNoAreaIsRefusedWithThePlace() {
+        func fault(_ polygons: [[[(Double, Double)]]]) -> RegionFault? {
+            do throws(RegionFault) {
+                _ = try RegionArea(
+                    polygons: polygons.map { rings in
+                        rings.map { ring in ring.map { Coordinate(latitude: $0.0, longitude: $0.1) } }
+                    })
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let fine = [(0.0, 0.0), (0, 1), (1, 1), (0, 0)]
+        #expect(fault([]) == .empty)
+        #expect(fault([[]]) == .degenerateRing(polygon: 0, ring: 0))
+        #expect(fault([[fine], [fine, []]]) == .degenerateRing(polygon: 1, ring: 1))
+        #expect(fault([[[(0, 0), (1, 1), (0, 0)]]]) == .degenerateRing(polygon: 0, ring: 0))
+        #expect(fault([[[(0, 0), (1, 1), (0, 0), (1, 1)]]]) == .degenerateRing(polygon: 0, ring: 0))
+        #expect(fault([[[(0, 0), (.nan, 1), (1, 1)]]]) == .badCorner(polygon: 0, ring: 0, corner: 1))
+        #expect(fault([[[(0, 0), (0, .infinity), (1, 1)]]]) == .badCorner(polygon: 0, ring: 0, corner: 1))
+        #expect(fault([[fine], [[(0, 0), (0, 1), (86, 1)]]]) == .badCorner(polygon: 1, ring: 0, corner: 2))
+        #expect(fault([[[(0, 0), (0, 180.1), (1, 1)]]]) == .badCorner(polygon: 0, ring: 0, corner: 1))
+        #expect(
+            fault([[[(0, -180), (0, 180), (5, 180), (5, -180)]]]) == .edgeWithoutWidth(polygon: 0, ring: 0, corner: 1))
+        #expect(fault([[[(80, -120), (80, 0), (80, 120)]]]) == .aroundPole(polygon: 0, ring: 0))
+        let long = (0...RegionArea.greatestCornerCount).map { (Double($0 % 80), Double($0 % 170)) }
+        #expect(fault([[long]]) == .tooManyCorners(RegionArea.greatestCornerCount))
+        for reach in [0, -1, 600_000, Double.nan] {
+            #expect(throws: RegionFault.self) { try RegionArea.circle(around: Self.porto, radius: reach) }
+            #expect(throws: RegionFault.self) { try RegionArea.corridor(along: [Self.porto], buffer: reach) }
+        }
+        #expect(throws: RegionFault.self) {
+            try RegionArea.circle(around: Coordinate(latitude: 84, longitude: 0), radius: 400_000)
+        }
+        #expect(throws: RegionFault.self) { try RegionArea.corridor(along: [], buffer: 10) }
+        #expect(throws: RegionFault.badReach(600_000)) {
+            try RegionArea.circle(around: Self.porto, radius: 10).tiles(zoom: 3, margin: 600_000, limit: 10)
+        }
+    }
+}
