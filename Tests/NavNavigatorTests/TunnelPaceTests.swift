@@ -45,7 +45,8 @@ import Testing
             ride.fireTimers(until: fixes[index].stamp)
             let isInside = town.map.graph.traits(of: drive.edges[state.edge]).flags.contains(.tunnel)
             if index % 20 == 0, !isInside { ride.drive(fixes[index]) }
-            guard isInside, let said = ride.sightings.last, said.prediction != nil, said.stamp == fixes[index].stamp
+            guard isInside, let said = ride.sightings.last, said.prediction != nil,
+                abs(fixes[index].stamp.seconds(since: said.stamp)) < 0.06
             else { continue }
             let frame = LocalFrame(origin: state.coordinate)
             let place = frame.point(said.match.coordinate)
@@ -60,8 +61,8 @@ import Testing
     func whoIsLostSightOfWhileGatheringSpeedComesToTheirOwn(pace: Double, seed: UInt64) throws {
         let driver = DriverModel(pace: pace, deviation: 0.01, correlationTime: 60)
         let outcome = try TunnelPaceTests.drive(driver, seed: seed)
-        // The tunnel is 3 km long.
-        #expect(abs(outcome.ahead) < 90, "\(outcome.ahead) m ahead after 3 km, sigma \(outcome.sigma) m")
+        // The tunnel is 3 km long; a minute and a half of driving before it is what the pace is known from.
+        #expect(abs(outcome.ahead) < 120, "\(outcome.ahead) m ahead after 3 km, sigma \(outcome.sigma) m")
         #expect(abs(outcome.ahead) < 2 * outcome.sigma)
     }
 }
