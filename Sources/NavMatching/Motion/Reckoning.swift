@@ -114,7 +114,9 @@ public struct Reckoning: Sendable {
         if let origin, fix.stamp > origin.stamp, reason == nil {
             let seconds = min(fix.stamp.seconds(since: origin.stamp), 30)
             period += (seconds - period) * 0.2
-            follow(match, speed: tracker.estimate?.speed, seconds: seconds, RoadAhead(metric: metric, prior: prior))
+            follow(
+                match, speed: tracker.estimate?.speed, seconds: seconds, memory: tracker.config.expectedSpeedTime,
+                RoadAhead(metric: metric, prior: prior))
         }
         let previous = origin
         origin = Origin(
@@ -136,6 +138,8 @@ public struct Reckoning: Sendable {
             phase = .following
             walker = nil
             newest = nil
+            // How fast the vehicle went meanwhile nobody saw.
+            model.interrupt()
             return true
         }
         phase = .predicting(reason, good: good + 1)
@@ -201,11 +205,13 @@ public struct Reckoning: Sendable {
     }
 
     /// Lets the usual vehicle go on beside the real one.
-    private mutating func follow(_ match: MatchedPosition, speed: Double?, seconds: Double, _ ahead: RoadAhead) {
+    private mutating func follow(
+        _ match: MatchedPosition, speed: Double?, seconds: Double, memory: Double, _ ahead: RoadAhead
+    ) {
         guard let road = match.road, let speed else { return model.interrupt() }
         model.follow(
             RoadPlace(edge: road.edge, offset: road.offset), speed: abs(speed), seconds: seconds,
-            isCertain: match.confidence > Reckoning.learningProbability, ahead)
+            isCertain: match.confidence > Reckoning.learningProbability, memory: memory, ahead)
     }
 
     /// Whether a road that is likely is in a tunnel here or before fixes can be missed.
@@ -322,7 +328,7 @@ public struct Reckoning: Sendable {
             if ways[0].place.edge != road.edge {
                 model.take(min(speed, ahead.speed(at: ways[0].place, model.pace).expected))
             }
-            walker = RoadReckoner(ways, alongSigma: road.alongSigma, speed: speed, model: model)
+            walker = RoadReckoner(ways, alongSigma: road.alongSigma, speed: speed, model: model, intoTunnel: isInTunnel)
         }
         guard var walker else {
             return PredictedPosition(

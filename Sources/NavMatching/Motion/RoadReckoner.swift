@@ -33,9 +33,14 @@ struct RoadReckoner: Sendable {
     private(set) var speed: Double
     /// A vehicle that drives as usual.
     private var model: SpeedModel
-    /// The real speed as a share of the model's, less 1: when it was last seen, and now.
-    private let excessSeen: Double
+    /// By what share of the model's speed the real one deviated: when it was last seen, where the two were comparable, and now. Outside of
+    /// tunnels what hindered the vehicle at last goes on to; in a tunnel it is the driver alone who counts.
+    private let deviationSeen: (last: Double, comparable: Double)
+    private var deviation: Double
+    /// The same with what it is faster for the moment, which passes sooner.
     private var excess: Double
+    /// What was not known of the deviation at first and the speed's variance does not have yet, as a share of what it is in the long run.
+    private var unsettled: Double
 
     /// Variance along the road, covariance with the speed's deviation, and that one's variance.
     private var alongVariance: Double
@@ -63,6 +68,8 @@ struct RoadReckoner: Sendable {
     private static let accelerationTime = 0.5
     /// How long vehicles stand, seconds: a red light or a queue.
     private static let standingTime = 30.0
+    /// Over how long a vehicle comes to the speed that it keeps, seconds.
+    private static let gatheringTime = 5.0
     /// Standard deviation of the speed of one that may have started again, as a share of what the road allows.
     private static let startedDeviation = 0.7
     /// Over how long hindrances, bends and junctions make one speed of another outside of tunnels, seconds.
@@ -88,12 +95,22 @@ struct RoadReckoner: Sendable {
     ///   - ways: the places where the vehicle may be, each with its probability; the one that is told first. At least one.
     ///   - speed: the one that was measured last.
     ///   - model: a vehicle that drives as usual, at this place.
-    init(_ ways: ContiguousArray<Branch>, alongSigma: Double, speed: Double, model: SpeedModel) {
+    ///   - intoTunnel: whether it is in a tunnel or before the mouth of one that it is lost sight of.
+    init(_ ways: ContiguousArray<Branch>, alongSigma: Double, speed: Double, model: SpeedModel, intoTunnel: Bool) {
         branches = ways
         self.speed = max(speed, 0)
         self.model = model
-        excessSeen = model.ratio(of: max(speed, 0)) - 1
-        excess = excessSeen
+        deviationSeen = (model.ratio(of: max(speed, 0)) - 1, model.deviation.mean)
+        if intoTunnel {
+            deviation = deviationSeen.comparable
+            unsettled = model.deviation.unknown
+            // A vehicle that is slower than it will be gathers speed from where it is.
+            let expected = max(speed, 0) / (1 + deviation)
+            if expected < model.speed ?? 0 { self.model.take(expected) }
+        } else {
+            (deviation, unsettled) = (deviationSeen.last, 0)
+        }
+        excess = self.model.ratio(of: max(speed, 0)) - 1
         alongVariance = alongSigma * alongSigma
         let change = model.acceleration * RoadReckoner.accelerationTime
         speedVariance = RoadReckoner.initialSpeedSigma * RoadReckoner.initialSpeedSigma + change * change
@@ -144,17 +161,28 @@ struct RoadReckoner: Sendable {
             age += step
             let inTunnel = ahead.isTunnel(place.edge)
             let free = ahead.freeSpeed(of: place.edge)
-            let outlook = model.outlook(from: excessSeen, onRoad: free, inTunnel: inTunnel)
+            let seen = inTunnel ? deviationSeen.comparable : deviationSeen.last
+            let outlook = model.outlook(from: seen, onRoad: free, inTunnel: inTunnel)
             if speed >= RoadReckoner.standingSpeed {
                 model.advance(step, ceiling: ahead.speed(at: place, model.pace).expected)
-                excess = outlook.excess + (excess - outlook.excess) * exp(-step / config.expectedSpeedTime)
+                let before = deviation
+                deviation = outlook.excess + (deviation - outlook.excess) * exp(-step / config.expectedSpeedTime)
+                excess = deviation + (excess - before) * exp(-step / RoadReckoner.hindranceTime)
                 let expected = max((model.speed ?? speed) * (1 + excess), speed - RoadReckoner.braking * step)
                 let next = max(expected, RoadReckoner.standingSpeed)
                 move((speed + next) / 2 * step, ahead)
                 speed = next
             }
+            if inTunnel, speed >= RoadReckoner.standingSpeed { settle(step, variance: outlook.variance) }
             spread(step, sigma: speedSpread(outlook.variance, free: free, inTunnel), config, inTunnel)
         }
+    }
+
+    /// Lets the speed's variance take in what was not known of the deviation at first, as the vehicle comes to the speed that it keeps.
+    private mutating func settle(_ step: Double, variance: Double) {
+        let settled = unsettled * (1 - exp(-step / RoadReckoner.gatheringTime))
+        unsettled -= settled
+        speedVariance += settled * variance * speed * speed
     }
 
     /// Standard deviation of the speed in the long run, m/s. Who is slow for a bend or stands drives on at what the road allows.

@@ -8,11 +8,17 @@ struct SpeedModel: Sendable {
     private(set) var speed: Double?
     /// Speed of the real one at the last position, m/s.
     private var lastSpeed: Double?
+    /// Speed of the last road, m/s.
+    private var lastRoad: Double?
     /// How the real one's speed changed up to then, m/s².
     private(set) var acceleration = 0.0
     /// The real speed as a share of what the road would allow, with all that hinders: its mean, its variance, and the seconds they are of.
     /// Before anything is known as in towns, where a tenth of the time is spent waiting.
     private var flow = (mean: 0.9, variance: 0.06, seconds: 60.0)
+
+    /// By what share the real one is faster than this one where the two are comparable: the estimate of a Kalman filter over a first-order
+    /// Gauss-Markov process, and what is left of the variance before anything was seen, 0 to 1.
+    private(set) var deviation = (mean: 0.0, unknown: 1.0)
 
     /// Speed from which the driver's pace is learned, m/s.
     private static let learningSpeed = 3.0
@@ -27,24 +33,45 @@ struct SpeedModel: Sendable {
     private static let leastHindrance = 0.07
     /// Over how long the flow of the traffic is averaged, seconds.
     private static let flowMemory = 300.0
+    /// Standard deviation with which a ratio of speeds in steady, free traffic tells the deviation.
+    private static let ratioSigma = 0.03
+    /// For how long a ratio of speeds is off by the same, seconds, in free traffic and where something holds the model back: so many are one
+    /// observation.
+    private static let (ratioTime, hindranceTime) = (5.0, 30.0)
+    /// Over how much of a change between the roads' speeds, in logarithms, a deviation fades: half of it is left on a road that is twice as fast.
+    private static let roadMemory = 1.0
+    /// Seconds for which a vehicle that gathers speed may go on to: by so much of its acceleration may its speed be short of what it will be.
+    private static let gatheringTime = 5.0
+    /// The same of one that brakes, for what it saw: nothing says how far it will, and it does not do so for nothing.
+    private static let brakingTime = 1.0
+    /// Acceleration that is the noise of measured speeds, m/s².
+    private static let accelerationNoise = 0.2
+    /// How far the ratio is off while bends, slower roads or its own acceleration hold the model back, as a multiple of the share by which they
+    /// do: the drawing of a bend tells its speed badly.
+    private static let hindranceFactor = 2.0
     /// What the real speed may be of the model's.
     private static let ratios = 0.2...1.8
 
     /// Goes on beside the real vehicle, which is at a place of the road with a speed that was measured.
     ///
-    /// - Parameter isCertain: whether the place is sure enough to learn from.
-    mutating func follow(_ place: RoadPlace, speed real: Double, seconds: Double, isCertain: Bool, _ ahead: RoadAhead) {
+    /// - Parameters:
+    ///   - isCertain: whether the place is sure enough to learn from.
+    ///   - memory: how long a driver keeps to a deviation, seconds.
+    mutating func follow(
+        _ place: RoadPlace, speed real: Double, seconds: Double, isCertain: Bool, memory: Double, _ ahead: RoadAhead
+    ) {
         defer { lastSpeed = real }
         acceleration = lastSpeed.map { seconds > 0 ? min(max((real - $0) / max(seconds, 0.5), -4), 4) : 0 } ?? 0
         let (ceiling, inBends) = ahead.speed(at: place, pace)
         advance(seconds, ceiling: ceiling)
         noteFlow(min(max(real / ceiling, 0), 1.5), seconds: seconds)
+        let road = ahead.freeSpeed(of: place.edge)
+        noteDeviation(of: real, onRoad: road, ceiling: ceiling, seconds: seconds, memory: memory)
         guard real >= SpeedModel.creeping else { return speed = max(real, 0) }
         // Who brakes for a bend or gathers speed behind it says nothing of the pace.
         guard isCertain, real > SpeedModel.learningSpeed, let lastSpeed,
             abs(real - lastSpeed) <= SpeedModel.steadiness * seconds, real < SpeedModel.freeOfBends * inBends
         else { return }
-        let road = ahead.freeSpeed(of: place.edge)
         let usual = pace.speed(onRoad: road)
         guard ceiling > 0.97 * usual, let speed, speed > 0.95 * usual else { return }
         pace.learn(real, road: road, seconds: seconds)
@@ -59,12 +86,37 @@ struct SpeedModel: Sendable {
         flow.variance += (miss * miss * (1 - weight) - flow.variance) * weight
     }
 
+    /// Weighs what the ratio of the speeds tells by how comparable they are: who gathers speed behind a bend is slower than they will be, and
+    /// the model may have begun to earlier or later.
+    private mutating func noteDeviation(
+        of real: Double, onRoad road: Double, ceiling: Double, seconds: Double, memory: Double
+    ) {
+        let seconds = min(max(seconds, 0), 10)
+        let other = lastRoad.map { abs(log(road / $0)) } ?? 0
+        lastRoad = road
+        let fading = exp(-seconds / max(memory, 1) - other / SpeedModel.roadMemory)
+        deviation.mean *= fading
+        deviation.unknown = 1 - (1 - deviation.unknown) * fading * fading
+        guard real >= SpeedModel.creeping, seconds > 0, let speed else { return }
+        let hindrance = SpeedModel.hindranceFactor * max(1 - min(ceiling, speed) / pace.speed(onRoad: road), 0)
+        let time = acceleration > 0 ? SpeedModel.gatheringTime : SpeedModel.brakingTime
+        let change = max(abs(acceleration) - SpeedModel.accelerationNoise, 0) * time / real
+        let noise =
+            (SpeedModel.ratioSigma * SpeedModel.ratioSigma + change * change) * max(SpeedModel.ratioTime / seconds, 1)
+            + hindrance * hindrance * max(SpeedModel.hindranceTime / seconds, 1)
+        let (passing, lasting) = pace.variance(onRoad: road)
+        let variance = deviation.unknown * (passing + lasting)
+        let gain = variance / (variance + noise)
+        deviation.mean += gain * (ratio(of: real) - 1 - deviation.mean)
+        deviation.unknown *= 1 - gain
+    }
+
     /// What becomes of a deviation from the model's speed, as shares of that: where it goes to, and how far it may be from there.
     ///
     /// In a tunnel nothing crosses and nothing stops, and a driver's own pace is all that matters: so much of a deviation stays as is due to
     /// that not being known. Elsewhere vehicles are hindered as they were before.
     ///
-    /// - Parameter excess: the real speed as a share of the model's when it was last seen, less 1.
+    /// - Parameter excess: the real speed as a share of the model's, less 1: where they were comparable for a tunnel, else the last.
     func outlook(from excess: Double, onRoad road: Double, inTunnel: Bool) -> (excess: Double, variance: Double) {
         let (passing, lasting) = pace.variance(onRoad: road)
         let kept = excess * lasting / (passing + lasting)
@@ -89,5 +141,9 @@ struct SpeedModel: Sendable {
     mutating func take(_ real: Double) { speed = max(real, 0) }
 
     /// Forgets the place, but not the driver.
-    mutating func interrupt() { (speed, lastSpeed, acceleration) = (nil, nil, 0) }
+    mutating func interrupt() {
+        (speed, lastSpeed, acceleration) = (nil, nil, 0)
+        lastRoad = nil
+        deviation = (0, 1)
+    }
 }

@@ -1,0 +1,68 @@
+import Glibc
+import NavGeo
+import NavMap
+import NavMatching
+import NavNavigator
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+/// A tunnel whose mouth lies behind a corner, so that vehicles gather speed as they are lost sight of, and no odometry.
+@Suite struct TunnelPaceTests {
+    private static func town() throws -> Town {
+        let road = ["highway": "trunk", "oneway": "yes"]
+        return try Town(
+            """
+            A---------------------B
+                                  |
+                                  CD-----------------------------E-----F
+            """,
+            ways: [
+                "ABCD": Town.road("Main Road", road),
+                "DE": Town.road("Main Tunnel", road.merging(["tunnel": "yes"]) { $1 }),
+                "EF": Town.road("Main Road", road),
+            ])
+    }
+
+    private struct Outcome {
+        /// Metres along the road by which the last prediction is ahead of the truth, and the standard deviation that was said of it.
+        var ahead: Double
+        var sigma: Double
+        var speed: Double
+    }
+
+    private static func drive(_ driver: DriverModel, seed: UInt64) throws -> Outcome {
+        let town = try town()
+        guard let drive = SeededDrive(town.snapshot.metric, route: try town.route("ABCDEF"), rate: 20) else {
+            throw NoDrive(letters: "ABCDEF")
+        }
+        let states = driver.drive(drive.states, rate: 20, seed: seed)
+        let fixes = ReceiverModel(.open).fixes(states, start: SeededDrive.start, seed: seed + 1)
+        var ride = Ride(town.map)
+        var outcome: Outcome?
+        for (index, state) in states.enumerated() {
+            ride.fireTimers(until: fixes[index].stamp)
+            let isInside = town.map.graph.traits(of: drive.edges[state.edge]).flags.contains(.tunnel)
+            if index % 20 == 0, !isInside { ride.drive(fixes[index]) }
+            guard isInside, let said = ride.sightings.last, said.prediction != nil,
+                abs(fixes[index].stamp.seconds(since: said.stamp)) < 0.06
+            else { continue }
+            let frame = LocalFrame(origin: state.coordinate)
+            let place = frame.point(said.match.coordinate)
+            outcome = Outcome(
+                ahead: place.east * sin(state.course) + place.north * cos(state.course),
+                sigma: said.road?.alongSigma ?? 0, speed: said.speed ?? 0)
+        }
+        return try #require(outcome)
+    }
+
+    @Test(arguments: [0.82, 0.9, 1, 1.08], [1, 2, 3] as [UInt64])
+    func whoIsLostSightOfWhileGatheringSpeedComesToTheirOwn(pace: Double, seed: UInt64) throws {
+        let driver = DriverModel(pace: pace, deviation: 0.01, correlationTime: 60)
+        let outcome = try TunnelPaceTests.drive(driver, seed: seed)
+        // The tunnel is 3 km long; a minute and a half of driving before it is what the pace is known from.
+        #expect(abs(outcome.ahead) < 120, "\(outcome.ahead) m ahead after 3 km, sigma \(outcome.sigma) m")
+        #expect(abs(outcome.ahead) < 2 * outcome.sigma)
+    }
+}
