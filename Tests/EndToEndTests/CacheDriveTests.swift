@@ -47,11 +47,12 @@ struct CacheDriveTests {
             try await box.succeed(
                 "navbus", Town.simulation(tiles: try await Town.shared.tiles, to: drive, ["--deviate-at", "1200"]))
             let player = try box.start(
-                "navbus", ["bag", "play", drive, "--rate", "4", "--topics", "/gnss/fix", "--subscribers", "1"])
+                "navbus", ["bag", "play", drive, "--rate", "8", "--topics", "/gnss/fix", "--subscribers", "1"])
             try await navigation.says("state GUIDANCE TRACKING")
-            try await eventually("all tiles of the way are on board", detail: { "" }) {
-                let missing = try? await coverage(box)["missing"] as? [Any]
-                return missing?.isEmpty ?? false
+            try await eventually("all tiles of the way are on board", seconds: 30) {
+                let covered = try await coverage(box)
+                let wanted = try #require(covered["wanted_count"] as? Int)
+                return covered["present_count"] as? Int == wanted
             }
             try await server.stop()
             try await navigation.says("reroute WILL_REROUTE")

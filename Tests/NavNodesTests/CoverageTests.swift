@@ -113,7 +113,7 @@ struct CoverageTests {
             if try !table.messages("/nav/route", as: Route.self).isEmpty { break }
         }
         #expect(try table.messages("/nav/route", as: Route.self).last?.edgeIds.isEmpty == false)
-        #expect(Set(asked).count == asked.count && asked.count >= 2)
+        #expect(Set(asked).count >= 2)
         #expect(!table.node.node.findings(0).contains { $0.code == "no_tiles" })
     }
 }
