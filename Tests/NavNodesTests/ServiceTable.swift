@@ -55,14 +55,16 @@ final class ServiceTable {
         while let delivery = try caller.poll(timeout: .zero) { heard.append(delivery) }
     }
 
-    /// Goes on until nothing is under way.
+    /// Goes on until nothing is under way, neither in the node nor between the nodes.
     func settle() async throws {
-        for _ in 0..<4 { try turn() }
-        while node.node.pendingCount > 0 {
-            try await Task.sleep(for: .milliseconds(5))
-            try turn()
-        }
-        for _ in 0..<4 { try turn() }
+        repeat {
+            for _ in 0..<4 { try turn() }
+            while node.node.pendingCount > 0 {
+                try await Task.sleep(for: .milliseconds(5))
+                try turn()
+            }
+            for _ in 0..<4 { try turn() }
+        } while node.node.pendingCount > 0
     }
 
     func drive(_ fixes: some Sequence<GnssFix>) async throws {
