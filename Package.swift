@@ -90,19 +90,26 @@ let package = Package(
         library("NavSimulation", ["NavGeo", "NavMap", "NavRouting", "NavMatching"]),
         library("NavTileCache", ["NavGeo"]),
 
+        // What content is known by.
+        library("NavDigest", ["CCrypto"]),
+        // How to ask a server that fails: pauses, rests, and when it says to come back.
+        library("NavRemote"),
+
         // Tiles on disk, and where they come from.
         library(
             "NavTileStore",
             [
-                "NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", grdb, sqlite, http, nioCore, nioHTTP,
+                "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", grdb, sqlite, http,
+                nioCore,
+                nioHTTP,
             ]),
 
         // Routes of an online provider.
         library(
-            "NavDirections", ["NavGeo", "NavMap", "NavRouting", "NavMatching", http, nioCore, nioHTTP]),
+            "NavDirections", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavRemote", http, nioCore, nioHTTP]),
 
         // Reads OpenStreetMap extracts and writes road tiles.
-        library("NavMapBuild", ["NavGeo", "NavMap", "CZlib", "CCrypto"]),
+        library("NavMapBuild", ["NavGeo", "NavMap", "NavDigest", "CZlib"]),
 
         // IO shells: where the two columns meet.
         library("NavConfig", [yams]),
@@ -111,7 +118,7 @@ let package = Package(
             [
                 "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavDirections",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
-                "NavTileCache", "NavTileStore", "CCrypto", argumentParser, logging, nioCore, nioPosix, nioHTTP,
+                "NavTileCache", "NavTileStore", "NavDigest", argumentParser, logging, nioCore, nioPosix, nioHTTP,
             ]),
         library("NavLaunch", ["CSpawn", "NavConfig", "NavBus", yams, collections]),
         // Alternating rounds of ours and a peer's, and what is said of them.
@@ -152,14 +159,15 @@ let package = Package(
             name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
+        tests("NavRemoteTests", ["NavRemote"]),
         // NavTileStoreProbe owns a store that tests kill, starve and measure.
         .executableTarget(
-            name: "NavTileStoreProbe", dependencies: ["NavGeo", "NavTileCache", "NavTileStore"],
+            name: "NavTileStoreProbe", dependencies: ["NavGeo", "NavTileCache", "NavTileStore", "NavDigest"],
             path: "Tests/NavTileStoreProbe", swiftSettings: strict),
         tests(
             "NavTileStoreTests",
             [
-                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTileStoreProbe",
+                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTileStoreProbe", "NavDigest",
                 "NavTestSupport", "CZlib", "CZstd", grdb,
             ]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
@@ -181,7 +189,10 @@ let package = Package(
             ]),
         tests(
             "NavDirectionsTests",
-            ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavDirections", "NavSimulation", "NavTestSupport"]),
+            [
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavDirections", "NavRemote", "NavSimulation",
+                "NavTestSupport",
+            ]),
         tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC"]),
         // NavBusProbe is a node that tests can stop and kill.
         .executableTarget(
@@ -196,7 +207,7 @@ let package = Package(
             [
                 "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
                 "NavMapBuild", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", "NavTileCache",
-                "NavTileStore", "NavTestSupport", logging,
+                "NavTileStore", "NavDigest", "NavTestSupport", logging,
             ]),
         // The files below Tests/Scenarios: a drawn map, a drive, and the events that are expected.
         tests(

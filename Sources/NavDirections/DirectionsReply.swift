@@ -1,4 +1,5 @@
 package import Foundation
+import NavRemote
 
 /// An HTTP answer as far as it matters.
 package struct DirectionsReply: Sendable {
@@ -116,18 +117,6 @@ package struct DirectionsReply: Sendable {
 
     /// Seconds that the provider asks to be left alone; a date counts from the provider's own clock.
     var wait: Double? {
-        guard let text = retryAfter?.trimmingCharacters(in: .whitespaces), !text.isEmpty else { return nil }
-        if let seconds = Double(text) { return seconds >= 0 ? min(seconds, Self.longestWait) : nil }
-        guard let until = Self.moment(text), let now = date.flatMap(Self.moment) else { return nil }
-        return min(max(until.timeIntervalSince(now), 0), Self.longestWait)
-    }
-
-    /// A moment as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7).
-    private static func moment(_ text: String) -> Date? {
-        let format = DateFormatter()
-        format.locale = Locale(identifier: "en_US_POSIX")
-        format.timeZone = TimeZone(secondsFromGMT: 0)
-        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        return format.date(from: text)
+        HTTPTime.retryAfter(retryAfter, date: date, now: nil).map { min($0, Self.longestWait) }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 public import NavMatching
+import NavRemote
 public import NavRouting
 import Synchronization
 
@@ -74,12 +75,13 @@ public struct OnlineRouteProvider: Sendable {
             self.token = token
             client = DirectionsClient(configuration)
             policy = RetryPolicy(
-                retries: configuration.retries, firstPause: configuration.firstPause,
-                longestPause: configuration.longestPause)
+                retries: configuration.retries,
+                backoff: Backoff(first: configuration.firstPause, longest: configuration.longestPause))
             breaker = Mutex(
                 CircuitBreaker(
                     failuresToRest: configuration.failuresToRest, firstRest: .seconds(configuration.firstRest),
-                    longestRest: .seconds(configuration.longestRest)))
+                    longestRest: .seconds(configuration.longestRest),
+                    longestRetryAfter: .seconds(configuration.longestRest)))
             self.random = Mutex(random)
         }
 
@@ -87,6 +89,20 @@ public struct OnlineRouteProvider: Sendable {
 
         /// Since the provider was made.
         var now: Duration { ContinuousClock.now - start }
+
+        /// Begins a question; why not, when the provider is left alone.
+        func admit() -> DirectionsError? {
+            let now = now
+            return breaker.withLock { breaker in
+                guard let rest = breaker.rest(at: now) else {
+                    breaker.noteQuestion(at: now)
+                    return nil
+                }
+                return DirectionsError(
+                    .resting, "the provider is left alone for a while after failures: \(breaker.reason ?? "")",
+                    retryAfter: rest.inSeconds)
+            }
+        }
 
         func pause(after error: DirectionsError, attempt: Int, remaining: Double) -> Double? {
             random.withLock { random in
@@ -126,10 +142,7 @@ public struct OnlineRouteProvider: Sendable {
     ) async throws(DirectionsError) -> OnlineRoutes {
         let question = try DirectionsQuestion(
             request, vehicle: router.metric.model.profile, core.configuration, token: core.token)
-        if case .rest(let rest) = core.breaker.withLock({ $0.admit(at: core.now) }) {
-            throw DirectionsError(
-                .resting, "the provider failed before and is left alone for a while", retryAfter: rest.inSeconds)
-        }
+        if let resting = core.admit() { throw resting }
         let limit = min(deadline.map { $0.isFinite ? max($0, 0) : 0 } ?? .infinity, core.configuration.deadline)
         let answer: ProviderAnswer
         var attempts = 0
@@ -180,7 +193,7 @@ public struct OnlineRouteProvider: Sendable {
             if error.blamesProvider {
                 // A token that is refused is refused until somebody changes it.
                 let wait = error.code == .unauthorized ? core.configuration.longestRest : error.retryAfter
-                breaker.noteFailure(at: now, atLeast: wait.map { .seconds($0) })
+                breaker.noteFailure(error.message, at: now, atLeast: wait.map { .seconds($0) })
             } else if error.code == .cancelled {
                 breaker.noteNothing(at: now)
             } else {

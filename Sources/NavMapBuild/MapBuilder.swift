@@ -1,3 +1,4 @@
+import NavDigest
 internal import Foundation
 internal import NavGeo
 public import NavMap
@@ -94,12 +95,15 @@ public struct MapBuilder: Sendable {
         return (tiles, report)
     }
 
+    /// A hash as tilesets have it; empty, which no reader accepts, when the library refuses.
+    private static func digest(_ bytes: [UInt8]) -> String { ContentHash(of: bytes)?.hexadecimal ?? "" }
+
     private static func entry(_ tile: BuiltTile) -> Tileset.Entry {
         Tileset.Entry(
             id: tile.id.rawValue, file: tile.id.path, bytes: tile.bytes.count,
-            sha256: tile.bytes.withUnsafeBytes(Digest.sha256),
+            sha256: digest(tile.bytes),
             ranks: Tileset.RanksEntry(
-                file: tile.id.ranksPath, bytes: tile.ranks.count, sha256: tile.ranks.withUnsafeBytes(Digest.sha256)))
+                file: tile.id.ranksPath, bytes: tile.ranks.count, sha256: digest(tile.ranks)))
     }
 
     /// Makes all tiles and hands each to `consume`, several at once; the results are in the order of the tiles.
@@ -189,7 +193,7 @@ public struct MapBuilder: Sendable {
     /// The hash over the hashes of all tiles, 32 hexadecimal digits.
     static func version(_ entries: [Tileset.Entry]) -> String {
         let text = entries.map { "\($0.id) \($0.sha256)\n" }.joined()
-        return String(Array(text.utf8).withUnsafeBytes(Digest.sha256).prefix(32))
+        return String(digest(Array(text.utf8)).prefix(32))
     }
 
     /// Seconds since 1970 as ISO 8601; nil without a stamp or for one that no calendar has.

@@ -1,3 +1,4 @@
+import NavDigest
 internal import Foundation
 internal import NavMap
 
@@ -113,7 +114,7 @@ public enum TilesetChecker {
             }
             if content.count != bytes {
                 problems.append(Problem(file: file, reason: "has \(content.count) bytes, its tileset says \(bytes)"))
-            } else if content.withUnsafeBytes(Digest.sha256) != sha256 {
+            } else if ContentHash(of: content)?.hexadecimal != sha256 {
                 problems.append(Problem(file: file, reason: "is not the one that its tileset names: its hash differs"))
             }
             return content

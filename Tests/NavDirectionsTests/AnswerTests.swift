@@ -108,7 +108,7 @@ struct AnswerTests {
     @Test(
         arguments: [
             ("7", nil, 7.0), (" 0 ", nil, 0), ("99999999999", nil, 86_400), ("-1", nil, nil), ("soon", nil, nil),
-            ("nan", nil, nil), ("inf", nil, 86_400), ("", nil, nil),
+            ("nan", nil, nil), ("inf", nil, nil), ("", nil, nil),
             ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:07 GMT", 30),
             ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 09:49:37 GMT", 0),
             ("Sun, 06 Nov 1994 08:49:37 GMT", nil, nil),

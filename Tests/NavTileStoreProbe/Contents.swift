@@ -1,3 +1,4 @@
+import NavDigest
 import NavGeo
 import NavTileStore
 
@@ -25,7 +26,8 @@ func content(_ text: String, count: Int) -> [UInt8] {
 }
 
 func part(_ part: TilePart, _ bytes: [UInt8]) -> FetchedPart {
-    FetchedPart(part, data: bytes, hash: ContentDigest.sha256(bytes))
+    guard let hash = ContentHash(of: bytes) else { preconditionFailure("libcrypto has no SHA-256") }
+    return FetchedPart(part, data: bytes, hash: hash)
 }
 
 /// A road tile of an edition: both its files name edition and tile.

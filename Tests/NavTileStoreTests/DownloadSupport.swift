@@ -1,3 +1,4 @@
+import NavDigest
 import NavGeo
 import NavTileStore
 import Synchronization
@@ -100,8 +101,7 @@ final class DownloadTestSource: TileSource {
 
     static func tile(_ tileset: String, _ tile: TileID, bytes: Int = 10) -> TileAnswer {
         let data = [UInt8](repeating: 1, count: bytes)
-        let hash = data.withUnsafeBytes { ContentHasher.hash($0) }
-        let parts = hash.map { [FetchedPart(.body, data: data, hash: $0)] } ?? []
+        let parts = ContentHash(of: data).map { [FetchedPart(.body, data: data, hash: $0)] } ?? []
         return .fetched(
             FetchedTile(TileAddress(tileset, tile), edition: "", parts: parts, validators: Validators()))
     }

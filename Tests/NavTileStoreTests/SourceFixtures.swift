@@ -1,3 +1,4 @@
+import NavDigest
 import CZlib
 import CZstd
 import Foundation
@@ -55,9 +56,7 @@ enum SourceFixture {
         TileID(zoom: zoom, x: x, y: y) ?? TileID(containing: Coordinate(latitude: 0, longitude: 0), zoom: zoom)
     }
 
-    static func hash(_ bytes: [UInt8]) -> String {
-        bytes.withUnsafeBytes { ContentHasher.hash($0) }?.hexadecimal ?? ""
-    }
+    static func hash(_ bytes: [UInt8]) -> String { ContentHash(of: bytes)?.hexadecimal ?? "" }
 
     /// Some road tiles around Porto with random content.
     static func roadTiles(seed: UInt64, count: Int = 4) -> [(id: RoadTileID, road: [UInt8], rank: [UInt8])] {

@@ -65,24 +65,5 @@ struct SourceFreshnessTests {
     @Test("A number beyond any is bounded")
     func large() {
         #expect(seconds(freshness(["max-age=99999999999999999999999"])) == 2_147_483_648)
-        #expect(Freshness.deltaSeconds("-1") == nil)
-        #expect(Freshness.deltaSeconds("1.5") == nil)
     }
-
-    @Test("Retry-After is a number, or a moment of the server's clock")
-    func retryAfter() {
-        #expect(Freshness.retryAfter("120", date: nil, now: Self.now) == 120)
-        #expect(
-            Freshness.retryAfter(
-                "Sun, 06 Nov 1994 08:49:47 GMT", date: "Sun, 06 Nov 1994 08:49:37 GMT", now: Self.now) == 10)
-        #expect(Freshness.retryAfter("later", date: nil, now: Self.now) == nil)
-    }
-
-    @Test("Dates are those of the calendar", arguments: ["Thu, 29 Feb 2024 00:00:00 GMT", "Thu Feb 29 00:00:00 2024"])
-    func dates(text: String) { #expect(HTTPDate.parse(text) == 1_709_164_800) }
-
-    @Test(
-        "What is no date is none",
-        arguments: ["", "GMT", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT", "a b c d e f"])
-    func noDates(text: String) { #expect(HTTPDate.parse(text) == nil) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import NavDigest
 import NavGeo
 import NavMap
 import NavTileStore

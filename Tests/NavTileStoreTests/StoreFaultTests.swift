@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Glibc
+import NavDigest
 import NavGeo
 import NavTileStore
 import Testing

@@ -1,3 +1,4 @@
+import NavDigest
 import Foundation
 import Glibc
 import NavGeo
@@ -98,7 +99,8 @@ func tileID(_ x: UInt32, zoom: UInt8 = 14, y: UInt32 = 0) -> TileID {
 
 func part(_ part: TilePart, _ text: String) -> FetchedPart {
     let bytes = Array(text.utf8)
-    return FetchedPart(part, data: bytes, hash: ContentDigest.sha256(bytes))
+    guard let hash = ContentHash(of: bytes) else { preconditionFailure("libcrypto has no SHA-256") }
+    return FetchedPart(part, data: bytes, hash: hash)
 }
 
 func mapTile(

@@ -1,3 +1,4 @@
+import NavDigest
 import Foundation
 import NavGeo
 import NavTileStore
@@ -18,7 +19,7 @@ struct StoreTileTests {
                     address, edition: "",
                     parts: [
                         FetchedPart(
-                            .body, data: bytes, hash: ContentDigest.sha256(bytes), contentEncoding: "gzip",
+                            .body, data: bytes, hash: #require(ContentHash(of: bytes)), contentEncoding: "gzip",
                             mediaType: "application/vnd.mapbox-vector-tile")
                     ], validators: validators)
             ], now: at(3))
@@ -26,7 +27,7 @@ struct StoreTileTests {
         #expect(report.addedBytes == 4)
         for _ in 0..<2 {
             let tile = try #require(try bench.find(address, now: 49))
-            #expect(tile.body.hash == ContentDigest.sha256(bytes))
+            #expect(tile.body.hash == ContentHash(of: bytes))
             #expect(tile.body.bytes == 4)
             #expect(tile.body.contentEncoding == "gzip")
             #expect(tile.body.mediaType == "application/vnd.mapbox-vector-tile")

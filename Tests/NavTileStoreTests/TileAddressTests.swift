@@ -1,3 +1,4 @@
+import NavDigest
 import NavTileStore
 import Testing
 

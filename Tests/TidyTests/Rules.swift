@@ -10,6 +10,7 @@ enum Rules {
         "NavNavigator": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"],
         "NavSimulation": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching"],
         "NavTileCache": ["Glibc", "NavGeo"],
+        "NavRemote": [],
     ]
 
     private static let pureColumn: Set<String> = [
@@ -24,11 +25,12 @@ enum Rules {
         "NavBus": ["CZeroMQ"],
         "NavBag": ["CZlib", "CZstd", "CLZ4"],
         "NavGNSS": ["NavMessages"],
-        "NavMapBuild": ["NavGeo", "NavMap", "CZlib", "CCrypto"],
-        "NavTileStore": ["NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto"],
-        "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavMatching"],
+        "NavDigest": ["CCrypto"],
+        "NavMapBuild": ["NavGeo", "NavMap", "NavDigest", "CZlib"],
+        "NavTileStore": ["NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd"],
+        "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavRemote"],
         "NavNodes": pureColumn.union(busColumn).union([
-            "CCrypto", "NavConfig", "NavTileCache", "NavTileStore", "NavDirections",
+            "NavConfig", "NavTileCache", "NavTileStore", "NavDigest", "NavDirections",
         ]),
         "NavConfig": [],
         "NavLaunch": ["CSpawn", "NavConfig", "NavBus"],

@@ -1,6 +1,6 @@
 package import NavGeo
 import NavMap
-public import NavMessages
+package import NavMessages
 public import NavNavigator
 
 /// A map that has come into force, and why.

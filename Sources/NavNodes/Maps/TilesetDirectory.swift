@@ -1,3 +1,4 @@
+import NavDigest
 import Foundation
 import Glibc
 public import NavMap
@@ -87,7 +88,7 @@ public struct TilesetDirectory: Sendable {
     }
 
     private static func verify(_ file: TileStorage, _ sha256: String) throws(TileError) {
-        guard file.withUnsafeBytes(Digest.sha256) == sha256 else {
+        guard file.withUnsafeBytes({ ContentHash(of: $0) })?.hexadecimal == sha256 else {
             throw .corrupt("its content is not the one that the tileset names")
         }
     }

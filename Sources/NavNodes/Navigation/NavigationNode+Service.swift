@@ -1,4 +1,4 @@
-public import NavBus
+import NavBus
 import NavGeo
 public import NavMessages
 import NavNavigator

@@ -1,3 +1,4 @@
+import NavMap
 public import NavNavigator
 public import NavRouting
 

@@ -120,7 +120,7 @@ extension NavigationConfiguration {
 
     /// A number that may be left out.
     private static func optional(
-        _ name: String, _ path: WritableKeyPath<NavigationConfiguration, Double?> & Sendable,
+        _ name: String, _ path: any WritableKeyPath<NavigationConfiguration, Double?> & Sendable,
         in range: ClosedRange<Double>, _ documentation: String
     ) -> ConfigKey<NavigationConfiguration> {
         .text(

@@ -1,4 +1,5 @@
 import NavBus
+import NavDigest
 import NavGeo
 public import NavMessages
 import NavTileStore

@@ -1,3 +1,5 @@
+import NavRemote
+
 /// Which tile is fetched when: it decides and does nothing. Moments are durations since any fixed one.
 package struct DownloadPlan: Sendable {
     /// A tile to be fetched now.
@@ -10,7 +12,7 @@ package struct DownloadPlan: Sendable {
 
     private struct Source: Sendable {
         var isRemote: Bool
-        var breaker: SourceBreaker
+        var breaker: CircuitBreaker
         var running = 0
     }
 
@@ -26,6 +28,7 @@ package struct DownloadPlan: Sendable {
     }
 
     private let configuration: DownloadConfiguration
+    private let backoff: Backoff
     private let names: [String]
     private var sources: [String: Source]
     private var lanes: [WantLane] = []
@@ -54,9 +57,10 @@ package struct DownloadPlan: Sendable {
     package init(_ configuration: DownloadConfiguration, sources: [(tileset: String, isRemote: Bool)]) {
         self.configuration = configuration
         names = sources.map(\.tileset).sorted()
+        backoff = Backoff(first: configuration.firstPause, longest: configuration.longestPause)
         self.sources = [:]
         for source in sources {
-            self.sources[source.tileset] = Source(isRemote: source.isRemote, breaker: SourceBreaker(configuration))
+            self.sources[source.tileset] = Source(isRemote: source.isRemote, breaker: CircuitBreaker(configuration))
         }
         random = configuration.seed
     }
@@ -267,18 +271,14 @@ package struct DownloadPlan: Sendable {
         guard error.isRetryable else { return nil }
         // A source that cannot be reached says nothing of the tile: it waits until the source is back.
         let isOutage = [.unreachable, .timedOut, .rateLimited, .tooSlow].contains(error.code)
-        if isOutage, sources[key.address.tileset]?.breaker.isClosed == false {
+        if isOutage, sources[key.address.tileset]?.breaker.failures == nil {
             if isAsked(key) { return nil }
             return now
         }
         guard attempt <= configuration.retries else { return nil }
         attempts[key] = attempt
-        var pause = configuration.firstPause
-        for _ in 0..<min(attempt - 1, 30) { pause = min(pause * 2, configuration.longestPause) }
-        // From its upper half, so that vehicles that lost one source at one moment do not return at one moment.
-        pause = min(pause, configuration.longestPause) * (0.5 + 0.5 * unit())
-        pause = max(pause, min(error.retryAfter ?? 0, configuration.longestRetryAfter))
-        return now + .seconds(pause)
+        let pause = backoff.pause(before: attempt - 1, chance: unit())
+        return now + .seconds(max(pause, min(error.retryAfter ?? 0, configuration.longestRetryAfter)))
     }
 
     private func isAsked(_ key: DownloadKey) -> Bool {
@@ -348,7 +348,7 @@ package struct DownloadPlan: Sendable {
         if source.isRemote, network == .offline {
             return TileSourceError(.offline, "the network must not be used: '\(tileset)' is not asked")
         }
-        guard !source.breaker.admits(at: now), let rest = source.breaker.rest(at: now) else { return nil }
+        guard let rest = source.breaker.rest(at: now) else { return nil }
         return TileSourceError(
             .resting, "the source of '\(tileset)' is left alone after failures: \(source.breaker.reason ?? "")",
             retryAfter: rest / .seconds(1))
@@ -372,7 +372,7 @@ package struct DownloadPlan: Sendable {
         names.compactMap { name in
             guard let source = sources[name] else { return nil }
             return SourceCondition(
-                tileset: name, reachability: source.breaker.reachability, reason: source.breaker.reason,
+                tileset: name, reachability: SourceReachability(source.breaker), reason: source.breaker.reason,
                 rest: source.breaker.rest(at: now).map { $0 / .seconds(1) }, runningCount: source.running,
                 pendingCount: pending(name))
         }
@@ -387,5 +387,20 @@ package struct DownloadPlan: Sendable {
         totals.runningCount = flights.count
         totals.pendingCount = names.reduce(0) { $0 + pending($1) }
         return totals
+    }
+}
+
+extension CircuitBreaker {
+    fileprivate init(_ configuration: DownloadConfiguration) {
+        self.init(
+            failuresToRest: configuration.failuresToRest, firstRest: .seconds(configuration.firstRest),
+            longestRest: .seconds(configuration.longestRest),
+            longestRetryAfter: .seconds(configuration.longestRetryAfter))
+    }
+}
+
+extension SourceReachability {
+    fileprivate init(_ breaker: CircuitBreaker) {
+        self = breaker.failures.map { $0 == 0 ? .online : .degraded } ?? .offline
     }
 }

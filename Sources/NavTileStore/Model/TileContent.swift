@@ -1,3 +1,4 @@
+public import NavDigest
 public import NavGeo
 
 /// One of the files that a tile consists of.
@@ -9,58 +10,6 @@ public enum TilePart: UInt8, Sendable, Hashable, Codable, Comparable, CaseIterab
 
     /// By number.
     public static func < (left: TilePart, right: TilePart) -> Bool { left.rawValue < right.rawValue }
-}
-
-/// A SHA-256.
-public struct ContentHash: Sendable, Hashable {
-    /// The 32 bytes.
-    public let bytes: [UInt8]
-
-    /// A hash from its 32 bytes; nil for any other number of them.
-    public init?(bytes: [UInt8]) {
-        guard bytes.count == 32 else { return nil }
-        self.bytes = bytes
-    }
-
-    /// A hash from 64 hexadecimal digits; nil for any other text.
-    public init?(hexadecimal text: String) {
-        let digits = Array(text.utf8)
-        guard digits.count == 64 else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: 64, by: 2) {
-            guard let high = ContentHash.value(digits[index]), let low = ContentHash.value(digits[index + 1]) else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
-        self.bytes = bytes
-    }
-
-    /// The 64 lower-case hexadecimal digits.
-    public var hexadecimal: String {
-        String(unsafeUninitializedCapacity: 64) { text in
-            var position = 0
-            for byte in bytes {
-                text[position] = digit(byte >> 4)
-                text[position + 1] = digit(byte & 15)
-                position += 2
-            }
-            return position
-        }
-    }
-
-    private func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 }
 
 /// What a tileset's list says of one file of a tile.

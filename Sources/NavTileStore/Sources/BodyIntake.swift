@@ -1,3 +1,4 @@
+import NavDigest
 import NIOHTTP1
 
 /// Takes a body in as it comes: bounded, unpacked or checked, and hashed.

@@ -1,3 +1,4 @@
+import NavDigest
 import Glibc
 import NavGeo
 import Synchronization
@@ -88,7 +89,7 @@ final class FolderSource: TileSource {
                     .mismatch, "'\(path)' has \(handle.stamp.size) bytes, and the folder's list says \(part.size)")
             }
             let bytes = try handle.read(at: 0, count: Int(part.size))
-            guard let hash = bytes.withUnsafeBytes(ContentHasher.hash), hash == part.hash else {
+            guard let hash = ContentHash(of: bytes), hash == part.hash else {
                 throw TileSourceError(.mismatch, "'\(path)' is not the one that the folder's list names")
             }
             parts.append(FetchedPart(part.part, data: bytes, hash: hash))

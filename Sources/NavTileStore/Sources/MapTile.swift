@@ -1,3 +1,4 @@
+package import NavDigest
 import NavGeo
 
 /// Makes a checked tile of a map from bytes of any source.
@@ -30,7 +31,7 @@ package enum MapTile {
         } else if let fault = bytes.withUnsafeBytes(form.fault) {
             throw malformed(place(), fault)
         }
-        guard let hash = known ?? bytes.withUnsafeBytes(ContentHasher.hash) else {
+        guard let hash = known ?? ContentHash(of: bytes) else {
             throw TileSourceError(.unreadable, "\(place()) cannot be hashed: libcrypto refused")
         }
         return FetchedPart(

@@ -1,3 +1,4 @@
+import NavDigest
 import NavGeo
 import Synchronization
 

@@ -1,3 +1,4 @@
+import NavDigest
 import Foundation
 package import NavGeo
 import NavMap

@@ -1,3 +1,4 @@
+import NavDigest
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1

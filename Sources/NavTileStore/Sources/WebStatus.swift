@@ -1,4 +1,5 @@
 import NavGeo
+import NavRemote
 
 /// What an HTTP status means for who asked for a file.
 enum WebStatus: Sendable, Equatable {
@@ -10,8 +11,8 @@ enum WebStatus: Sendable, Equatable {
     /// - Parameter absentIsFailure: whether the file must be there.
     init(_ reply: WebReply, _ address: WebAddress) {
         let status = reply.status
-        let retryAfter = Freshness.retryAfter(
-            reply.header("Retry-After"), date: reply.header("Date"), now: reply.received)
+        let retryAfter = HTTPTime.retryAfter(
+            reply.header("Retry-After"), date: reply.header("Date"), now: reply.received.seconds)
         switch status {
         case 200: self = .content
         case 204, 404, 410: self = .absent

@@ -1,3 +1,4 @@
+import NavDigest
 internal import GRDB
 internal import NavGeo
 

@@ -1,3 +1,4 @@
+import NavDigest
 internal import Foundation
 internal import GRDB
 internal import NavGeo
@@ -108,7 +109,7 @@ struct IndexRebuild {
         ] {
             let file = path + "/" + StoreFolder.viewFile(entry.tile, part)
             guard Files.status(file)?.size == bytes, let data = try? Files.read(file),
-                ContentDigest.sha256(data) == hash
+                ContentHash(of: data) == hash
             else { return false }
             let object = folder.object(hash)
             if !Files.isSame(file, object) {

@@ -1,3 +1,4 @@
+import NavDigest
 internal import GRDB
 
 /// Finds the tiles that go so that the store fits into its budget.

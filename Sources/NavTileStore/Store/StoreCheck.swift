@@ -1,3 +1,4 @@
+import NavDigest
 internal import GRDB
 internal import Glibc
 internal import NavGeo
@@ -156,14 +157,14 @@ struct StoreCheck {
 
     /// Looks at the files whose hashes begin with one byte; false when the caller ends the check.
     private mutating func checkObjects(_ first: UInt8) throws(StoreError) -> Bool {
-        let digits = ContentHash(digest: [first]).hexadecimal
+        let digits = ContentHash.hexadecimal([first])
         var names = Set(Files.list("\(folder.objects)/\(digits)"))
         let known = try access.snapshot { index in
             try Row.fetchAll(
                 index, sql: "SELECT hash, bytes FROM objects WHERE uses > 0 AND hash >= ? AND hash < ?",
                 arguments: [
-                    ContentHash(digest: [first]).blob,
-                    ContentHash(digest: first == 255 ? [UInt8](repeating: 255, count: 33) : [first + 1]).blob,
+                    ContentHash.blob([first]),
+                    ContentHash.blob(first == 255 ? [UInt8](repeating: 255, count: 33) : [first + 1]),
                 ]
             ).compactMap { row in try TileRow.hash(row, 0).map { (hash: $0, bytes: row.integer(1)) } }
         }
@@ -207,7 +208,7 @@ struct StoreCheck {
         }
         guard options.readsContent else { return nil }
         guard let data = try? Files.read(folder.object(hash)) else { return (.wrongHash, "it cannot be read") }
-        return ContentDigest.sha256(data) == hash ? nil : (.wrongHash, "its content is another")
+        return ContentHash(of: data) == hash ? nil : (.wrongHash, "its content is another")
     }
 
     /// How many tiles have a file, as of now; nil when the index does not know it.
@@ -324,7 +325,7 @@ struct StoreCheck {
             if Files.isSame(file, folder.object(hash)) { continue }
             // Where there are no hard links it is a copy.
             guard status.size == Files.status(folder.object(hash))?.size, let data = try? Files.read(file),
-                ContentDigest.sha256(data) == hash
+                ContentHash(of: data) == hash
             else { return "\(part): another content" }
         }
         return nil

@@ -1,3 +1,4 @@
+package import NavDigest
 package import NavGeo
 
 /// What lies where in a store's folder.
@@ -45,7 +46,7 @@ package struct StoreFolder: Sendable, Hashable {
             (1...64).contains(bytes.count) && isAlphanumeric(bytes[0]) && version != "current"
             && !version.hasPrefix("v-")
             && bytes.allSatisfy { isAlphanumeric($0) || $0 == 0x2d || $0 == 0x2e || $0 == 0x5f }
-        return isPlain ? version : "v-" + ContentDigest.sha256(bytes).hexadecimal.prefix(32)
+        return isPlain ? version : "v-" + (ContentHash(of: bytes)?.hexadecimal ?? "").prefix(32)
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {

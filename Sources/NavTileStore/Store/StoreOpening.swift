@@ -1,3 +1,4 @@
+import NavDigest
 internal import GRDB
 
 /// Opens a store for its owner, and finishes what a process that was killed had begun.
@@ -141,7 +142,7 @@ struct StoreOpening {
         guard let bytes = try? Files.read(path, limit: 1 << 26) else { return 0 }
         var count = 0
         for start in stride(from: 0, to: bytes.count - 31, by: 32) {
-            let hash = ContentHash(digest: Array(bytes[start..<start + 32]))
+            guard let hash = ContentHash(bytes: Array(bytes[start..<start + 32])) else { continue }
             let isKnown = try access.read { index in
                 try Int64.fetchOne(
                     try index.cachedStatement(sql: "SELECT 1 FROM objects WHERE hash = ?"), arguments: [hash.blob])

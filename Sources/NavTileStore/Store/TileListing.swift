@@ -1,3 +1,4 @@
+import NavDigest
 internal import NavGeo
 
 /// The list of an edition's tiles as bytes: of each its place (zoom 1, column 4, row 4 bytes), the number of its files

@@ -1,3 +1,4 @@
+public import NavDigest
 public import NavGeo
 
 /// An edition of a tileset by its names.

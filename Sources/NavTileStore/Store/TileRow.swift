@@ -1,3 +1,4 @@
+package import NavDigest
 internal import Foundation
 internal import GRDB
 internal import NavGeo
@@ -63,5 +64,14 @@ extension Row {
 
 extension ContentHash {
     /// The hash as a column of the index.
-    var blob: Data { Data(bytes) }
+    var blob: Data { ContentHash.blob(bytes) }
+
+    /// The beginning of hashes as a column of the index, to look for all that begin so.
+    static func blob(_ beginning: [UInt8]) -> Data { Data(beginning) }
+
+    /// The hash of a file's place below `objects`; nil when nothing of the store's has that name.
+    package init?(folder: String, file: String) {
+        guard folder.utf8.count == 2, folder.lowercased() == folder, file.lowercased() == file else { return nil }
+        self.init(hexadecimal: folder + file)
+    }
 }

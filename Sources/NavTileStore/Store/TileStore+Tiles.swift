@@ -1,3 +1,4 @@
+public import NavDigest
 internal import Foundation
 internal import GRDB
 public import NavGeo
@@ -235,7 +236,7 @@ extension TileStore {
         try write { writer throws(StoreError) in
             let path = folder.object(hash)
             // It may have been replaced by a sound one since.
-            if let bytes = try? Files.read(path), ContentDigest.sha256(bytes) == hash { return RemovalReport() }
+            if let bytes = try? Files.read(path), ContentHash(of: bytes) == hash { return RemovalReport() }
             if Files.status(path) != nil {
                 try? Files.makeDirectory(folder.quarantine)
                 for name in Files.list(folder.quarantine).sorted().dropLast(15) {

@@ -1,3 +1,4 @@
+import NavDigest
 public import NavGeo
 public import NavTileCache
 internal import GRDB

@@ -1,3 +1,4 @@
+import NavDigest
 internal import GRDB
 public import NavGeo
 
@@ -77,7 +78,7 @@ public final class TileStoreReader: Sendable {
             throw StoreError(.invalid, "tile \(tile.address) has no part '\(part)': ask for its body")
         }
         let bytes = try Files.read(part.path)
-        guard Int64(bytes.count) == part.bytes, ContentDigest.sha256(bytes) == part.hash else {
+        guard Int64(bytes.count) == part.bytes, ContentHash(of: bytes) == part.hash else {
             throw StoreError(
                 .corruptObject, "the file '\(part.path)' of tile \(tile.address) is damaged: fetch it again")
         }

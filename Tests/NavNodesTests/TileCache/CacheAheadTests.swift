@@ -164,11 +164,10 @@ struct CacheAheadTests {
     }
 
     @Test func aTilesetThatMayNotBeKeptIsNotAndSaysWhy() async throws {
-        var maps: Set<TileID> = []
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-12,cacheable=false,reason=composed by its vendor",
             "predictive.enabled=true", "predictive.maps.zoom_min=9", "predictive.maps.zoom_max=12",
-        ]) { maps = try TileFolders.maps(in: $0 + "/map", zooms: 9...12, reach: 5_000) }
+        ]) { _ = try TileFolders.maps(in: $0 + "/map", zooms: 9...12, reach: 5_000) }
         table.position(TileFolders.porto)
         try await table.settle()
         let state = try #require(try table.states.last?.tilesets.first)

@@ -1,3 +1,4 @@
+import NavDigest
 import Foundation
 import NavGeo
 import NavMap
@@ -73,9 +74,7 @@ enum TileFolders {
         try Data(bytes).write(to: url)
     }
 
-    private static func hash(_ bytes: [UInt8]) -> String {
-        bytes.withUnsafeBytes { ContentHasher.hash($0)?.hexadecimal ?? "" }
-    }
+    private static func hash(_ bytes: [UInt8]) -> String { ContentHash(of: bytes)?.hexadecimal ?? "" }
 
     /// A line of so many metres from Porto to the north-east, a point every 50 m.
     static func line(_ metres: Double, bearing: Double = 0.7, from start: NavGeo.Coordinate = porto) -> [NavGeo

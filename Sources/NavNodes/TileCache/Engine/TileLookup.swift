@@ -1,3 +1,4 @@
+import NavDigest
 import Foundation
 import NavBus
 import NavGeo

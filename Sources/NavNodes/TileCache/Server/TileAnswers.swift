@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavDigest
 import NavGeo
 import NavMessages
 import NavTileStore

@@ -1,34 +1,29 @@
 internal import CCrypto
 
 /// SHA-256 of bytes as they come.
-package final class ContentHasher {
+public final class ContentHasher {
     private let context: OpaquePointer?
     private var isSound: Bool
 
-    package init() {
+    /// A hasher that has seen nothing.
+    public init() {
         context = EVP_MD_CTX_new()
         isSound = context != nil && EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1
     }
 
     deinit { EVP_MD_CTX_free(context) }
 
-    package func update(_ bytes: UnsafeRawBufferPointer) {
+    /// Takes the next bytes.
+    public func update(_ bytes: UnsafeRawBufferPointer) {
         guard isSound, let base = bytes.baseAddress, !bytes.isEmpty else { return }
         isSound = EVP_DigestUpdate(context, base, bytes.count) == 1
     }
 
     /// The hash of all bytes so far; nil when the library refused.
-    package func finish() -> ContentHash? {
+    public func finish() -> ContentHash? {
         var digest = [UInt8](repeating: 0, count: 32)
         guard isSound, EVP_DigestFinal_ex(context, &digest, nil) == 1 else { return nil }
         isSound = false
-        return ContentHash(bytes: digest)
-    }
-
-    /// The hash of some bytes.
-    package static func hash(_ bytes: UnsafeRawBufferPointer) -> ContentHash? {
-        var digest = [UInt8](repeating: 0, count: 32)
-        guard EVP_Digest(bytes.baseAddress, bytes.count, &digest, nil, EVP_sha256(), nil) == 1 else { return nil }
         return ContentHash(bytes: digest)
     }
 }

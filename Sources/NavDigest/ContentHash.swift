@@ -1,0 +1,67 @@
+internal import CCrypto
+
+/// What content is known by: its SHA-256.
+public struct ContentHash: Sendable, Hashable {
+    /// The 32 bytes.
+    public let bytes: [UInt8]
+
+    /// A hash from its 32 bytes; nil for any other number of them.
+    public init?(bytes: [UInt8]) {
+        guard bytes.count == 32 else { return nil }
+        self.bytes = bytes
+    }
+
+    /// A hash from 64 hexadecimal digits; nil for any other text.
+    public init?(hexadecimal text: String) {
+        let digits = Array(text.utf8)
+        guard digits.count == 64 else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: 64, by: 2) {
+            guard let high = ContentHash.value(digits[index]), let low = ContentHash.value(digits[index + 1]) else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        self.bytes = bytes
+    }
+
+    /// The hash of some bytes; nil when the library refuses, as it does for want of memory.
+    public init?(of data: UnsafeRawBufferPointer) {
+        var digest = [UInt8](repeating: 0, count: 32)
+        guard EVP_Digest(data.baseAddress, data.count, &digest, nil, EVP_sha256(), nil) == 1 else { return nil }
+        bytes = digest
+    }
+
+    /// The hash of some bytes; nil when the library refuses.
+    public init?(of data: [UInt8]) {
+        guard let hash = data.withUnsafeBytes({ ContentHash(of: $0) }) else { return nil }
+        self = hash
+    }
+
+    /// The 64 lower-case hexadecimal digits.
+    public var hexadecimal: String { ContentHash.hexadecimal(bytes) }
+
+    /// Two lower-case hexadecimal digits for each byte.
+    public static func hexadecimal(_ bytes: [UInt8]) -> String {
+        String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+            for (index, byte) in bytes.enumerated() {
+                text[2 * index] = digit(byte >> 4)
+                text[2 * index + 1] = digit(byte & 15)
+            }
+            return 2 * bytes.count
+        }
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
