@@ -26,6 +26,15 @@ public struct Tileset: Sendable, Codable, Equatable {
             self.sha256 = sha256
             self.ranks = ranks
         }
+
+        /// The tile; nil where there is none of that number, or where its files have other names than such a tile's: they
+        /// come from outside, and no other name leads to a file.
+        public var tile: RoadTileID? {
+            guard let tile = RoadTileID(rawValue: id), file == tile.path, ranks.file == tile.ranksPath else {
+                return nil
+            }
+            return tile
+        }
     }
 
     /// The ranks beside a tile.
@@ -61,7 +70,7 @@ public struct Tileset: Sendable, Codable, Equatable {
     public var tiles: [Entry]
 
     /// The ids of the tiles that there can be, in the order of ``tiles``.
-    public var tileIDs: [RoadTileID] { tiles.compactMap { RoadTileID(rawValue: $0.id) } }
+    public var tileIDs: [RoadTileID] { tiles.compactMap(\.tile) }
 
     /// A tileset.
     public init(

@@ -102,7 +102,7 @@ public enum TilesetChecker {
     private static func checkTile(
         _ entry: Tileset.Entry, _ directory: String
     ) -> (tile: RoadTile?, bytes: Int, problems: [Problem]) {
-        guard let id = RoadTileID(rawValue: entry.id), entry.file == id.path, entry.ranks.file == id.ranksPath else {
+        guard let id = entry.tile else {
             let reason = "names a tile \(entry.id) at '\(entry.file)' that cannot be"
             return (nil, 0, [Problem(file: "tileset.json", reason: reason)])
         }

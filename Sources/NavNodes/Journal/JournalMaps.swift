@@ -31,7 +31,7 @@ struct JournalMaps {
         self.traffic = traffic
         causes = run.maps[...]
         var entries: [RoadTileID: Tileset.Entry] = [:]
-        for entry in directory.tileset.tiles { if let id = RoadTileID(rawValue: entry.id) { entries[id] = entry } }
+        for entry in directory.tileset.tiles { if let id = entry.tile { entries[id] = entry } }
         self.entries = entries
         let version = run.start.mapVersion ?? ""
         guard version == directory.tileset.mapVersion else {

@@ -68,7 +68,7 @@ package struct TileSupply {
         var kept: [RoadTileID: Loaded] = [:]
         var isSound = true
         for entry in newest.tileset.tiles {
-            if let id = RoadTileID(rawValue: entry.id), let known = loaded[id], known.entry == entry {
+            if let id = entry.tile, let known = loaded[id], known.entry == entry {
                 kept[id] = known
                 continue
             }

@@ -70,7 +70,7 @@ public struct TilesetDirectory: Sendable {
     ///
     /// - Parameter verifying: Whether its hash must be the tileset's: a sound tile of another version is refused too.
     public func loadTile(_ entry: Tileset.Entry, verifying: Bool = false) throws(NodeError) -> RoadTile {
-        guard let id = RoadTileID(rawValue: entry.id), entry.file == id.path, entry.ranks.file == id.ranksPath else {
+        guard let id = entry.tile else {
             throw NodeError(
                 .invalid, "tileset '\(path)' names a tile \(entry.id) at '\(entry.file)' that cannot be: rebuild it")
         }

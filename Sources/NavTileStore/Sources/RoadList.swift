@@ -65,7 +65,7 @@ package struct RoadList: Sendable {
     }
 
     private static func listed(_ entry: Tileset.Entry, _ limits: TransferLimits) -> ListedTile? {
-        guard let id = RoadTileID(rawValue: entry.id), entry.file == id.path, entry.ranks.file == id.ranksPath,
+        guard let id = entry.tile,
             (1...limits.tileBytes).contains(Int64(entry.bytes)),
             (1...limits.tileBytes).contains(Int64(entry.ranks.bytes)),
             let hash = ContentHash(hexadecimal: entry.sha256),
