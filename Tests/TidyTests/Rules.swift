@@ -25,7 +25,7 @@ enum Rules {
         "NavBag": ["CZlib", "CZstd", "CLZ4"],
         "NavGNSS": ["NavMessages"],
         "NavMapBuild": ["NavGeo", "NavMap", "CZlib", "CCrypto"],
-        "NavTileStore": ["NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto"],
+        "NavTileStore": ["NavGeo", "NavMap", "NavTileCache", "CZlib", "CZstd", "CCrypto", "CCurl"],
         "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavMatching"],
         "NavNodes": pureColumn.union(busColumn).union([
             "CCrypto", "NavConfig", "NavTileCache", "NavTileStore", "NavDirections",
