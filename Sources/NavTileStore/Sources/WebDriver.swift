@@ -1,4 +1,3 @@
-import CCurl
 import Foundation
 import Synchronization
 
@@ -6,24 +5,15 @@ import Synchronization
 ///
 /// One for each client: the connections of a source end with it, and a source never waits for what another has to do.
 final class WebDriver: Sendable {
-    /// The sleeping loop, to be woken.
-    private struct Sleeper: @unchecked Sendable {
-        // Unchecked: libcurl lets any thread wake another, and the driver's thread takes it back before it goes on.
-        let multi: UnsafeMutableRawPointer
-    }
-
     private struct State {
         var arrived: [WebExchange] = []
         var hasCancelled = false
-        var sleeper: Sleeper?
+        /// The loop when it sleeps, to be woken once.
+        var sleeper: WebMulti?
         var isStarted = false
         var isEnding = false
         var hasEnded = false
         var waiters: [CheckedContinuation<Void, Never>] = []
-
-        mutating func wake() {
-            if let sleeper = sleeper.take() { curl_multi_wakeup(sleeper.multi) }
-        }
     }
 
     private let manners: WebManners
@@ -38,38 +28,42 @@ final class WebDriver: Sendable {
         self.concurrency = concurrency
     }
 
+    // Who is woken while the lock is held would wait for it: that comes afterwards.
+
     /// Takes an exchange over, and ends it in any case.
     func submit(_ exchange: WebExchange) {
-        let isTaken = state.withLock { state in
-            guard !state.isEnding else { return false }
+        let (isTaken, sleeper) = state.withLock { state -> (Bool, WebMulti?) in
+            guard !state.isEnding else { return (false, nil) }
             state.arrived.append(exchange)
-            state.wake()
             if !state.isStarted {
                 state.isStarted = true
                 let thread = Thread { [self] in run() }
                 thread.name = "navbus.tiles"
                 thread.start()
             }
-            return true
+            return (true, state.sleeper.take())
         }
+        sleeper?.wake()
         if !isTaken { exchange.end(.closed) }
     }
 
     /// Ends an exchange that is under way or will be.
     func cancel(_ exchange: WebExchange) {
         exchange.cancel()
-        state.withLock { state in
+        let sleeper = state.withLock { state in
             state.hasCancelled = true
-            state.wake()
+            return state.sleeper.take()
         }
+        sleeper?.wake()
     }
 
     /// Ends everything, without waiting for it.
     func end() {
-        state.withLock { state in
+        let sleeper = state.withLock { state in
             state.isEnding = true
-            state.wake()
+            return state.sleeper.take()
         }
+        sleeper?.wake()
     }
 
     /// Ends everything: all connections are closed when it returns.
@@ -102,12 +96,20 @@ final class WebDriver: Sendable {
 
     private func run(_ loop: WebLoop) {
         var arrived: [WebExchange] = []
+        var pause: Int32 = 0
         while true {
-            let (hasCancelled, isEnding) = state.withLock { state in
-                state.sleeper = nil
+            let (hasCancelled, isEnding, isIdle) = state.withLock { state in
                 swap(&arrived, &state.arrived)
-                defer { state.hasCancelled = false }
-                return (state.hasCancelled, state.isEnding)
+                let hasCancelled = state.hasCancelled
+                state.hasCancelled = false
+                let isIdle = pause > 0 && arrived.isEmpty && !hasCancelled && !state.isEnding
+                state.sleeper = isIdle ? loop.shared : nil
+                return (hasCancelled, state.isEnding, isIdle)
+            }
+            if isIdle {
+                loop.wait(pause)
+                pause = 0
+                continue
             }
             loop.add(arrived)
             arrived.removeAll(keepingCapacity: true)
@@ -116,14 +118,7 @@ final class WebDriver: Sendable {
                 return
             }
             if hasCancelled { loop.endCancelled() }
-            let pause = loop.turn()
-            let sleeper = Sleeper(multi: loop.multi)
-            let maySleep = state.withLock { state in
-                guard state.arrived.isEmpty, !state.hasCancelled, !state.isEnding, pause > 0 else { return false }
-                state.sleeper = sleeper
-                return true
-            }
-            if maySleep { loop.wait(pause) }
+            pause = loop.turn()
         }
     }
 }

@@ -62,8 +62,10 @@ final class WebExchange: @unchecked Sendable {
 
     /// Takes a line of the head, or of what follows the body; false to break off.
     ///
-    /// - Parameter status: the status by all lines so far.
-    func takeLine(_ line: UnsafeBufferPointer<UInt8>, status: () -> Int, at moment: Duration) -> Bool {
+    /// - Parameters:
+    ///   - status: the status by all lines so far.
+    ///   - clock: the time.
+    func takeLine(_ line: UnsafeBufferPointer<UInt8>, status: () -> Int, at clock: () -> Duration) -> Bool {
         headBytes += line.count
         guard headBytes <= Self.greatestHead else {
             return refuse("has more than \(Self.greatestHead) bytes of headers")
@@ -81,6 +83,7 @@ final class WebExchange: @unchecked Sendable {
             headers = WebHeaders()
             return true
         }
+        let moment = clock()
         let delay = (moment - pace.sent) / .seconds(1)
         pace.noteHead(at: moment)
         reply = WebReply(status: status, headers: headers, received: now(), delay: delay)

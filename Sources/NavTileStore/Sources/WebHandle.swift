@@ -99,7 +99,7 @@ final class WebHandle {
     private func noteSent() { exchange?.pace.noteSent(at: clock.now()) }
 
     private func takeLine(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
-        exchange?.takeLine(line, status: { navbus_curl_status(easy) }, at: clock.now()) ?? false
+        exchange?.takeLine(line, status: { navbus_curl_status(easy) }, at: clock.now) ?? false
     }
 
     private func takePart(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {

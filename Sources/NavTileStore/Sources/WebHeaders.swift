@@ -22,6 +22,10 @@ package struct WebHeaders: Sendable {
         var (start, end) = (colon + 1, line.count)
         while start < end, isSpace(line[start]) { start += 1 }
         while start < end, isSpace(line[end - 1]) { end -= 1 }
+        if fields.isEmpty {
+            bytes.reserveCapacity(512)
+            fields.reserveCapacity(16)
+        }
         let offset = bytes.count
         bytes.append(contentsOf: line)
         fields.append(Field(name: offset..<offset + colon, value: offset + start..<offset + end))

@@ -1,5 +1,27 @@
 import CCurl
 
+/// What libcurl keeps of all handles: connections above all.
+final class WebMulti: @unchecked Sendable {
+    // Unchecked: the thread of its loop alone works on it, except for `wake`, which libcurl lets any thread call.
+
+    fileprivate let multi: UnsafeMutableRawPointer
+
+    /// libcurl is made ready once in a process; what it takes then is never given back.
+    private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    /// Nil when libcurl has no memory.
+    fileprivate init?(connections: Int) {
+        guard Self.isReady, let multi = curl_multi_init() else { return nil }
+        self.multi = multi
+        navbus_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, connections)
+    }
+
+    deinit { curl_multi_cleanup(multi) }
+
+    /// Ends the wait of its loop, or the next one.
+    func wake() { curl_multi_wakeup(multi) }
+}
+
 /// Carries exchanges out side by side over connections that are kept; for one thread.
 final class WebLoop {
     /// An exchange whose answer is whole, and waits for its meter only.
@@ -8,7 +30,8 @@ final class WebLoop {
         var outcome: WebExchange.Outcome
     }
 
-    let multi: UnsafeMutableRawPointer
+    let shared: WebMulti
+    private var multi: UnsafeMutableRawPointer { shared.multi }
     private let manners: WebManners
     private let limits: TransferLimits
     private let concurrency: Int
@@ -19,27 +42,19 @@ final class WebLoop {
     private var whole: [Whole] = []
     private var nextCheck: Duration
 
-    /// libcurl is made ready once in a process; what it takes then is never given back.
-    private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
-
     /// Nil when libcurl has no memory.
     init?(_ manners: WebManners, _ limits: TransferLimits, concurrency: Int) {
-        guard Self.isReady, let multi = curl_multi_init() else { return nil }
-        self.multi = multi
+        // There are never more handles than that, but their connections may lead to several servers.
+        guard let shared = WebMulti(connections: concurrency) else { return nil }
+        self.shared = shared
         self.manners = manners
         self.limits = limits
         self.concurrency = concurrency
         nextCheck = clock.now()
-        // There are never more handles than that, but their connections may lead to several servers.
-        navbus_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, concurrency)
     }
 
     deinit {
-        // Handles go first: each of them is in no multi handle by then.
         for handle in busy { curl_multi_remove_handle(multi, handle.easy) }
-        busy = []
-        idle = []
-        curl_multi_cleanup(multi)
     }
 
     func add(_ exchanges: [WebExchange]) {
@@ -92,7 +107,7 @@ final class WebLoop {
         return Int32(min(max(rest.rounded(.up), 0), 1_000))
     }
 
-    /// Waits for sockets, or for `curl_multi_wakeup`.
+    /// Waits for sockets, or for ``WebMulti/wake()``.
     func wait(_ milliseconds: Int32) { curl_multi_poll(multi, nil, 0, milliseconds, nil) }
 
     private func fill() {
