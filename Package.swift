@@ -55,7 +55,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         // SQLite with migrations and readers beside a writer: the index of the tile store.
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        // HTTP with TLS, deadlines and cancellation: the online provider of routes, sources of tiles.
+        // HTTP with TLS, deadlines and cancellation: the online provider of routes.
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         // The types of its interface: bytes, headers, times. The endpoint for web maps is made of it as well: it is here
         // already, and its HTTP/1.1 keeps back pressure, limits and deadlines per connection.
@@ -69,6 +69,8 @@ let package = Package(
         .systemLibrary(name: "CZstd"),
         .systemLibrary(name: "CLZ4"),
         .systemLibrary(name: "CCrypto"),
+        // HTTP for many small files: a third of what the client below costs for each of them.
+        .systemLibrary(name: "CCurl"),
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
         // What must happen between fork and exec.
         .target(name: "CSpawn"),
@@ -99,9 +101,7 @@ let package = Package(
         library(
             "NavTileStore",
             [
-                "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", grdb, sqlite, http,
-                nioCore,
-                nioHTTP,
+                "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", "CCurl", grdb, sqlite,
             ]),
 
         // Routes of an online provider.

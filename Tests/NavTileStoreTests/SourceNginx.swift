@@ -13,15 +13,20 @@ final class SourceNginx: Sendable {
     let root: SourceFolder
     private let home: SourceFolder
     private let process: Process
+    private let certificate: SourceCertificate?
 
-    var url: String { "http://127.0.0.1:\(port)" }
+    var url: String { "\(certificate == nil ? "http" : "https")://127.0.0.1:\(port)" }
 
-    /// - Parameter server: further directives of the server block.
-    init(_ server: String = "") throws {
+    /// - Parameters:
+    ///   - server: further directives of the server block.
+    ///   - certificate: what it shows over TLS; nil to speak without.
+    init(_ server: String = "", certificate: SourceCertificate? = nil) throws {
         guard let program = Self.program else { throw SourceFailure("nginx is not installed") }
         root = try SourceFolder()
         home = try SourceFolder()
         port = try Self.freePort()
+        self.certificate = certificate
+        let secrets = certificate.map { "ssl_certificate \($0.certificate); ssl_certificate_key \($0.key);" } ?? ""
         let configuration = """
             daemon off; worker_processes 1; pid \(home.path)/pid; error_log \(home.path)/error.log warn;
             events { worker_connections 512; }
@@ -32,7 +37,7 @@ final class SourceNginx: Sendable {
                 scgi_temp_path \(home.path)/scgi;
                 types { application/json json; image/png png; application/vnd.mapbox-vector-tile pbf mvt; }
                 default_type application/octet-stream;
-                server { listen 127.0.0.1:\(port); root \(root.path); \(server) }
+                server { listen 127.0.0.1:\(port)\(certificate == nil ? "" : " ssl"); \(secrets) root \(root.path); \(server) }
             }
             """
         try home.write("nginx.conf", Array(configuration.utf8))

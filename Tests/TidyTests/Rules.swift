@@ -27,7 +27,7 @@ enum Rules {
         "NavGNSS": ["NavMessages"],
         "NavDigest": ["CCrypto"],
         "NavMapBuild": ["NavGeo", "NavMap", "NavDigest", "CZlib"],
-        "NavTileStore": ["NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd"],
+        "NavTileStore": ["NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", "CCurl"],
         "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavRemote"],
         "NavNodes": pureColumn.union(busColumn).union([
             "NavConfig", "NavTileCache", "NavTileStore", "NavDigest", "NavDirections",

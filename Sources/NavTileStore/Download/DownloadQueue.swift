@@ -116,18 +116,23 @@ public final class DownloadQueue: Sendable {
     public func next() async -> [DownloadResult]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                state.withLock { state in
-                    for result in state.taken { state.plan.release(result) }
+                let now = clock.now()
+                let (other, done, delivery) = state.withLock { state in
+                    let other = state.reader
+                    let done = state.taken
+                    for result in done { state.plan.release(result) }
                     state.taken = []
-                    state.reader?.resume(returning: nil)
-                    state.reader = nil
+                    state.reader = continuation
                     if state.isStopped || Task.isCancelled {
-                        continuation.resume(returning: nil)
-                    } else {
-                        state.reader = continuation
+                        state.reader = nil
+                        return (other, done, Delivery(reader: continuation, results: nil) as Delivery?)
                     }
+                    return (other, done, advance(&state, at: now).delivery)
                 }
-                pump()
+                // What was done with goes here, not where others wait for it.
+                _ = consume done
+                other?.resume(returning: nil)
+                delivery?.make()
             }
         } onCancel: {
             state.withLock { state in
@@ -315,59 +320,56 @@ public final class DownloadQueue: Sendable {
         state.idle = []
     }
 
+    /// Results for who waits for them; nil when no more come.
+    private struct Delivery {
+        var reader: CheckedContinuation<[DownloadResult]?, Never>
+        var results: [DownloadResult]?
+
+        func make() { reader.resume(returning: results) }
+    }
+
     /// Begins what may be begun, hands on what is ready, and sees to being called again in time.
-    private func pump() { _ = pump(worker: nil) }
+    private func pump() {
+        let now = clock.now()
+        let delivery = state.withLock { advance(&$0, at: now).delivery }
+        delivery?.make()
+    }
 
     /// - Parameter worker: one that has nothing to do: it gets the first of what is begun, instead of a new one.
-    private func pump(worker: UInt64?) -> DownloadPlan.Start? {
-        let now = clock.now()
-        return state.withLock { state -> DownloadPlan.Start? in
-            guard !state.isStopped else { return nil }
-            var first: DownloadPlan.Start?
-            for start in state.plan.starts(at: now) {
-                if let worker, first == nil {
-                    state.running[start.key] = worker
-                    first = start
-                    continue
-                }
-                state.lastNumber += 1
-                let number = state.lastNumber
-                state.running[start.key] = number
-                state.workers[number] = Task { [self] in await work(start, number) }
+    /// - Returns: that first one, and what is to be delivered when the lock is free again: who is woken before would
+    ///   wait for it.
+    private func advance(
+        _ state: inout State, worker: UInt64? = nil, at now: Duration
+    ) -> (first: DownloadPlan.Start?, delivery: Delivery?) {
+        guard !state.isStopped else { return (nil, nil) }
+        var first: DownloadPlan.Start?
+        for start in state.plan.starts(at: now) {
+            if let worker, first == nil {
+                state.running[start.key] = worker
+                first = start
+                continue
             }
-            state.results += state.plan.takeEarly()
-            deliver(&state)
-            guard let wake = state.plan.wake(at: now) else { return first }
-            if let timer = state.timer, timer.due <= wake, timer.due > now { return first }
-            state.timer?.task.cancel()
-            let sleep = clock.sleep
-            let task = Task { [weak self] in
-                guard (try? await sleep(wake)) != nil else { return }
-                self?.pump()
-            }
-            state.timer = (task, wake)
-            return first
+            state.lastNumber += 1
+            let number = state.lastNumber
+            state.running[start.key] = number
+            state.workers[number] = Task { [self] in await work(start, number) }
         }
+        state.results += state.plan.takeEarly()
+        let delivery = deliver(&state)
+        guard let wake = state.plan.wake(at: now) else { return (first, delivery) }
+        if let timer = state.timer, timer.due <= wake, timer.due > now { return (first, delivery) }
+        state.timer?.task.cancel()
+        let sleep = clock.sleep
+        let task = Task { [weak self] in
+            guard (try? await sleep(wake)) != nil else { return }
+            self?.pump()
+        }
+        state.timer = (task, wake)
+        return (first, delivery)
     }
 
-    /// Fetches one tile, and others after it for as long as there are any.
-    private func work(_ start: DownloadPlan.Start, _ number: UInt64) async {
-        var next: DownloadPlan.Start? = start
-        while let start = next {
-            await run(start)
-            // One that was broken off is of no more use.
-            next = Task.isCancelled ? nil : pump(worker: number)
-        }
-        state.withLock { state in
-            state.workers[number] = nil
-            Self.settle(&state)
-        }
-        pump()
-    }
-
-    private func deliver(_ state: inout State) {
-        guard let reader = state.reader, !state.results.isEmpty else { return }
-        state.reader = nil
+    private func deliver(_ state: inout State) -> Delivery? {
+        guard !state.results.isEmpty, let reader = state.reader.take() else { return nil }
         if state.results.count <= configuration.batchCount {
             state.taken = state.results
             state.results = []
@@ -375,32 +377,53 @@ public final class DownloadQueue: Sendable {
             state.taken = Array(state.results.prefix(configuration.batchCount))
             state.results.removeFirst(configuration.batchCount)
         }
-        reader.resume(returning: state.taken)
+        return Delivery(reader: reader, results: state.taken)
     }
 
-    private func run(_ start: DownloadPlan.Start) async {
+    /// Fetches one tile, and others after it for as long as there are any.
+    private func work(_ start: DownloadPlan.Start, _ number: UInt64) async {
+        var next: DownloadPlan.Start? = start
+        while let start = next { next = finish(start, await fetch(start), number) }
+    }
+
+    private func fetch(_ start: DownloadPlan.Start) async -> Answer {
+        let address = start.key.address
+        guard let source = sources[address.tileset] else {
+            return .failure(TileSourceError(.configuration, "there is no source of '\(address.tileset)'"))
+        }
+        do throws(TileSourceError) {
+            return .success(
+                try await source.fetch(
+                    address.tile, edition: start.key.edition, known: start.want.known,
+                    meter: source.isRemote ? meter : nil))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Hands the outcome on; what its worker fetches next, nil when that has ended.
+    private func finish(_ start: DownloadPlan.Start, _ outcome: Answer, _ worker: UInt64) -> DownloadPlan.Start? {
         let key = start.key
-        let outcome: Answer
-        if let source = sources[key.address.tileset] {
-            do throws(TileSourceError) {
-                outcome = .success(
-                    try await source.fetch(
-                        key.address.tile, edition: key.edition, known: start.want.known,
-                        meter: source.isRemote ? meter : nil))
-            } catch {
-                outcome = .failure(error)
-            }
-        } else {
-            outcome = .failure(TileSourceError(.configuration, "there is no source of '\(key.address.tileset)'"))
-        }
         let now = clock.now()
-        let waiters = state.withLock { state -> Waiters in
+        // One that was broken off is of no more use.
+        let isUseful = !Task.isCancelled
+        let (waiters, next, delivery) = state.withLock { state in
+            var waiters: Waiters = [:]
             state.running[key] = nil
-            guard !state.isStopped, let result = state.plan.finish(key, outcome, at: now) else { return [:] }
-            state.plan.hold(result)
-            state.results.append(result)
-            return state.waiters.removeValue(forKey: key) ?? [:]
+            if !state.isStopped, let result = state.plan.finish(key, outcome, at: now) {
+                state.plan.hold(result)
+                state.results.append(result)
+                waiters = state.waiters.removeValue(forKey: key) ?? [:]
+            }
+            let (next, delivery) = advance(&state, worker: isUseful ? worker : nil, at: now)
+            if next == nil {
+                state.workers[worker] = nil
+                Self.settle(&state)
+            }
+            return (waiters, next, delivery)
         }
+        delivery?.make()
         for waiter in waiters.values { waiter.resume(returning: outcome) }
+        return next
     }
 }

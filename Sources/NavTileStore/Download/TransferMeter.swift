@@ -44,34 +44,33 @@ public final class TransferMeter: Sendable {
 
     /// Says that bytes came in, and waits until they may have. Throws `CancellationError` only.
     public func take(_ bytes: Int) async throws {
-        if mustWait(after: bytes) { try await wait() }
+        guard let ticket = note(bytes) else { return }
+        while let pause = pause(ticket) { try await clock.sleep(clock.now() + .seconds(pause)) }
     }
 
-    /// Says that bytes came in; whether to ``wait()`` before more are taken.
-    package func mustWait(after bytes: Int) -> Bool {
-        let now = state.withLock({ $0.rate }) == nil ? .zero : clock.now()
-        return state.withLock { state in
+    /// What must be granted before more is taken.
+    package struct Ticket: Sendable {
+        fileprivate var granted: Double
+    }
+
+    /// Says that bytes came in; what to wait for before more are taken, nil for nothing.
+    package func note(_ bytes: Int) -> Ticket? {
+        state.withLock { state in
             state.received &+= Int64(bytes)
-            guard state.rate != nil else { return false }
-            Self.refill(&state, at: now)
+            guard state.rate != nil else { return nil }
+            Self.refill(&state, at: clock.now())
             state.taken += Double(bytes)
-            return state.granted < state.taken
+            return state.granted < state.taken ? Ticket(granted: state.taken) : nil
         }
     }
 
-    /// Waits until all that has come in up to now is granted. Throws `CancellationError` only.
-    package func wait() async throws {
-        let ticket = state.withLock { $0.taken }
-        while true {
-            let now = clock.now()
-            let pause = state.withLock { state -> Double? in
-                guard let rate = state.rate else { return nil }
-                Self.refill(&state, at: now)
-                return state.granted >= ticket ? nil : (ticket - state.granted) / rate
-            }
-            guard let pause else { return }
-            // In short steps, since the rate may be changed meanwhile.
-            try await clock.sleep(now + .seconds(min(max(pause, 0.001), 0.1)))
+    /// Seconds after which to look again, at most a tenth since the rate may change meanwhile; nil when it is granted.
+    package func pause(_ ticket: Ticket) -> Double? {
+        state.withLock { state in
+            guard let rate = state.rate else { return nil }
+            Self.refill(&state, at: clock.now())
+            guard state.granted < ticket.granted else { return nil }
+            return min(max((ticket.granted - state.granted) / rate, 0.001), 0.1)
         }
     }
 

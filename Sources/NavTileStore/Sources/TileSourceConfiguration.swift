@@ -34,6 +34,9 @@ public struct TileSourceConfiguration: Sendable {
     public var pixelRatio = 1.0
     /// What the server knows its customers by; it goes to the origin of ``address`` alone.
     public var credential: TileCredential?
+    /// A file of certificates (PEM) that alone are trusted to vouch for its server, for one of a private authority; nil
+    /// for those of the machine.
+    public var authorities: String?
     /// Hosts that a redirection from https to https, or a TileJSON, may lead to, besides the address' own origin.
     public var allowedHosts: [String] = []
     /// Whether tiles are stored although their server says `no-store`: for the owner of both.

@@ -160,8 +160,10 @@ package final class Unpacker {
     }
 
     /// Unpacks bytes at once.
-    package static func unpack(_ bytes: [UInt8], _ packing: Packing, limit: Int) throws(Failure) -> [UInt8] {
-        let unpacker = try Unpacker(packing, limit: limit)
+    package static func unpack(
+        _ bytes: [UInt8], _ packing: Packing, limit: Int, expected: Int = 0
+    ) throws(Failure) -> [UInt8] {
+        let unpacker = try Unpacker(packing, limit: limit, expected: expected)
         try bytes.withUnsafeBufferPointer { (bytes) throws(Failure) -> Void in
             try unpacker.update(UnsafeRawBufferPointer(bytes))
         }

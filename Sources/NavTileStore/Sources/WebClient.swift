@@ -1,7 +1,5 @@
+import CCurl
 import NavDigest
-import AsyncHTTPClient
-import NIOCore
-import NIOHTTP1
 import NavGeo
 import Synchronization
 
@@ -35,7 +33,7 @@ struct WebQuestion: Sendable {
 /// What a server answered.
 struct WebReply: Sendable {
     var status: Int
-    let headers: HTTPHeaders
+    let headers: WebHeaders
     /// The body of an answer 200 or 206; empty for all others.
     var body: [UInt8] = []
     /// The hash of ``body``, if it was wanted.
@@ -46,21 +44,20 @@ struct WebReply: Sendable {
     var delay: Double
 
     /// The first header of a name.
-    func header(_ name: String) -> String? { headers.first(name: name) }
+    func header(_ name: String) -> String? { headers.first(name) }
 
     /// Validators and whether it may be stored.
     var freshness: Freshness {
         Freshness(
-            cacheControl: headers["Cache-Control"], age: headers.first(name: "Age"),
-            expires: headers.first(name: "Expires"), date: headers.first(name: "Date"), received: received, delay: delay
-        )
+            cacheControl: headers.all("Cache-Control"), age: headers.first("Age"),
+            expires: headers.first("Expires"), date: headers.first("Date"), received: received, delay: delay)
     }
 
     /// What the headers say about how to ask again; what they leave out is as it was.
     func validators(_ freshness: Freshness? = nil, known: Validators? = nil) -> Validators {
         Validators(
-            etag: headers.first(name: "ETag") ?? known?.etag,
-            lastModified: headers.first(name: "Last-Modified") ?? known?.lastModified,
+            etag: headers.first("ETag") ?? known?.etag,
+            lastModified: headers.first("Last-Modified") ?? known?.lastModified,
             expires: (freshness ?? self.freshness).expires)
     }
 }
@@ -70,13 +67,14 @@ struct WebReply: Sendable {
 /// TLS certificates are verified. Redirections are followed by ``WebAddress/redirected(to:allowedHosts:)``; the credential
 /// goes to the origin that it is for and nowhere else.
 final class WebClient: Sendable {
-    private let http: HTTPClient
+    private let driver: WebDriver
     private let origin: WebAddress.Origin
     private let basic: String?
     private let credential: CredentialFile?
     private let allowedHosts: [String]
     private let limits: TransferLimits
-    private let watch: TransferWatch
+    private let authorities: String?
+    private let clock = DownloadClock.system
     private let now: @Sendable () -> Timestamp
     private let isClosed = Atomic(false)
 
@@ -85,8 +83,8 @@ final class WebClient: Sendable {
         origin = address.origin
         basic = address.basic
         allowedHosts = configuration.allowedHosts
+        authorities = configuration.authorities
         now = configuration.now
-        watch = TransferWatch(limits)
         if let credential = configuration.credential {
             self.credential = try CredentialFile(credential, note: configuration.note)
             if !address.origin.isSecure, !Self.isLoopback(address.origin.host) {
@@ -95,96 +93,65 @@ final class WebClient: Sendable {
         } else {
             credential = nil
         }
-        var settings = HTTPClient.Configuration()
-        settings.redirectConfiguration = .disallow
-        settings.timeout.connect = .nanoseconds(Int64(limits.connectTimeout * 1e9))
-        // A refused connection is told at once instead of being tried again until the deadline.
-        settings.connectionPool.retryConnectionEstablishment = false
-        settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = min(max(configuration.concurrency, 1), 64)
-        settings.httpVersion = .http1Only
-        // Bombs are counted while they are unpacked, which is done here.
-        settings.decompression = .disabled
-        // Nobody looks at spans of single tiles.
-        settings.tracing.tracer = nil
-        // All on one loop: what comes in is hashed where it arrives.
-        http = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup.any(), configuration: settings)
+        driver = WebDriver(
+            WebManners(connectTimeout: limits.connectTimeout, authorities: configuration.authorities), limits,
+            concurrency: min(max(configuration.concurrency, 1), 64))
     }
 
-    deinit {
-        if !isClosed.load(ordering: .relaxed) { http.shutdown { _ in } }
-    }
+    deinit { driver.end() }
 
     /// Ends all connections.
     func close() async {
-        guard !isClosed.exchange(true, ordering: .relaxed) else { return }
-        try? await http.shutdown()
+        isClosed.store(true, ordering: .relaxed)
+        await driver.ended()
     }
 
     /// Asks, following redirections, and reads the body of an answer 200 or 206.
     func ask(
         _ question: WebQuestion, meter: TransferMeter? = nil
     ) async throws(TileSourceError) -> WebReply {
-        if isClosed.load(ordering: .relaxed) { throw Self.closed }
-        let transfer = Transfer(at: watch.now)
-        watch.add(transfer)
-        defer { watch.remove(transfer) }
-        return try await follow(question, transfer, meter)
-    }
-
-    private func follow(
-        _ question: WebQuestion, _ transfer: Transfer, _ meter: TransferMeter?
-    ) async throws(TileSourceError) -> WebReply {
         var question = question
         var redirects = 0
+        var pace = TransferPace(at: clock.now())
         while true {
-            let reply: WebReply
-            do {
-                reply = try await exchange(question, transfer, meter)
-            } catch {
-                throw meaning(of: error, question.address, transfer)
-            }
+            if isClosed.load(ordering: .relaxed) { throw Self.closed }
+            let exchange = WebExchange(
+                question, lines: try lines(question), pace: pace, meter: meter, now: now)
+            let outcome = await carryOut(exchange)
+            let reply = try answer(exchange, outcome)
             guard [301, 302, 303, 307, 308].contains(reply.status) else { return reply }
             guard redirects < limits.redirects else {
                 throw TileSourceError(
                     .redirected, "'\(question.address)' is redirected more than \(limits.redirects) times: a loop?")
             }
             redirects += 1
-            let location = reply.headers.first(name: "Location") ?? ""
+            pace = exchange.pace
+            let location = reply.header("Location") ?? ""
             question.address = try question.address.redirected(to: location, allowedHosts: allowedHosts).get()
         }
     }
 
-    private func request(_ question: WebQuestion) throws -> HTTPClient.Request {
-        var request = try HTTPClient.Request(
-            url: question.address.text, method: question.method == .head ? .HEAD : .GET)
-        request.headers.reserveCapacity(question.headers.count + 4)
-        request.headers.add(name: "User-Agent", value: "navbus")
-        for header in question.headers { request.headers.add(name: header.name, value: header.value) }
+    /// The head's fields, besides those that libcurl adds: Host, Accept and User-Agent.
+    private func lines(_ question: WebQuestion) throws(TileSourceError) -> [String] {
+        var lines = question.headers.map { "\($0.name): \($0.value)" }
         if question.address.origin == origin {
             if let credential {
-                request.headers.add(name: credential.credential.header, value: try credential.value())
+                lines.append("\(credential.credential.header): \(try credential.value())")
             } else if let basic {
-                request.headers.add(name: "Authorization", value: basic)
+                lines.append("Authorization: \(basic)")
             }
         }
-        return request
+        return lines
     }
 
-    private func exchange(
-        _ question: WebQuestion, _ transfer: Transfer, _ meter: TransferMeter?
-    ) async throws -> WebReply {
-        let reception = WebReception(question, transfer, watch: watch, meter: meter, now: now)
-        let task = http.execute(request: try request(question), delegate: reception)
-        transfer.run { task.cancel() }
-        return try await withTaskCancellationHandler {
-            do {
-                return try await task.futureResult.get()
-            } catch {
-                guard let reply = reception.reply(despite: error) else { throw error }
-                return reply
+    private func carryOut(_ exchange: WebExchange) async -> WebExchange.Outcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                exchange.continuation = continuation
+                driver.submit(exchange)
             }
         } onCancel: {
-            task.cancel()
+            driver.cancel(exchange)
         }
     }
 
@@ -194,39 +161,48 @@ final class WebClient: Sendable {
         host == "localhost" || host == "[::1]" || host.hasPrefix("127.")
     }
 
-    /// What went wrong, for the caller.
-    private func meaning(of error: any Error, _ address: WebAddress, _ transfer: Transfer) -> TileSourceError {
-        switch transfer.fault {
-        case .idle, .total:
-            return TileSourceError(.timedOut, "'\(address)' has not answered in time")
-        case .slow:
-            return TileSourceError(
+    private func answer(
+        _ exchange: WebExchange, _ outcome: WebExchange.Outcome
+    ) throws(TileSourceError) -> WebReply {
+        let address = exchange.question.address
+        switch outcome {
+        case .answered:
+            if let reply = try exchange.answer(isWhole: true) { return reply }
+            throw TileSourceError(.malformed, "the answer of '\(address)' has no head")
+        case .failed(let code, let reason):
+            if let reply = try exchange.answer(isWhole: false) { return reply }
+            throw failure(CURLcode(code), reason, address)
+        case .late(.idle), .late(.total):
+            throw TileSourceError(.timedOut, "'\(address)' has not answered in time")
+        case .late(.slow):
+            throw TileSourceError(
                 .tooSlow, "'\(address)' sends less than \(limits.slowestRate) bytes a second: broken off")
-        case nil: break
+        case .cancelled:
+            throw isClosed.load(ordering: .relaxed)
+                ? Self.closed : TileSourceError(.cancelled, "the question for '\(address)' was taken back")
+        case .closed: throw Self.closed
         }
-        if isClosed.load(ordering: .relaxed) { return Self.closed }
-        if Task.isCancelled { return TileSourceError(.cancelled, "the question for '\(address)' was taken back") }
-        switch error {
-        case let error as TileSourceError: return error
-        case let error as HTTPClientError:
-            switch error {
-            case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded, .getConnectionFromPoolTimeout,
-                .tlsHandshakeTimeout, .httpProxyHandshakeTimeout:
-                return TileSourceError(.timedOut, "'\(address)' has not answered in time")
-            case .cancelled: return TileSourceError(.cancelled, "the question for '\(address)' was taken back")
-            case .remoteConnectionClosed:
-                return TileSourceError(.unreachable, "the server of '\(address)' closed the connection")
-            default:
-                return TileSourceError(
-                    .unreachable, "the server of '\(address)' cannot be reached: \(error.shortDescription)")
-            }
-        case HTTPParserError.invalidEOFState:
-            return TileSourceError(.truncated, "the answer of '\(address)' ended too early")
-        case let error as HTTPParserError:
-            return TileSourceError(.malformed, "the answer of '\(address)' is no HTTP: \(error)")
+    }
+
+    /// What an error of libcurl means for the caller.
+    private func failure(_ code: CURLcode, _ reason: String, _ address: WebAddress) -> TileSourceError {
+        switch code {
+        case CURLE_OPERATION_TIMEDOUT:
+            TileSourceError(.timedOut, "'\(address)' has not answered in time: \(reason)")
+        case CURLE_PARTIAL_FILE:
+            TileSourceError(.truncated, "the answer of '\(address)' ended too early")
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+            TileSourceError(.unreachable, "the server of '\(address)' closed the connection: \(reason)")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2:
+            TileSourceError(.malformed, "the answer of '\(address)' is no HTTP: \(reason)")
+        case CURLE_SSL_CACERT_BADFILE:
+            TileSourceError(
+                .configuration,
+                "the certificates in '\(authorities ?? "the machine's store")' cannot be read: are they there, in PEM?")
+        case CURLE_PEER_FAILED_VERIFICATION:
+            TileSourceError(.unreachable, "the server of '\(address)' cannot show who it is: \(reason)")
         default:
-            return TileSourceError(
-                .unreachable, "the server of '\(address)' cannot be reached: \(String("\(error)".prefix(200)))")
+            TileSourceError(.unreachable, "the server of '\(address)' cannot be reached: \(reason)")
         }
     }
 }

@@ -1,0 +1,63 @@
+#include <curl/curl.h>
+
+// What sets options and asks for results takes variable arguments, which Swift cannot pass: one function for each type
+// of them.
+
+typedef size_t (*navbus_curl_take)(char *bytes, size_t size, size_t count, void *context);
+typedef int (*navbus_curl_begin)(void *context, char *to, char *from, int to_port, int from_port);
+
+static inline CURLcode navbus_curl_set_number(CURL *handle, CURLoption option, long value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode navbus_curl_set_text(CURL *handle, CURLoption option, const char *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode navbus_curl_set_pointer(CURL *handle, CURLoption option, void *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode navbus_curl_set_errors(CURL *handle, char *buffer) {
+    return curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, buffer);
+}
+
+static inline CURLcode navbus_curl_set_lines(CURL *handle, struct curl_slist *lines) {
+    return curl_easy_setopt(handle, CURLOPT_HTTPHEADER, lines);
+}
+
+static inline CURLcode navbus_curl_set_take(CURL *handle, CURLoption option, navbus_curl_take take) {
+    return curl_easy_setopt(handle, option, take);
+}
+
+static inline CURLcode navbus_curl_set_begin(CURL *handle, navbus_curl_begin begin) {
+    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, begin);
+}
+
+static inline CURLMcode navbus_curl_multi_set_number(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+// The status of an answer whose head has come; 0 before.
+static inline long navbus_curl_status(CURL *handle) {
+    long status = 0;
+    return curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
+}
+
+// Nothing but HTTP, with TLS or without; the bit mask of earlier versions is deprecated.
+static inline CURLcode navbus_curl_speak_http_only(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+// A transfer that ends does not wait for a name server: the thread that asks it ends by itself. Earlier versions wait.
+static inline CURLcode navbus_curl_leave_resolver(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    return curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+#else
+    return handle ? CURLE_OK : CURLE_BAD_FUNCTION_ARGUMENT;
+#endif
+}

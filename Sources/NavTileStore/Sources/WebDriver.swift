@@ -1,0 +1,124 @@
+import Foundation
+import Synchronization
+
+/// A thread that carries exchanges out, from the first one until it is told to end.
+///
+/// One for each client: the connections of a source end with it, and a source never waits for what another has to do.
+final class WebDriver: Sendable {
+    private struct State {
+        var arrived: [WebExchange] = []
+        var hasCancelled = false
+        /// The loop when it sleeps, to be woken once.
+        var sleeper: WebMulti?
+        var isStarted = false
+        var isEnding = false
+        var hasEnded = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let manners: WebManners
+    private let limits: TransferLimits
+    private let concurrency: Int
+    private let state = Mutex(State())
+
+    /// - Parameter concurrency: most exchanges at a time; the others wait.
+    init(_ manners: WebManners, _ limits: TransferLimits, concurrency: Int) {
+        self.manners = manners
+        self.limits = limits
+        self.concurrency = concurrency
+    }
+
+    // Who is woken while the lock is held would wait for it: that comes afterwards.
+
+    /// Takes an exchange over, and ends it in any case.
+    func submit(_ exchange: WebExchange) {
+        let (isTaken, sleeper) = state.withLock { state -> (Bool, WebMulti?) in
+            guard !state.isEnding else { return (false, nil) }
+            state.arrived.append(exchange)
+            if !state.isStarted {
+                state.isStarted = true
+                let thread = Thread { [self] in run() }
+                thread.name = "navbus.tiles"
+                thread.start()
+            }
+            return (true, state.sleeper.take())
+        }
+        sleeper?.wake()
+        if !isTaken { exchange.end(.closed) }
+    }
+
+    /// Ends an exchange that is under way or will be.
+    func cancel(_ exchange: WebExchange) {
+        exchange.cancel()
+        let sleeper = state.withLock { state in
+            state.hasCancelled = true
+            return state.sleeper.take()
+        }
+        sleeper?.wake()
+    }
+
+    /// Ends everything, without waiting for it.
+    func end() {
+        let sleeper = state.withLock { state in
+            state.isEnding = true
+            return state.sleeper.take()
+        }
+        sleeper?.wake()
+    }
+
+    /// Ends everything: all connections are closed when it returns.
+    func ended() async {
+        end()
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                if state.isStarted, !state.hasEnded { state.waiters.append(continuation) }
+                return !state.isStarted || state.hasEnded
+            }
+            if isDone { continuation.resume() }
+        }
+    }
+
+    private func run() {
+        // Signals are for the threads of the program; a server that leaves in the middle of TLS must not send one either.
+        var all = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_BLOCK, &all, nil)
+        if let loop = WebLoop(manners, limits, concurrency: concurrency) { run(loop) }
+        let (left, waiters) = state.withLock { state in
+            state.isEnding = true
+            state.hasEnded = true
+            defer { (state.arrived, state.waiters) = ([], []) }
+            return (state.arrived, state.waiters)
+        }
+        for exchange in left { exchange.end(.closed) }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func run(_ loop: WebLoop) {
+        var arrived: [WebExchange] = []
+        var pause: Int32 = 0
+        while true {
+            let (hasCancelled, isEnding, isIdle) = state.withLock { state in
+                swap(&arrived, &state.arrived)
+                let hasCancelled = state.hasCancelled
+                state.hasCancelled = false
+                let isIdle = pause > 0 && arrived.isEmpty && !hasCancelled && !state.isEnding
+                state.sleeper = isIdle ? loop.shared : nil
+                return (hasCancelled, state.isEnding, isIdle)
+            }
+            if isIdle {
+                loop.wait(pause)
+                pause = 0
+                continue
+            }
+            loop.add(arrived)
+            arrived.removeAll(keepingCapacity: true)
+            if isEnding {
+                loop.endAll()
+                return
+            }
+            if hasCancelled { loop.endCancelled() }
+            pause = loop.turn()
+        }
+    }
+}

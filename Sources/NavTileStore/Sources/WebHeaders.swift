@@ -1,0 +1,62 @@
+/// The fields of an answer's head as they came: kept as bytes, since most of them are never asked for.
+package struct WebHeaders: Sendable {
+    private struct Field: Sendable {
+        var name: Range<Int>
+        var value: Range<Int>
+    }
+
+    /// Most fields.
+    package static let greatestCount = 256
+
+    private var bytes: [UInt8] = []
+    private var fields: [Field] = []
+
+    package init() {}
+
+    /// Adds a line without its end; false when it is no field (RFC 9112, 5), or there are too many.
+    package mutating func add(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard fields.count < Self.greatestCount, let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0,
+            line[..<colon].allSatisfy(Self.isToken)
+        else { return false }
+        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+        var (start, end) = (colon + 1, line.count)
+        while start < end, isSpace(line[start]) { start += 1 }
+        while start < end, isSpace(line[end - 1]) { end -= 1 }
+        if fields.isEmpty {
+            bytes.reserveCapacity(512)
+            fields.reserveCapacity(16)
+        }
+        let offset = bytes.count
+        bytes.append(contentsOf: line)
+        fields.append(Field(name: offset..<offset + colon, value: offset + start..<offset + end))
+        return true
+    }
+
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
+        case 0x21, 0x23...0x27, 0x2a, 0x2b, 0x2d, 0x2e, 0x5e, 0x5f, 0x60, 0x7c, 0x7e: true
+        default: false
+        }
+    }
+
+    private func has(_ name: String, _ field: Field) -> Bool {
+        field.name.count == name.utf8.count
+            && zip(bytes[field.name], name.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 | 0x20 }
+    }
+
+    private func text(_ field: Field) -> String { String(decoding: bytes[field.value], as: UTF8.self) }
+
+    /// The value of the first field of a name, whatever the case of its letters.
+    package func first(_ name: String) -> String? { fields.first { has(name, $0) }.map(text) }
+
+    /// The values of all fields of a name, whatever the case of its letters.
+    package func all(_ name: String) -> [String] { fields.filter { has(name, $0) }.map(text) }
+
+    /// All elements of the lists in the fields of a name, in lower case.
+    package func elements(_ name: String) -> [String] {
+        all(name).flatMap { $0.split(separator: ",") }
+            .map { String($0.lowercased().drop(while: { $0 == " " || $0 == "\t" }).prefix { $0 != " " && $0 != "\t" }) }
+            .filter { !$0.isEmpty }
+    }
+}
