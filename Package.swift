@@ -134,7 +134,7 @@ let package = Package(
             "navbus-bench",
             [
                 "NavBench", "NavNodes", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
-                "NavGuidance", "NavMapBuild", "NavSimulation",
+                "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore",
                 argumentParser,
             ]),
         // What navbus-bench compares the bus with: the same patterns in plain C on libzmq.

@@ -121,41 +121,26 @@ final class MatchSuite {
     }
 
     private static func draw(_ metric: Metric, count: Int, rate: Double, seed: UInt64) throws -> [Trace] {
-        var random = SeededRandom(seed: seed)
+        var places = RandomPlaces(Router(metric), seed: seed)
         var traces: [Trace] = []
         var attempts = 0
-        let workspace = SearchWorkspace()
         while traces.count < count {
             attempts += 1
             guard attempts <= count * MatchSuite.attempts else {
                 throw NodeError(.missing, "the map is too small for drives of a kilometre and more")
             }
             let environment: ReceiverModel.Environment = traces.count % 2 == 0 ? .open : .urban
-            if let path = path(metric, workspace, &random),
+            let (from, to) = (places.place(), places.place())
+            if let from, let to, let route = places.route(from: from, to: to, apart: distances),
+                let path = DrivePath(route, graph: metric.turns.graph),
                 let drive = Drive(metric, edges: path.edges, from: path.start, to: path.end)
             {
                 let start = Timestamp(nanoseconds: 1_767_258_000_000_000_000)
                 let fixes = ReceiverModel(environment).fixes(
-                    drive.states(rate: rate), start: start, seed: random.next())
+                    drive.states(rate: rate), start: start, seed: places.seed())
                 traces.append(Trace(fixes: fixes, edges: drive.edges))
             }
         }
         return traces
-    }
-
-    /// The fastest way between two random places; nil where there is none.
-    private static func path(
-        _ metric: Metric, _ workspace: SearchWorkspace, _ random: inout SeededRandom
-    ) -> DrivePath? {
-        let graph = metric.turns.graph
-        guard graph.edgeCount > 0 else { return nil }
-        let ends = (0..<2).map { _ in EdgeIndex(Int(random.next() % UInt64(graph.edgeCount))) }
-        guard ends.allSatisfy(metric.allows) else { return nil }
-        let places = ends.map { graph.position(at: 0, of: $0).coordinate }
-        guard distances.contains(Geodesy.distance(places[0], places[1])),
-            case .found(let route) = Router(metric).route(
-                RouteRequest(waypoints: places.map { Waypoint($0) }), workspace: workspace)
-        else { return nil }
-        return DrivePath(route, graph: graph)
     }
 }
