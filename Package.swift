@@ -152,7 +152,7 @@ let package = Package(
             name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
-        // NavTileStoreProbe owns a store that tests kill, starve and measure.
+        // NavTileStoreProbe owns a store that tests kill and starve.
         .executableTarget(
             name: "NavTileStoreProbe", dependencies: ["NavGeo", "NavTileCache", "NavTileStore"],
             path: "Tests/NavTileStoreProbe", swiftSettings: strict),

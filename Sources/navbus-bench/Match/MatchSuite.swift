@@ -17,7 +17,7 @@ final class MatchSuite {
 
     private let metric: Metric
     private let traces: [Trace]
-    private let processorTime: Bool
+    private let stopwatch: Stopwatch
     private var points: Int { traces.reduce(0) { $0 + $1.fixes.count } }
 
     /// Metres between the ends of a drive, in a straight line.
@@ -29,7 +29,7 @@ final class MatchSuite {
         let graph = try TilesetDirectory(path: directory).loadGraph()
         let metric = Metric(TurnGraph(graph), model: CostModel())
         self.metric = metric
-        self.processorTime = processorTime
+        stopwatch = Stopwatch(processorTime: processorTime)
         traces = try MatchSuite.draw(metric, count: count, rate: rate, seed: seed)
     }
 
@@ -83,20 +83,20 @@ final class MatchSuite {
 
     private func follow() -> [String: Double] {
         var matcher = StreamingMatcher(metric: metric)
-        let start = now()
+        let start = stopwatch.now()
         for trace in traces {
             matcher.reset()
             for fix in trace.fixes { _ = matcher.match(fix) }
         }
-        let seconds = now() - start
+        let seconds = Double(stopwatch.now() - start) / 1e9
         var nanoseconds: [Int64] = []
         nanoseconds.reserveCapacity(points)
         for trace in traces {
             matcher.reset()
             for fix in trace.fixes {
-                let start = now()
+                let start = stopwatch.now()
                 _ = matcher.match(fix)
-                nanoseconds.append(Int64((now() - start) * 1e9))
+                nanoseconds.append(stopwatch.now() - start)
             }
         }
         let latencies = Statistics.latencies(nanoseconds: nanoseconds)
@@ -108,16 +108,9 @@ final class MatchSuite {
 
     private func smooth() -> [String: Double] {
         let smoother = DriveSmoother(metric: metric)
-        let start = now()
+        let start = stopwatch.now()
         for trace in traces { _ = smoother.smooth(trace.fixes) }
-        return ["points_per_s": Double(points) / (now() - start)]
-    }
-
-    /// Seconds of the wall's clock or of this thread's processor time.
-    private func now() -> Double {
-        var time = timespec()
-        clock_gettime(processorTime ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+        return ["points_per_s": Double(points) / (Double(stopwatch.now() - start) / 1e9)]
     }
 
     private static func draw(_ metric: Metric, count: Int, rate: Double, seed: UInt64) throws -> [Trace] {

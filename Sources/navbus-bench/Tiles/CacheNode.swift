@@ -101,17 +101,27 @@ final class CacheNode {
 
     // MARK: What it costs
 
-    /// Nanoseconds for which the thread that plans has had a processor so far.
+    /// Nanoseconds for which the thread that plans has had a processor so far: it is the one that gives way to others.
     func planningTime() throws -> Int64 {
         guard let process = workers.processID(of: Self.name) else { throw BenchError("there is no \(Self.name)") }
         let tasks = "/proc/\(process)/task"
-        for task in try FileManager.default.contentsOfDirectory(atPath: tasks) {
-            guard let name = try? String(contentsOfFile: "\(tasks)/\(task)/comm", encoding: .utf8), name == "tiles\n",
-                let text = try? String(contentsOfFile: "\(tasks)/\(task)/schedstat", encoding: .utf8),
+        let own = Self.niceness(of: "\(tasks)/\(process)") ?? 0
+        for task in try FileManager.default.contentsOfDirectory(atPath: tasks).map({ "\(tasks)/\($0)" }) {
+            guard let niceness = Self.niceness(of: task), niceness > own,
+                let text = try? String(contentsOfFile: task + "/schedstat", encoding: .utf8),
                 let time = text.split(separator: " ").first.flatMap({ Int64($0) })
             else { continue }
             return time
         }
-        throw BenchError("\(tasks) has no thread 'tiles' whose processor time can be read")
+        throw BenchError("no thread of the \(Self.name) gives way to others: run this without nice")
+    }
+
+    /// The 19th field of a thread's line, the 17th behind its name in brackets.
+    private static func niceness(of task: String) -> Int? {
+        guard let text = try? String(contentsOfFile: task + "/stat", encoding: .utf8),
+            let name = text.lastIndex(of: ")")
+        else { return nil }
+        let fields = text[text.index(after: name)...].split(separator: " ")
+        return fields.count > 16 ? Int(fields[16]) : nil
     }
 }

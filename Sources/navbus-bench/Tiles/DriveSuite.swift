@@ -23,6 +23,8 @@ final class DriveSuite {
         var bandwidth = 2.0
         /// Of the link, seconds; not made shorter by `pace`.
         var roundTrip = 0.05
+        /// Tiles that are fetched at a time.
+        var concurrency = 6
         /// Of the vehicle, m/s.
         var speed = 130 / 3.6
         /// Longest way, metres.
@@ -120,7 +122,10 @@ final class DriveSuite {
             to: server.port, bytesPerSecond: conditions.bandwidth / 8 * 1e6 * conditions.pace,
             roundTrip: conditions.roundTrip)
         defer { link.close() }
-        let node = try CacheNode(["tilesets": "name=roads,source=http://127.0.0.1:\(link.port),domain=navigation"])
+        let node = try CacheNode([
+            "tilesets": "name=roads,source=http://127.0.0.1:\(link.port),domain=navigation,"
+                + "concurrency=\(conditions.concurrency)", "network.concurrency": "\(conditions.concurrency)",
+        ])
         defer { node.close() }
         let version = try node.waitUntilReady()
         var watch = Watch(

@@ -17,7 +17,7 @@ enum MapTiles {
         for tile in tiles {
             let path = "\(folder)/\(tile.zoom)/\(tile.x)"
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            let bytes = content(Int.random(in: sizes, using: &random), &random)
+            let bytes = content(Int.random(in: sizes, using: &random), seed: random.next())
             try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(tile.y)\(plain)"))
         }
         let workers = try Workers()
@@ -36,7 +36,8 @@ enum MapTiles {
     }
 
     /// A vector tile whose one layer has so many bytes.
-    private static func content(_ size: Int, _ random: inout SeededRandom) -> [UInt8] {
+    static func content(_ size: Int, seed: UInt64) -> [UInt8] {
+        var random = SeededRandom(seed: seed)
         var bytes: [UInt8] = [0x1a]
         var rest = size
         while rest >= 0x80 {

@@ -1,5 +1,4 @@
 import NavBench
-import NavBus
 import NavGeo
 import NavNodes
 import NavTileCache
@@ -17,10 +16,12 @@ struct PlanSuite {
 
     private let lines: [(kilometres: Int, line: Polyline)]
     private let isQuick: Bool
+    private let stopwatch: Stopwatch
     private let profiles: (roads: CacheProfile, maps: CacheProfile)
 
     /// Takes the node's own profiles, with the keys as they are unless configured.
-    init(seed: UInt64, isQuick: Bool) {
+    init(seed: UInt64, processorTime: Bool, isQuick: Bool) {
+        stopwatch = Stopwatch(processorTime: processorTime)
         self.isQuick = isQuick
         lines = Self.kilometres.map { ($0, SyntheticRoute.line(metres: Double($0) * 1_000, seed: seed)) }
         let keys = PredictiveKeys()
@@ -50,14 +51,14 @@ struct PlanSuite {
         var parts = [[Int64]](repeating: [], count: 4)
         var count = 0
         for _ in 0..<times {
-            var moments = [Clocks.monotonic()]
+            var moments = [stopwatch.now()]
             let planned = PlannedLine(Polyline(line.coordinates))
-            moments.append(Clocks.monotonic())
+            moments.append(stopwatch.now())
             count = 0
             for profile in [profiles.roads, profiles.maps] {
                 var planner = CachePlanner(profile)
                 count += planner.follow(planned).added.count
-                moments.append(Clocks.monotonic())
+                moments.append(stopwatch.now())
             }
             for part in 0..<3 { parts[part].append(moments[part + 1] - moments[part]) }
             parts[3].append(moments[3] - moments[0])
@@ -83,10 +84,10 @@ struct PlanSuite {
         var nanoseconds: [Int64] = []
         nanoseconds.reserveCapacity(fixes.count)
         for (offset, place) in fixes {
-            let start = Clocks.monotonic()
+            let start = stopwatch.now()
             _ = roads.move(to: place, cursor: offset)
             _ = maps.move(to: place, cursor: offset)
-            nanoseconds.append(Clocks.monotonic() - start)
+            nanoseconds.append(stopwatch.now() - start)
         }
         var result = Statistics.latencies(nanoseconds: nanoseconds)
         result["max"] = Double(nanoseconds.max() ?? 0) / 1_000

@@ -1,6 +1,5 @@
 import Foundation
 import NavBench
-import NavBus
 import NavGeo
 import NavNodes
 import NavSimulation
@@ -10,6 +9,7 @@ import NavTileStore
 final class StoreSuite {
     private let count: Int
     private let lookupCount: Int
+    private let stopwatch: Stopwatch
     private let workers: Workers
     private let scratch: ScratchFolder
     private var costs: [String: Double]?
@@ -17,7 +17,8 @@ final class StoreSuite {
     /// - Parameters:
     ///   - count: tiles.
     ///   - parent: where its folder is made; nil for the system's temporary files.
-    init(count: Int, parent: String?, isQuick: Bool) throws {
+    init(count: Int, parent: String?, processorTime: Bool, isQuick: Bool) throws {
+        stopwatch = Stopwatch(processorTime: processorTime)
         self.count = count
         lookupCount = isQuick ? 500 : 50_000
         workers = try Workers()
@@ -48,6 +49,7 @@ final class StoreSuite {
         return found
     }
 
+    /// Looks tiles up that are on board, or never were.
     private func lookUp(isThere: Bool) throws -> [String: Double] {
         _ = try made()
         let reader = try TileStoreReader(folder: scratch.path + "/store")
@@ -60,9 +62,9 @@ final class StoreSuite {
             let first = isThere ? StoreWorker.evictedCount : count
             let address = StoreWorker.address(
                 first + Int(random.next() % UInt64(count - StoreWorker.evictedCount)))
-            let start = Clocks.monotonic()
+            let start = stopwatch.now()
             let found = try reader.tile(address, now: now)
-            nanoseconds.append(Clocks.monotonic() - start)
+            nanoseconds.append(stopwatch.now() - start)
             guard (found != nil) == isThere else {
                 throw BenchError("the store \(isThere ? "lost" : "made up") the tile \(address)")
             }

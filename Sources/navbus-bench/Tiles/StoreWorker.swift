@@ -65,8 +65,7 @@ struct StoreWorker: ParsableCommand {
         say("check", try seconds { report = try again.reader.check(check) })
         again.close()
         guard report?.isSound == true else { throw BenchError("the store is not sound: \(report?.findings ?? [])") }
-        let index = try FileManager.default.attributesOfItem(atPath: folder + "/index.sqlite")[.size] as? Int
-        say("index", Double(index ?? 0) / 1e6)
+        say("index", Double(try indexSize()) / 1e6)
     }
 
     /// Each tile has a content of its own.
@@ -85,6 +84,14 @@ struct StoreWorker: ParsableCommand {
                 throw BenchError("of \(tiles.count) tiles \(report.stored.count) were stored")
             }
         }
+    }
+
+    /// Bytes of the index, with what is still in its log.
+    private func indexSize() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("index.sqlite") }
+            .reduce(0) { sum, name in
+                sum + ((try FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")[.size] as? Int) ?? 0)
+            }
     }
 
     private func say(_ name: String, _ value: Double) { print("\(name) \(value)") }

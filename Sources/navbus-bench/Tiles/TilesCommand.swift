@@ -55,6 +55,15 @@ struct TilesCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("What routes, places and tiles are drawn from.", valueName: "n")) var seed: UInt64 = 1
 
+    @Option(help: ArgumentHelp("Tiles that are fetched at a time on a drive, 1 to 64.", valueName: "n"))
+    var concurrency = 6
+
+    @Flag(
+        help:
+            "Count the thread's processor time instead of the wall's in plans and lookups, for machines that do other work."
+    )
+    var processorTime = false
+
     func validate() throws {
         guard (100...10_000_000).contains(count) else {
             throw ValidationError("--count takes 100 to 10000000, not \(count).")
@@ -63,6 +72,9 @@ struct TilesCommand: ParsableCommand {
         guard (1...10_000).contains(length) else { throw ValidationError("--length takes 1 to 10000, not \(length).") }
         guard (0.1...1_000).contains(bandwidth) else {
             throw ValidationError("--bandwidth takes 0.1 to 1000, not \(bandwidth).")
+        }
+        guard (1...64).contains(concurrency) else {
+            throw ValidationError("--concurrency takes 1 to 64, not \(concurrency).")
         }
         guard (0...5_000).contains(roundTrip) else {
             throw ValidationError("--round-trip takes 0 to 5000, not \(roundTrip).")
@@ -95,7 +107,9 @@ struct TilesCommand: ParsableCommand {
     private func measure(_ parts: [Part]) throws {
         var comparisons: [Comparison] = []
         var lines: [String] = []
-        if parts.contains(.plan) { comparisons += PlanSuite(seed: seed, isQuick: options.quick).comparisons }
+        if parts.contains(.plan) {
+            comparisons += PlanSuite(seed: seed, processorTime: processorTime, isQuick: options.quick).comparisons
+        }
         if parts.contains(.node) {
             comparisons += try NodePlanSuite(nginx: nginx, seed: seed, isQuick: options.quick).comparisons
         }
@@ -112,7 +126,8 @@ struct TilesCommand: ParsableCommand {
         }
         if parts.contains(.store) {
             comparisons += try StoreSuite(
-                count: options.quick ? min(count, 1_000) : count, parent: folder, isQuick: options.quick
+                count: options.quick ? min(count, 1_000) : count, parent: folder,
+                processorTime: processorTime, isQuick: options.quick
             ).comparisons
         }
         if parts.contains(.durable) {
@@ -127,6 +142,7 @@ struct TilesCommand: ParsableCommand {
         var conditions = DriveSuite.Conditions()
         conditions.pace = options.quick ? max(pace, 50) : pace
         conditions.bandwidth = bandwidth
+        conditions.concurrency = concurrency
         conditions.roundTrip = options.quick ? 0 : roundTrip / 1_000
         conditions.length = min(length * 1_000, options.quick ? 3_000 : .infinity)
         return conditions
