@@ -141,7 +141,7 @@ let package = Package(
             "navbus-bench",
             [
                 "NavBench", "NavNodes", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
-                "NavGuidance", "NavMapBuild", "NavSimulation",
+                "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore",
                 argumentParser,
             ]),
         // What navbus-bench compares the bus with: the same patterns in plain C on libzmq.
@@ -160,7 +160,7 @@ let package = Package(
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
         tests("NavRemoteTests", ["NavRemote"]),
-        // NavTileStoreProbe owns a store that tests kill, starve and measure.
+        // NavTileStoreProbe owns a store that tests kill and starve.
         .executableTarget(
             name: "NavTileStoreProbe", dependencies: ["NavGeo", "NavTileCache", "NavTileStore", "NavDigest"],
             path: "Tests/NavTileStoreProbe", swiftSettings: strict),

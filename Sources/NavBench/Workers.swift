@@ -70,6 +70,9 @@ package final class Workers {
         guard ended >= 0 else { throw BenchError("\(name) cannot be watched: \(Self.reason(errno))") }
     }
 
+    /// The number of a process that has not been seen to end; nil when there is none of the name.
+    package func processID(of name: String) -> Int32? { running.first { $0.name == name }?.pid }
+
     /// Waits until every process has ended well.
     ///
     /// - Throws: when one fails, or has not ended after `seconds`; with what it wrote.

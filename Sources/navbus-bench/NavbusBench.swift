@@ -9,7 +9,8 @@ struct NavbusBench: ParsableCommand {
         abstract: "Measure navbus beside its peers, in alternating rounds.",
         version: NavbusVersion.text,
         subcommands: [
-            BusCommand.self, RouteCommand.self, MatchCommand.self, NavCommand.self, BusWorker.self, RouteWorker.self,
+            BusCommand.self, RouteCommand.self, MatchCommand.self, NavCommand.self, TilesCommand.self, BusWorker.self,
+            RouteWorker.self, StoreWorker.self,
         ])
 
     static func main() { runAndExit() }

@@ -1,11 +1,11 @@
-// A process of its own that owns a tile store, which tests kill, starve of disk and measure:
+// A process of its own that owns a tile store, which tests kill and starve of disk:
 // NavTileStoreProbe ROLE FOLDER ...
 import Glibc
 import NavTileStore
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 3 else {
-    print("usage: NavTileStoreProbe hold|churn|fill|measure FOLDER ...")
+    print("usage: NavTileStoreProbe hold|churn|fill FOLDER ...")
     exit(2)
 }
 do {
@@ -14,7 +14,6 @@ do {
     case "hold": try hold(arguments[2])
     case "churn": try churn(arguments[2], seed: UInt64(rest.first ?? 0))
     case "fill": try fill(arguments[2], greatestFile: rest.first ?? 0)
-    case "measure": try measure(arguments[2], tiles: rest.first ?? 0, contents: rest.dropFirst().first ?? 0)
     default: say("no role \(arguments[1])")
     }
 } catch let error as StoreError {

@@ -1,7 +1,7 @@
-import NavGeo
+package import NavGeo
 import NavGuidance
 import NavMap
-import NavMessages
+package import NavMessages
 import NavNavigator
 import NavRouting
 
@@ -40,7 +40,7 @@ extension NavMessages.Route {
 
 extension NavMessages.Polyline {
     /// A line of coordinates.
-    init(_ coordinates: [NavGeo.Coordinate]) {
+    package init(_ coordinates: [NavGeo.Coordinate]) {
         var latitudes: [Int32] = []
         var longitudes: [Int32] = []
         latitudes.reserveCapacity(coordinates.count)

@@ -17,7 +17,7 @@ final class MatchSuite {
 
     private let metric: Metric
     private let traces: [Trace]
-    private let processorTime: Bool
+    private let stopwatch: Stopwatch
     private var points: Int { traces.reduce(0) { $0 + $1.fixes.count } }
 
     /// Metres between the ends of a drive, in a straight line.
@@ -29,7 +29,7 @@ final class MatchSuite {
         let graph = try TilesetDirectory(path: directory).loadGraph()
         let metric = Metric(TurnGraph(graph), model: CostModel())
         self.metric = metric
-        self.processorTime = processorTime
+        stopwatch = Stopwatch(processorTime: processorTime)
         traces = try MatchSuite.draw(metric, count: count, rate: rate, seed: seed)
     }
 
@@ -83,20 +83,20 @@ final class MatchSuite {
 
     private func follow() -> [String: Double] {
         var matcher = StreamingMatcher(metric: metric)
-        let start = now()
+        let start = stopwatch.now()
         for trace in traces {
             matcher.reset()
             for fix in trace.fixes { _ = matcher.match(fix) }
         }
-        let seconds = now() - start
+        let seconds = Double(stopwatch.now() - start) / 1e9
         var nanoseconds: [Int64] = []
         nanoseconds.reserveCapacity(points)
         for trace in traces {
             matcher.reset()
             for fix in trace.fixes {
-                let start = now()
+                let start = stopwatch.now()
                 _ = matcher.match(fix)
-                nanoseconds.append(Int64((now() - start) * 1e9))
+                nanoseconds.append(stopwatch.now() - start)
             }
         }
         let latencies = Statistics.latencies(nanoseconds: nanoseconds)
@@ -108,54 +108,32 @@ final class MatchSuite {
 
     private func smooth() -> [String: Double] {
         let smoother = DriveSmoother(metric: metric)
-        let start = now()
+        let start = stopwatch.now()
         for trace in traces { _ = smoother.smooth(trace.fixes) }
-        return ["points_per_s": Double(points) / (now() - start)]
-    }
-
-    /// Seconds of the wall's clock or of this thread's processor time.
-    private func now() -> Double {
-        var time = timespec()
-        clock_gettime(processorTime ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+        return ["points_per_s": Double(points) / (Double(stopwatch.now() - start) / 1e9)]
     }
 
     private static func draw(_ metric: Metric, count: Int, rate: Double, seed: UInt64) throws -> [Trace] {
-        var random = SeededRandom(seed: seed)
+        var places = RandomPlaces(Router(metric), seed: seed)
         var traces: [Trace] = []
         var attempts = 0
-        let workspace = SearchWorkspace()
         while traces.count < count {
             attempts += 1
             guard attempts <= count * MatchSuite.attempts else {
                 throw NodeError(.missing, "the map is too small for drives of a kilometre and more")
             }
             let environment: ReceiverModel.Environment = traces.count % 2 == 0 ? .open : .urban
-            if let path = path(metric, workspace, &random),
+            let (from, to) = (places.place(), places.place())
+            if let from, let to, let route = places.route(from: from, to: to, apart: distances),
+                let path = DrivePath(route, graph: metric.turns.graph),
                 let drive = Drive(metric, edges: path.edges, from: path.start, to: path.end)
             {
                 let start = Timestamp(nanoseconds: 1_767_258_000_000_000_000)
                 let fixes = ReceiverModel(environment).fixes(
-                    drive.states(rate: rate), start: start, seed: random.next())
+                    drive.states(rate: rate), start: start, seed: places.seed())
                 traces.append(Trace(fixes: fixes, edges: drive.edges))
             }
         }
         return traces
-    }
-
-    /// The fastest way between two random places; nil where there is none.
-    private static func path(
-        _ metric: Metric, _ workspace: SearchWorkspace, _ random: inout SeededRandom
-    ) -> DrivePath? {
-        let graph = metric.turns.graph
-        guard graph.edgeCount > 0 else { return nil }
-        let ends = (0..<2).map { _ in EdgeIndex(Int(random.next() % UInt64(graph.edgeCount))) }
-        guard ends.allSatisfy(metric.allows) else { return nil }
-        let places = ends.map { graph.position(at: 0, of: $0).coordinate }
-        guard distances.contains(Geodesy.distance(places[0], places[1])),
-            case .found(let route) = Router(metric).route(
-                RouteRequest(waypoints: places.map { Waypoint($0) }), workspace: workspace)
-        else { return nil }
-        return DrivePath(route, graph: graph)
     }
 }

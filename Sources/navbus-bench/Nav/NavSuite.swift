@@ -35,10 +35,11 @@ final class NavSuite {
             throw NodeError(.missing, "\(program) is missing: build the whole package, which makes it")
         }
         (self.tiles, self.program, self.rate) = (tiles, program, rate)
-        let graph = try TilesetDirectory(path: tiles).loadGraph()
-        let router = Router(Metric(TurnGraph(graph), model: CostModel()))
+        let directory = try TilesetDirectory(path: tiles)
+        let router = Router(Metric(TurnGraph(try directory.loadGraph()), model: CostModel()))
+        let reach = min(NavSuite.reach, directory.tileset.bounds.diagonal / 4)
         tours = try kilometres.map {
-            try NavSuite.draw($0, router: router, rate: rate, seconds: seconds, seed: seed)
+            try NavSuite.draw($0, router: router, reach: reach, rate: rate, seconds: seconds, seed: seed)
         }
     }
 
@@ -140,36 +141,10 @@ final class NavSuite {
 
     // MARK: The routes
 
-    /// Metres from corner to corner of a map's tiles.
-    private static func diagonal(of graph: RoadGraph) -> Double {
-        var box: NavGeo.BoundingBox?
-        for position in graph.nodePositions {
-            let place = position.coordinate
-            guard var known = box else {
-                box = NavGeo.BoundingBox(
-                    south: place.latitude, west: place.longitude, north: place.latitude, east: place.longitude)
-                continue
-            }
-            known.south = min(known.south, place.latitude)
-            known.north = max(known.north, place.latitude)
-            known.west = min(known.west, place.longitude)
-            known.east = max(known.east, place.longitude)
-            box = known
-        }
-        return box.map {
-            Geodesy.distance(
-                NavGeo.Coordinate(latitude: $0.south, longitude: $0.west),
-                NavGeo.Coordinate(latitude: $0.north, longitude: $0.east))
-        } ?? 0
-    }
-
     private static func draw(
-        _ kilometres: Double, router: Router, rate: Double, seconds: Double, seed: UInt64
+        _ kilometres: Double, router: Router, reach: Double, rate: Double, seconds: Double, seed: UInt64
     ) throws -> Tour {
-        let graph = router.metric.turns.graph
-        let workspace = SearchWorkspace()
-        var random = SeededRandom(seed: seed)
-        let reach = min(reach, diagonal(of: graph) / 4)
+        var random = RandomPlaces(router, seed: seed)
         var places: [NavGeo.Coordinate] = []
         var length = 0.0
         var driven: [GnssFix] = []
@@ -177,22 +152,16 @@ final class NavSuite {
             if length >= kilometres * 1_000, !driven.isEmpty {
                 return Tour(kilometres: kilometres, waypoints: places, length: length, fixes: driven)
             }
-            guard graph.edgeCount > 0 else { break }
-            let edge = EdgeIndex(Int(random.next() % UInt64(graph.edgeCount)))
-            guard router.metric.allows(edge) else { continue }
-            let place = graph.position(at: 0, of: edge).coordinate
+            guard let place = random.place() else { continue }
             guard let last = places.last else {
                 places = [place]
                 continue
             }
             // Roads are some 1.3 times as long as the straight line.
             let longest = max((kilometres * 1_000 - length) / 1.3, 1.5 * reach)
-            guard (reach...longest).contains(Geodesy.distance(last, place)),
-                case .found(let leg) = router.route(
-                    RouteRequest(waypoints: [Waypoint(last), Waypoint(place)]), workspace: workspace)
-            else { continue }
+            guard let leg = random.route(from: last, to: place, apart: reach...longest) else { continue }
             if driven.isEmpty {
-                guard let path = DrivePath(leg, graph: graph),
+                guard let path = DrivePath(leg, graph: router.metric.turns.graph),
                     let drive = Drive(router.metric, edges: path.edges, from: path.start, to: path.end)
                 else {
                     places = [place]

@@ -21,8 +21,7 @@ final class RouteSuite {
     let random: [RouteRequest]
     let local: [RouteRequest]
 
-    /// Whether the thread's processor time counts, as other work on the machine disturbs it least.
-    private let usesProcessorTime: Bool
+    private let stopwatch: Stopwatch
 
     static let snapRadius = 1_000.0
 
@@ -47,7 +46,7 @@ final class RouteSuite {
         local = self.pairs.local.map(\.request)
         random = self.pairs.random.map(\.request)
         verified = verify
-        usesProcessorTime = processorTime
+        stopwatch = Stopwatch(processorTime: processorTime)
     }
 
     /// Lines for the head of the report.
@@ -57,7 +56,7 @@ final class RouteSuite {
             "map      \(directory): \(tiles.count) tiles, \(graph.edgeCount) edges, \(turns.stateCount) states, "
                 + "\(turns.arcCount) turns, \(hierarchy.hierarchy.arcCount) arcs",
             "pairs    \(local.count) local, \(random.count) random; \(min(verified, local.count)) of each are checked",
-            "clock    \(usesProcessorTime ? "processor time of the thread; updates and builds by the wall" : "wall")",
+            "clock    \(stopwatch.countsProcessorTime ? "processor time of the thread; updates and builds by the wall" : "wall")",
         ]
     }
 
@@ -95,13 +94,7 @@ final class RouteSuite {
     }
 
     /// Nanoseconds of a clock that only goes forward.
-    private func now() -> Int64 { Self.now(usesProcessorTime ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC) }
-
-    private static func now(_ clock: clockid_t) -> Int64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    }
+    private func now() -> Int64 { stopwatch.now() }
 
     private func alone(
         _ name: String, _ measures: [Comparison.Measure] = RouteSuite.times, _ run: @escaping Comparison.Run
@@ -266,9 +259,10 @@ final class RouteSuite {
     /// One update a round; the body returns something of its result, which is at least 1.
     private func single(_ name: String, _ body: @escaping () -> Int) -> Comparison {
         alone(name, [.init("", "ms")]) {
-            let start = Self.now(CLOCK_MONOTONIC)
+            let wall = Stopwatch(processorTime: false)
+            let start = wall.now()
             guard body() > 0 else { throw BenchError("\(name): nothing came of it") }
-            return ["": Double(Self.now(CLOCK_MONOTONIC) - start) / 1e6]
+            return ["": Double(wall.now() - start) / 1e6]
         }
     }
 

@@ -1,0 +1,22 @@
+import Foundation
+import Synchronization
+
+/// What asynchronous work came to.
+private final class Outcome<Value: Sendable>: Sendable {
+    let value = Mutex<Result<Value, any Error>?>(nil)
+}
+
+/// Waits on this thread, which is no task's, for asynchronous work.
+func finish<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) throws -> Value {
+    let outcome = Outcome<Value>()
+    let done = DispatchSemaphore(value: 0)
+    Task.detached {
+        let result: Result<Value, any Error>
+        do { result = .success(try await work()) } catch { result = .failure(error) }
+        outcome.value.withLock { $0 = result }
+        done.signal()
+    }
+    done.wait()
+    guard let result = outcome.value.withLock({ $0 }) else { throw CancellationError() }
+    return try result.get()
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Glibc
+import NavBench
+import NavBus
+import NavGeo
+import NavMap
+import NavNodes
+import NavSimulation
+import NavTileStore
+
+/// How fast tiles come through the queue, beside curl from the same nginx with as many connections. Ours are checked (road
+/// tiles hashed, map tiles unpacked and looked at), curl's thrown away.
+final class DownloadSuite {
+    /// What is fetched by both.
+    private struct Load {
+        var name: String
+        var source: TileSourceConfiguration
+        var tiles: [TileID]
+        /// Paths on the server; the tiles' own have `bytes` together.
+        var files: [String]
+        var bytes: Int
+    }
+
+    private static let connections = 6
+
+    private let server: TileServer
+    private let scratch: Workers
+    private var loads: [Load] = []
+
+    /// - Parameters:
+    ///   - tiles: a directory of road tiles; nil for map tiles alone.
+    ///   - count: map tiles.
+    init(tiles: String?, nginx: String, count: Int, seed: UInt64) throws {
+        scratch = try Workers()
+        let roads = try tiles.map { try TilesetDirectory(path: $0) }
+        // Absolute, because nginx has its own working directory.
+        let alias = roads.map { "location /roads/ { alias \(URL(fileURLWithPath: $0.path).path)/; }" } ?? ""
+        server = try TileServer(nginx, locations: alias)
+        if let roads {
+            let entries = roads.tileset.tiles
+            loads.append(
+                Load(
+                    name: "roads",
+                    source: TileSourceConfiguration("roads", .navigation, address: server.url + "/roads"),
+                    tiles: roads.tileset.tileIDs.map(\.tile),
+                    files: ["/roads/tileset.json"]
+                        + entries.flatMap { ["/roads/\($0.file)", "/roads/\($0.ranks.file)"] },
+                    bytes: entries.reduce(0) { $0 + $1.bytes + $1.ranks.bytes }))
+        }
+        let map = try MapTiles.write(count, to: server.root, seed: seed)
+        for (name, suffix) in [("map", MapTiles.plain), ("packed", MapTiles.packed)] {
+            let files = map.map { "/\($0.zoom)/\($0.x)/\($0.y)\(suffix)" }
+            loads.append(
+                Load(
+                    name: name,
+                    source: TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}\(suffix)"),
+                    tiles: map, files: files, bytes: try MapTiles.size(files.map { server.root + $0 })))
+        }
+    }
+
+    var lines: [String] {
+        let sizes = loads.map { "\($0.files.count) files of \($0.name)" }.joined(separator: ", ")
+        return ["server   nginx on loopback, \(sizes), \(Self.connections) connections"]
+    }
+
+    var comparisons: [Comparison] {
+        loads.map { load in
+            Comparison(
+                "tiles.download.\(load.name)", peer: "curl --parallel",
+                [.init("", "MB/s"), .init("files", "1/s"), .init("processor", "us/file")],
+                ours: { try self.ours(load) }, theirs: { try self.curl(load) })
+        }
+    }
+
+    private func ours(_ load: Load) throws -> [String: Double] {
+        let (source, tiles) = (load.source, load.tiles)
+        return try Self.measure(load, RUSAGE_SELF.rawValue) {
+            let bytes = try finish { try await Self.fetch(source, tiles) }
+            guard bytes == load.bytes else {
+                throw BenchError("of \(load.bytes) bytes of tiles of \(load.name) \(bytes) came")
+            }
+        }
+    }
+
+    private static func fetch(_ configuration: TileSourceConfiguration, _ tiles: [TileID]) async throws -> Int {
+        var configuration = configuration
+        configuration.concurrency = connections
+        let source = try configuration.open()
+        var limits = DownloadConfiguration()
+        limits.concurrency = connections
+        let queue = try DownloadQueue([source], limits)
+        if configuration.domain == .navigation { _ = try await queue.edition(of: configuration.tileset) }
+        queue.want(
+            tiles.map { TileWant(TileAddress(configuration.tileset, $0)) }, for: DownloadOwner(.region, "all"))
+        var (count, bytes) = (0, 0)
+        var failure: (any Error)?
+        while count < tiles.count, let batch = await queue.next() {
+            count += batch.count
+            for result in batch {
+                do {
+                    guard let tile = try result.outcome.get().tile else {
+                        throw BenchError("there is no tile \(result.address) at \(source.place)")
+                    }
+                    bytes += tile.parts.reduce(0) { $0 + $1.data.count }
+                } catch {
+                    failure = error
+                }
+            }
+        }
+        await queue.stop()
+        await source.close()
+        if let failure { throw failure }
+        return bytes
+    }
+
+    private func curl(_ load: Load) throws -> [String: Double] {
+        let list = scratch.folder + "/urls"
+        let text = load.files.map { "url = \"\(server.url)\($0)\"\noutput = \"/dev/null\"\n" }.joined()
+        try text.write(toFile: list, atomically: true, encoding: .utf8)
+        let workers = try Workers()
+        defer { workers.close() }
+        return try Self.measure(load, RUSAGE_CHILDREN.rawValue) {
+            try workers.start(
+                "curl",
+                [
+                    "/usr/bin/env", "curl", "--silent", "--show-error", "--fail", "--parallel", "--parallel-max",
+                    "\(Self.connections)", "--config", list,
+                ])
+            try workers.finish(within: 600)
+        }
+    }
+
+    /// - Parameter whose: processor time, this process' or its children's that have ended.
+    private static func measure(_ load: Load, _ whose: Int32, _ work: () throws -> Void) throws -> [String: Double] {
+        let (began, processor) = (Clocks.monotonic(), processorTime(whose))
+        try work()
+        let seconds = Double(Clocks.monotonic() - began) / 1e9
+        let files = Double(load.files.count)
+        return [
+            "": Double(load.bytes) / seconds / 1e6, "files": files / seconds,
+            "processor": (processorTime(whose) - processor) / files * 1e6,
+        ]
+    }
+
+    /// Seconds of a processor.
+    private static func processorTime(_ whose: Int32) -> Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(whose), &usage)
+        return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) * 1e-6 }
+    }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import NavBench
+import NavBus
+import NavGeo
+import NavMap
+import NavNodes
+import NavRouting
+import NavSimulation
+import NavTileStore
+
+/// Whether tiles are there before the vehicle: a tile-cache-node with an empty store behind a slow link, a vehicle at
+/// 130 km/h, and a look from another process into the store ten times a second of the drive.
+///
+/// A hit is a tile, of any layer, that the vehicle is on or will be on within 2 km, and that is on board. The vehicle stands
+/// at the start until all that it needs there is. Speed and bandwidth may be a multiple of the real ones: bytes per
+/// metre stay the same, while the time that a request or a disk takes weighs more.
+final class DriveSuite {
+    /// What is driven behind which link.
+    struct Conditions {
+        /// How much faster than the clock time passes.
+        var pace = 10.0
+        /// Of the link, Mbit/s.
+        var bandwidth = 2.0
+        /// Of the link, seconds; not made shorter by `pace`.
+        var roundTrip = 0.05
+        /// Tiles that are fetched at a time.
+        var concurrency = 6
+        /// Of the vehicle, m/s.
+        var speed = 130 / 3.6
+        /// Longest way, metres.
+        var length = Double.infinity
+    }
+
+    private let conditions: Conditions
+    private let server: TileServer
+    private let trips: [(name: String, trip: DriveTrip)]
+
+    /// Routes that are drawn; the fastest of them on average is driven.
+    private static let drawnCount = 40
+    /// Seconds of the drive between two positions, and between two looks.
+    private static let (fixInterval, lookInterval) = (1.0, 0.1)
+
+    init(tiles path: String, nginx: String, seed: UInt64, conditions: Conditions) throws {
+        self.conditions = conditions
+        let directory = try TilesetDirectory(path: path)
+        let tiles = Set(directory.tileset.tileIDs.map(\.tile))
+        let router = Router(Metric(TurnGraph(try directory.loadGraph()), model: CostModel()))
+        let route = try Self.draw(router, reach: directory.tileset.bounds.diagonal / 2, seed: seed)
+        let planner = DetourPlanner(router: router, workspace: SearchWorkspace())
+        var trips = [("tiles.drive", DriveTrip(route, tiles: tiles))]
+        if let turn = DriveTrip(
+            route, leavingWith: planner, metric: router.metric, speed: conditions.speed, tiles: tiles)
+        {
+            trips.append(("tiles.drive.turn", turn))
+        }
+        self.trips = trips
+        server = try TileServer(
+            nginx, locations: "location / { alias \(URL(fileURLWithPath: directory.path).path)/; }")
+    }
+
+    var lines: [String] {
+        trips.map { name, trip in
+            "drive    \(name): \(Int(min(trip.line.length, conditions.length) / 1_000)) km over \(trip.needs.count) tiles, "
+                + "\(conditions.bandwidth) Mbit/s, \(conditions.pace) times as fast as real"
+        }
+    }
+
+    var comparisons: [Comparison] {
+        trips.map { name, trip in
+            Comparison(
+                name, peer: nil,
+                [
+                    .init("hits", "%"), .init("hits_with_start", "%"), .init("start", "s"), .init("spare.p1", "s"),
+                    .init("spare.p50", "s"), .init("fetched", "MB"),
+                ], ours: { try self.drive(trip) }, theirs: nil)
+        }
+    }
+
+    /// The fastest of some long routes: that with the most motorway.
+    private static func draw(_ router: Router, reach: Double, seed: UInt64) throws -> Route {
+        var places = RandomPlaces(router, seed: seed)
+        var routes: [Route] = []
+        for _ in 0..<20_000 where routes.count < drawnCount {
+            guard let from = places.place(), let to = places.place(),
+                let route = places.route(from: from, to: to, apart: reach ... .infinity), route.duration > 0
+            else { continue }
+            routes.append(route)
+        }
+        guard let fastest = routes.max(by: { $0.length / $0.duration < $1.length / $1.duration }) else {
+            throw NodeError(.missing, "the map has no two places that are half of its extent apart and joined by roads")
+        }
+        return fastest
+    }
+
+    // MARK: The drive
+
+    /// What has been seen so far.
+    private struct Watch {
+        let reader: TileStoreReader
+        let edition: EditionKey
+        let needs: [DriveTrip.Need]
+        /// When each of the tiles was seen first, seconds of the drive; before it starts they are below 0.
+        var arrivals: [TileID: Double] = [:]
+
+        /// Looks which tiles are on board.
+        ///
+        /// - Returns: how many tiles that are needed at a place are, and how many are not.
+        mutating func look(at offset: Double, _ time: Double) throws -> (hits: Int, misses: Int) {
+            let absent = Set(try reader.absent(needs.map(\.tile), in: edition))
+            var (hits, misses) = (0, 0)
+            for need in needs {
+                if !absent.contains(need.tile), arrivals[need.tile] == nil { arrivals[need.tile] = time }
+                guard need.range.contains(offset) else { continue }
+                if absent.contains(need.tile) { misses += 1 } else { hits += 1 }
+            }
+            return (hits, misses)
+        }
+    }
+
+    private func drive(_ trip: DriveTrip) throws -> [String: Double] {
+        let link = try SlowLink(
+            to: server.port, bytesPerSecond: conditions.bandwidth / 8 * 1e6 * conditions.pace,
+            roundTrip: conditions.roundTrip)
+        defer { link.close() }
+        let node = try CacheNode([
+            "tilesets": "name=roads,source=http://127.0.0.1:\(link.port),domain=navigation,"
+                + "concurrency=\(conditions.concurrency)", "network.concurrency": "\(conditions.concurrency)",
+        ])
+        defer { node.close() }
+        let version = try node.waitUntilReady()
+        var watch = Watch(
+            reader: try TileStoreReader(folder: node.store), edition: EditionKey("roads", version), needs: trip.needs)
+        let listed = link.passed
+        let standing = try stand(trip, node, &watch)
+        let driving = try go(trip, node, &watch)
+        // A tile that never came was not there when the vehicle left it.
+        let spare = trip.needs.filter { $0.range.lowerBound > 0 && $0.range.lowerBound < end(of: trip) }.map { need in
+            let due = need.range.lowerBound / conditions.speed
+            let arrival = watch.arrivals[need.tile] ?? need.range.upperBound / conditions.speed
+            return Int64((due - arrival) * 1e9)
+        }.sorted()
+        let share = { (hits: Int, misses: Int) in 100 * Double(hits) / Double(max(hits + misses, 1)) }
+        return [
+            "hits": share(driving.hits, driving.misses),
+            "hits_with_start": share(driving.hits + standing.hits, driving.misses + standing.misses),
+            "start": standing.seconds,
+            "spare.p1": Double(Statistics.percentile(spare, permille: 10) ?? 0) / 1e9,
+            "spare.p50": Double(Statistics.percentile(spare, permille: 500) ?? 0) / 1e9,
+            "fetched": Double(link.passed - listed) / 1e6,
+        ]
+    }
+
+    private func end(of trip: DriveTrip) -> Double { min(trip.line.length, conditions.length) }
+
+    /// Seconds of the drive since a moment, monotonic ns.
+    private func time(since began: Int64) -> Double { Double(Clocks.monotonic() - began) / 1e9 * conditions.pace }
+
+    private func wait() { sleep(until: Clocks.monotonic() + Int64(Self.lookInterval / conditions.pace * 1e9)) }
+
+    /// Waits at the start until everything that is needed there is on board.
+    private func stand(
+        _ trip: DriveTrip, _ node: CacheNode, _ watch: inout Watch
+    ) throws -> (hits: Int, misses: Int, seconds: Double) {
+        guard let start = trip.line.coordinates.first, let first = trip.announcements.first else { return (0, 0, 0) }
+        let began = Clocks.monotonic()
+        node.follow(first.route.coordinates[...])
+        node.move(to: start, offset: 0)
+        var (hits, misses) = (0, 0)
+        while true {
+            try node.drain()
+            let seen = try watch.look(at: 0, 0)
+            let seconds = time(since: began)
+            if seen.misses == 0 { return (hits, misses, seconds) }
+            (hits, misses) = (hits + seen.hits, misses + seen.misses)
+            guard seconds < 600 else {
+                throw BenchError("\(seen.misses) tiles of the start are not there after ten minutes of the drive")
+            }
+            wait()
+        }
+    }
+
+    private func go(
+        _ trip: DriveTrip, _ node: CacheNode, _ watch: inout Watch
+    ) throws -> (hits: Int, misses: Int) {
+        let began = Clocks.monotonic()
+        var (hits, misses, next, told) = (0, 0, 0.0, 0)
+        while true {
+            let seconds = time(since: began)
+            let offset = seconds * conditions.speed
+            guard offset < end(of: trip), let place = trip.line.coordinate(at: offset) else { return (hits, misses) }
+            if told + 1 < trip.announcements.count, trip.announcements[told + 1].at <= offset {
+                told += 1
+                node.follow(trip.announcements[told].route.coordinates[...])
+            }
+            if seconds >= next {
+                next = seconds + Self.fixInterval
+                let route = trip.announcements[told]
+                node.move(to: place, offset: min(offset, route.end) - route.origin)
+            }
+            try node.drain()
+            let seen = try watch.look(at: offset, seconds)
+            (hits, misses) = (hits + seen.hits, misses + seen.misses)
+            wait()
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import NavGeo
+import NavMap
+import NavNodes
+import NavRouting
+import NavSimulation
+
+/// A drive, and which routes the node hears of on the way.
+struct DriveTrip {
+    /// A route, told when the vehicle has come so far.
+    struct Announcement {
+        /// Metres along the driven line.
+        var at: Double
+        /// The route.
+        var route: Polyline
+        /// Metres along the driven line at the route's start.
+        var origin: Double
+        /// Metres along the driven line up to which it is the route.
+        var end: Double
+    }
+
+    /// A tile, and where on the way it is needed.
+    struct Need {
+        var tile: TileID
+        /// Metres along the driven line.
+        var range: ClosedRange<Double>
+    }
+
+    /// What is driven.
+    var line: Polyline
+    /// What is told, in order.
+    var announcements: [Announcement]
+    /// Tiles that the vehicle is on.
+    var needs: [Need]
+
+    /// How far ahead a tile is needed, metres.
+    private static let ahead = 2_000.0
+    /// Metres between two places of the line at which tiles are looked up.
+    private static let step = 5.0
+    /// Seconds from a wrong turn to the new route: what noticing it and routing take.
+    private static let reaction = 5.0
+
+    /// A drive along a route.
+    ///
+    /// - Parameter tiles: those that there are.
+    init(_ route: Route, tiles: Set<TileID>) {
+        line = route.line
+        announcements = [Announcement(at: 0, route: route.line, origin: 0, end: route.length)]
+        needs = Self.needs(along: line, tiles)
+    }
+
+    /// A drive that leaves the route halfway; nil where it cannot.
+    ///
+    /// - Parameter speed: metres per second.
+    init?(_ route: Route, leavingWith planner: DetourPlanner, metric: Metric, speed: Double, tiles: Set<TileID>) {
+        guard let path = planner.path(along: route, wrongTurnAfter: route.length / 2), let left = path.deviation,
+            let drive = Drive(metric, edges: path.edges, from: path.start, to: path.end)
+        else { return nil }
+        line = drive.line
+        let noticed = min(left + speed * Self.reaction, line.length)
+        announcements = [
+            Announcement(at: 0, route: route.line, origin: 0, end: left),
+            Announcement(
+                at: noticed, route: Polyline(line.slice(from: noticed, to: .infinity)), origin: noticed,
+                end: line.length),
+        ]
+        needs = Self.needs(along: line, tiles)
+    }
+
+    /// The tiles of all layers that a line lies on, from where they are first needed to where it leaves them.
+    private static func needs(along line: Polyline, _ tiles: Set<TileID>) -> [Need] {
+        var ranges: [TileID: (first: Double, last: Double)] = [:]
+        for offset in stride(from: 0, through: line.length, by: step) {
+            guard let place = line.coordinate(at: offset) else { break }
+            for layer in RoadLayer.allCases {
+                let tile = TileID(containing: place, zoom: layer.zoom)
+                guard tiles.contains(tile) else { continue }
+                ranges[tile, default: (offset, offset)].last = offset
+            }
+        }
+        return ranges.map { Need(tile: $0.key, range: max($0.value.first - ahead, 0)...$0.value.last) }
+            .sorted { ($0.range.lowerBound, $0.tile) < ($1.range.lowerBound, $1.tile) }
+    }
+}

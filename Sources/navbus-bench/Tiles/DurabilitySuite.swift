@@ -1,0 +1,70 @@
+import Foundation
+import Glibc
+import NavBench
+import NavBus
+import NavNodes
+import NavTileStore
+
+/// How long it takes until a batch of new files lies on the disk: the store's way, and `syncfs`, which waits for the whole
+/// file system.
+final class DurabilitySuite {
+    private let scratch: ScratchFolder
+    private let batchCount: Int
+
+    /// Files of a batch, as many as a commit waits for at once, and bytes of each.
+    private static let (fileCount, size) = (128, 20_000)
+
+    private typealias SyncFS = @convention(c) (Int32) -> Int32
+
+    /// - Parameter parent: a folder on the disk that is measured.
+    init(parent: String, isQuick: Bool) throws {
+        scratch = try ScratchFolder(in: parent)
+        batchCount = isQuick ? 1 : 20
+    }
+
+    var comparisons: [Comparison] {
+        [
+            Comparison(
+                "tiles.durable.\(Self.fileCount)files", peer: "syncfs",
+                [.init("p50", "ms"), .init("max", "ms")],
+                ours: { try self.measure { files in try FileSync.wait(files) } },
+                theirs: { try self.measure { files in try self.syncAll(files) } })
+        ]
+    }
+
+    private func measure(_ wait: ([(descriptor: Int32, path: String)]) throws -> Void) throws -> [String: Double] {
+        var nanoseconds: [Int64] = []
+        for _ in 0..<batchCount {
+            let files = try (0..<Self.fileCount).map { try write("\(scratch.path)/\($0)") }
+            let start = Clocks.monotonic()
+            try wait(files)
+            nanoseconds.append(Clocks.monotonic() - start)
+            for file in files { unlink(file.path) }
+        }
+        return [
+            "p50": Double(Statistics.percentile(nanoseconds.sorted(), permille: 500) ?? 0) / 1e6,
+            "max": Double(nanoseconds.max() ?? 0) / 1e6,
+        ]
+    }
+
+    private func write(_ path: String) throws -> (descriptor: Int32, path: String) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw BenchError("\(path): \(String(cString: strerror(errno)))") }
+        var bytes = [UInt8](repeating: 0, count: Self.size)
+        arc4random_buf(&bytes, bytes.count)
+        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+            close(descriptor)
+            throw BenchError("\(path) cannot be written: \(String(cString: strerror(errno)))")
+        }
+        return (descriptor, path)
+    }
+
+    /// The C library declares `syncfs` for C programs that ask for it alone.
+    private func syncAll(_ files: [(descriptor: Int32, path: String)]) throws {
+        defer { for file in files { close(file.descriptor) } }
+        guard let first = files.first, let symbol = dlsym(nil, "syncfs") else { throw BenchError("there is no syncfs") }
+        guard unsafeBitCast(symbol, to: SyncFS.self)(first.descriptor) == 0 else {
+            throw BenchError("syncfs of \(first.path): \(String(cString: strerror(errno)))")
+        }
+    }
+}

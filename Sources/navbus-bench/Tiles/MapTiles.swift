@@ -1,0 +1,51 @@
+import Foundation
+import NavBench
+import NavGeo
+import NavSimulation
+
+/// Small map tiles as a server has them: vector tiles of one layer of random bytes, plain and packed with gzip.
+enum MapTiles {
+    /// How their files end.
+    static let (plain, packed) = (".pbf", ".pbf.gz")
+    /// Bytes of a tile.
+    private static let sizes = 500...30_000
+
+    /// Writes both forms of `count` tiles below a folder.
+    static func write(_ count: Int, to folder: String, seed: UInt64) throws -> [TileID] {
+        var random = SeededRandom(seed: seed)
+        let tiles = (0..<UInt32(count)).compactMap { TileID(zoom: 14, x: 8_000 + $0 % 100, y: 6_000 + $0 / 100) }
+        for tile in tiles {
+            let path = "\(folder)/\(tile.zoom)/\(tile.x)"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            let bytes = content(Int.random(in: sizes, using: &random), seed: random.next())
+            try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(tile.y)\(plain)"))
+        }
+        let workers = try Workers()
+        defer { workers.close() }
+        try workers.start("gzip", ["/usr/bin/env", "gzip", "--recursive", "--keep", "--no-name", "\(folder)/14"])
+        try workers.finish(within: 600)
+        return tiles
+    }
+
+    /// Bytes of some files.
+    static func size(_ files: [String]) throws -> Int {
+        try files.reduce(0) { sum, path in
+            let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+            return sum + (size ?? 0)
+        }
+    }
+
+    /// A vector tile whose one layer has so many bytes.
+    static func content(_ size: Int, seed: UInt64) -> [UInt8] {
+        var random = SeededRandom(seed: seed)
+        var bytes: [UInt8] = [0x1a]
+        var rest = size
+        while rest >= 0x80 {
+            bytes.append(UInt8(rest & 0x7f) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+        for _ in 0..<size { bytes.append(UInt8(truncatingIfNeeded: random.next())) }
+        return bytes
+    }
+}

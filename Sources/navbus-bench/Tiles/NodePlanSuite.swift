@@ -1,0 +1,159 @@
+import Foundation
+import NavBench
+import NavBus
+import NavGeo
+import NavMap
+import NavNodes
+import NavTileCache
+import NavTileStore
+
+/// What a new route and each fix cost the node, as processor time of the thread that plans: reading messages, planning,
+/// asking the store what is missing, telling the queue.
+///
+/// Of a server that knows every tile and gives none everything stays wanted, the dearest case. Of one that gives, all is on
+/// board, because the way is driven twice and measured the second time: storing is not counted.
+final class NodePlanSuite {
+    private let line: Polyline
+    private let server: TileServer
+    private let fixCount: Int
+    private let kilometres: Int
+
+    /// Between two fixes, ns: long enough for one to be done with.
+    private static let pause: Int64 = 10_000_000
+
+    init(nginx: String, seed: UInt64, isQuick: Bool) throws {
+        kilometres = isQuick ? 50 : PlanSuite.fixKilometres
+        line = SyntheticRoute.line(metres: Double(kilometres) * 1_000, seed: seed)
+        fixCount = isQuick ? 50 : 1_500
+        server = try TileServer(
+            nginx,
+            locations: """
+                location ~ "^/none/.*\\.(road|rank|pbf)$" { return 503; }
+                location ~ "^/all/.*\\.(road|rank|pbf)$" { try_files /any =404; }
+                """)
+        let content = MapTiles.content(20_000, seed: seed)
+        try Data(content).write(to: URL(fileURLWithPath: server.root + "/any"))
+        let list = try Self.list(of: line, content)
+        for name in ["none", "all"] {
+            let folder = "\(server.root)/\(name)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try list.write(to: URL(fileURLWithPath: folder + "/tileset.json"))
+        }
+    }
+
+    var comparisons: [Comparison] {
+        let fix = [Comparison.Measure("fix.p50", "us"), .init("fix.p99", "us"), .init("fix.mean", "us")]
+        return [
+            Comparison("tiles.node", peer: nil, fix, ours: { try self.driveAgain() }, theirs: nil),
+            Comparison(
+                "tiles.node.missing", peer: nil, [.init("plan_\(kilometres)km", "ms")] + fix,
+                ours: { try self.driveInVain() }, theirs: nil),
+        ]
+    }
+
+    /// The list of all road tiles along a line, all of one content.
+    private static func list(of line: Polyline, _ content: [UInt8]) throws -> Data {
+        var planner = CachePlanner(PredictiveKeys().navigationProfile)
+        var tiles = Set(planner.follow(PlannedLine(line)).added.map(\.tile))
+        for place in line.coordinates { tiles.formUnion(planner.move(to: place).added.map(\.tile)) }
+        let hash = ContentDigest.sha256(content).hexadecimal
+        let entries = tiles.compactMap { tile -> Tileset.Entry? in
+            guard let layer = RoadLayer.allCases.first(where: { $0.zoom == tile.zoom }) else { return nil }
+            let box = tile.bounds
+            let id = RoadTileID(
+                layer: layer,
+                containing: Coordinate(latitude: (box.south + box.north) / 2, longitude: (box.west + box.east) / 2))
+            return Tileset.Entry(
+                id: id.rawValue, file: id.path, bytes: content.count, sha256: hash,
+                ranks: Tileset.RanksEntry(file: id.ranksPath, bytes: content.count, sha256: hash))
+        }
+        return try JSONEncoder().encode(
+            Tileset(
+                mapVersion: "bench", source: "none", sourceTimestamp: nil,
+                bounds: BoundingBox(south: -85, west: -180, north: 85, east: 180), attribution: "none",
+                tiles: entries.sorted { $0.id < $1.id }))
+    }
+
+    // MARK: Drives
+
+    private func driveInVain() throws -> [String: Double] {
+        let node = try start("none")
+        defer { node.close() }
+        let before = try settled(node)
+        node.follow(line.coordinates[...])
+        let planned = try settled(node)
+        var result = try drive(node)
+        result["plan_\(kilometres)km"] = Double(planned - before) / 1e6
+        return result
+    }
+
+    private func driveAgain() throws -> [String: Double] {
+        let node = try start("all")
+        defer { node.close() }
+        node.follow(line.coordinates[...])
+        _ = try settled(node)
+        _ = try drive(node)
+        _ = try settled(node)
+        // Another line, or the node would take it for a refresh of the one that it has driven.
+        node.follow(line.coordinates.dropLast())
+        _ = try settled(node)
+        return try drive(node)
+    }
+
+    private func start(_ name: String) throws -> CacheNode {
+        let url = "\(server.url)/\(name)"
+        let node = try CacheNode([
+            "tilesets": "name=roads,source=\(url),domain=navigation;"
+                + "name=map,source=\(url)/{z}/{x}/{y}.pbf,domain=maps"
+        ])
+        do {
+            _ = try node.waitUntilReady()
+            _ = try settled(node)
+            return node
+        } catch {
+            node.close()
+            throw error
+        }
+    }
+
+    /// Drives the beginning of the line; what each fix costs.
+    private func drive(_ node: CacheNode) throws -> [String: Double] {
+        var nanoseconds: [Int64] = []
+        var (due, last) = (Clocks.monotonic(), try node.planningTime())
+        for number in 0..<fixCount {
+            let offset = Double(number) * PlanSuite.spacing
+            guard let place = line.coordinate(at: offset) else { break }
+            node.move(to: place, offset: offset)
+            due = max(due, Clocks.monotonic() - Self.pause / 2) + Self.pause
+            sleep(until: due)
+            try node.drain()
+            var now = try node.planningTime()
+            // On a busy machine it may not have had its turn.
+            for _ in 0..<1_000 where now == last {
+                sleep(until: Clocks.monotonic() + Self.pause / 10)
+                now = try node.planningTime()
+            }
+            nanoseconds.append(now - last)
+            last = now
+        }
+        let latencies = Statistics.latencies(nanoseconds: nanoseconds)
+        return [
+            "fix.p50": latencies["p50"] ?? 0, "fix.p99": latencies["p99"] ?? 0,
+            "fix.mean": Double(nanoseconds.reduce(0, +)) / Double(max(nanoseconds.count, 1)) / 1_000,
+        ]
+    }
+
+    /// The thread's time once it has come to rest.
+    private func settled(_ node: CacheNode) throws -> Int64 {
+        var last = try node.planningTime()
+        for _ in 0..<200 {
+            sleep(until: Clocks.monotonic() + 300_000_000)
+            try node.drain()
+            let now = try node.planningTime()
+            // It looks around once a second, which is not work.
+            if now - last < 300_000 { return now }
+            last = now
+        }
+        throw BenchError("the tile-cache-node does not come to rest within a minute")
+    }
+}

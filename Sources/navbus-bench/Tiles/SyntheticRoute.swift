@@ -1,0 +1,31 @@
+import Foundation
+import NavGeo
+import NavSimulation
+
+/// Routes of any length that are as winding as roads: a point every 30 m, each a bend.
+enum SyntheticRoute {
+    /// Metres between two points.
+    private static let spacing = 30.0
+    /// Where it begins, and where it leads, radians clockwise from north: from Porto across Europe.
+    private static let start = Coordinate(latitude: 41.15, longitude: -8.61)
+    private static let course = Angle.radians(60)
+    /// How far a bend turns, radians, and which share of a bend goes on at the next point.
+    private static let bend = Angle.radians(3)
+    private static let memory = 0.9
+    /// Which share of its deviation from the course a point takes back: some 2 km later it leads there again.
+    private static let pull = 0.015
+
+    /// A line of a length, metres; the same for the same seed.
+    static func line(metres: Double, seed: UInt64) -> Polyline {
+        var random = SeededRandom(seed: seed)
+        var coordinates = [start]
+        var (heading, turn) = (course, 0.0)
+        for _ in 0..<max(Int((metres / spacing).rounded()), 1) {
+            turn = memory * turn + bend * Double.random(in: -1...1, using: &random)
+            heading += turn - pull * (heading - course)
+            coordinates.append(
+                Geodesy.destination(from: coordinates[coordinates.count - 1], bearing: heading, distance: spacing))
+        }
+        return Polyline(coordinates)
+    }
+}

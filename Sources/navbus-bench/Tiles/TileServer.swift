@@ -1,0 +1,51 @@
+import Foundation
+import NavBench
+import NavBus
+import NavNodes
+
+/// nginx with a folder of tiles, on this machine alone; it ends with the measurement.
+final class TileServer {
+    /// Where it listens.
+    let port: UInt16
+    /// What it serves besides the locations it was given.
+    var root: String { workers.folder + "/www" }
+    var url: String { "http://127.0.0.1:\(port)" }
+    private let workers: Workers
+
+    /// Starts nginx.
+    ///
+    /// - Parameter locations: further directives of its server block.
+    init(_ program: String, locations: String = "") throws {
+        guard FileManager.default.isExecutableFile(atPath: program) else {
+            throw NodeError(.missing, "'\(program)' is missing: install nginx, or name it with --nginx")
+        }
+        workers = try Workers()
+        port = try LoopbackPort.free()
+        let home = workers.folder
+        try FileManager.default.createDirectory(atPath: home + "/www", withIntermediateDirectories: true)
+        // One process, so that nothing is left when it is killed; where nobody may read but root, it must be root.
+        let configuration = """
+            \(getuid() == 0 ? "user root;" : "")
+            daemon off; master_process off; pid \(home)/pid; error_log \(home)/error.log warn;
+            events { worker_connections 512; }
+            http {
+                access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+                client_body_temp_path \(home)/body; proxy_temp_path \(home)/proxy;
+                fastcgi_temp_path \(home)/fastcgi; uwsgi_temp_path \(home)/uwsgi; scgi_temp_path \(home)/scgi;
+                types { application/json json; application/vnd.mapbox-vector-tile pbf; }
+                default_type application/octet-stream;
+                server { listen 127.0.0.1:\(port); root \(home)/www; \(locations) }
+            }
+            """
+        try configuration.write(toFile: home + "/nginx.conf", atomically: true, encoding: .utf8)
+        try workers.start("nginx", [program, "-p", home, "-c", home + "/nginx.conf", "-e", home + "/start.log"])
+        let deadline = Clocks.monotonic() + 10_000_000_000
+        while !LoopbackPort.isOpen(port) {
+            guard Clocks.monotonic() < deadline else {
+                let log = (try? String(contentsOfFile: home + "/start.log", encoding: .utf8)) ?? ""
+                throw BenchError("nginx does not listen within 10 s\n\(log)")
+            }
+            sleep(until: Clocks.monotonic() + 10_000_000)
+        }
+    }
+}

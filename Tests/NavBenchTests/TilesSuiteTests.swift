@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+
+/// The suite of the tile cache as a program, on the map of Helsinki in the fixtures: what it prints, and that what it
+/// counts is whole. Never how long anything took.
+struct TilesSuiteTests {
+    private static let fixtures =
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path + "/Fixtures"
+
+    private static let binaries =
+        ProcessInfo.processInfo.environment["NAVBUS_BIN"]
+        ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+
+    private static let nginx = ProcessInfo.processInfo.environment["NAVBUS_NGINX"] ?? "/usr/sbin/nginx"
+    private static let hasServer =
+        FileManager.default.isExecutableFile(atPath: nginx)
+        && FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")
+
+    private func run(
+        _ program: String, _ arguments: [String]
+    ) throws -> (status: Int32, output: String, errors: String) {
+        let process = Process()
+        let errors = FileManager.default.temporaryDirectory.appending(path: "nvt-\(UUID().uuidString)")
+        _ = FileManager.default.createFile(atPath: errors.path, contents: nil)
+        defer { try? FileManager.default.removeItem(at: errors) }
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: Self.binaries + "/" + program)
+        process.arguments = arguments
+        process.standardOutput = output
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try process.run()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let said = try Data(contentsOf: errors)
+        return (process.terminationStatus, String(decoding: text, as: UTF8.self), String(decoding: said, as: UTF8.self))
+    }
+
+    private func figures(_ text: String) throws -> [String: [String: Any]] {
+        var result: [String: [String: Any]] = [:]
+        for line in text.split(separator: "\n") {
+            let row = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            result[try #require(row["name"] as? String)] = row
+        }
+        return result
+    }
+
+    @Test func plansStoreAndLookupsTakeNoMapAndNoServer() throws {
+        let run = try run("navbus-bench", ["tiles", "--only", "plan,store,durable", "--quick", "--json"])
+        try #require(run.status == 0, "\(run.errors)")
+        let found = try figures(run.output)
+        for name in [
+            "tiles.plan_50km", "tiles.plan_500km", "tiles.plan_500km.p99", "tiles.plan_5000km", "tiles.fix.p50",
+            "tiles.fix.p99", "tiles.store.insert", "tiles.store.index", "tiles.store.check", "tiles.lookup.p50",
+            "tiles.lookup.p99", "tiles.lookup.miss.p99", "tiles.durable.128files.p50",
+        ] { #expect((found[name]?["value"] as? Double ?? 0) > 0, "\(name)") }
+        #expect(found["tiles.plan_500km"]?["unit"] as? String == "ms")
+        #expect(found["tiles.durable.128files.p50"]?["peer"] as? String == "syncfs")
+        // A longer way has more tiles.
+        let tiles = ["50", "500", "5000"].compactMap { found["tiles.plan_\($0)km.tiles"]?["value"] as? Double }
+        #expect(tiles.count == 3 && tiles == tiles.sorted() && Set(tiles).count == 3)
+    }
+
+    @Test(.enabled(if: hasServer, "nginx, which NAVBUS_NGINX may name, and curl are not installed"))
+    func aDriveHasItsTilesAndADownloadIsWhole() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "nvt-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let built = try run("navbus", ["map", "build", Self.fixtures + "/helsinki.osm.pbf", "--out", folder])
+        try #require(built.status == 0)
+        let run = try run(
+            "navbus-bench",
+            ["tiles", "--tiles", folder, "--nginx", Self.nginx, "--only", "node,drive,download", "--quick", "--json"])
+        try #require(run.status == 0, "\(run.errors)")
+        let found = try figures(run.output)
+        for name in ["tiles.node.fix.p50", "tiles.node.missing.plan_50km", "tiles.node.missing.fix.p99"] {
+            #expect((found[name]?["value"] as? Double ?? 0) > 0, "\(name)")
+        }
+        // The vehicle starts when it has what it needs.
+        #expect((found["tiles.drive.hits"]?["value"] as? Double ?? 0) > 0)
+        #expect((found["tiles.drive.fetched"]?["value"] as? Double ?? 0) > 0)
+        for name in ["roads", "map", "packed"] {
+            let figure = found["tiles.download.\(name)"]
+            #expect((figure?["value"] as? Double ?? 0) > 0 && (figure?["peer_value"] as? Double ?? 0) > 0, "\(name)")
+            #expect(figure?["peer"] as? String == "curl --parallel")
+        }
+        #expect(run.errors.contains("Mbit/s") && run.errors.contains("nginx on loopback"))
+    }
+
+    @Test(arguments: [
+        ([], "give --tiles DIR"),
+        (["--only", "dance"], "'dance' is no part of the suite"),
+        (["--only", "drive"], "give --tiles DIR"),
+        (["--only", "store", "--count", "1"], "--count takes 100 to 10000000"),
+        (["--only", "plan", "--pace", "0"], "--pace takes 0.1 to 100"),
+    ])
+    func whatCannotBeMeasuredIsSaid(arguments: [String], complaint: String) throws {
+        let run = try run("navbus-bench", ["tiles", "--quick"] + arguments)
+        #expect(run.status == 2 && run.output.isEmpty && run.errors.contains(complaint), "\(run)")
+    }
+
+    @Test(arguments: [
+        (["--only", "node", "--nginx", "/nowhere/nginx"], "/nowhere/nginx"),
+        (["--only", "durable", "--folder", "/nowhere/disk"], "/nowhere/disk"),
+        (["--only", "drive", "--tiles", "/nowhere/tiles"], "/nowhere/tiles"),
+    ])
+    func whatIsNotThereIsNamed(arguments: [String], name: String) throws {
+        let run = try run("navbus-bench", ["tiles", "--quick"] + arguments)
+        #expect(run.status == 1 && run.errors.contains(name), "\(run)")
+    }
+}
