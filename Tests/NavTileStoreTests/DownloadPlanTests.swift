@@ -195,13 +195,17 @@ struct DownloadPlanTests {
         }
     }
 
-    @Test("Offline nothing goes out, but what is on this machine is read; metered without regions; paused nothing")
+    @Test(
+        "Offline nothing goes out, but what is on this machine is read; metered without regions; paused what is asked for"
+    )
     func network() {
         var plan = Self.plan { $0.concurrency = 10 }
         plan.want([Self.want(1), Self.want(2, "local")], for: Self.predicted)
         plan.want([Self.want(3), Self.want(4, "local")], for: Self.region)
         plan.isPaused = true
         #expect(plan.starts(at: .zero).isEmpty)
+        plan.ask(Self.want(5))
+        #expect(Self.indices(plan.starts(at: .zero)) == [5])
         plan.isPaused = false
         plan.network = .offline
         #expect(Self.indices(plan.starts(at: .zero)) == [2, 4])

@@ -167,13 +167,13 @@ struct StoreFaultTests {
         bench.store.close()
         do {
             let queue = try DatabaseQueue(path: bench.path + "/index.sqlite")
-            try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('2')") }
+            try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('3')") }
         }
         #expect(code { _ = try TileStore(folder: bench.path) } == .newerSchema)
         #expect(code { _ = try TileStoreReader(folder: bench.path) } == .newerSchema)
         do {
             let queue = try DatabaseQueue(path: bench.path + "/index.sqlite")
-            try queue.write { try $0.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = '2'") }
+            try queue.write { try $0.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = '3'") }
         }
         bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
         #expect(try bench.text(roads.addresses[0]) == "road 0 of v1")

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NavGeo
+import NavTestSupport
 import NavTileStore
 import Testing
 
@@ -60,7 +61,7 @@ struct StoreFullDiskTests {
             StoredRegionDefinition(id: "home"), tiles: roads.addresses, editions: ["roads": "v1"], now: at(0))
         _ = try store.commit(
             (0..<100).map { mapTile($0, String(repeating: "x", count: 20_000) + "\($0)") }, now: at(1))
-        try fillUp(disk.path)
+        disk.fillUp()
         let bytes = String(repeating: "y", count: 200_000)
         let failure = code { _ = try store.commit([mapTile(500, bytes)], now: at(2)) }
         #expect(failure == .diskFull)
@@ -77,16 +78,5 @@ struct StoreFullDiskTests {
         let report = try store.reader.check()
         #expect(report.isSound, "\(report.findings)")
         store.close()
-    }
-
-    /// Writes files until not a byte more fits.
-    private func fillUp(_ path: String) throws {
-        for (number, size) in [1 << 20, 1 << 14, 1 << 12].enumerated() {
-            let file = open("\(path)/other-\(number)", O_WRONLY | O_CREAT, 0o644)
-            try #require(file >= 0)
-            defer { close(file) }
-            let block = [UInt8](repeating: 7, count: size)
-            while write(file, block, block.count) > 0 {}
-        }
     }
 }

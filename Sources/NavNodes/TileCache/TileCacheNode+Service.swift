@@ -52,11 +52,12 @@ extension TileCacheNode: TileCacheServiceProvider {
         let token = lastToken
         Task { [engine] in
             await engine.lookup.waitUntilKnown(order.definition.descriptors.map(\.tileset))
+            let estimates = await engine.lookup.estimates(for: order)
             let isTaken = engine.submit { core in
                 do throws(TileFailure) {
                     // Who asked hears of all that happens to the region from now on.
                     core.outbox.add(.accepted(token: token, region: order.definition.id))
-                    try core.load(order)
+                    try core.load(order, estimates: estimates)
                 } catch {
                     core.outbox.add(.refused(token: token, error))
                 }

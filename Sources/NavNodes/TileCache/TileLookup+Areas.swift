@@ -95,6 +95,25 @@ extension TileLookup {
             downloadBytes: UInt64(clamping: toDownload), freeBytes: UInt64(clamping: max(budget - found.stored, 0)))
     }
 
+    /// The largest that tiles of an unlisted tileset are thought to be when their sum is weighed, bytes.
+    private static let greatTile: Int64 = 500_000
+
+    /// Bytes of a region's tiles by tileset where its source does not list them, found by samples; only where they might
+    /// not fit into the budget, and as far as the source can be asked. The lower end of what they may be.
+    func estimates(for order: RegionOrder) async -> [String: Int64] {
+        let found = try? await read { [self] () -> [Part] in
+            (try? parts(of: order.area, order.definition.descriptors, \.newest)) ?? []
+        }
+        var estimates: [String: Int64] = [:]
+        for part in found ?? [] where part.index.sizes == nil {
+            guard Int64(part.tiles.count) * Self.greatTile > store.budgetBytes else { continue }
+            let name = part.view.keys.name
+            let estimate = try? await queue.estimate(part.tiles, of: name, edition: part.index.edition)
+            if let estimate { estimates[name] = max(estimate.bytes - estimate.uncertainty, 0) }
+        }
+        return estimates
+    }
+
     private func parts(
         of area: RegionArea, _ descriptors: [NavTileStore.RegionDescriptor],
         _ edition: KeyPath<TilesetView, EditionIndex?>

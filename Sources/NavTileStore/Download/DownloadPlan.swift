@@ -46,6 +46,7 @@ package struct DownloadPlan: Sendable {
     private var usualSize = 65_536.0
 
     package var network = NetworkMode.unmetered
+    /// Whether nothing is begun but what somebody waits for.
     package var isPaused = false
     package private(set) var statistics = DownloadStatistics()
     /// Results that needed no attempt.
@@ -121,7 +122,6 @@ package struct DownloadPlan: Sendable {
 
     /// The tiles to be fetched now, the most urgent first.
     package mutating func starts(at now: Duration) -> [Start] {
-        guard !isPaused else { return [] }
         var starts: [Start] = []
         while let (lane, place) = best(at: now) {
             let want = lanes[lane].wants[place]
@@ -159,6 +159,7 @@ package struct DownloadPlan: Sendable {
     }
 
     private func isAllowed(_ urgency: DownloadUrgency, _ source: Source) -> Bool {
+        if isPaused, urgency != .asked { return false }
         guard source.isRemote else { return true }
         return switch network {
         case .unmetered: true
@@ -324,7 +325,6 @@ package struct DownloadPlan: Sendable {
 
     /// When something may be begun that may not be now; nil when only an event changes that.
     package func wake(at now: Duration) -> Duration? {
-        guard !isPaused else { return nil }
         var moments: [Duration] = []
         for lane in lanes where lane.remaining > 0 {
             guard let source = sources[lane.tileset], isAllowed(lane.owner.urgency, source) else { continue }

@@ -255,7 +255,7 @@ public final class DownloadQueue: Sendable {
         set { meter.bytesPerSecond = newValue }
     }
 
-    /// Whether nothing new is begun.
+    /// Whether nothing new is begun but what ``fetch(_:)`` waits for: what comes cannot be kept.
     public var isPaused: Bool {
         get { state.withLock { $0.plan.isPaused } }
         set {

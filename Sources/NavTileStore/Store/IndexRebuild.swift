@@ -55,7 +55,7 @@ struct IndexRebuild {
             if isCurrent { try EditionRow.use(EditionKey(name, tileset.mapVersion), epoch, index) }
             let kind = try FileKind.number(FileKind(), index)
             let insert = try index.cachedStatement(
-                sql: "INSERT OR IGNORE INTO tiles VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, 0, 0)")
+                sql: "INSERT OR IGNORE INTO tiles VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, 0, 0, NULL)")
             let unsettle = try index.cachedStatement(sql: "INSERT OR IGNORE INTO unsettled VALUES (?)")
             for entry in sound {
                 let tile = TileNumber.of(entry.tile, edition: number)

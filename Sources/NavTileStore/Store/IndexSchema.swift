@@ -12,6 +12,10 @@ enum IndexSchema {
             try index.execute(sql: tables)
             try index.execute(sql: triggers)
         }
+        // When a tile was fetched or held on by the wall clock of that moment; NULL: before this was noted.
+        migrator.registerMigration("2") { index in
+            try index.execute(sql: "ALTER TABLE tiles ADD COLUMN fetched INTEGER")
+        }
         return migrator
     }
 

@@ -7,11 +7,14 @@ struct TileInsertion {
     private let index: Database
     private let budget: Int64
     private let now: Timestamp
+    private let needed: Timestamp
 
-    init(_ index: Database, budget: Int64, now: Timestamp) {
+    /// - Parameter needed: what is noted for when the tiles were needed, see ``UseOrder``.
+    init(_ index: Database, budget: Int64, now: Timestamp, needed: Timestamp) {
         self.index = index
         self.budget = budget
         self.now = now
+        self.needed = needed
     }
 
     func run(
@@ -73,7 +76,7 @@ struct TileInsertion {
         let insert = try index.cachedStatement(
             sql: """
                 INSERT INTO tiles SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-                  (SELECT count(*) FROM pins WHERE tile = ?1)
+                  (SELECT count(*) FROM pins WHERE tile = ?1), ?12
                 """)
         // Deleted and put in anew rather than changed: the triggers count it right either way.
         try index.cachedStatement(sql: "DELETE FROM tiles WHERE id = ?").execute(arguments: [number])
@@ -84,7 +87,7 @@ struct TileInsertion {
             arguments: [
                 number, body.hash.blob, Int64(body.data.count), try kind(body), ranks?.hash.blob,
                 ranks.map { Int64($0.data.count) }, try ranks.map(kind), validators.etag, validators.lastModified,
-                validators.expires?.nanoseconds, now.nanoseconds,
+                validators.expires?.nanoseconds, needed.nanoseconds, now.nanoseconds,
             ])
         if ranks != nil { try TileRemoval.unsettle(number, index) }
     }

@@ -49,7 +49,7 @@ public struct TileRecord: Sendable, Hashable {
     public var parts: [PartRecord]
     /// How long it holds, and how to ask whether it still does.
     public var validators: Validators
-    /// Whether it had expired at the moment of the question.
+    /// Whether it had expired at the moment of the question, or nobody knows: it was fetched while the clock was ahead.
     public var isExpired: Bool
     /// Whether an offline region has it.
     public var isPinned: Bool

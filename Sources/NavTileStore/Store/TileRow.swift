@@ -7,7 +7,7 @@ internal import NavGeo
 enum TileRow {
     private static let columns = """
         t.id, t.body, t.body_bytes, t.body_kind, t.ranks, t.ranks_bytes, t.ranks_kind,
-        t.etag, t.last_modified, t.expires, t.needed, t.pins, e.version
+        t.etag, t.last_modified, t.expires, t.needed, t.pins, e.version, t.fetched
         """
 
     /// A tile of the edition in use, by tileset and key.
@@ -30,10 +30,11 @@ enum TileRow {
         var parts = [body]
         if let ranks = try part(.ranks, row, 4, access, index) { parts.append(ranks) }
         let expires = (row[9] as Int64?).map { Timestamp(nanoseconds: $0) }
+        let isDoubtful = row.integer(13) > WallClock.latestFetch(now)
         return TileRecord(
             address: address, edition: row.text(12), parts: parts,
             validators: Validators(etag: row[7], lastModified: row[8], expires: expires),
-            isExpired: expires.map { $0 <= now } ?? false, isPinned: row.integer(11) > 0,
+            isExpired: expires.map { $0 <= now || isDoubtful } ?? false, isPinned: row.integer(11) > 0,
             lastNeeded: Timestamp(nanoseconds: row.integer(10)), number: row.integer(0))
     }
 

@@ -110,6 +110,7 @@ extension TileStore {
     }
 
     /// Sets state, progress and failure of a region that is not complete; ``completeRegions(_:using:now:)`` makes it so.
+    /// Works on a full disk, too.
     ///
     /// - Throws: ``StoreError`` `missing` when there is none of that id, `invalid` for the state `complete`.
     public func setRegion(
@@ -120,7 +121,7 @@ extension TileStore {
             throw StoreError(.invalid, "region '\(id)' becomes complete by completeRegions, which looks at its tiles")
         }
         try write { writer throws(StoreError) in
-            try change(&writer) { index in
+            try clear(&writer) { index in
                 try index.execute(
                     sql: "UPDATE regions SET state = ?, progress = ?, failure = ?, updated = ? WHERE name = ?",
                     arguments: [
@@ -174,7 +175,7 @@ extension TileStore {
 
     /// Forgets what is staged of a region: it stays what it is, complete when it was.
     public func discardStaged(ofRegion id: String, now: Timestamp) throws(StoreError) {
-        try changeRegions { index in
+        try changeRegions(isClearing: true) { index in
             guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
             guard region.isStaged else { return }
             try index.execute(sql: "DELETE FROM pins WHERE region = ? AND staged = 1", arguments: [region.number])
@@ -211,10 +212,11 @@ extension TileStore {
         }
     }
 
-    /// Removes a region; its tiles stay until room is needed. False when there is none of that id.
+    /// Removes a region; its tiles stay until room is needed. False when there is none of that id. Works on a full disk,
+    /// too.
     @discardableResult
     public func removeRegion(_ id: String) throws(StoreError) -> Bool {
-        try changeRegions { index in
+        try changeRegions(isClearing: true) { index in
             guard let region = try RegionRow.number(id, index) else { return false }
             try index.execute(sql: "DELETE FROM pins WHERE region = ?", arguments: [region.number])
             try index.execute(sql: "DELETE FROM regions WHERE id = ?", arguments: [region.number])
@@ -223,11 +225,13 @@ extension TileStore {
     }
 
     /// One transaction that changes what regions are; the list beside the index follows it.
+    ///
+    /// - Parameter isClearing: Whether it lets tiles go, so that a full disk must not hinder it.
     private func changeRegions<Value>(
-        using editions: [EditionKey] = [], _ body: (Database) throws -> Value
+        using editions: [EditionKey] = [], isClearing: Bool = false, _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {
         try write { writer throws(StoreError) in
-            let value = try change(&writer, body)
+            let value = isClearing ? try clear(&writer, body) : try change(&writer, body)
             try pointCurrent(editions.map(\.tileset), &writer)
             let regions = try access.snapshot { try RegionRow.all($0) }
             // The index has it: a list that cannot be written now is written after the next change.
@@ -246,15 +250,17 @@ extension TileStoreReader {
         try access.snapshot { try RegionRow.one(id, $0) }
     }
 
-    /// Tiles that a region needs and that are not on board, or have expired at `now` when that is given: of the staged
+    /// Tiles that a region needs and that are not on board, or had expired at a moment when that is given: of the staged
     /// tiles while there are any. By edition and tile, at most `limit`.
+    ///
+    /// - Parameter now: Tiles fetched later than now came while the clock was wrong and count as expired; nil: `moment`.
     public func missingTiles(
-        ofRegion id: String, expiredAt now: Timestamp? = nil, limit: Int = .max
+        ofRegion id: String, expiredAt moment: Timestamp? = nil, now: Timestamp? = nil, limit: Int = .max
     ) throws(StoreError) -> [RegionTile] {
         try access.snapshot { index in
             guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
             return try RegionRow.missing(
-                region.number, isStaged: region.isStaged, expiredAt: now, limit: limit, index
+                region.number, isStaged: region.isStaged, expiredAt: moment, now: now, limit: limit, index
             ).compactMap { number in
                 guard let tile = TileNumber.tile(number),
                     let edition = try EditionRow.key(TileNumber.edition(number), index)?.key

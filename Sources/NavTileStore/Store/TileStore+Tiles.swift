@@ -20,11 +20,13 @@ extension TileStore {
             let new = try writeObjects(of: tiles, &writer)
             defer { Files.remove(new.intent) }
             let budget = budgetBytes
+            let needed = order.withLock { $0.moment(now) }
             do throws(StoreError) {
                 var wanted = wanted.withLock { $0 }
                 let report = try change(&writer) { index in
                     try Self.noteReplaced(new.replaced, index)
-                    return try TileInsertion(index, budget: budget, now: now).run(tiles, editions, &wanted)
+                    return try TileInsertion(index, budget: budget, now: now, needed: needed)
+                        .run(tiles, editions, &wanted)
                 }
                 keepOrder(of: wanted)
                 if !report.refused.isEmpty { removeUnused(new.hashes) }
@@ -191,7 +193,8 @@ extension TileStore {
     public func revalidate(
         _ address: TileAddress, version: String, validators: Validators, now: Timestamp
     ) throws(StoreError) -> Bool {
-        try write { writer throws(StoreError) in
+        let needed = order.withLock { $0.moment(now) }
+        return try write { writer throws(StoreError) in
             try change(&writer) { index in
                 guard let edition = try EditionRow.number(EditionKey(address.tileset, version), index) else {
                     return false
@@ -199,10 +202,12 @@ extension TileStore {
                 let bounded = TileInsertion.bounded(validators)
                 try index.execute(
                     sql: """
-                        UPDATE tiles SET etag = ?, last_modified = ?, expires = ?, needed = max(needed, ?) WHERE id = ?
+                        UPDATE tiles SET etag = ?, last_modified = ?, expires = ?, needed = max(needed, ?), fetched = ?
+                        WHERE id = ?
                         """,
                     arguments: [
-                        bounded.etag, bounded.lastModified, bounded.expires?.nanoseconds, now.nanoseconds,
+                        bounded.etag, bounded.lastModified, bounded.expires?.nanoseconds, needed.nanoseconds,
+                        now.nanoseconds,
                         TileNumber.of(address.tile, edition: edition),
                     ])
                 return index.changesCount > 0

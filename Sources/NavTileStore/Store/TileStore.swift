@@ -21,6 +21,8 @@ public final class TileStore: Sendable {
     private let lock: Mutex<FolderLock?>
     private let budget: Mutex<Int64>
     private let touched = Mutex<[Int64: Int64]>([:])
+    /// In which order tiles were needed.
+    let order: Mutex<UseOrder>
     /// What will be needed. Who tells it does not wait for a writer.
     let wanted = Mutex(WantedTiles())
 
@@ -55,6 +57,10 @@ public final class TileStore: Sendable {
         reader = TileStoreReader(access: opened.access)
         writer = Mutex(Writer())
         budget = Mutex(options.budgetBytes)
+        let last = try opened.access.read { index in
+            try Int64.fetchOne(index, sql: "SELECT max(needed) FROM tiles WHERE pins = 0")
+        }
+        order = Mutex(UseOrder(last: last ?? .min))
         self.options = options
     }
 
@@ -87,8 +93,9 @@ public final class TileStore: Sendable {
 
     /// Notes that tiles were needed; written with the next change, ``flush()`` or ``close()``.
     public func touch(_ tiles: [TileRecord], now: Timestamp) {
+        let needed = order.withLock { $0.moment(now) }.nanoseconds
         touched.withLock { touched in
-            for tile in tiles { touched[tile.number] = max(touched[tile.number] ?? .min, now.nanoseconds) }
+            for tile in tiles { touched[tile.number] = max(touched[tile.number] ?? .min, needed) }
         }
     }
 

@@ -9,6 +9,9 @@ public final class TileStoreReader: Sendable {
     /// The store's folder.
     public var folder: String { access.folder.path }
 
+    /// Bytes that are free on its disk for this user; nil when the system does not say.
+    public var freeBytes: Int64? { Files.freeBytes(folder) }
+
     let access: IndexAccess
 
     /// Opens a store for reading only.
@@ -60,11 +63,52 @@ public final class TileStoreReader: Sendable {
         try access.snapshot { index in
             guard let number = try EditionRow.number(edition, index) else { return tiles }
             let find = try index.cachedStatement(
-                sql: "SELECT 1 FROM tiles WHERE id = ? AND ifnull(expires, 9223372036854775807) > ?")
+                sql: """
+                    SELECT 1 FROM tiles WHERE id = ?
+                    AND (expires IS NULL OR (expires > ? AND ifnull(fetched, 0) <= ?))
+                    """)
+            let (expired, latest) = (now?.nanoseconds ?? .min, WallClock.latestFetch(now))
             return try tiles.filter { tile in
-                try Int64.fetchOne(
-                    find, arguments: [TileNumber.of(tile, edition: number), now?.nanoseconds ?? .min]) == nil
+                let number = TileNumber.of(tile, edition: number)
+                return try Int64.fetchOne(find, arguments: [number, expired, latest]) == nil
             }
+        }
+    }
+
+    /// Bytes of all tiles on board; what tiles share counts once.
+    public func storedBytes() throws(StoreError) -> Int64 {
+        try access.snapshot { try Int64.fetchOne($0, sql: "SELECT object_bytes FROM totals") ?? 0 }
+    }
+
+    /// What of the store a region must do without while it is loaded: what is on board of other regions, and of itself
+    /// as it is while it is updated.
+    ///
+    /// - Returns: Bytes of those tiles, and which of `tiles` are not among them.
+    public func held(
+        besideRegion id: String, _ tiles: [TileAddress], editions: [String: String]
+    ) throws(StoreError) -> (bytes: Int64, others: [TileAddress]) {
+        try access.snapshot { index in
+            let region = try RegionRow.number(id, index)
+            let own: StatementArguments = [region?.number ?? -1, region?.wasComplete ?? false]
+            let held = "SELECT tile FROM pins WHERE NOT (region = ?1 AND staged >= ?2)"
+            let bytes = try Int64.fetchOne(
+                index,
+                sql: """
+                    SELECT sum(bytes) FROM objects WHERE hash IN (SELECT body FROM tiles WHERE id IN (\(held))
+                      UNION SELECT ranks FROM tiles WHERE id IN (\(held)))
+                    """, arguments: own)
+            var numbers: [String: Int64] = [:]
+            for (tileset, version) in editions {
+                numbers[tileset] = try EditionRow.number(EditionKey(tileset, version), index)
+            }
+            let find = try index.cachedStatement(
+                sql: "SELECT 1 FROM tiles WHERE id = ?3 AND pins > 0 AND EXISTS (\(held) AND tile = ?3)")
+            let others = try tiles.filter { address in
+                guard let edition = numbers[address.tileset] else { return true }
+                let number = TileNumber.of(address.tile, edition: edition)
+                return try Int64.fetchOne(find, arguments: own + [number]) == nil
+            }
+            return (bytes ?? 0, others)
         }
     }
 

@@ -26,7 +26,8 @@ final class TileServer: Sendable {
             daemon off; worker_processes 1; pid \(home)/pid; error_log \(home)/error.log warn;
             events { worker_connections 256; }
             http {
-                access_log \(log); client_body_temp_path \(home)/body; proxy_temp_path \(home)/proxy;
+                log_format tiles '$status $realpath_root $uri'; access_log \(log) tiles;
+                client_body_temp_path \(home)/body; proxy_temp_path \(home)/proxy;
                 fastcgi_temp_path \(home)/fastcgi; uwsgi_temp_path \(home)/uwsgi; scgi_temp_path \(home)/scgi;
                 types { application/json json; }
                 default_type application/octet-stream;
@@ -48,6 +49,14 @@ final class TileServer: Sendable {
 
     /// How many requests it has answered.
     var answeredCount: Int { (readFile(log) ?? "").split(separator: "\n").count }
+
+    /// The files that it has sent, in order: where they really lie, whatever links lead there.
+    var sentFiles: [String] {
+        (readFile(log) ?? "").split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ", maxSplits: 2)
+            return words.count == 3 && words[0] == "200" ? String(words[1] + words[2]) : nil
+        }
+    }
 
     private static func address(_ port: UInt16) -> sockaddr_in {
         var address = sockaddr_in()

@@ -158,6 +158,14 @@ final class CacheTable {
     var states: [TilesState] { get throws { try messages("/tiles/state") } }
     var events: [RegionEvent] { get throws { try messages("/tiles/region_event") } }
 
+    /// Why it is not well, by its last health.
+    var findings: [HealthReason] {
+        get throws { try (messages("/health/tile-cache-node") as [NodeHealth]).last?.reasons ?? [] }
+    }
+
+    /// How often it told of its health, about once a second.
+    var healthCount: Int { heard.count { $0.topic == "/health/tile-cache-node" } }
+
     func messages<Content: Message>(_ topic: String) throws -> [Content] {
         try heard.filter { $0.topic == topic }.map { try Content(decoding: $0.payload.bytes) }
     }

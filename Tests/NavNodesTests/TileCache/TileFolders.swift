@@ -41,20 +41,24 @@ enum TileFolders {
         return tiles
     }
 
-    /// Writes map tiles of some zoom levels within `reach` metres of Porto.
+    /// Writes map tiles of some zoom levels within `reach` metres of Porto, with so much in each.
     @discardableResult
-    static func maps(in folder: String, zooms: ClosedRange<UInt8>, reach: Double) throws -> Set<TileID> {
+    static func maps(
+        in folder: String, zooms: ClosedRange<UInt8>, reach: Double, count: (TileID) -> Int = { _ in 400 }
+    ) throws -> Set<TileID> {
         var tiles: Set<TileID> = []
         for zoom in zooms {
             TileCover.disc(around: porto, radius: reach, zoom: zoom) { tile, _ in tiles.insert(tile) }
         }
-        for tile in tiles { try write(png(tile), "\(folder)/\(tile.zoom)/\(tile.x)/\(tile.y).png") }
+        for tile in tiles {
+            try write(png(tile, count: count(tile)), "\(folder)/\(tile.zoom)/\(tile.x)/\(tile.y).png")
+        }
         return tiles
     }
 
     /// Something that passes for a picture.
-    static func png(_ tile: TileID) -> [UInt8] {
-        [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + content(tile, "png", count: 400)
+    static func png(_ tile: TileID, count: Int = 400) -> [UInt8] {
+        [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + content(tile, "png", count: count)
             + [0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82]
     }
 

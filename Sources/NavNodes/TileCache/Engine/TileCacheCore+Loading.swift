@@ -72,7 +72,9 @@ extension TileCacheCore {
         checkRegions(moment)
         for id in loads.keys.sorted() {
             guard let load = loads[id], !load.isReady else { continue }
-            if let failure = load.failure, failure.code == .resourceExhausted {
+            if let fullDisk {
+                end(id, .incomplete, fullDisk.failure(store.reader.folder))
+            } else if let failure = load.failure, failure.code == .resourceExhausted {
                 // What finds no room now finds none later: no more of it is fetched in vain.
                 end(id, .incomplete, failure)
             } else if load.isToAsk || load.window.isEmpty {
@@ -83,6 +85,7 @@ extension TileCacheCore {
             due = min(due, tell(id, moment))
         }
         if loads.values.contains(where: \.isReady) || desks.contains(where: \.isPending) { switchEditions() }
+        guard fullDisk == nil else { return due }
         for (id, moment) in retries.sorted(by: { $0.key < $1.key }) where moment <= self.moment { retry(id) }
         return due
     }
@@ -123,7 +126,7 @@ extension TileCacheCore {
     /// for again.
     private func nextTiles(_ load: inout RegionLoad) throws(StoreError) -> [RegionTile] {
         let missing = try store.reader.missingTiles(
-            ofRegion: load.definition.id, expiredAt: load.definition.acceptExpired ? nil : load.started,
+            ofRegion: load.definition.id, expiredAt: load.definition.acceptExpired ? nil : load.started, now: now,
             limit: RegionLoad.windowSize + load.failed.count + load.settled.count)
         let open = missing.filter { !load.failed.contains($0.address) && !load.settled.contains($0.address) }
         guard open.isEmpty else { return Array(open.prefix(RegionLoad.windowSize)) }
@@ -134,6 +137,11 @@ extension TileCacheCore {
 
     /// Everything is on board.
     private func complete(_ id: String) throws(StoreError) {
+        // What came before the first window was made, for the vehicle or for somebody who asked, is on board as well.
+        let (required, present, bytes) = try store.reader.completeness(ofRegion: id)
+        loads[id]?.progress.requiredCount = required
+        loads[id]?.progress.completedCount = present
+        loads[id]?.progress.completedBytes = bytes
         guard let load = loads[id] else { return }
         // What is of a newer edition comes into use with everything else of it.
         let waits = load.editions.contains { name, version in
@@ -189,7 +197,7 @@ extension TileCacheCore {
                 .providerUnavailable, "the network is \(network.mode.rawValue): tiles of regions are not fetched now",
                 isRetryable: true)
         }
-        guard moment - load.cameAt > Self.patience, diskRetryAt == nil else { return nil }
+        guard moment - load.cameAt > Self.patience else { return nil }
         let conditions = queue.conditions.filter { names.contains($0.tileset) }
         if let down = conditions.first(where: { $0.reachability == .offline }) {
             return TileFailure(

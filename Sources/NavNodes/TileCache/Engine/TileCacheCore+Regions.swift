@@ -6,7 +6,9 @@ import NavTileStore
 /// What can be asked of offline regions.
 extension TileCacheCore {
     /// Creates or updates a region and begins to load it.
-    func load(_ order: RegionOrder) throws(TileFailure) {
+    ///
+    /// - Parameter estimates: Bytes of its tiles by tileset, where the source does not list them.
+    func load(_ order: RegionOrder, estimates: [String: Int64]) throws(TileFailure) {
         let id = order.definition.id
         let before: StoredRegion?
         do throws(StoreError) {
@@ -14,7 +16,7 @@ extension TileCacheCore {
         } catch {
             throw TileFailure(error)
         }
-        try put(order.definition, now: now)
+        try put(order.definition, estimates: estimates, now: now)
         guard let before, let load = loads[id] else { return }
         let changesGeometry = before.definition.geometry != order.definition.geometry
         let changesMetadata = order.definition.isDescribedOtherwise(than: before.definition)
@@ -29,13 +31,17 @@ extension TileCacheCore {
     }
 
     /// Pins the tiles of a region and begins to load those that are missing.
-    func put(_ definition: StoredRegionDefinition, now: NavGeo.Timestamp) throws(TileFailure) {
+    func put(
+        _ definition: StoredRegionDefinition, estimates: [String: Int64] = [:], now: NavGeo.Timestamp
+    ) throws(TileFailure) {
         let (tiles, editions) = try tiles(of: definition)
         let id = definition.id
+        try expectRoom(id, tiles, editions, estimates)
         if let old = loads.removeValue(forKey: id) { queue.forget(old.owner) }
         retries[id] = nil
         do throws(StoreError) {
             let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
+            waiting[id] = nil
             try resume(region)
         } catch {
             throw TileFailure(error)
@@ -95,6 +101,7 @@ extension TileCacheCore {
                     try put(region.newest, now: now)
                 } catch {
                     log.warning("region '\(region.definition.id)' cannot have the newer edition: \(error.message)")
+                    waiting[region.definition.id] = error.message
                     retries[region.definition.id] = moment + Int64(configuration.regionRetry * 1e9)
                 }
             }
@@ -137,8 +144,11 @@ extension TileCacheCore {
                 .loadFinished, id, load.progress, success: false, TileFailure(.cancelled, "region '\(id)' was removed"))
         }
         retries[id] = nil
+        waiting[id] = nil
         isChanged = true
         outbox.tell(RegionEvent(kind: .removed, regionId: id))
+        // Others may find the room that it had.
+        retryIncomplete()
     }
 
     /// Stops loading a region: what was loaded stays, and an update leaves it as it was.

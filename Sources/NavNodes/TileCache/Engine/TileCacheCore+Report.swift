@@ -68,12 +68,16 @@ extension TileCacheCore {
     private func findings() -> [HealthFinding] {
         var findings: [HealthFinding] = []
         if let storeProblem { findings.append(HealthFinding("store_failed", storeProblem)) }
+        if let fullDisk { findings.append(HealthFinding("disk_full", fullDisk.text(store.reader.folder))) }
         if refusedCount > 0 {
             findings.append(
                 HealthFinding(
                     "budget_full",
                     "\(refusedCount) tiles found no room within store.budget_mb (\(configuration.budgetMB)): raise it, or "
                         + "remove offline regions"))
+        }
+        for (id, reason) in waiting.sorted(by: { $0.key < $1.key }) {
+            findings.append(HealthFinding("region_outdated", "region '\(id)' stays as it is: \(reason)", about: id))
         }
         guard configuration.network.mode != .offline else { return findings }
         let conditions = queue.conditions

@@ -34,10 +34,14 @@ final class TileCacheCore {
     var regionsCheckedAt: Int64 = 0
     /// When regions that are not complete are tried again, monotonic ns, by id.
     var retries: [String: Int64] = [:]
+    /// Why regions stay of an older edition, by id.
+    var waiting: [String: String] = [:]
     /// Outdated editions and when they may go, monotonic ns.
     var outdated: [EditionKey: Int64] = [:]
-    /// When the disk, found full, is tried again, monotonic ns; nil while it is not full.
-    var diskRetryAt: Int64?
+    /// What is known of the disk that was found full; nil while it is not.
+    var fullDisk: FullDisk?
+    /// How often the disk was full one time after the other.
+    private var diskFailures = 0
     /// Why the store could not be written last.
     var storeProblem: String?
     /// Tiles for which there was no room in the budget, since something changed.
@@ -95,7 +99,7 @@ final class TileCacheCore {
     func turn() -> Int64 {
         let moment = moment
         var due = moment + 1_000_000_000
-        due = min(due, retryDisk(moment))
+        due = min(due, lookAtDisk(moment))
         askForEditions(moment)
         due = min(due, turnRegions(moment))
         removeOutdated(moment)
@@ -129,24 +133,36 @@ final class TileCacheCore {
     }
 
     /// A failure of the store: it is told once, and shown in the health until writing works again.
-    func note(_ error: StoreError, _ what: String) {
-        let text = "\(what): \(error)"
-        if storeProblem != text { log.warning("\(text)") }
-        storeProblem = text
+    ///
+    /// - Parameter bytes: How much was to be written.
+    func note(_ error: StoreError, _ what: String, bytes: Int64 = 0) {
         isChanged = true
-        guard error.code == .diskFull, diskRetryAt == nil else { return }
+        guard error.code == .diskFull else {
+            let text = "\(what): \(error)"
+            if storeProblem != text { log.warning("\(text)") }
+            storeProblem = text
+            return
+        }
+        guard fullDisk == nil else { return }
         // Nothing is fetched that could not be kept.
         queue.isPaused = true
-        diskRetryAt = moment + 10_000_000_000
+        let disk = FullDisk(bytes: bytes, failures: diskFailures, free: store.reader.freeBytes, at: moment)
+        diskFailures += 1
+        fullDisk = disk
+        log.warning("\(what): \(error); \(disk.text(store.reader.folder))")
     }
 
-    private func retryDisk(_ moment: Int64) -> Int64 {
-        guard let due = diskRetryAt else { return .max }
-        guard due <= moment else { return due }
-        diskRetryAt = nil
+    /// Goes on when there is room on the disk again.
+    private func lookAtDisk(_ moment: Int64) -> Int64 {
+        guard let disk = fullDisk else { return .max }
+        guard disk.mayTry(free: store.reader.freeBytes, at: moment) else { return moment + FullDisk.interval }
+        log.info("there is room on the disk of '\(store.reader.folder)' again: loading goes on")
+        fullDisk = nil
         queue.isPaused = false
+        isChanged = true
         for desk in desks { desk.isToTell = true }
         for id in loads.keys.sorted() { loads[id]?.isToAsk = true }
+        for id in retries.keys { retries[id] = moment }
         return moment
     }
 
@@ -190,7 +206,8 @@ final class TileCacheCore {
         do throws(StoreError) {
             report = try store.commit(tiles, now: now)
         } catch {
-            note(error, "storing \(tiles.count) tiles")
+            let bytes = tiles.lazy.flatMap(\.parts).reduce(Int64(0)) { $0 + Int64($1.data.count) }
+            note(error, "storing \(tiles.count) tiles", bytes: bytes)
             // They are asked for again; what else failed than the disk's size will fail again, and later.
             guard error.code != .diskFull else { return }
             for tile in tiles {
@@ -199,7 +216,7 @@ final class TileCacheCore {
             }
             return
         }
-        storeProblem = nil
+        (storeProblem, diskFailures) = (nil, 0)
         evictedCount += report.evictedCount
         let sizes = Dictionary(
             tiles.map { tile in (tile.address, tile.parts.reduce(Int64(0)) { $0 + Int64($1.data.count) }) },
@@ -242,10 +259,8 @@ final class TileCacheCore {
             refusedCount = 0
             attempt("making room") { () throws(StoreError) in
                 evictedCount += try store.makeRoom(for: 0, needed: nil).removedCount
-                for region in try store.reader.regions() where region.state == .incomplete {
-                    retries[region.definition.id] = moment
-                }
             }
+            retryIncomplete()
         }
         if next.network.bytesPerSecond != old.network.bytesPerSecond {
             queue.bytesPerSecond = next.network.bytesPerSecond

@@ -1,0 +1,221 @@
+import Foundation
+import NavBus
+import NavGeo
+import NavMessages
+import NavNodes
+import NavTestSupport
+import NavTileCache
+import NavTileStore
+import Testing
+
+/// A disk that is full, a budget that does not do, clocks that jump.
+struct CacheFaultTests {
+    private static let roads = ["tilesets=name=roads,source=FOLDER/roads", "region.retry_s=86400"]
+
+    private static func definition(
+        _ id: String, radius: Double, tileset: String = "roads", acceptExpired: Bool = false
+    ) throws -> RegionDefinition {
+        RegionDefinition(
+            regionId: id, geometry: MultiPolygon(try RegionArea.circle(around: TileFolders.porto, radius: radius)),
+            descriptors: [TilesetDescriptor(tileset: tileset)], acceptExpired: acceptExpired)
+    }
+
+    private static func key(_ tile: TileID) -> TileKey {
+        TileKey(domain: .navigation, zoom: UInt32(tile.zoom), x: tile.x, y: tile.y)
+    }
+
+    // MARK: Disk
+
+    @Test(.enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"))
+    func onAFullDiskLoadingStopsWithTheReasonAndGoesOnByItself() async throws {
+        let disk = try #require(SmallDisk(megabytes: 24))
+        var all: Set<TileID> = []
+        let table = try CacheTable(Self.roads + ["predictive.enabled=true"]) {
+            all = try TileFolders.roads(in: $0 + "/roads", reach: 60_000)
+            try FileManager.default.createDirectory(atPath: disk.path + "/store", withIntermediateDirectories: false)
+            try FileManager.default.createSymbolicLink(
+                atPath: $0 + "/store", withDestinationPath: disk.path + "/store")
+        }
+        let small = try #require(try await table.load(try Self.definition("small", radius: 3_000)).last)
+        #expect(small.region?.state == .complete)
+        let before = try table.onBoard("roads", of: all)
+        disk.fillUp()
+        // Enough for the index, and for a few tiles.
+        disk.free(1_200_000)
+        let large = try #require(try await table.load(try Self.definition("large", radius: 60_000)).last)
+        #expect(large.region?.state == .incomplete && large.error?.code == .resourceExhausted)
+        #expect(large.error?.retryable == true && large.error?.message?.contains("is full") == true, "\(large)")
+        try await table.until("the health says so") { try table.findings.contains { $0.code == "disk_full" } }
+        let listed = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "large"))
+        #expect(listed.region?.state == .incomplete && listed.region?.error?.message?.contains("is full") == true)
+
+        // What was there is there, what was fetched in vain is not fetched again and again, neither for the vehicle.
+        #expect(try table.onBoard("roads", of: all).isSuperset(of: before))
+        let node = try #require(table.node).node
+        table.position(Geodesy.destination(from: TileFolders.porto, bearing: 1, distance: 45_000))
+        let seen = table.healthCount
+        try await table.until("the disk was tried") { table.healthCount > seen }
+        let downloads = node.downloads
+        table.position(Geodesy.destination(from: TileFolders.porto, bearing: 4, distance: 45_000))
+        try await table.until("two seconds have passed") { table.healthCount > seen + 2 }
+        #expect(node.downloads == downloads)
+        for tile in before.sorted() {
+            let answer = try await table.call(
+                TileCacheService.getTile, GetTileRequest(key: Self.key(tile), cacheOnly: true))
+            #expect(answer.data != nil && answer.error == nil)
+        }
+        // What somebody asks for is passed on, stored or not.
+        let far = try #require(all.filter { $0.zoom == 12 }.subtracting(try table.onBoard("roads", of: all)).min())
+        let passed = try await table.call(TileCacheService.getTile, GetTileRequest(key: Self.key(far)))
+        #expect(passed.data != nil && passed.fromCache == false)
+        #expect(try table.check() == [])
+
+        disk.free(1 << 30)
+        try await table.until("the region is complete") {
+            try table.events.last.map { $0.kind == .loadFinished && $0.success == true } == true
+        }
+        #expect(try table.onBoard("roads", of: all) == all)
+        try await table.until("the health says so") { try !table.findings.contains { $0.code == "disk_full" } }
+        #expect(try table.check() == [])
+        await table.end()
+    }
+
+    @Test func aDiskIsTriedEverMoreSeldomWhereRoomThatIsSaidToBeThereIsNone() {
+        var pauses: [Int64] = []
+        for failures in 0..<14 {
+            let disk = FullDisk(bytes: 5_000_000, failures: failures, free: 1 << 40, at: 0)
+            #expect(!disk.mayTry(free: 6_000_000, at: .max - 1) && disk.mayTry(free: 1 << 30, at: .max - 1))
+            pauses.append((0...).lazy.map { $0 * 1_000_000_000 }.first { disk.mayTry(free: 1 << 40, at: $0) } ?? 0)
+        }
+        #expect(pauses.map { $0 / 1_000_000_000 } == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600, 600])
+    }
+
+    // MARK: Budget
+
+    @Test func aRegionThatDoesNotFitIntoTheBudgetIsRefusedBeforeAnythingIsFetched() async throws {
+        var all: Set<TileID> = []
+        let table = try CacheTable(Self.roads + ["store.budget_mb=1"]) {
+            all = try TileFolders.roads(in: $0 + "/roads", reach: 120_000)
+        }
+        try await table.settle()
+        let refused = try #require(try await table.load(try Self.definition("large", radius: 110_000)).last)
+        #expect(refused.error?.code == .resourceExhausted && refused.region == nil)
+        let message = refused.error?.message ?? ""
+        #expect(message.contains("needs 2.0 MB") && message.contains("1.0 MB of store.budget_mb"), "\(message)")
+        #expect(try #require(table.node).node.downloads == 0)
+        #expect(try table.onBoard("roads", of: all).isEmpty && table.events.isEmpty)
+        let none = try await table.call(TileCacheService.listRegions, ListRegionsRequest())
+        #expect(none.regions.isEmpty)
+
+        // What fits is loaded, and counts from then on; what is there already need not fit again.
+        let first = try #require(try await table.load(try Self.definition("a", radius: 55_000)).last)
+        #expect(first.region?.state == .complete)
+        let second = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
+        #expect(second.error?.code == .resourceExhausted)
+        let same = try #require(try await table.load(try Self.definition("c", radius: 50_000)).last)
+        #expect(same.region?.state == .complete && same.progress?.loadedCount == 0)
+        let grown = try #require(try await table.load(try Self.definition("a", radius: 110_000)).last)
+        #expect(grown.error?.code == .resourceExhausted)
+        let kept = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "a"))
+        #expect(kept.region?.state == .complete && kept.region?.error == nil)
+        try await table.set("store.budget_mb", .doubleValue(5))
+        let last = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
+        #expect(last.region?.state == .complete)
+        #expect(try table.check() == [])
+        await table.end()
+    }
+
+    @Test func whereTheSourceListsNothingSamplesSayWhetherARegionFits() async throws {
+        let server = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map", "http.listen=127.0.0.1:0"]) {
+            try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 40_000) { _ in 20_000 }
+        }
+        try await server.settle()
+        let address = try #require(server.node?.node.serverAddress)
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12", "store.budget_mb=1",
+        ])
+        let large = try Self.definition("large", radius: 30_000, tileset: "map", acceptExpired: true)
+        let refused = try #require(try await table.load(large).last)
+        #expect(refused.error?.code == .resourceExhausted, "\(refused)")
+        #expect(refused.error?.message?.contains("1.0 MB of store.budget_mb") == true, "\(refused)")
+        #expect(try #require(table.node).node.downloads == 0)
+        let small = try Self.definition("small", radius: 10_000, tileset: "map", acceptExpired: true)
+        #expect(try await table.load(small).last?.region?.state == .complete)
+        await server.end()
+        await table.end()
+    }
+
+    // MARK: The network
+
+    @Test func aMeteredNetworkIsForWhatTheVehicleNeedsAndNoNetworkForNothing() async throws {
+        let server = try CacheTable([
+            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-13", "http.listen=127.0.0.1:0",
+        ]) { try TileFolders.maps(in: $0 + "/map", zooms: 11...13, reach: 40_000) }
+        try await server.settle()
+        let address = try #require(server.node?.node.serverAddress)
+        let asked = { server.node?.node.webRequests ?? 0 }
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=11-13",
+            "region.retry_s=86400", "predictive.enabled=true", "predictive.maps.zoom_min=13",
+            "predictive.maps.zoom_max=13", "network.bandwidth_kbps=400",
+        ])
+        var answers: [LoadRegionResponse] = []
+        try table.caller.call(
+            TileCacheService.loadRegion,
+            LoadRegionRequest(
+                definition: try Self.definition("r", radius: 25_000, tileset: "map", acceptExpired: true)),
+            options: CallOptions(timeout: .seconds(600))
+        ) { if case .response(let response) = $0 { answers.append(response) } }
+        try await table.until("some of the region is there") { answers.last?.progress?.completedCount ?? 0 > 5 }
+        try await table.set("network.mode", .stringValue("metered"))
+        try await table.until("the load ends") { answers.last?.region != nil }
+        let metered = try #require(answers.last)
+        #expect(metered.region?.state == .incomplete && metered.error?.retryable == true)
+        #expect(metered.error?.message?.contains("metered") == true, "\(metered)")
+        // What the vehicle needs still comes, and what somebody asks for.
+        let place = Geodesy.destination(from: TileFolders.porto, bearing: 2, distance: 35_000)
+        var around: Set<TileID> = []
+        TileCover.disc(around: place, radius: 2_000, zoom: 13) { tile, _ in around.insert(tile) }
+        #expect(try table.onBoard("map", of: around).isEmpty)
+        table.position(place)
+        try await table.until("tiles around the vehicle are there") { try table.onBoard("map", of: around) == around }
+        let far = TileID(
+            containing: Geodesy.destination(from: TileFolders.porto, bearing: 5, distance: 36_000), zoom: 11)
+        let key = TileKey(domain: .maps, zoom: 11, x: far.x, y: far.y)
+        let found = try await table.call(TileCacheService.getTile, GetTileRequest(key: key))
+        #expect(found.data != nil && found.fromCache == false)
+
+        // Without a network nothing is sent, and all that is there is served.
+        try await table.until("it is stored") { try !table.onBoard("map", of: [far]).isEmpty }
+        try await table.set("network.mode", .stringValue("offline"))
+        // What was under way was broken off; its server may still answer.
+        for _ in 0..<50 {
+            try table.turn()
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        let sent = asked()
+        table.position(TileFolders.porto)
+        let here = try await table.call(TileCacheService.getTile, GetTileRequest(key: key))
+        #expect(here.data == found.data && here.fromCache == true)
+        let away = TileID(
+            containing: Geodesy.destination(from: TileFolders.porto, bearing: 6, distance: 36_000), zoom: 11)
+        let none = try await table.call(
+            TileCacheService.getTile, GetTileRequest(key: TileKey(domain: .maps, zoom: 11, x: away.x, y: away.y)))
+        #expect(none.error?.code == .providerUnavailable && none.error?.retryable == true)
+        for _ in 0..<50 { try table.turn() }
+        #expect(asked() == sent)
+
+        // It is back: what waited goes on by itself, from where it was.
+        try await table.set("network.bandwidth_kbps", .stringValue("0"))
+        try await table.set("network.mode", .stringValue("unmetered"))
+        try await table.until("the region is complete") {
+            try table.events.last { $0.kind == .loadFinished }?.success == true
+        }
+        let event = try #require(try table.events.last { $0.kind == .loadFinished })
+        #expect(event.progress?.completedCount == event.progress?.requiredCount)
+        #expect(event.progress?.loadedCount ?? 0 < event.progress?.requiredCount ?? 0)
+        #expect(try table.check() == [])
+        await server.end()
+        await table.end()
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Glibc
+
+/// A file system in memory of a few megabytes, for tests of a full disk; needs root.
+public final class SmallDisk {
+    /// Where it is mounted.
+    public let path: String
+
+    /// nil where this user may not mount.
+    public init?(megabytes: Int) {
+        path = NSTemporaryDirectory() + "navbus-disk-" + UUID().uuidString
+        guard mkdir(path, 0o755) == 0 else { return nil }
+        guard mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else {
+            rmdir(path)
+            return nil
+        }
+    }
+
+    deinit {
+        umount2(path, Int32(MNT_DETACH))
+        rmdir(path)
+    }
+
+    /// Mounts it again read-only or writable; false when the system refuses.
+    public func remount(_ how: String) -> Bool {
+        mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT) | (how == "ro" ? UInt(MS_RDONLY) : 0), nil)
+            == 0
+    }
+
+    /// Writes files until not a byte more fits.
+    public func fillUp() {
+        for (number, size) in [1 << 20, 1 << 14, 1 << 12].enumerated() {
+            let file = open("\(path)/other-\(number)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+            guard file >= 0 else { continue }
+            defer { close(file) }
+            let block = [UInt8](repeating: 7, count: size)
+            while write(file, block, block.count) > 0 {}
+        }
+    }
+
+    /// Takes so many bytes away from what ``fillUp()`` wrote.
+    public func free(_ bytes: Int) {
+        var left = bytes
+        for number in 0..<3 {
+            let file = "\(path)/other-\(number)"
+            var status = stat()
+            guard left > 0, stat(file, &status) == 0 else { continue }
+            let taken = min(left, Int(status.st_size))
+            truncate(file, status.st_size - taken)
+            left -= taken
+        }
+    }
+
+    /// Whether this process may make one.
+    public static let isPossible = SmallDisk(megabytes: 1) != nil
+}
