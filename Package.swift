@@ -141,7 +141,7 @@ let package = Package(
             "navbus-bench",
             [
                 "NavBench", "NavNodes", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
-                "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore",
+                "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
                 argumentParser,
             ]),
         // What navbus-bench compares the bus with: the same patterns in plain C on libzmq.

@@ -41,7 +41,7 @@ enum Rules {
         "tile-cache-node": ["NavNodes"],
         "navbus-bench": [
             "NavBench", "NavNodes", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
-            "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore",
+            "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
         ],
         "navbus": pureColumn.union(busColumn).union([
             "NavNodes", "NavConfig", "NavLaunch", "NavMapBuild", "NavTileCache",

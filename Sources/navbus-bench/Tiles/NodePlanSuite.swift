@@ -1,4 +1,5 @@
 import Foundation
+import NavDigest
 import NavBench
 import NavBus
 import NavGeo
@@ -56,7 +57,7 @@ final class NodePlanSuite {
         var planner = CachePlanner(PredictiveKeys().navigationProfile)
         var tiles = Set(planner.follow(PlannedLine(line)).added.map(\.tile))
         for place in line.coordinates { tiles.formUnion(planner.move(to: place).added.map(\.tile)) }
-        let hash = ContentDigest.sha256(content).hexadecimal
+        let hash = ContentHash(of: content)?.hexadecimal ?? ""
         let entries = tiles.compactMap { tile -> Tileset.Entry? in
             guard let layer = RoadLayer.allCases.first(where: { $0.zoom == tile.zoom }) else { return nil }
             let box = tile.bounds
