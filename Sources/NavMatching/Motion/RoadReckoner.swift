@@ -70,8 +70,8 @@ struct RoadReckoner: Sendable {
     private static let initialSpeedSigma = 0.3
     /// For how long an acceleration that was seen last may go on, seconds.
     private static let accelerationTime = 0.5
-    /// How long vehicles stand, seconds: a red light or a queue.
-    private static let standingTime = 30.0
+    /// How long vehicles that stand go on to, seconds: half of a red light or a queue of half a minute, because one is lost sight of anywhere in it.
+    private static let standingTime = 15.0
     /// Over how long a vehicle comes to the speed that it keeps, seconds.
     private static let gatheringTime = 5.0
     /// What one that started again comes to, as a share of what the road allows: where one stands, one is soon to stand again.
