@@ -70,10 +70,6 @@ public struct Reckoning: Sendable {
     private static let learningProbability = 0.7
     /// Probability of a road from which the position follows it.
     private static let roadProbability = 0.4
-    /// Standard deviation across the road of a vehicle on it, metres: half a carriageway of two lanes.
-    private static let crossSigma = 2.5
-    /// Nodes of the quadrature with three of them, in standard deviations, and their weight.
-    private static let (nodeReach, nodeWeight) = (3.0.squareRoot(), 1.0 / 6)
     /// Metres between the predicted and the measured place that are led over; more is another road.
     private static let blendReach = 400.0
 
@@ -183,11 +179,11 @@ public struct Reckoning: Sendable {
         self.walker = walker
         newest = match.stamp
         var led = estimate
-        let place = place(walker, ahead).road
+        let place = walker.position(ahead).road
         led.coordinate = place.coordinate
         return PredictedPosition(
             estimate: led, road: place, method: walker.followsRoute && prior != nil ? .alongRoute : .alongRoad,
-            probability: walker.probability, age: 0, candidates: candidates(walker, graph))
+            probability: walker.probability, age: 0, candidates: walker.candidates(graph))
     }
 
     /// Takes note that a fix did not count while positions are predicted: those that count must come in a row.
@@ -254,7 +250,8 @@ public struct Reckoning: Sendable {
         for candidate in origin.candidates where candidate.edge == road.edge { confidence += candidate.probability }
         add(
             RoadPlace(edge: road.edge, offset: road.offset), confidence > 0 ? min(confidence, 1) : origin.confidence)
-        // What the matcher holds for unlikely may be the only road on which one drives so fast: the speed is weighed before any is left out.
+        // What the matcher holds for unlikely may be the only road on which one drives so fast: the speed is weighed
+        // before any is left out.
         for candidate in origin.candidates
         where candidate.probability > Reckoning.leastProbability
             && !ways.contains(where: { $0.place.edge == candidate.edge })
@@ -278,7 +275,8 @@ public struct Reckoning: Sendable {
 
     /// Places that a prediction begins from at once.
     private static let maximumWays = 4
-    /// Probability from which another road than the matched one is gone on from, and from which its speed is asked after.
+    /// Probability from which another road than the matched one is gone on from, and from which it is asked how fast one
+    /// drives there.
     private static let (otherProbability, leastProbability) = (0.05, 0.01)
     /// The most that vehicles usually drive of a road's speed, as a share, and the standard deviation of what is more.
     private static let (usualExcess, excessSigma) = (1.5, 0.4)
@@ -363,11 +361,9 @@ public struct Reckoning: Sendable {
             walker.turn(to: course, sigma: free.courseSigma, moved: walker.distance - driven, graph)
         }
         self.walker = walker
-        let (road, bend) = place(walker, ahead)
-        // What lies beside a road that bends is not ahead of it.
-        let straight = max(road.alongSigma * road.alongSigma - bend, 0)
+        let (road, straightSigma) = walker.position(ahead)
         tracker.settle(
-            road.coordinate, bearing: road.bearing, alongSigma: straight.squareRoot(), crossSigma: road.crossSigma,
+            road.coordinate, bearing: road.bearing, alongSigma: straightSigma, crossSigma: road.crossSigma,
             speed: hasOdometry ? nil : walker.speed, speedSigma: walker.speedSigma, at: stamp)
         guard let estimate = tracker.newest else { return nil }
         travelled = estimate.travelled
@@ -375,11 +371,11 @@ public struct Reckoning: Sendable {
             hasOdometry ? .odometry : (prior != nil && walker.followsRoute ? .alongRoute : .alongRoad)
         return PredictedPosition(
             estimate: estimate, road: road, method: method, probability: walker.probability, age: age,
-            candidates: candidates(walker, graph))
+            candidates: walker.candidates(graph))
     }
 
-    /// How fast the vehicle was at last, m/s, with its standard deviation: as it was measured; where nobody measured it, with what the road lets
-    /// expect.
+    /// How fast the vehicle was at last, m/s, with its standard deviation: as it was measured; where nobody measured it,
+    /// with what the road lets expect.
     private func likelySpeed(
         _ tracker: PositionTracker, at place: RoadPlace, _ ahead: RoadAhead
     ) -> (speed: Double, sigma: Double) {
@@ -392,46 +388,4 @@ public struct Reckoning: Sendable {
 
     /// Standard deviation up to which a speed is one that was measured, m/s.
     private static let measuredSigma = 1.0
-
-    /// The ways that are still possible, the likeliest first.
-    private func candidates(_ walker: RoadReckoner, _ graph: RoadGraph) -> [MatchedPosition.Candidate] {
-        let candidates = walker.branches.map {
-            MatchedPosition.Candidate(
-                edge: $0.place.edge, offset: $0.place.offset, distance: 0,
-                bearing: graph.position(at: $0.place.offset, of: $0.place.edge).bearing, probability: $0.probability)
-        }
-        return candidates.sorted { $0.probability > $1.probability }
-    }
-
-    /// Where the vehicle is told to be, and what of the variance across comes from the road's bends, m².
-    private func place(
-        _ walker: RoadReckoner, _ ahead: RoadAhead
-    ) -> (road: MatchedPosition.RoadPosition, bend: Double) {
-        let graph = ahead.metric.turns.graph
-        var place = MatchedPosition.RoadPosition(
-            walker.place.edge, at: walker.place.offset, on: graph, raw: nil, alongSigma: walker.alongSigma,
-            crossSigma: Reckoning.crossSigma)
-        let frame = LocalFrame(origin: place.coordinate)
-        let (sine, cosine) = (sin(place.bearing), cos(place.bearing))
-        var along = place.alongSigma * place.alongSigma
-        var cross = place.crossSigma * place.crossSigma
-        // Who is not where the road is straight is beside it: the mean square over a normal distribution, by the quadrature of Gauss and Hermite.
-        let reach = Reckoning.nodeReach * place.alongSigma
-        var bend = 0.0
-        for far in [ahead.place(reach, from: walker.place), walker.place(before: reach, graph)] {
-            let point = frame.point(graph.position(at: far.offset, of: far.edge).coordinate)
-            let beside = point.east * cosine - point.north * sine
-            bend += Reckoning.nodeWeight * beside * beside
-        }
-        cross += bend
-        // The other ways lie elsewhere, each with its probability.
-        for branch in walker.branches.dropFirst() {
-            let point = frame.point(graph.position(at: branch.place.offset, of: branch.place.edge).coordinate)
-            let (far, beside) = (point.east * sine + point.north * cosine, point.east * cosine - point.north * sine)
-            along += branch.probability * far * far
-            cross += branch.probability * beside * beside
-        }
-        (place.alongSigma, place.crossSigma) = (along.squareRoot(), cross.squareRoot())
-        return (place, bend)
-    }
 }

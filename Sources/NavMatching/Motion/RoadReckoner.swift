@@ -70,14 +70,8 @@ struct RoadReckoner: Sendable {
     private static let initialSpeedSigma = 0.3
     /// For how long an acceleration that was seen last may go on, seconds.
     private static let accelerationTime = 0.5
-    /// How long vehicles that stand go on to, seconds: half of a red light or a queue of half a minute, because one is lost sight of anywhere in it.
-    private static let standingTime = 15.0
     /// Over how long a vehicle comes to the speed that it keeps, seconds.
     private static let gatheringTime = 5.0
-    /// What one that started again comes to, as a share of what the road allows: where one stands, one is soon to stand again.
-    private static let startedShare = 0.7
-    /// Most moments of starting that are summed over.
-    private static let maximumStarts = 60
     /// Over how long hindrances, bends and junctions make one speed of another outside of tunnels, seconds.
     private static let hindranceTime = 20.0
     /// Most that a vehicle brakes where it is only thought to, m/s².
@@ -184,7 +178,7 @@ struct RoadReckoner: Sendable {
                 speed = next
             }
             guard speed >= RoadReckoner.standingSpeed else {
-                start(step, to: model.pace.speed(onRoad: free) * RoadReckoner.startedShare)
+                start(step, to: model.pace.speed(onRoad: free) * Standstill.startedShare)
                 continue
             }
             if inTunnel { settle(step, variance: outlook.variance) }
@@ -194,29 +188,10 @@ struct RoadReckoner: Sendable {
 
     /// Lets the uncertainty of one who stood grow over a step: they start at any moment alike, gather speed, and keep it.
     private mutating func start(_ step: Double, to speed: Double) {
-        let (before, after) = (RoadReckoner.started(age - step, speed), RoadReckoner.started(age, speed))
+        let (before, after) = (Standstill.started(age - step, to: speed), Standstill.started(age, to: speed))
         alongVariance += max(after.place - before.place, 0)
         speedVariance += max(after.speed - before.speed, 0)
         alongSpeed = 0
-    }
-
-    /// Mean squares of the way, m², and of the speed, m²/s², of one who stood `age` seconds ago: over the moments of starting, which follow an
-    /// exponential distribution.
-    private static func started(_ age: Double, _ speed: Double) -> (place: Double, speed: Double) {
-        guard age > 0, speed > 0 else { return (0, 0) }
-        let count = min(max(Int(age), 1), maximumStarts)
-        let slice = age / Double(count)
-        let gathering = speed / RoadAhead.acceleration
-        var (place, square) = (0.0, 0.0)
-        for index in 0..<count {
-            let driving = (Double(index) + 0.5) * slice
-            let weight = exp(-(age - driving) / standingTime) * slice / standingTime
-            let reached = min(driving, gathering) * RoadAhead.acceleration
-            let way = reached * (driving - min(driving, gathering) / 2)
-            place += weight * way * way
-            square += weight * reached * reached
-        }
-        return (place, square)
     }
 
     /// Lets the speed's variance take in what was not known of the deviation at first, as the vehicle comes to the speed that it keeps.
