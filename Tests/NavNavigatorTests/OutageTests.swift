@@ -1,4 +1,5 @@
 import NavGeo
+import NavMap
 import NavMatching
 import NavNavigator
 import NavRouting
@@ -85,6 +86,123 @@ import Testing
         #expect(try #require(sigmas.last) > 80)
         // Nothing tells that it does.
         #expect(try #require(predicted.last?.road).distance(to: stood.coordinate) < 15)
+    }
+
+    @Test(arguments: [8.0, 15])
+    func theUncertaintyOfWhoStoodHoldsOneWhoStartsSoon(seconds: Double) throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        let driven = try town.fixes("FGH", .open).prefix(30)
+        ride.drive(driven)
+        ride.drive(town.standing(at: try #require(driven.last).coordinate, seconds: 20, after: driven.last))
+        let stood = try #require(ride.sightings.last)
+        ride.fireTimers(until: stood.stamp.advanced(bySeconds: seconds + 0.5))
+        let said = try #require(ride.sightings.last)
+        // After two seconds, gathering speed with 1.5 m/s² up to 50 km/h.
+        let driving = said.stamp.seconds(since: stood.stamp) - 2
+        let gathering = min(driving, 9)
+        let gone = 0.75 * gathering * gathering + 13.5 * (driving - gathering)
+        let sigma = try #require(said.road).alongSigma
+        #expect(3 * sigma > gone)
+    }
+
+    @Test func onlyARoadThatIsDrivenSoFastIsGoneOnAlong() throws {
+        let town = try Town(
+            """
+            A---------B----------------C
+                      D----------------E
+            """, grid: 20,
+            ways: [
+                "ABC": Town.road("Main Road", ["highway": "trunk", "oneway": "yes"]),
+                "BDE": ["highway": "service", "oneway": "yes"],
+            ])
+        let metric = town.snapshot.metric
+        let fix = Fix(
+            stamp: SeededDrive.start, coordinate: try town.map.position(between: "D", "E", at: 0.2),
+            horizontalSigma: 20,
+            speed: 19, course: .pi / 2, type: .fix3D)
+        var tracker = PositionTracker()
+        #expect(tracker.take(fix) == .accepted)
+        var matcher = StreamingMatcher(metric: metric)
+        var match = matcher.match(fix)
+        let (mainRoad, service) = (try town.map.wayID("ABC"), try town.map.wayID("BDE"))
+        func index(of way: Int64) -> Int? {
+            match.candidates.firstIndex { metric.turns.graph.wayID(of: $0.edge) == way }
+        }
+        let (main, beside) = (try #require(index(of: mainRoad)), try #require(index(of: service)))
+        #expect(match.road?.wayID == service)
+        // The matcher is nearly sure of the road beside it, by the fix and a route.
+        for index in match.candidates.indices { match.candidates[index].probability = 0 }
+        match.candidates[beside].probability = 0.96
+        match.candidates[main].probability = 0.03
+        match.confidence = 0.96
+        var reckoning = Reckoning()
+        _ = reckoning.note(fix, match, tracker, metric)
+        guard
+            case .predicted(let said, true) = reckoning.predict(
+                at: fix.stamp.advanced(bySeconds: 3), &tracker, metric, nil)
+        else {
+            Issue.record("no prediction")
+            return
+        }
+        #expect(said.road?.wayID == mainRoad)
+    }
+
+    @Test func theUncertaintyAcrossHoldsWhoIsNotYetRoundTheCorner() throws {
+        let town = try Town(
+            """
+            A-----------------------B
+                                    |
+                                    |
+                                    |
+                                    |
+                                    C
+            """, grid: 25, ways: ["ABC": Town.road("Lane")])
+        let fixes = try town.fixes("ABC", .open)
+        let corner = try town.map.coordinate("B")
+        var ride = Ride(town.map)
+        ride.drive(fixes.prefix { Geodesy.distance($0.coordinate, corner) > 120 })
+        let last = try #require(ride.sightings.last)
+        ride.fireTimers(until: last.stamp.advanced(bySeconds: 25))
+        let behind = ride.sightings.filter {
+            $0.prediction != nil && $0.road.map { Angle.separation($0.bearing, .pi) < 0.1 } ?? false
+        }
+        let first = try #require(behind.first?.road)
+        #expect(behind.allSatisfy { $0.match.candidates.count == 1 })
+        // Before the corner is beside the road behind it, as far as it may be back.
+        #expect(first.crossSigma > first.alongSigma / 2)
+        #expect(first.crossSigma < first.alongSigma)
+    }
+
+    /// Positions without speed every ten seconds, as fleets report them.
+    @Test func aReceiverThatIsHeardSeldomIsNotMissedEachTime() throws {
+        let town = try Town.grid()
+        let fixes = try town.fixes("KLMNOJEDCBAFGHIJ", .open).enumerated().filter { $0.offset % 10 == 0 }.map {
+            var fix = $0.element
+            (fix.speed, fix.course) = (nil, nil)
+            return fix
+        }
+        var ride = Ride(town.map)
+        ride.drive(fixes)
+        #expect(fixes.count > 25)
+        let late = ride.sightings.filter { $0.stamp > fixes[20].stamp }
+        #expect(late.count { $0.prediction == nil } > 3)
+        #expect(late.allSatisfy { $0.prediction == nil })
+    }
+
+    /// A speed that nobody measured is not zero.
+    @Test func whoWasSeenOnceMayDriveOnAtTheRoadsSpeed() throws {
+        let town = try Town.grid()
+        var fix = try town.fixes("FGHIJ", .open)[15]
+        (fix.speed, fix.course) = (nil, nil)
+        var ride = Ride(town.map)
+        ride.drive(fix)
+        ride.fireTimers(until: fix.stamp.advanced(bySeconds: 10))
+        let said = try #require(ride.sightings.last)
+        #expect(said.prediction != nil)
+        let gone = 13.5 * said.stamp.seconds(since: fix.stamp)
+        let place = said.road?.alongSigma ?? said.sigma ?? 0
+        #expect(Geodesy.distance(fix.coordinate, said.match.coordinate) + 3 * place > gone)
     }
 }
 

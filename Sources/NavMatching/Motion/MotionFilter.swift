@@ -61,7 +61,10 @@ struct MotionFilter: Sendable {
 
     /// Where.
     var coordinate: Coordinate {
-        frame.coordinate(of: LocalPoint(east: state.mean[Axis.east], north: state.mean[Axis.north]))
+        let place = frame.coordinate(of: LocalPoint(east: state.mean[Axis.east], north: state.mean[Axis.north]))
+        // The frame is flat and knows no pole.
+        return Coordinate(
+            latitude: min(max(place.latitude, -90), 90), longitude: place.longitude.remainder(dividingBy: 360))
     }
     /// Metres per second along the body, negative backwards.
     var speed: Double { state.mean[Axis.speed] }

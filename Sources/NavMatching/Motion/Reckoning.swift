@@ -61,16 +61,15 @@ public struct Reckoning: Sendable {
     private var travelled = 0.0
     /// A vehicle that drives as usual, beside the real one.
     private var model = SpeedModel()
-    /// Usual time between fixes, seconds.
+    /// Usual time between fixes, seconds, and the one before the last fix.
     private var period = 1.0
+    private var lastWait = 1.0
     private var isGivenUp = false
 
     /// Probability of a road from which the driver's pace is learned on it.
     private static let learningProbability = 0.7
     /// Probability of a road from which the position follows it.
     private static let roadProbability = 0.4
-    /// Standard deviation across the road of a vehicle on it, metres: half a carriageway of two lanes.
-    private static let crossSigma = 2.5
     /// Metres between the predicted and the measured place that are led over; more is another road.
     private static let blendReach = 400.0
 
@@ -111,12 +110,16 @@ public struct Reckoning: Sendable {
     public mutating func note(
         _ fix: Fix, _ match: MatchedPosition, _ tracker: PositionTracker, _ metric: Metric, _ prior: RoutePrior? = nil
     ) -> Bool {
-        if let origin, fix.stamp > origin.stamp, reason == nil {
+        if let origin, fix.stamp > origin.stamp {
             let seconds = min(fix.stamp.seconds(since: origin.stamp), 30)
-            period += (seconds - period) * 0.2
-            follow(
-                match, speed: tracker.estimate?.speed, seconds: seconds, memory: tracker.config.expectedSpeedTime,
-                RoadAhead(metric: metric, prior: prior))
+            // Of two waits the shorter: one is long where fixes fail, and both where they come seldom.
+            period += (min(seconds, lastWait) - period) * 0.2
+            lastWait = seconds
+            if reason == nil {
+                follow(
+                    match, speed: tracker.estimate?.speed, seconds: seconds, memory: tracker.config.expectedSpeedTime,
+                    RoadAhead(metric: metric, prior: prior))
+            }
         }
         let previous = origin
         origin = Origin(
@@ -176,15 +179,17 @@ public struct Reckoning: Sendable {
         self.walker = walker
         newest = match.stamp
         var led = estimate
-        let place = place(walker, graph)
+        let place = walker.position(ahead).road
         led.coordinate = place.coordinate
         return PredictedPosition(
             estimate: led, road: place, method: walker.followsRoute && prior != nil ? .alongRoute : .alongRoad,
-            probability: walker.probability, age: 0, candidates: candidates(walker, graph))
+            probability: walker.probability, age: 0, candidates: walker.candidates(graph))
     }
 
     /// Takes note that a fix did not count while positions are predicted: those that count must come in a row.
     public mutating func noteBad() {
+        // The receiver is heard, and what it says does not count: that is no long wait.
+        lastWait = min(lastWait, 1)
         if case .predicting(let reason, _) = phase { phase = .predicting(reason, good: 0) }
     }
 
@@ -218,15 +223,16 @@ public struct Reckoning: Sendable {
     private func isTunnelNear(_ origin: Origin, speed: Double, _ metric: Metric) -> Bool {
         guard let road = origin.road else { return false }
         let ahead = RoadAhead(metric: metric, prior: nil)
-        let reach = min(max(speed, 0) * (config.tunnelStartAfter + 1), 150) + 15
-        func isNear(_ place: RoadPlace) -> Bool {
-            ahead.isTunnel(place.edge) || ahead.isTunnel(ahead.place(reach, from: place).edge)
-        }
-        if isNear(RoadPlace(edge: road.edge, offset: road.offset)) { return true }
+        if isTunnelNear(RoadPlace(edge: road.edge, offset: road.offset), speed: speed, ahead) { return true }
         return origin.candidates.contains {
             $0.edge != road.edge && $0.probability > Reckoning.otherProbability
-                && isNear(RoadPlace(edge: $0.edge, offset: $0.offset))
+                && isTunnelNear(RoadPlace(edge: $0.edge, offset: $0.offset), speed: speed, ahead)
         }
+    }
+
+    private func isTunnelNear(_ place: RoadPlace, speed: Double, _ ahead: RoadAhead) -> Bool {
+        let reach = min(max(speed, 0) * (config.tunnelStartAfter + 1), 150) + 15
+        return ahead.isTunnel(place.edge) || ahead.isTunnel(ahead.place(reach, from: place).edge)
     }
 
     /// The places from which to go on, the likeliest first: those of the matcher, less likely where nobody drives as fast as the vehicle did.
@@ -244,8 +250,10 @@ public struct Reckoning: Sendable {
         for candidate in origin.candidates where candidate.edge == road.edge { confidence += candidate.probability }
         add(
             RoadPlace(edge: road.edge, offset: road.offset), confidence > 0 ? min(confidence, 1) : origin.confidence)
+        // What the matcher holds for unlikely may be the only road on which one drives so fast: the speed is weighed
+        // before any is left out.
         for candidate in origin.candidates
-        where candidate.probability > Reckoning.otherProbability && ways.count < Reckoning.maximumWays
+        where candidate.probability > Reckoning.leastProbability
             && !ways.contains(where: { $0.place.edge == candidate.edge })
             && Angle.separation(candidate.bearing, road.bearing) < .pi / 2
         {
@@ -261,13 +269,15 @@ public struct Reckoning: Sendable {
         ways.sort { $0.probability > $1.probability }
         let least = Reckoning.otherProbability * ways[0].probability
         ways.removeAll { $0.probability < least }
+        ways.removeLast(max(ways.count - Reckoning.maximumWays, 0))
         return ways
     }
 
     /// Places that a prediction begins from at once.
     private static let maximumWays = 4
-    /// Probability from which another road than the matched one is gone on from.
-    private static let otherProbability = 0.05
+    /// Probability from which another road than the matched one is gone on from, and from which it is asked how fast one
+    /// drives there.
+    private static let (otherProbability, leastProbability) = (0.05, 0.01)
     /// The most that vehicles usually drive of a road's speed, as a share, and the standard deviation of what is more.
     private static let (usualExcess, excessSigma) = (1.5, 0.4)
 
@@ -320,15 +330,17 @@ public struct Reckoning: Sendable {
         if walker == nil, let road = origin.road, origin.confidence >= Reckoning.roadProbability,
             before == origin.stamp
         {
-            let speed = abs(tracker.estimate?.speed ?? 0)
             let ahead = RoadAhead(metric: metric, prior: prior)
+            let (speed, speedSigma) = likelySpeed(tracker, at: RoadPlace(edge: road.edge, offset: road.offset), ahead)
             let ways = ways(from: road, origin, speed: speed, ahead)
             var model = model
             // On another road than the one that was matched the usual vehicle drives as fast as this one, where it may.
             if ways[0].place.edge != road.edge {
                 model.take(min(speed, ahead.speed(at: ways[0].place, model.pace).expected))
             }
-            walker = RoadReckoner(ways, alongSigma: road.alongSigma, speed: speed, model: model, intoTunnel: isInTunnel)
+            walker = RoadReckoner(
+                ways, alongSigma: road.alongSigma, speed: speed, speedSigma: speedSigma, model: model,
+                intoTunnel: isInTunnel || isTunnelNear(ways[0].place, speed: speed, ahead))
         }
         guard var walker else {
             return PredictedPosition(
@@ -349,9 +361,9 @@ public struct Reckoning: Sendable {
             walker.turn(to: course, sigma: free.courseSigma, moved: walker.distance - driven, graph)
         }
         self.walker = walker
-        let road = place(walker, graph)
+        let (road, straightSigma) = walker.position(ahead)
         tracker.settle(
-            road.coordinate, bearing: road.bearing, alongSigma: road.alongSigma, crossSigma: road.crossSigma,
+            road.coordinate, bearing: road.bearing, alongSigma: straightSigma, crossSigma: road.crossSigma,
             speed: hasOdometry ? nil : walker.speed, speedSigma: walker.speedSigma, at: stamp)
         guard let estimate = tracker.newest else { return nil }
         travelled = estimate.travelled
@@ -359,36 +371,21 @@ public struct Reckoning: Sendable {
             hasOdometry ? .odometry : (prior != nil && walker.followsRoute ? .alongRoute : .alongRoad)
         return PredictedPosition(
             estimate: estimate, road: road, method: method, probability: walker.probability, age: age,
-            candidates: candidates(walker, graph))
+            candidates: walker.candidates(graph))
     }
 
-    /// The ways that are still possible, the likeliest first.
-    private func candidates(_ walker: RoadReckoner, _ graph: RoadGraph) -> [MatchedPosition.Candidate] {
-        let candidates = walker.branches.map {
-            MatchedPosition.Candidate(
-                edge: $0.place.edge, offset: $0.place.offset, distance: 0,
-                bearing: graph.position(at: $0.place.offset, of: $0.place.edge).bearing, probability: $0.probability)
-        }
-        return candidates.sorted { $0.probability > $1.probability }
+    /// How fast the vehicle was at last, m/s, with its standard deviation: as it was measured; where nobody measured it,
+    /// with what the road lets expect.
+    private func likelySpeed(
+        _ tracker: PositionTracker, at place: RoadPlace, _ ahead: RoadAhead
+    ) -> (speed: Double, sigma: Double) {
+        guard let estimate = tracker.estimate else { return (0, 0) }
+        let speed = abs(estimate.speed)
+        guard estimate.speedSigma > Reckoning.measuredSigma else { return (speed, estimate.speedSigma) }
+        return model.weigh(
+            speed, sigma: estimate.speedSigma, ceiling: ahead.speed(at: place, model.pace).expected)
     }
 
-    private func place(_ walker: RoadReckoner, _ graph: RoadGraph) -> MatchedPosition.RoadPosition {
-        var place = MatchedPosition.RoadPosition(
-            walker.place.edge, at: walker.place.offset, on: graph, raw: nil, alongSigma: walker.alongSigma,
-            crossSigma: Reckoning.crossSigma)
-        guard walker.branches.count > 1 else { return place }
-        // The other ways lie elsewhere, each with its probability.
-        let frame = LocalFrame(origin: place.coordinate)
-        let (sine, cosine) = (sin(place.bearing), cos(place.bearing))
-        var along = place.alongSigma * place.alongSigma
-        var cross = place.crossSigma * place.crossSigma
-        for branch in walker.branches.dropFirst() {
-            let point = frame.point(graph.position(at: branch.place.offset, of: branch.place.edge).coordinate)
-            let (far, beside) = (point.east * sine + point.north * cosine, point.east * cosine - point.north * sine)
-            along += branch.probability * far * far
-            cross += branch.probability * beside * beside
-        }
-        (place.alongSigma, place.crossSigma) = (along.squareRoot(), cross.squareRoot())
-        return place
-    }
+    /// Standard deviation up to which a speed is one that was measured, m/s.
+    private static let measuredSigma = 1.0
 }

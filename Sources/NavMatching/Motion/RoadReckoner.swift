@@ -23,6 +23,10 @@ struct RoadReckoner: Sendable {
         var isAtEnd = false
         /// Direction of the road before this edge, at its end, radians clockwise from north; nil on the first.
         var entryBearing: Double?
+        /// The edges before this one, the last first, as far as they are known and remembered.
+        var trail = SIMD4<UInt32>(repeating: Branch.unknown)
+
+        static let unknown = UInt32.max
     }
 
     /// The ways that are still possible, the one that is told first.
@@ -62,16 +66,12 @@ struct RoadReckoner: Sendable {
     private static let odometerNoise = 0.05
     /// Speed under which a vehicle that is lost sight of is taken to stand, m/s.
     private static let standingSpeed = 1.0
-    /// Standard deviation of a speed that the receiver measured last, m/s.
+    /// Standard deviation of a speed that was measured last, m/s, at least.
     private static let initialSpeedSigma = 0.3
     /// For how long an acceleration that was seen last may go on, seconds.
     private static let accelerationTime = 0.5
-    /// How long vehicles stand, seconds: a red light or a queue.
-    private static let standingTime = 30.0
     /// Over how long a vehicle comes to the speed that it keeps, seconds.
     private static let gatheringTime = 5.0
-    /// Standard deviation of the speed of one that may have started again, as a share of what the road allows.
-    private static let startedDeviation = 0.7
     /// Over how long hindrances, bends and junctions make one speed of another outside of tunnels, seconds.
     private static let hindranceTime = 20.0
     /// Most that a vehicle brakes where it is only thought to, m/s².
@@ -93,10 +93,13 @@ struct RoadReckoner: Sendable {
 
     /// - Parameters:
     ///   - ways: the places where the vehicle may be, each with its probability; the one that is told first. At least one.
-    ///   - speed: the one that was measured last.
+    ///   - speed: the one that was measured last, with its standard deviation.
     ///   - model: a vehicle that drives as usual, at this place.
     ///   - intoTunnel: whether it is in a tunnel or before the mouth of one that it is lost sight of.
-    init(_ ways: ContiguousArray<Branch>, alongSigma: Double, speed: Double, model: SpeedModel, intoTunnel: Bool) {
+    init(
+        _ ways: ContiguousArray<Branch>, alongSigma: Double, speed: Double, speedSigma: Double, model: SpeedModel,
+        intoTunnel: Bool
+    ) {
         branches = ways
         self.speed = max(speed, 0)
         self.model = model
@@ -113,7 +116,8 @@ struct RoadReckoner: Sendable {
         excess = self.model.ratio(of: max(speed, 0)) - 1
         alongVariance = alongSigma * alongSigma
         let change = model.acceleration * RoadReckoner.accelerationTime
-        speedVariance = RoadReckoner.initialSpeedSigma * RoadReckoner.initialSpeedSigma + change * change
+        let initial = max(speedSigma, RoadReckoner.initialSpeedSigma)
+        speedVariance = initial * initial + change * change
     }
 
     private var negligible: Double {
@@ -173,9 +177,21 @@ struct RoadReckoner: Sendable {
                 move((speed + next) / 2 * step, ahead)
                 speed = next
             }
-            if inTunnel, speed >= RoadReckoner.standingSpeed { settle(step, variance: outlook.variance) }
+            guard speed >= RoadReckoner.standingSpeed else {
+                start(step, to: model.pace.speed(onRoad: free) * Standstill.startedShare)
+                continue
+            }
+            if inTunnel { settle(step, variance: outlook.variance) }
             spread(step, sigma: speedSpread(outlook.variance, free: free, inTunnel), config, inTunnel)
         }
+    }
+
+    /// Lets the uncertainty of one who stood grow over a step: they start at any moment alike, gather speed, and keep it.
+    private mutating func start(_ step: Double, to speed: Double) {
+        let (before, after) = (Standstill.started(age - step, to: speed), Standstill.started(age, to: speed))
+        alongVariance += max(after.place - before.place, 0)
+        speedVariance += max(after.speed - before.speed, 0)
+        alongSpeed = 0
     }
 
     /// Lets the speed's variance take in what was not known of the deviation at first, as the vehicle comes to the speed that it keeps.
@@ -185,19 +201,14 @@ struct RoadReckoner: Sendable {
         speedVariance += settled * variance * speed * speed
     }
 
-    /// Standard deviation of the speed in the long run, m/s. Who is slow for a bend or stands drives on at what the road allows.
+    /// Standard deviation of the speed in the long run, m/s. Who is slow for a bend drives on at what the road allows.
     private func speedSpread(_ variance: Double, free: Double, _ inTunnel: Bool) -> Double {
-        guard speed >= RoadReckoner.standingSpeed else {
-            let started = 1 - exp(-age / RoadReckoner.standingTime)
-            return model.pace.speed(onRoad: free) * RoadReckoner.startedDeviation * started.squareRoot()
-        }
-        return (inTunnel ? speed : max(speed, model.pace.speed(onRoad: free))) * variance.squareRoot()
+        (inTunnel ? speed : max(speed, model.pace.speed(onRoad: free))) * variance.squareRoot()
     }
 
     /// Lets the uncertainty grow: the integral of an Ornstein-Uhlenbeck process.
     private mutating func spread(_ step: Double, sigma: Double, _ config: MotionConfig, _ inTunnel: Bool) {
-        let isFree = inTunnel && speed >= RoadReckoner.standingSpeed
-        let fading = exp(-step / (isFree ? config.expectedSpeedTime : RoadReckoner.hindranceTime))
+        let fading = exp(-step / (inTunnel ? config.expectedSpeedTime : RoadReckoner.hindranceTime))
         alongVariance += step * (2 * alongSpeed + step * speedVariance)
         alongSpeed = fading * (alongSpeed + step * speedVariance)
         speedVariance = fading * fading * speedVariance + sigma * sigma * (1 - fading * fading)
@@ -213,6 +224,19 @@ struct RoadReckoner: Sendable {
         }
         alongVariance = alongSigma * alongSigma
         (odometerDistance, distance) = (0, 0)
+    }
+
+    /// The place some metres before the one that is told, as far back as the way is remembered.
+    func place(before metres: Double, _ graph: RoadGraph) -> RoadPlace {
+        let branch = branches[0]
+        var (edge, offset) = (branch.place.edge, branch.place.offset - max(metres, 0))
+        var index = 0
+        while offset < 0, index < 4, branch.trail[index] != Branch.unknown {
+            edge = EdgeIndex(rawValue: branch.trail[index])
+            offset += Double(graph.edgeLengths[edge.index])
+            index += 1
+        }
+        return RoadPlace(edge: edge, offset: max(offset, 0))
     }
 
     /// Goes on along the way that is nearest to a place that was seen, and gives up the others.
@@ -260,6 +284,8 @@ struct RoadReckoner: Sendable {
         }
         let rest = branch.place.offset - length
         let bearing = Double(ahead.metric.turns.graph.edgeEndBearings[branch.place.edge.index])
+        let old = branch.trail
+        let trail = SIMD4(branch.place.edge.rawValue, old[0], old[1], old[2])
         var total = 0.0
         ahead.exits(of: branch.place) { total += $0.weight }
         ahead.exits(of: branch.place) { exit in
@@ -268,6 +294,7 @@ struct RoadReckoner: Sendable {
             if exit.state == main.state {
                 branches[index].place = RoadPlace(edge: exit.edge, state: exit.state, offset: rest)
                 branches[index].entryBearing = bearing
+                branches[index].trail = trail
                 branches[index].probability = probability
                 branches[index].followsRoute = followsRoute
             } else if branches.count < maximumBranches, probability >= negligible * branches[0].probability {
@@ -275,7 +302,7 @@ struct RoadReckoner: Sendable {
                 branches.append(
                     Branch(
                         place: RoadPlace(edge: exit.edge, state: exit.state, offset: rest - metres),
-                        probability: probability, followsRoute: followsRoute, entryBearing: bearing))
+                        probability: probability, followsRoute: followsRoute, entryBearing: bearing, trail: trail))
             }
         }
     }

@@ -125,6 +125,15 @@ struct SpeedModel: Sendable {
         return ((1 + kept) * min(flow.mean, 1) - 1, own + max(flow.variance, SpeedModel.leastHindrance))
     }
 
+    /// The speed of a vehicle that was measured badly or not at all, and its standard deviation, m/s: what was measured
+    /// and what vehicles have of what the road allows, each by how well it is known.
+    func weigh(_ real: Double, sigma: Double, ceiling: Double) -> (speed: Double, sigma: Double) {
+        let usual = min(flow.mean, 1) * ceiling
+        let variance = max(flow.variance, SpeedModel.leastHindrance) * ceiling * ceiling
+        let gain = variance / (variance + sigma * sigma)
+        return (usual + gain * (real - usual), (gain * sigma * sigma).squareRoot())
+    }
+
     /// Goes on for some seconds, no faster than the road ahead allows.
     mutating func advance(_ seconds: Double, ceiling: Double) {
         guard let speed else { return self.speed = ceiling }
