@@ -33,6 +33,8 @@ final class DriveSuite {
 
     private let conditions: Conditions
     private let server: TileServer
+    /// Bytes of the tiles.
+    private let sizes: [TileID: Int]
     private let trips: [(name: String, trip: DriveTrip)]
 
     /// Routes that are drawn; the fastest of them on average is driven.
@@ -43,7 +45,10 @@ final class DriveSuite {
     init(tiles path: String, nginx: String, seed: UInt64, conditions: Conditions) throws {
         self.conditions = conditions
         let directory = try TilesetDirectory(path: path)
-        let tiles = Set(directory.tileset.tileIDs.map(\.tile))
+        sizes = Dictionary(
+            zip(directory.tileset.tileIDs.map(\.tile), directory.tileset.tiles.map { $0.bytes + $0.ranks.bytes }),
+            uniquingKeysWith: { first, _ in first })
+        let tiles = Set(sizes.keys)
         let router = Router(Metric(TurnGraph(try directory.loadGraph()), model: CostModel()))
         let route = try Self.draw(router, reach: directory.tileset.bounds.diagonal / 2, seed: seed)
         let planner = DetourPlanner(router: router, workspace: SearchWorkspace())
@@ -59,10 +64,18 @@ final class DriveSuite {
     }
 
     var lines: [String] {
-        trips.map { name, trip in
-            "drive    \(name): \(Int(min(trip.line.length, conditions.length) / 1_000)) km over \(trip.needs.count) tiles, "
-                + "\(conditions.bandwidth) Mbit/s, \(conditions.pace) times as fast as real"
-        }
+        let link =
+            "link     \(conditions.bandwidth) Mbit/s, \(Int(conditions.roundTrip * 1_000)) ms, "
+            + "\(conditions.concurrency) tiles at a time; \(conditions.pace) times as fast as real"
+        return [link]
+            + trips.map { name, trip in
+                let first = trip.needs.filter { $0.range.contains(0) }
+                let bytes = first.reduce(0) { $0 + (sizes[$1.tile] ?? 0) }
+                let seconds = Double(bytes) / (conditions.bandwidth / 8 * 1e6)
+                return
+                    "drive    \(name): \(Int(end(of: trip) / 1_000)) km over \(trip.needs.count) tiles; the start needs "
+                    + "\(first.count) of \(bytes / 1_000) kB, \(Int(seconds.rounded())) s of the link"
+            }
     }
 
     var comparisons: [Comparison] {
