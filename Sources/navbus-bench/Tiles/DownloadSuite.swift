@@ -5,7 +5,6 @@ import NavBus
 import NavGeo
 import NavMap
 import NavNodes
-import NavSimulation
 import NavTileStore
 
 /// How fast tiles come through the queue, beside curl from the same nginx with as many connections. Ours are checked (road

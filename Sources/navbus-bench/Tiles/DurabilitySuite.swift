@@ -9,6 +9,7 @@ import Synchronization
 /// How long it takes until a batch of new files lies on the disk: the store's way, and `syncfs`, which waits for the whole
 /// file system; alone, and beside a program that writes without waiting.
 final class DurabilitySuite {
+    private let workers: Workers
     private let scratch: ScratchFolder
     private let batchCount: Int
 
@@ -17,10 +18,11 @@ final class DurabilitySuite {
 
     private typealias SyncFS = @convention(c) (Int32) -> Int32
 
-    /// - Parameter parent: a folder on the disk that is measured.
-    init(parent: String, isQuick: Bool) throws {
-        scratch = try ScratchFolder(in: parent)
-        batchCount = isQuick ? 1 : 20
+    /// - Parameter parent: a folder on the disk that is measured; nil for the system's temporary files.
+    init(parent: String?, isQuick: Bool) throws {
+        workers = try Workers()
+        scratch = try ScratchFolder(in: parent ?? workers.folder)
+        batchCount = isQuick ? 1 : 5
     }
 
     var comparisons: [Comparison] {
@@ -80,8 +82,8 @@ private final class BusyWriter: Sendable {
     private let ended = DispatchSemaphore(value: 0)
     private let path: String
 
-    /// Bytes of a piece, pieces of the file before it is begun anew, and the pause between two pieces, ns: 100 MB/s.
-    private static let (piece, pieces, pause) = (1 << 20, 256, Int64(10_000_000))
+    /// Bytes of a piece, pieces of the file before it is begun anew, and the pause between two pieces, ns: 20 MB/s.
+    private static let (piece, pieces, pause) = (1 << 20, 64, Int64(50_000_000))
 
     init(_ path: String) throws {
         self.path = path

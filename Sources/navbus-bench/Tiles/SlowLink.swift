@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import NavBus
-import NavNodes
 import Synchronization
 
 /// A link of a given rate between a client and a server, whatever limits the client sets itself.

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import NavBench
 import NavNodes
 
@@ -31,7 +30,9 @@ struct TilesCommand: ParsableCommand {
             "Parts of the suite, of plan,node,drive,download,store,durable; all unless given.", valueName: "parts"))
     var only: String?
 
-    @Option(help: ArgumentHelp("Tiles in the store, 100 to 10000000; a thousand take about a second.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Tiles in the store, 100 to 10000000; a thousand take about a second of disk.", valueName: "n"))
     var count = 100_000
 
     @Option(help: ArgumentHelp("How much faster than real speed and link of a drive are, 0.1 to 100.", valueName: "X"))
@@ -131,9 +132,7 @@ struct TilesCommand: ParsableCommand {
             ).comparisons
         }
         if parts.contains(.durable) {
-            comparisons += try DurabilitySuite(
-                parent: folder ?? NSTemporaryDirectory(), isQuick: options.quick
-            ).comparisons
+            comparisons += try DurabilitySuite(parent: folder, isQuick: options.quick).comparisons
         }
         try Report(options: options, peers: lines).run(comparisons)
     }
