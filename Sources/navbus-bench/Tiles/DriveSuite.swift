@@ -11,9 +11,9 @@ import NavTileStore
 /// Whether tiles are there before the vehicle: a tile-cache-node with an empty store behind a slow link, a vehicle at
 /// 130 km/h, and a look from another process into the store ten times a second of the drive.
 ///
-/// A hit is a tile, of any layer, that the vehicle is on or will be on within 2 km, and that is on board. The vehicle stands
-/// at the start until all that it needs there is. Speed and bandwidth may be a multiple of the real ones: bytes per
-/// metre stay the same, while the time that a request or a disk takes weighs more.
+/// A hit is a tile, of any layer, that the vehicle is on or will be on within 2 km, and that is on board. The vehicle
+/// stands at the start until all that it needs there is. Speed and bandwidth may be a multiple of the real ones: bytes
+/// per metre stay the same, while the time that a request or a disk takes weighs more.
 final class DriveSuite {
     /// What is driven behind which link.
     struct Conditions {
@@ -73,8 +73,8 @@ final class DriveSuite {
                 let bytes = first.reduce(0) { $0 + (sizes[$1.tile] ?? 0) }
                 let seconds = Double(bytes) / (conditions.bandwidth / 8 * 1e6)
                 return
-                    "drive    \(name): \(Int(end(of: trip) / 1_000)) km over \(trip.needs.count) tiles; the start needs "
-                    + "\(first.count) of \(bytes / 1_000) kB, \(Int(seconds.rounded())) s of the link"
+                    "drive    \(name): \(Int(end(of: trip) / 1_000)) km over \(trip.needs.count) tiles; "
+                    + "the start needs \(first.count) of \(bytes / 1_000) kB, \(Int(seconds.rounded())) s of the link"
             }
     }
 
