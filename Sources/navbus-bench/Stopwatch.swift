@@ -2,8 +2,8 @@ import Glibc
 
 /// The clock that a measurement goes by.
 struct Stopwatch {
-    /// Whether it is the time that this thread has had a processor, which other work on the machine disturbs least; else
-    /// it is the wall's.
+    /// Whether it is the time that this thread has had a processor, which other work on the machine disturbs least;
+    /// else it is the wall's.
     let countsProcessorTime: Bool
 
     init(processorTime: Bool) { countsProcessorTime = processorTime }

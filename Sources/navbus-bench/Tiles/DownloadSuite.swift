@@ -5,11 +5,10 @@ import NavBus
 import NavGeo
 import NavMap
 import NavNodes
-import NavSimulation
 import NavTileStore
 
-/// How fast tiles come through the queue, beside curl from the same nginx with as many connections. Ours are checked (road
-/// tiles hashed, map tiles unpacked and looked at), curl's thrown away.
+/// How fast tiles come through the queue, beside curl from the same nginx with as many connections. Ours are checked
+/// (road tiles hashed, map tiles unpacked and looked at), curl's thrown away.
 final class DownloadSuite {
     /// What is fetched by both.
     private struct Load {

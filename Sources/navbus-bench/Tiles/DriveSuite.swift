@@ -11,9 +11,9 @@ import NavTileStore
 /// Whether tiles are there before the vehicle: a tile-cache-node with an empty store behind a slow link, a vehicle at
 /// 130 km/h, and a look from another process into the store ten times a second of the drive.
 ///
-/// A hit is a tile, of any layer, that the vehicle is on or will be on within 2 km, and that is on board. The vehicle stands
-/// at the start until all that it needs there is. Speed and bandwidth may be a multiple of the real ones: bytes per
-/// metre stay the same, while the time that a request or a disk takes weighs more.
+/// A hit is a tile, of any layer, that the vehicle is on or will be on within 2 km, and that is on board. The vehicle
+/// stands at the start until all that it needs there is. Speed and bandwidth may be a multiple of the real ones: bytes
+/// per metre stay the same, while the time that a request or a disk takes weighs more.
 final class DriveSuite {
     /// What is driven behind which link.
     struct Conditions {
@@ -33,6 +33,8 @@ final class DriveSuite {
 
     private let conditions: Conditions
     private let server: TileServer
+    /// Bytes of the tiles.
+    private let sizes: [TileID: Int]
     private let trips: [(name: String, trip: DriveTrip)]
 
     /// Routes that are drawn; the fastest of them on average is driven.
@@ -43,7 +45,10 @@ final class DriveSuite {
     init(tiles path: String, nginx: String, seed: UInt64, conditions: Conditions) throws {
         self.conditions = conditions
         let directory = try TilesetDirectory(path: path)
-        let tiles = Set(directory.tileset.tileIDs.map(\.tile))
+        sizes = Dictionary(
+            zip(directory.tileset.tileIDs.map(\.tile), directory.tileset.tiles.map { $0.bytes + $0.ranks.bytes }),
+            uniquingKeysWith: { first, _ in first })
+        let tiles = Set(sizes.keys)
         let router = Router(Metric(TurnGraph(try directory.loadGraph()), model: CostModel()))
         let route = try Self.draw(router, reach: directory.tileset.bounds.diagonal / 2, seed: seed)
         let planner = DetourPlanner(router: router, workspace: SearchWorkspace())
@@ -59,10 +64,18 @@ final class DriveSuite {
     }
 
     var lines: [String] {
-        trips.map { name, trip in
-            "drive    \(name): \(Int(min(trip.line.length, conditions.length) / 1_000)) km over \(trip.needs.count) tiles, "
-                + "\(conditions.bandwidth) Mbit/s, \(conditions.pace) times as fast as real"
-        }
+        let link =
+            "link     \(conditions.bandwidth) Mbit/s, \(Int(conditions.roundTrip * 1_000)) ms, "
+            + "\(conditions.concurrency) tiles at a time; \(conditions.pace) times as fast as real"
+        return [link]
+            + trips.map { name, trip in
+                let first = trip.needs.filter { $0.range.contains(0) }
+                let bytes = first.reduce(0) { $0 + (sizes[$1.tile] ?? 0) }
+                let seconds = Double(bytes) / (conditions.bandwidth / 8 * 1e6)
+                return
+                    "drive    \(name): \(Int(end(of: trip) / 1_000)) km over \(trip.needs.count) tiles; "
+                    + "the start needs \(first.count) of \(bytes / 1_000) kB, \(Int(seconds.rounded())) s of the link"
+            }
     }
 
     var comparisons: [Comparison] {

@@ -1,6 +1,5 @@
 import NavGeo
 import NavMap
-import NavNodes
 import NavRouting
 import NavSimulation
 

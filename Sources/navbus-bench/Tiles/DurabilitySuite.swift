@@ -4,10 +4,12 @@ import NavBench
 import NavBus
 import NavNodes
 import NavTileStore
+import Synchronization
 
-/// How long it takes until a batch of new files lies on the disk: the store's way, and `syncfs`, which waits for the whole
-/// file system.
+/// How long it takes until a batch of new files lies on the disk: the store's way, and `syncfs`, which waits for
+/// the whole file system; alone, and beside a program that writes without waiting.
 final class DurabilitySuite {
+    private let workers: Workers
     private let scratch: ScratchFolder
     private let batchCount: Int
 
@@ -16,23 +18,28 @@ final class DurabilitySuite {
 
     private typealias SyncFS = @convention(c) (Int32) -> Int32
 
-    /// - Parameter parent: a folder on the disk that is measured.
-    init(parent: String, isQuick: Bool) throws {
-        scratch = try ScratchFolder(in: parent)
-        batchCount = isQuick ? 1 : 20
+    /// - Parameter parent: a folder on the disk that is measured; nil for the system's temporary files.
+    init(parent: String?, isQuick: Bool) throws {
+        workers = try Workers()
+        scratch = try ScratchFolder(in: parent ?? workers.folder)
+        batchCount = isQuick ? 1 : 5
     }
 
     var comparisons: [Comparison] {
-        [
+        [false, true].map { isBusy in
             Comparison(
-                "tiles.durable.\(Self.fileCount)files", peer: "syncfs",
+                "tiles.durable.\(Self.fileCount)files" + (isBusy ? ".busy" : ""), peer: "syncfs",
                 [.init("p50", "ms"), .init("max", "ms")],
-                ours: { try self.measure { files in try FileSync.wait(files) } },
-                theirs: { try self.measure { files in try self.syncAll(files) } })
-        ]
+                ours: { try self.measure(isBusy) { files in try FileSync.wait(files) } },
+                theirs: { try self.measure(isBusy) { files in try self.syncAll(files) } })
+        }
     }
 
-    private func measure(_ wait: ([(descriptor: Int32, path: String)]) throws -> Void) throws -> [String: Double] {
+    private func measure(
+        _ isBusy: Bool, _ wait: ([(descriptor: Int32, path: String)]) throws -> Void
+    ) throws -> [String: Double] {
+        let other = isBusy ? try BusyWriter(scratch.path + "/other") : nil
+        defer { other?.stop() }
         var nanoseconds: [Int64] = []
         for _ in 0..<batchCount {
             let files = try (0..<Self.fileCount).map { try write("\(scratch.path)/\($0)") }
@@ -66,5 +73,39 @@ final class DurabilitySuite {
         guard unsafeBitCast(symbol, to: SyncFS.self)(first.descriptor) == 0 else {
             throw BenchError("syncfs of \(first.path): \(String(cString: strerror(errno)))")
         }
+    }
+}
+
+/// Writes on and on, as a program does that copies a file.
+private final class BusyWriter: Sendable {
+    private let isStopped = Atomic(false)
+    private let ended = DispatchSemaphore(value: 0)
+    private let path: String
+
+    /// Bytes of a piece, pieces of the file before it is begun anew, and the pause between two pieces, ns: 20 MB/s.
+    private static let (piece, pieces, pause) = (1 << 20, 64, Int64(50_000_000))
+
+    init(_ path: String) throws {
+        self.path = path
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw BenchError("\(path): \(String(cString: strerror(errno)))") }
+        Thread.detachNewThread {
+            let bytes = [UInt8](repeating: 1, count: Self.piece)
+            var count = 0
+            while !self.isStopped.load(ordering: .relaxed) {
+                if count % Self.pieces == 0 { lseek(descriptor, 0, SEEK_SET) }
+                if Glibc.write(descriptor, bytes, bytes.count) != bytes.count { break }
+                count += 1
+                sleep(until: Clocks.monotonic() + Self.pause)
+            }
+            close(descriptor)
+            self.ended.signal()
+        }
+    }
+
+    func stop() {
+        isStopped.store(true, ordering: .relaxed)
+        ended.wait()
+        unlink(path)
     }
 }

@@ -11,8 +11,8 @@ import NavTileStore
 /// What a new route and each fix cost the node, as processor time of the thread that plans: reading messages, planning,
 /// asking the store what is missing, telling the queue.
 ///
-/// Of a server that knows every tile and gives none everything stays wanted, the dearest case. Of one that gives, all is on
-/// board, because the way is driven twice and measured the second time: storing is not counted.
+/// Of a server that knows every tile and gives none everything stays wanted, the dearest case. Of one that gives, all is
+/// on board, because the way is driven twice and measured the second time: storing is not counted.
 final class NodePlanSuite {
     private let line: Polyline
     private let server: TileServer

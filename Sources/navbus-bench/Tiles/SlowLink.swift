@@ -1,13 +1,12 @@
 import Foundation
 import Glibc
 import NavBus
-import NavNodes
 import Synchronization
 
 /// A link of a given rate between a client and a server, whatever limits the client sets itself.
 ///
-/// What the server sends passes packet by packet at that rate, all connections together, the headers of Ethernet, IP and TCP
-/// counted; what the client sends takes the time of a round trip.
+/// What the server sends passes packet by packet at that rate, all connections together, the headers of Ethernet, IP
+/// and TCP counted; what the client sends takes the time of a round trip.
 final class SlowLink: Sendable {
     /// Where the client connects.
     let port: UInt16

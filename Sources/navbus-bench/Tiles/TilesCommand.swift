@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import NavBench
 import NavNodes
 
@@ -10,10 +9,11 @@ struct TilesCommand: ParsableCommand {
         abstract: "Measure the tile cache: planning, hits while driving, downloads, the store.",
         discussion: """
             plan: the pure planner on routes of 50, 500 and 5000 km, and each fix on 500 km. node: the same in a \
-            tile-cache-node, as processor time of its thread. drive: a tile-cache-node with an empty store behind a slow \
-            link, a vehicle at 130 km/h, and whether tiles are there before it. download: the queue beside curl \
-            --parallel, from the same nginx. store: a store of --count tiles, and lookups from another process. durable: \
-            the store's way to files that outlast a loss of power, beside syncfs. It takes nginx, and curl for downloads.
+            tile-cache-node, as processor time of its thread. drive: a tile-cache-node with an empty store behind a \
+            slow link, a vehicle at 130 km/h, and whether tiles are there before it. download: the queue beside curl \
+            --parallel, from the same nginx. store: a store of --count tiles, and lookups from another process. \
+            durable: the store's way to files that outlast a loss of power, beside syncfs. It takes nginx, and curl for \
+            downloads.
             """)
 
     /// The parts of the suite.
@@ -31,7 +31,9 @@ struct TilesCommand: ParsableCommand {
             "Parts of the suite, of plan,node,drive,download,store,durable; all unless given.", valueName: "parts"))
     var only: String?
 
-    @Option(help: ArgumentHelp("Tiles in the store, 100 to 10000000; a thousand take about a second.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Tiles in the store, 100 to 10000000; a thousand take about a second of disk.", valueName: "n"))
     var count = 100_000
 
     @Option(help: ArgumentHelp("How much faster than real speed and link of a drive are, 0.1 to 100.", valueName: "X"))
@@ -60,7 +62,7 @@ struct TilesCommand: ParsableCommand {
 
     @Flag(
         help:
-            "Count the thread's processor time instead of the wall's in plans and lookups, for machines that do other work."
+            "Count the thread's processor time in plans and lookups, not the wall's, for machines that do other work."
     )
     var processorTime = false
 
@@ -131,9 +133,7 @@ struct TilesCommand: ParsableCommand {
             ).comparisons
         }
         if parts.contains(.durable) {
-            comparisons += try DurabilitySuite(
-                parent: folder ?? NSTemporaryDirectory(), isQuick: options.quick
-            ).comparisons
+            comparisons += try DurabilitySuite(parent: folder, isQuick: options.quick).comparisons
         }
         try Report(options: options, peers: lines).run(comparisons)
     }
