@@ -4,13 +4,13 @@ import NavGeo
 import NavTileStore
 import Testing
 
-/// How fast tiles come beside `curl --parallel`, from the same nginx, in turns; the best of each counts.
+/// How fast tiles come beside `curl --parallel`, from the same nginx, in turns; the medians count.
 ///
 /// It measures and does not judge; it runs when `NAVBUS_BENCH=download` and `NAVBUS_TILES` names a directory of road tiles.
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["NAVBUS_BENCH"] == "download"))
 struct DownloadThroughputMeasurements {
     private static let connections = 6
-    private static let rounds = 7
+    private static let rounds = 9
 
     /// Fetches everything through the queue; seconds and bytes.
     private func ours(_ configuration: TileSourceConfiguration, _ tiles: [TileID]) async throws -> (Double, Int64) {
@@ -69,25 +69,29 @@ struct DownloadThroughputMeasurements {
         _ name: String, _ configuration: TileSourceConfiguration, _ tiles: [TileID], _ urls: [String]
     ) async throws {
         let folder = try SourceFolder()
-        var (best, bestCurl, bytes) = (Double.infinity, Double.infinity, Int64(0))
-        var (processor, processorCurl) = (Double.infinity, Double.infinity)
+        var (times, timesCurl, bytes) = ([Double](), [Double](), Int64(0))
+        var (processor, processorCurl) = ([Double](), [Double]())
         for _ in 0..<Self.rounds {
             let began = processorTime(RUSAGE_SELF.rawValue)
             let (seconds, count) = try await ours(configuration, tiles)
-            processor = min(processor, processorTime(RUSAGE_SELF.rawValue) - began)
-            best = min(best, seconds)
+            processor.append(processorTime(RUSAGE_SELF.rawValue) - began)
+            times.append(seconds)
             bytes = count
             let beganCurl = processorTime(RUSAGE_CHILDREN.rawValue)
-            bestCurl = min(bestCurl, try curl(urls, folder))
-            processorCurl = min(processorCurl, processorTime(RUSAGE_CHILDREN.rawValue) - beganCurl)
+            timesCurl.append(try curl(urls, folder))
+            processorCurl.append(processorTime(RUSAGE_CHILDREN.rawValue) - beganCurl)
         }
+        let median = { (values: [Double]) in values.sorted()[values.count / 2] }
         let rate = { (seconds: Double) in String(format: "%.1f MB/s", Double(bytes) / seconds / 1e6) }
+        let ratio = { (ours: Double, curls: Double) in String(format: "%.2f", curls / ours) }
+        let file = { (seconds: Double) in String(format: "%.0f", seconds / Double(urls.count) * 1e6) }
+        var load = 0.0
+        getloadavg(&load, 1)
         print(
-            "\(name): \(tiles.count) tiles, \(bytes) bytes: \(rate(best)), curl \(rate(bestCurl)), "
-                + String(format: "ratio %.2f, %.0f files/s", bestCurl / best, Double(urls.count) / best)
-                + String(
-                    format: ", processor %.0f and %.0f us a file", processor / Double(urls.count) * 1e6,
-                    processorCurl / Double(urls.count) * 1e6))
+            "\(name): \(tiles.count) tiles, \(bytes) bytes: \(rate(median(times))), curl \(rate(median(timesCurl))), "
+                + "ratio \(ratio(median(times), median(timesCurl))), of the best "
+                + "\(ratio(times.min() ?? 0, timesCurl.min() ?? 0)); processor \(file(median(processor))) and "
+                + "\(file(median(processorCurl))) us a file; load \(load)")
     }
 
     @Test("Road tiles")

@@ -158,7 +158,9 @@ final class WebClient: Sendable {
     }
 
     /// What came of it; a large body is unpacked and hashed where it keeps no other answer waiting.
-    private func reply(_ exchange: WebExchange, _ outcome: WebExchange.Outcome) async -> Result<WebReply, TileSourceError> {
+    private func reply(_ exchange: WebExchange, _ outcome: WebExchange.Outcome) async -> Result<
+        WebReply, TileSourceError
+    > {
         let take = { @Sendable [self] in Result { () throws(TileSourceError) in try answer(exchange, outcome) } }
         guard exchange.isLarge else { return take() }
         return await withTaskExecutorPreference(globalConcurrentExecutor) { take() }

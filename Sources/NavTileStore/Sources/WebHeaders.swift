@@ -41,8 +41,14 @@ package struct WebHeaders: Sendable {
     }
 
     private func has(_ name: String, _ field: Field) -> Bool {
-        field.name.count == name.utf8.count
-            && zip(bytes[field.name], name.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 | 0x20 }
+        guard field.name.count == name.utf8.count else { return false }
+        var place = field.name.lowerBound
+        for byte in name.utf8 {
+            // Of what names are made of, letters differ in this bit alone (and ^ from ~, which stand in no name).
+            guard bytes[place] | 0x20 == byte | 0x20 else { return false }
+            place += 1
+        }
+        return true
     }
 
     private func text(_ field: Field) -> String { String(decoding: bytes[field.value], as: UTF8.self) }
@@ -55,8 +61,8 @@ package struct WebHeaders: Sendable {
 
     /// All elements of the lists in the fields of a name, in lower case.
     package func elements(_ name: String) -> [String] {
-        all(name).flatMap { $0.split(separator: ",") }
-            .map { String($0.lowercased().drop(while: { $0 == " " || $0 == "\t" }).prefix { $0 != " " && $0 != "\t" }) }
-            .filter { !$0.isEmpty }
+        guard fields.contains(where: { has(name, $0) }) else { return [] }
+        return all(name).flatMap { $0.split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }) }
+            .map { $0.lowercased() }
     }
 }

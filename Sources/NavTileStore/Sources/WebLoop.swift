@@ -152,6 +152,7 @@ final class WebLoop {
 
     /// Lets those go on that their meter has given leave; seconds until the next may.
     private func release(at now: Duration) -> Double? {
+        guard !whole.isEmpty || busy.contains(where: { $0.exchange?.ticket != nil }) else { return nil }
         var shortest: Double?
         let isHeld = { (exchange: WebExchange) -> Bool in
             guard let ticket = exchange.ticket, let meter = exchange.meter else { return false }
