@@ -24,8 +24,8 @@ struct SourceTransferTests {
     }
 
     @Test(
-        "A line that is no field is refused: no name, a space before the colon, a folded one, one without colon",
-        arguments: [": a", "Name : a", " folded: a", "\tfolded", "none", "", "Na\u{e9}me: a"])
+        "A line that is no field is refused: no name, a space before the colon, a folded one, one without colon, one with a control",
+        arguments: [": a", "Name : a", " folded: a", "\tfolded", "none", "", "a: b\rc", "a: \u{0}", "Na\u{e9}me: a"])
     func malformed(line: String) {
         #expect(parsed([line]) == nil)
     }

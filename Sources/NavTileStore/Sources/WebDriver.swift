@@ -61,9 +61,7 @@ final class WebDriver: TaskExecutor {
     private func start(_ state: inout State) {
         guard !state.isStarted else { return }
         state.isStarted = true
-        let thread = Thread { [self] in run() }
-        thread.name = "navbus.tiles"
-        thread.start()
+        Thread { [self] in run() }.start()
     }
 
     /// Ends an exchange that is under way or will be.
@@ -98,6 +96,7 @@ final class WebDriver: TaskExecutor {
     }
 
     private func run() {
+        Thread.current.name = "navbus.tiles"
         // Signals are for the threads of the program; a server that leaves in the middle of TLS must not send one either.
         var all = sigset_t()
         sigfillset(&all)

@@ -135,8 +135,8 @@ final class WebHandle {
     /// Gives its exchange away.
     func leave() -> WebExchange? { exchange.take() }
 
-    /// Lets what was paused come.
-    func goOn() { curl_easy_pause(easy, CURLPAUSE_CONT) }
+    /// Lets what was paused come; an error when it is not taken.
+    func goOn() -> CURLcode { curl_easy_pause(easy, CURLPAUSE_CONT) }
 
     /// What libcurl says of an error.
     func reason(of code: CURLcode) -> String {

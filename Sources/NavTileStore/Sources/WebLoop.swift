@@ -55,6 +55,9 @@ final class WebLoop {
 
     deinit {
         for handle in busy { curl_multi_remove_handle(multi, handle.easy) }
+        // Handles go before what they share.
+        busy = []
+        idle = []
     }
 
     func add(_ exchanges: [WebExchange]) {
@@ -165,9 +168,13 @@ final class WebLoop {
         }
         for handle in busy {
             guard let exchange = handle.exchange, exchange.ticket != nil, !isHeld(exchange) else { continue }
-            handle.goOn()
-            // What comes at once may have to wait again.
-            _ = isHeld(exchange)
+            let code = handle.goOn()
+            if code != CURLE_OK {
+                breakOff(handle, .failed(code: code.rawValue, reason: handle.reason(of: code)))
+            } else {
+                // What came at once may have to wait again.
+                _ = isHeld(exchange)
+            }
         }
         whole.removeAll { whole in
             if isHeld(whole.exchange) { return false }
