@@ -24,8 +24,8 @@ struct SourceTransferTests {
     }
 
     @Test(
-        "A line that is no field is refused: no name, a space before the colon, a folded one, one without colon",
-        arguments: [": a", "Name : a", " folded: a", "\tfolded", "none", "", "Na\u{e9}me: a"])
+        "A line that is no field is refused: no name, a space before the colon, a folded one, one without colon, one with a control",
+        arguments: [": a", "Name : a", " folded: a", "\tfolded", "none", "", "a: b\rc", "a: \u{0}", "Na\u{e9}me: a"])
     func malformed(line: String) {
         #expect(parsed([line]) == nil)
     }
@@ -89,14 +89,14 @@ struct SourceTransferTests {
         await source.close()
     }
 
-    @Test("A body waits for its meter as often as it has to, and comes whole", arguments: [2_000, 1_000_000])
+    @Test("A body waits for its meter as often as it has to, and comes whole", arguments: [2_000, 200_000])
     func metered(size: Int) async throws {
         try await fetch(size) { clock, meter, task in
             let bytes = SourceFixture.vectorTile(size)
             // A part comes, and what is on its way.
             try await eventually { meter.received > 0 }
             try await Task.sleep(for: .milliseconds(100))
-            #expect(meter.received < 300_000)
+            #expect(meter.received < 100_000)
             while meter.received < Int64(bytes.count) {
                 clock.advance(by: 0.5)
                 try await Task.sleep(for: .milliseconds(1))

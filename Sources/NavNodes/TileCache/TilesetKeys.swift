@@ -22,6 +22,8 @@ public struct TilesetKeys: Sendable, Hashable {
     public var authFile: String?
     /// The header that carries it; nil for `Authorization: Bearer`.
     public var authHeader: String?
+    /// The file of certificates that are trusted instead of the machine's.
+    public var authorities: String?
     /// Most requests at a time.
     public var concurrency = 6
     /// Pixel ratio of raster tiles.
@@ -40,15 +42,15 @@ public struct TilesetKeys: Sendable, Hashable {
 
     /// The names that a record of the configuration may have.
     static let names = [
-        "name", "source", "domain", "kind", "zooms", "cacheable", "reason", "auth_file", "auth_header", "concurrency",
-        "pixel_ratio", "hosts", "store_anyway",
+        "name", "source", "domain", "kind", "zooms", "cacheable", "reason", "auth_file", "auth_header", "ca_file",
+        "concurrency", "pixel_ratio", "hosts", "store_anyway",
     ]
 
     /// What people are told of a record.
     static let range =
         "a list of name=…,source=…[,domain=navigation|maps][,kind=…][,zooms=5-14][,cacheable=true|false,reason=…]"
-        + "[,auth_file=…][,auth_header=…][,concurrency=1…64][,pixel_ratio=…][,hosts=A B][,store_anyway=true|false], "
-        + "separated by semicolons"
+        + "[,auth_file=…][,auth_header=…][,ca_file=…][,concurrency=1…64][,pixel_ratio=…][,hosts=A B]"
+        + "[,store_anyway=true|false], separated by semicolons"
 
     /// A tileset from a record; nil when a name is unknown or comes twice, or a value makes no sense.
     init?(_ record: ConfigRecord) {
@@ -92,6 +94,7 @@ public struct TilesetKeys: Sendable, Hashable {
         reason = values["reason"] ?? ""
         authFile = values["auth_file"]
         authHeader = values["auth_header"]
+        authorities = values["ca_file"]
         if let text = values["concurrency"] {
             guard let count = Int(text), (1...64).contains(count) else { return false }
             concurrency = count
@@ -113,6 +116,7 @@ public struct TilesetKeys: Sendable, Hashable {
         if !reason.isEmpty { fields.append(("reason", reason)) }
         if let authFile { fields.append(("auth_file", authFile)) }
         if let authHeader { fields.append(("auth_header", authHeader)) }
+        if let authorities { fields.append(("ca_file", authorities)) }
         if concurrency != 6 { fields.append(("concurrency", "\(concurrency)")) }
         if pixelRatio != 1 { fields.append(("pixel_ratio", "\(pixelRatio)")) }
         if !hosts.isEmpty { fields.append(("hosts", hosts.joined(separator: " "))) }
@@ -135,6 +139,7 @@ public struct TilesetKeys: Sendable, Hashable {
             configuration.credential =
                 authHeader.map { TileCredential(header: $0, file: authFile) } ?? .bearer(file: authFile)
         }
+        configuration.authorities = authorities
         configuration.allowedHosts = hosts
         configuration.storesAnyway = storesAnyway
         configuration.concurrency = concurrency

@@ -18,6 +18,9 @@ public final class DownloadQueue: Sendable {
         var results: [DownloadResult] = []
         /// What the reader was given last.
         var taken: [DownloadResult] = []
+        /// When that was, and whether there is somebody who sees to the next time.
+        var given = Duration.seconds(-1)
+        var isDue = false
         var reader: CheckedContinuation<[DownloadResult]?, Never>?
         var timer: (task: Task<Void, Never>, due: Duration)?
         var lastNumber: UInt64 = 0
@@ -32,6 +35,8 @@ public final class DownloadQueue: Sendable {
     }
 
     private let sources: [String: any TileSource]
+    /// Where their tiles are fetched, when it is not anywhere.
+    private let executors: [String: any TaskExecutor]
     private let configuration: DownloadConfiguration
     private let clock: DownloadClock
     private let meter: TransferMeter
@@ -52,6 +57,7 @@ public final class DownloadQueue: Sendable {
             }
         }
         self.sources = byTileset
+        executors = byTileset.compactMapValues { ($0 as? any ThreadBound)?.executor }
         self.configuration = configuration
         self.clock = clock
         meter = TransferMeter(bytesPerSecond: configuration.bytesPerSecond, clock: clock)
@@ -335,24 +341,26 @@ public final class DownloadQueue: Sendable {
         delivery?.make()
     }
 
-    /// - Parameter worker: one that has nothing to do: it gets the first of what is begun, instead of a new one.
+    /// - Parameter worker: one that has nothing to do: it gets the first of what is begun of its tileset, instead of a new
+    ///   one.
     /// - Returns: that first one, and what is to be delivered when the lock is free again: who is woken before would
     ///   wait for it.
     private func advance(
-        _ state: inout State, worker: UInt64? = nil, at now: Duration
+        _ state: inout State, worker: (number: UInt64, tileset: String)? = nil, at now: Duration
     ) -> (first: DownloadPlan.Start?, delivery: Delivery?) {
         guard !state.isStopped else { return (nil, nil) }
         var first: DownloadPlan.Start?
         for start in state.plan.starts(at: now) {
-            if let worker, first == nil {
-                state.running[start.key] = worker
+            let tileset = start.key.address.tileset
+            if let worker, first == nil, worker.tileset == tileset {
+                state.running[start.key] = worker.number
                 first = start
                 continue
             }
             state.lastNumber += 1
             let number = state.lastNumber
             state.running[start.key] = number
-            state.workers[number] = Task { [self] in await work(start, number) }
+            state.workers[number] = Task(executorPreference: executors[tileset]) { [self] in await work(start, number) }
         }
         state.results += state.plan.takeEarly()
         let delivery = deliver(&state)
@@ -368,8 +376,29 @@ public final class DownloadQueue: Sendable {
         return (first, delivery)
     }
 
+    /// How soon one batch may follow the other: to wake its reader for each takes the processor a fifth of a small tile.
+    private static let beat = Duration.milliseconds(4)
+
     private func deliver(_ state: inout State) -> Delivery? {
-        guard !state.results.isEmpty, let reader = state.reader.take() else { return nil }
+        guard !state.results.isEmpty, state.reader != nil else { return nil }
+        // The machine's time: the queue's own clock may stand still.
+        let now = DownloadClock.system.now()
+        let due = state.given + Self.beat
+        if now < due, state.results.count < configuration.batchCount, !state.running.isEmpty {
+            guard !state.isDue else { return nil }
+            state.isDue = true
+            Task { [self] in
+                try? await DownloadClock.system.sleep(due)
+                let delivery = self.state.withLock { state in
+                    state.isDue = false
+                    return deliver(&state)
+                }
+                delivery?.make()
+            }
+            return nil
+        }
+        guard let reader = state.reader.take() else { return nil }
+        state.given = now
         if state.results.count <= configuration.batchCount {
             state.taken = state.results
             state.results = []
@@ -415,7 +444,8 @@ public final class DownloadQueue: Sendable {
                 state.results.append(result)
                 waiters = state.waiters.removeValue(forKey: key) ?? [:]
             }
-            let (next, delivery) = advance(&state, worker: isUseful ? worker : nil, at: now)
+            let (next, delivery) = advance(
+                &state, worker: isUseful ? (worker, key.address.tileset) : nil, at: now)
             if next == nil {
                 state.workers[worker] = nil
                 Self.settle(&state)

@@ -41,6 +41,9 @@ struct BodyIntake {
         stored.reserveCapacity(isKept ? question.expected ?? announced : announced)
     }
 
+    /// Bytes so far.
+    var count: Int { stored.count }
+
     mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) throws(TileSourceError) {
         guard bytes.count <= most - stored.count else { throw Self.tooLarge(question, "more") }
         stored.append(contentsOf: bytes)

@@ -11,7 +11,7 @@ struct ArchiveState: Sendable, Hashable {
 }
 
 /// Bytes of a file, or of a file on a server.
-protocol ByteRanges: Sendable {
+protocol ByteRanges: Sendable, ThreadBound {
     /// The first bytes, as many as there are up to a count, and the state that they are of; nil when that has not
     /// changed since `known`.
     func begin(
@@ -33,6 +33,8 @@ final class FileRanges: ByteRanges {
     private let work = BlockingWork("navbus.tiles.pmtiles")
 
     init(_ path: String) { self.path = path }
+
+    var executor: (any TaskExecutor)? { nil }
 
     func close() async {}
 
@@ -78,6 +80,8 @@ final class WebRanges: ByteRanges {
         self.address = address
         client = try WebClient(configuration, address: address)
     }
+
+    var executor: (any TaskExecutor)? { client.executor }
 
     func close() async { await client.close() }
 

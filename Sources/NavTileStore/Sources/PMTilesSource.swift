@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Header, root directory and metadata are read with the edition and kept; leaf directories are read when a tile needs
 /// them and kept up to a limit. An archive that has changed is another edition: nothing of one is looked up in the other.
-final class PMTilesSource: TileSource {
+final class PMTilesSource: TileSource, ThreadBound {
     /// One state of the archive.
     private struct Known: Sendable {
         var state: ArchiveState
@@ -39,6 +39,8 @@ final class PMTilesSource: TileSource {
         self.place = place
         self.isRemote = isRemote
     }
+
+    var executor: (any TaskExecutor)? { ranges.executor }
 
     func close() async { await ranges.close() }
 

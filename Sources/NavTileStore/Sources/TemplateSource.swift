@@ -2,7 +2,7 @@ import NavGeo
 import Synchronization
 
 /// Tiles of a map by an address with their numbers, or by a TileJSON that holds such an address.
-final class TemplateSource: TileSource {
+final class TemplateSource: TileSource, ThreadBound {
     private struct Known: Sendable {
         /// Where the tiles are.
         var server: WebAddress
@@ -56,6 +56,8 @@ final class TemplateSource: TileSource {
         known = Mutex(nil)
         client = try WebClient(configuration, address: description)
     }
+
+    var executor: (any TaskExecutor)? { client.executor }
 
     func close() async { await client.close() }
 

@@ -48,7 +48,7 @@ package final class Unpacker {
     private var isOpen = false
     private var zstd: OpaquePointer?
     private var isComplete = false
-    private var chunk: [UInt8]
+    private let chunk: UnsafeMutableBufferPointer<UInt8>
     /// What was made so far.
     package private(set) var output: [UInt8] = []
 
@@ -58,7 +58,7 @@ package final class Unpacker {
     package init(_ packing: Packing, limit: Int, expected: Int = 0) throws(Failure) {
         self.packing = packing
         self.limit = limit
-        chunk = [UInt8](repeating: 0, count: 65_536)
+        chunk = .allocate(capacity: 32_768)
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         output.reserveCapacity(min(expected, limit))
@@ -77,6 +77,7 @@ package final class Unpacker {
     deinit {
         if isOpen { inflateEnd(stream) }
         stream.deallocate()
+        chunk.deallocate()
         if let zstd { ZSTD_freeDCtx(zstd) }
     }
 
@@ -109,13 +110,10 @@ package final class Unpacker {
             }
             var code = Z_OK
             repeat {
-                var made = 0
-                chunk.withUnsafeMutableBufferPointer { chunk in
-                    stream.pointee.next_out = chunk.baseAddress
-                    stream.pointee.avail_out = UInt32(clamping: chunk.count)
-                    code = inflate(stream, Z_NO_FLUSH)
-                    made = chunk.count - Int(stream.pointee.avail_out)
-                }
+                stream.pointee.next_out = chunk.baseAddress
+                stream.pointee.avail_out = UInt32(clamping: chunk.count)
+                code = inflate(stream, Z_NO_FLUSH)
+                let made = chunk.count - Int(stream.pointee.avail_out)
                 guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw .damaged }
                 try accept(made)
             } while stream.pointee.avail_out == 0 && code != Z_STREAM_END
@@ -128,16 +126,11 @@ package final class Unpacker {
         var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
         var isFull = false
         while input.pos < input.size || isFull {
-            var made = 0
-            let code = chunk.withUnsafeMutableBytes { chunk in
-                var buffer = ZSTD_outBuffer(dst: chunk.baseAddress, size: chunk.count, pos: 0)
-                let code = ZSTD_decompressStream(zstd, &buffer, &input)
-                made = buffer.pos
-                return code
-            }
+            var buffer = ZSTD_outBuffer(dst: chunk.baseAddress, size: chunk.count, pos: 0)
+            let code = ZSTD_decompressStream(zstd, &buffer, &input)
             guard ZSTD_isError(code) == 0 else { throw .damaged }
-            try accept(made)
-            isFull = made == chunk.count
+            try accept(buffer.pos)
+            isFull = buffer.pos == chunk.count
             isComplete = code == 0
             if isComplete, input.pos == input.size { return }
         }
@@ -145,7 +138,7 @@ package final class Unpacker {
 
     private func accept(_ made: Int) throws(Failure) {
         guard made <= limit - output.count else { throw .tooLarge }
-        output.append(contentsOf: chunk[..<made])
+        output.append(contentsOf: UnsafeBufferPointer(rebasing: chunk[..<made]))
     }
 
     /// Says that no bytes follow; fails when some are missing.

@@ -100,6 +100,9 @@ final class WebClient: Sendable {
 
     deinit { driver.end() }
 
+    /// Where tasks ask best.
+    var executor: any TaskExecutor { driver }
+
     /// Ends all connections.
     func close() async {
         isClosed.store(true, ordering: .relaxed)
@@ -118,7 +121,7 @@ final class WebClient: Sendable {
             let exchange = WebExchange(
                 question, lines: try lines(question), pace: pace, meter: meter, now: now)
             let outcome = await carryOut(exchange)
-            let reply = try answer(exchange, outcome)
+            let reply = try await reply(exchange, outcome).get()
             guard [301, 302, 303, 307, 308].contains(reply.status) else { return reply }
             guard redirects < limits.redirects else {
                 throw TileSourceError(
@@ -153,6 +156,15 @@ final class WebClient: Sendable {
         } onCancel: {
             driver.cancel(exchange)
         }
+    }
+
+    /// What came of it; a large body is unpacked and hashed where it keeps no other answer waiting.
+    private func reply(_ exchange: WebExchange, _ outcome: WebExchange.Outcome) async -> Result<
+        WebReply, TileSourceError
+    > {
+        let take = { @Sendable [self] in Result { () throws(TileSourceError) in try answer(exchange, outcome) } }
+        guard exchange.isLarge else { return take() }
+        return await withTaskExecutorPreference(globalConcurrentExecutor) { take() }
     }
 
     private static let closed = TileSourceError(.closed, "the source is closed")

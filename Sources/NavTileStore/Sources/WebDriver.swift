@@ -4,9 +4,12 @@ import Synchronization
 /// A thread that carries exchanges out, from the first one until it is told to end.
 ///
 /// One for each client: the connections of a source end with it, and a source never waits for what another has to do.
-final class WebDriver: Sendable {
+/// Tasks may run on it: between an answer and the next question they then change threads nowhere, and changing threads
+/// takes the processor longer than a small tile does.
+final class WebDriver: TaskExecutor {
     private struct State {
         var arrived: [WebExchange] = []
+        var jobs: [UnownedJob] = []
         var hasCancelled = false
         /// The loop when it sleeps, to be woken once.
         var sleeper: WebMulti?
@@ -35,16 +38,30 @@ final class WebDriver: Sendable {
         let (isTaken, sleeper) = state.withLock { state -> (Bool, WebMulti?) in
             guard !state.isEnding else { return (false, nil) }
             state.arrived.append(exchange)
-            if !state.isStarted {
-                state.isStarted = true
-                let thread = Thread { [self] in run() }
-                thread.name = "navbus.tiles"
-                thread.start()
-            }
+            start(&state)
             return (true, state.sleeper.take())
         }
         sleeper?.wake()
         if !isTaken { exchange.end(.closed) }
+    }
+
+    /// Runs a part of a task: on the thread of the driver, or anywhere when that has ended.
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let (isTaken, sleeper) = state.withLock { state -> (Bool, WebMulti?) in
+            guard !state.hasEnded else { return (false, nil) }
+            state.jobs.append(job)
+            start(&state)
+            return (true, state.sleeper.take())
+        }
+        sleeper?.wake()
+        if !isTaken { globalConcurrentExecutor.enqueue(ExecutorJob(job)) }
+    }
+
+    private func start(_ state: inout State) {
+        guard !state.isStarted else { return }
+        state.isStarted = true
+        Thread { [self] in run() }.start()
     }
 
     /// Ends an exchange that is under way or will be.
@@ -79,30 +96,35 @@ final class WebDriver: Sendable {
     }
 
     private func run() {
+        Thread.current.name = "navbus.tiles"
         // Signals are for the threads of the program; a server that leaves in the middle of TLS must not send one either.
         var all = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_BLOCK, &all, nil)
         if let loop = WebLoop(manners, limits, concurrency: concurrency) { run(loop) }
-        let (left, waiters) = state.withLock { state in
+        let (left, jobs, waiters) = state.withLock { state in
             state.isEnding = true
             state.hasEnded = true
-            defer { (state.arrived, state.waiters) = ([], []) }
-            return (state.arrived, state.waiters)
+            defer { (state.arrived, state.jobs, state.waiters) = ([], [], []) }
+            return (state.arrived, state.jobs, state.waiters)
         }
         for exchange in left { exchange.end(.closed) }
+        for job in jobs { globalConcurrentExecutor.enqueue(ExecutorJob(job)) }
         for waiter in waiters { waiter.resume() }
     }
 
     private func run(_ loop: WebLoop) {
+        let executor = asUnownedTaskExecutor()
         var arrived: [WebExchange] = []
+        var jobs: [UnownedJob] = []
         var pause: Int32 = 0
         while true {
             let (hasCancelled, isEnding, isIdle) = state.withLock { state in
                 swap(&arrived, &state.arrived)
+                swap(&jobs, &state.jobs)
                 let hasCancelled = state.hasCancelled
                 state.hasCancelled = false
-                let isIdle = pause > 0 && arrived.isEmpty && !hasCancelled && !state.isEnding
+                let isIdle = pause > 0 && arrived.isEmpty && jobs.isEmpty && !hasCancelled && !state.isEnding
                 state.sleeper = isIdle ? loop.shared : nil
                 return (hasCancelled, state.isEnding, isIdle)
             }
@@ -113,6 +135,14 @@ final class WebDriver: Sendable {
             }
             loop.add(arrived)
             arrived.removeAll(keepingCapacity: true)
+            for job in jobs { job.runSynchronously(on: executor) }
+            if !jobs.isEmpty {
+                jobs.removeAll(keepingCapacity: true)
+                // What they ask comes with this turn.
+                state.withLock { swap(&arrived, &$0.arrived) }
+                loop.add(arrived)
+                arrived.removeAll(keepingCapacity: true)
+            }
             if isEnding {
                 loop.endAll()
                 return
@@ -121,4 +151,10 @@ final class WebDriver: Sendable {
             pause = loop.turn()
         }
     }
+}
+
+/// A source whose questions are best asked on a thread of its own.
+protocol ThreadBound {
+    /// That thread; nil for any.
+    var executor: (any TaskExecutor)? { get }
 }

@@ -133,6 +133,9 @@ final class WebExchange: @unchecked Sendable {
         continuation.take()?.resume(returning: outcome)
     }
 
+    /// Whether there is so much to unpack and to hash that others should not wait for it.
+    var isLarge: Bool { (intake?.count ?? 0) > 131_072 }
+
     /// What came: unpacked, and hashed where that was wanted.
     ///
     /// - Parameter isWhole: whether the server said that this is all.

@@ -2,7 +2,7 @@ import NavGeo
 import Synchronization
 
 /// Road tiles of a static HTTP server.
-final class WebFolderSource: TileSource {
+final class WebFolderSource: TileSource, ThreadBound {
     private struct Known: Sendable {
         var list: RoadList
         var validators: Validators
@@ -34,6 +34,8 @@ final class WebFolderSource: TileSource {
         storesAnyway = configuration.storesAnyway
         client = try WebClient(configuration, address: base)
     }
+
+    var executor: (any TaskExecutor)? { client.executor }
 
     func close() async { await client.close() }
 

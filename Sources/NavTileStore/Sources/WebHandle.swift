@@ -44,7 +44,7 @@ final class WebHandle {
             // Where a server sends elsewhere is decided by us.
             (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
             // The address is asked for as it is shown.
-            (CURLOPT_PATH_AS_IS, 1), (CURLOPT_BUFFERSIZE, 65_536), (CURLOPT_NETRC, 0),
+            (CURLOPT_PATH_AS_IS, 1), (CURLOPT_BUFFERSIZE, 32_768), (CURLOPT_NETRC, 0),
             (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
             (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
         ]
@@ -52,6 +52,7 @@ final class WebHandle {
             navbus_curl_speak_http_only(easy) == CURLE_OK, navbus_curl_leave_resolver(easy) == CURLE_OK,
             // Else the environment could send everything through another server.
             navbus_curl_set_text(easy, CURLOPT_PROXY, "") == CURLE_OK,
+            navbus_curl_set_text(easy, CURLOPT_NOPROXY, "*") == CURLE_OK,
             navbus_curl_set_text(easy, CURLOPT_USERAGENT, "navbus") == CURLE_OK
         else { return false }
         guard let file = manners.authorities else { return true }
@@ -134,8 +135,8 @@ final class WebHandle {
     /// Gives its exchange away.
     func leave() -> WebExchange? { exchange.take() }
 
-    /// Lets what was paused come.
-    func goOn() { curl_easy_pause(easy, CURLPAUSE_CONT) }
+    /// Lets what was paused come; an error when it is not taken.
+    func goOn() -> CURLcode { curl_easy_pause(easy, CURLPAUSE_CONT) }
 
     /// What libcurl says of an error.
     func reason(of code: CURLcode) -> String {

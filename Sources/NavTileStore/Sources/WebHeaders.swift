@@ -16,7 +16,9 @@ package struct WebHeaders: Sendable {
     /// Adds a line without its end; false when it is no field (RFC 9112, 5), or there are too many.
     package mutating func add(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
         guard fields.count < Self.greatestCount, let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0,
-            line[..<colon].allSatisfy(Self.isToken)
+            line[..<colon].allSatisfy(Self.isToken),
+            // Some of them are sent back: a line must stay one (RFC 9110, 5.5).
+            line.allSatisfy({ ($0 >= 0x20 && $0 != 0x7f) || $0 == 0x09 })
         else { return false }
         let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
         var (start, end) = (colon + 1, line.count)
@@ -41,8 +43,14 @@ package struct WebHeaders: Sendable {
     }
 
     private func has(_ name: String, _ field: Field) -> Bool {
-        field.name.count == name.utf8.count
-            && zip(bytes[field.name], name.utf8).allSatisfy { $0 == $1 || $0 | 0x20 == $1 | 0x20 }
+        guard field.name.count == name.utf8.count else { return false }
+        var place = field.name.lowerBound
+        for byte in name.utf8 {
+            // Of what names are made of, letters differ in this bit alone (and ^ from ~, which stand in no name).
+            guard bytes[place] | 0x20 == byte | 0x20 else { return false }
+            place += 1
+        }
+        return true
     }
 
     private func text(_ field: Field) -> String { String(decoding: bytes[field.value], as: UTF8.self) }
@@ -55,8 +63,8 @@ package struct WebHeaders: Sendable {
 
     /// All elements of the lists in the fields of a name, in lower case.
     package func elements(_ name: String) -> [String] {
-        all(name).flatMap { $0.split(separator: ",") }
-            .map { String($0.lowercased().drop(while: { $0 == " " || $0 == "\t" }).prefix { $0 != " " && $0 != "\t" }) }
-            .filter { !$0.isEmpty }
+        guard fields.contains(where: { has(name, $0) }) else { return [] }
+        return all(name).flatMap { $0.split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }) }
+            .map { $0.lowercased() }
     }
 }

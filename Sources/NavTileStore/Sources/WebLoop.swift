@@ -55,6 +55,9 @@ final class WebLoop {
 
     deinit {
         for handle in busy { curl_multi_remove_handle(multi, handle.easy) }
+        // Handles go before what they share.
+        busy = []
+        idle = []
     }
 
     func add(_ exchanges: [WebExchange]) {
@@ -152,6 +155,7 @@ final class WebLoop {
 
     /// Lets those go on that their meter has given leave; seconds until the next may.
     private func release(at now: Duration) -> Double? {
+        guard !whole.isEmpty || busy.contains(where: { $0.exchange?.ticket != nil }) else { return nil }
         var shortest: Double?
         let isHeld = { (exchange: WebExchange) -> Bool in
             guard let ticket = exchange.ticket, let meter = exchange.meter else { return false }
@@ -164,9 +168,13 @@ final class WebLoop {
         }
         for handle in busy {
             guard let exchange = handle.exchange, exchange.ticket != nil, !isHeld(exchange) else { continue }
-            handle.goOn()
-            // What comes at once may have to wait again.
-            _ = isHeld(exchange)
+            let code = handle.goOn()
+            if code != CURLE_OK {
+                breakOff(handle, .failed(code: code.rawValue, reason: handle.reason(of: code)))
+            } else {
+                // What came at once may have to wait again.
+                _ = isHeld(exchange)
+            }
         }
         whole.removeAll { whole in
             if isHeld(whole.exchange) { return false }
