@@ -121,6 +121,10 @@ struct CacheFaultTests {
         try await table.set("store.budget_mb", .doubleValue(5))
         let last = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
         #expect(last.region?.state == .complete)
+        // A budget that is made smaller takes nothing from regions, and what needs nothing more is not refused.
+        try await table.set("store.budget_mb", .doubleValue(1))
+        let again = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
+        #expect(again.region?.state == .complete && again.progress?.loadedCount == 0)
         #expect(try table.check() == [])
         await table.end()
     }
