@@ -5,8 +5,8 @@ import Testing
 /// A tile cache that is killed while it loads offline regions from a real tile server.
 @Suite(.enabled(if: TileServer.isInstalled, "needs nginx: set NAVBUS_NGINX to the program"))
 struct CacheKillTests {
-    /// How often it is killed: 4 times, or what `NAVBUS_REGION_KILLS` says.
-    static let kills = Int(ProcessInfo.processInfo.environment["NAVBUS_REGION_KILLS"] ?? "") ?? 4
+    /// How often it is killed: 3 times, or what `NAVBUS_REGION_KILLS` says.
+    static let kills = Int(ProcessInfo.processInfo.environment["NAVBUS_REGION_KILLS"] ?? "") ?? 3
     /// What the moments come from: `NAVBUS_REGION_SEED`, else any.
     static let seed =
         UInt64(ProcessInfo.processInfo.environment["NAVBUS_REGION_SEED"] ?? "") ?? .random(in: 0 ... .max)

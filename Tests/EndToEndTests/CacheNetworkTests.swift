@@ -82,4 +82,27 @@ struct CacheNetworkTests {
             #expect(check.status == 0, "\(check.output)")
         }
     }
+
+    @Test func aNetworkThatAnswersWithItsLoginPageIsTriedAgainAndNothingOfItIsKept() async throws {
+        try await withSandbox { box in
+            let roads = MadeUpRoads(in: box)
+            try await roads.publish(1)
+            let server = try await TileServer(
+                serving: roads.served, in: box,
+                directives: "location ~ [.](road|rank)$ { return 302 http://127.0.0.1:1/login; }")
+            try box.start(
+                "tile-cache-node",
+                ["--set", "store.path=\(box.path)/store", "--set", "tilesets=name=roads,source=\(server.url)"])
+            try await box.announces("/tiles/state", node: "tile-cache-node")
+            // So few tiles that each is asked for before the source is left alone.
+            let load = try await box.run(
+                "navbus", ["region", "load", "town", "--json", "--circle", "41.15,-8.61,100"])
+            let last = try #require(try json(load.outputLines.last ?? "") as? [String: Any])
+            let error = try #require(last["error"] as? [String: Any])
+            #expect(error["retryable"] as? Bool == true, "\(error)")
+            #expect((last["region"] as? [String: Any])?["state"] as? String == "REGION_STATE_INCOMPLETE", "\(last)")
+            let check = try await box.succeed("tile-cache-node", ["--check", "--set", "store.path=\(box.path)/store"])
+            #expect(check.output.contains(" 0 tiles, 0 files"), "\(check.output)")
+        }
+    }
 }

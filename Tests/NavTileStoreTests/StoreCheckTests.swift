@@ -110,6 +110,34 @@ struct StoreCheckTests {
         #expect(try bench.text(TileAddress("maps", tileID(3))) == "map")
     }
 
+    @Test("What the next owner sees to is no fault: files for mapping and a link that have yet to follow the index")
+    func unfinished() throws {
+        var bench = try StoreBench()
+        for version in ["v1", "v2"] {
+            let roads = try RoadEdition(version, count: 3)
+            try bench.store.addEdition(roads.edition, now: at(0))
+            _ = try bench.store.commit(roads.tiles, now: at(1))
+        }
+        try bench.store.use(EditionKey("roads", "v2"), now: at(2))
+        bench.store.close()
+        // As a process leaves it that is killed after the index was written.
+        let current = bench.path + "/tilesets/roads/current"
+        try FileManager.default.removeItem(atPath: current)
+        try FileManager.default.createSymbolicLink(atPath: current, withDestinationPath: "v1")
+        let view = bench.path + "/tilesets/roads/v2/12/0/7.road"
+        try FileManager.default.removeItem(atPath: view)
+        #expect(try TileStoreReader(folder: bench.path).check().findings.map(\.kind) == [.view])
+        do {
+            let index = try DatabaseQueue(path: bench.path + "/index.sqlite")
+            try index.write { try $0.execute(sql: "INSERT INTO unsettled SELECT id FROM tiles") }
+        }
+        #expect(try TileStoreReader(folder: bench.path).check().isSound)
+        try bench.reopen()
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: current) == "v2")
+        #expect(FileManager.default.fileExists(atPath: view))
+        try bench.expectSound()
+    }
+
     @Test("It counts what it looks at, says how far it is, and ends when asked to")
     func progress() throws {
         let bench = try StoreBench()

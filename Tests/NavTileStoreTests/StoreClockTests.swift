@@ -105,13 +105,4 @@ struct StoreClockTests {
         #expect(try bench.find(tile.address, now: Self.today)?.isExpired == false)
         #expect(try bench.totals(now: Self.today).tilesets.first?.tileCount == 2)
     }
-
-    @Test("What is left alone for a while, and what waits, goes by a clock that nobody sets")
-    func monotonic() async throws {
-        // The machine's boot time: ContinuousClock, not the wall clock.
-        let before = DownloadClock.system.now()
-        let (start, clock) = (ContinuousClock.now, ContinuousClock())
-        try await DownloadClock.system.sleep(before + .milliseconds(5))
-        #expect(DownloadClock.system.now() - before <= start.duration(to: clock.now))
-    }
 }

@@ -5,8 +5,8 @@ internal import NavGeo
 
 /// Compares index, files, hashes, folders for mapping and pins.
 ///
-/// It may run while an owner writes: what looks wrong is looked at again in the index as it is then, so that a file on
-/// its way is no finding.
+/// It may run while an owner writes, or after one was killed: what looks wrong is looked at again in the index as it is
+/// then, so that a file on its way is no finding, nor is one of which the index knows that it has yet to follow.
 struct StoreCheck {
     let access: IndexAccess
     let options: CheckOptions
@@ -240,7 +240,9 @@ struct StoreCheck {
             if try lasts({ () throws(StoreError) in try documentFault(edition.key, path) }) != nil {
                 find(.view, relative(path) + "/tileset.json", "not the edition's", .edition(edition.key))
             }
-            if let detail = try lasts({ () throws(StoreError) in try currentFault(edition.key) }) {
+            if let detail = try lasts({ () throws(StoreError) in try currentFault(edition.key) }),
+                !isStillToFollow(edition.key, among: editions.map(\.key))
+            {
                 let link = folder.tileset(edition.key.tileset) + "/current"
                 find(.current, relative(link), detail, .edition(edition.key))
             }
@@ -271,6 +273,16 @@ struct StoreCheck {
         let target = StoreFolder.folderName(ofVersion: key.version)
         let found = Files.linkTarget(folder.tileset(key.tileset) + "/current")
         return found == target ? nil : "points to '\(found ?? "nothing")', not to '\(target)'"
+    }
+
+    /// Whether `current` leads to another edition on board and nobody owns the store: its owner ended before it led to the
+    /// one in use, which the next will see to.
+    private func isStillToFollow(_ key: EditionKey, among editions: [EditionKey]) -> Bool {
+        let target = Files.linkTarget(folder.tileset(key.tileset) + "/current")
+        return repair == nil && !FolderLock.isHeld(folder)
+            && editions.contains {
+                $0.tileset == key.tileset && StoreFolder.folderName(ofVersion: $0.version) == target
+            }
     }
 
     private mutating func checkView(_ key: EditionKey, _ path: String) throws(StoreError) {
@@ -313,7 +325,12 @@ struct StoreCheck {
 
     /// What is wrong with a tile's files for mapping, as of now.
     private func viewFault(_ number: Int64, _ path: String, _ place: TileID) throws(StoreError) -> String? {
-        let tile = try access.snapshot { try ViewTile(number, $0) }
+        let (tile, isSettled) = try access.snapshot { index in
+            let find = try index.cachedStatement(sql: "SELECT 1 FROM unsettled WHERE tile = ?")
+            return (try ViewTile(number, index), try Int64.fetchOne(find, arguments: [number]) == nil)
+        }
+        // The index knows that its files may have to follow: the owner sees to it, or did not live to and the next will.
+        guard isSettled || repair != nil else { return nil }
         for (part, hash) in [(TilePart.body, tile.body), (.ranks, tile.ranks)] {
             let file = path + "/" + StoreFolder.viewFile(place, part)
             let status = Files.status(file)

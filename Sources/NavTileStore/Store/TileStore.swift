@@ -57,10 +57,11 @@ public final class TileStore: Sendable {
         reader = TileStoreReader(access: opened.access)
         writer = Mutex(Writer())
         budget = Mutex(options.budgetBytes)
-        let last = try opened.access.read { index in
+        // Without it only the order is lost in which tiles go: no reason not to open.
+        let last = try? opened.access.read { index in
             try Int64.fetchOne(index, sql: "SELECT max(needed) FROM tiles WHERE pins = 0")
         }
-        order = Mutex(UseOrder(last: last ?? .min))
+        order = Mutex(UseOrder(last: (last ?? nil) ?? .min))
         self.options = options
     }
 

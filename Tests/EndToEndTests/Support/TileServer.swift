@@ -15,7 +15,9 @@ final class TileServer: Sendable {
     var url: String { "http://127.0.0.1:\(port)" }
 
     /// Serves a folder from now on.
-    init(serving folder: String, in box: Sandbox) async throws {
+    ///
+    /// - Parameter directives: What nginx is told besides, of the server.
+    init(serving folder: String, in box: Sandbox, directives: String = "") async throws {
         port = try Self.freePort()
         log = box.path + "/access.log"
         let home = box.path + "/nginx"
@@ -31,7 +33,7 @@ final class TileServer: Sendable {
                 fastcgi_temp_path \(home)/fastcgi; uwsgi_temp_path \(home)/uwsgi; scgi_temp_path \(home)/scgi;
                 types { application/json json; }
                 default_type application/octet-stream;
-                server { listen 127.0.0.1:\(port); root \(folder); }
+                server { listen 127.0.0.1:\(port); root \(folder); \(directives) }
             }
             """)
         // Where nobody may read but its owner, workers must be its owner.

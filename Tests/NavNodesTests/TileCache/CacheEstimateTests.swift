@@ -20,11 +20,11 @@ struct CacheEstimateTests {
         }
         return [
             ("a small circle", try .circle(around: porto, radius: 1_500)),
-            ("a large circle", try .circle(around: porto, radius: 14_000)),
+            ("a large circle", try .circle(around: porto, radius: 10_000)),
             ("a corridor", try .corridor(along: TileFolders.line(16_000), buffer: 800)),
             (
                 "two squares, one with a hole",
-                try RegionArea(polygons: [[square(9_000), square(5_000)], [square(1_500, 12_000)]])
+                try RegionArea(polygons: [[square(7_000), square(4_000)], [square(1_500, 10_000)]])
             ),
         ]
     }
@@ -43,7 +43,7 @@ struct CacheEstimateTests {
         let settings = ["tilesets=name=roads,source=FOLDER/roads;name=map,domain=maps,source=FOLDER/map,zooms=9-14"]
         let local = try CacheTable(settings + ["http.listen=127.0.0.1:0"]) {
             try TileFolders.roads(in: $0 + "/roads", reach: 70_000)
-            try TileFolders.maps(in: $0 + "/map", zooms: 9...14, reach: 20_000, count: Self.size)
+            try TileFolders.maps(in: $0 + "/map", zooms: 9...14, reach: 15_000, count: Self.size)
         }
         try await local.settle()
         let address = try #require(local.node?.node.serverAddress)

@@ -121,6 +121,10 @@ struct CacheFaultTests {
         try await table.set("store.budget_mb", .doubleValue(5))
         let last = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
         #expect(last.region?.state == .complete)
+        // A budget that is made smaller takes nothing from regions, and what needs nothing more is not refused.
+        try await table.set("store.budget_mb", .doubleValue(1))
+        let again = try #require(try await table.load(try Self.definition("b", radius: 110_000)).last)
+        #expect(again.region?.state == .complete && again.progress?.loadedCount == 0)
         #expect(try table.check() == [])
         await table.end()
     }
@@ -142,6 +146,67 @@ struct CacheFaultTests {
         let small = try Self.definition("small", radius: 10_000, tileset: "map", acceptExpired: true)
         #expect(try await table.load(small).last?.region?.state == .complete)
         await server.end()
+        await table.end()
+    }
+
+    @Test func aRegionThatProvesTooLargeStopsAndGoesOnWhenAnotherIsRemoved() async throws {
+        let server = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map", "http.listen=127.0.0.1:0"]) {
+            try TileFolders.maps(in: $0 + "/map", zooms: 11...11, reach: 40_000) { _ in 700_000 }
+        }
+        try await server.settle()
+        let address = try #require(server.node?.node.serverAddress)
+        // So few that nobody looks at their size, and larger than such tiles are.
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=11-11", "store.budget_mb=5",
+            "region.retry_s=86400",
+        ])
+        func load(_ id: String, _ place: NavGeo.Coordinate) async throws -> LoadRegionResponse? {
+            let area = try RegionArea.circle(around: place, radius: 9_000)
+            return try await table.load(
+                RegionDefinition(
+                    regionId: id, geometry: MultiPolygon(area), descriptors: [TilesetDescriptor(tileset: "map")],
+                    acceptExpired: true)
+            ).last
+        }
+        #expect(try await load("a", TileFolders.porto)?.region?.state == .complete)
+        let other = Geodesy.destination(from: TileFolders.porto, bearing: 1.5, distance: 30_000)
+        let stopped = try #require(try await load("b", other))
+        #expect(stopped.region?.state == .incomplete && stopped.error?.code == .resourceExhausted, "\(stopped)")
+        #expect(stopped.error?.message?.contains("store.budget_mb") == true)
+        try await table.until("the health says so") { try table.findings.contains { $0.code == "budget_full" } }
+        _ = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "a"))
+        try await table.until("the other is complete") {
+            try table.events.last { $0.kind == .loadFinished }?.success == true
+                && table.events.last { $0.kind == .loadFinished }?.regionId == "b"
+        }
+        #expect(try table.check() == [])
+        await server.end()
+        await table.end()
+    }
+
+    // MARK: Time
+
+    @Test func aPlayedTimeThatJumpsDisturbsNoLoad() async throws {
+        let table = try CacheTable(Self.roads + ["predictive.enabled=true"], isPlayed: true) {
+            try TileFolders.roads(in: $0 + "/roads", reach: 40_000)
+        }
+        let start: Int64 = 1_795_219_200
+        table.clock(start, epoch: 1)
+        for (round, jump) in [Int64(0), 31_536_000, -31_536_000, -start].enumerated() {
+            let place = Geodesy.destination(from: TileFolders.porto, bearing: Double(round), distance: 25_000)
+            table.clock(start + jump, epoch: UInt32(round + 2))
+            table.position(place)
+            let region = RegionDefinition(
+                regionId: "r\(round)", geometry: MultiPolygon(try RegionArea.circle(around: place, radius: 3_000)),
+                descriptors: [TilesetDescriptor(tileset: "roads")])
+            #expect(try await table.load(region).last?.region?.state == .complete)
+            var around: Set<TileID> = []
+            TileCover.disc(around: place, radius: 2_000, zoom: 12) { tile, _ in around.insert(tile) }
+            try await table.until("tiles around the vehicle are there") {
+                try table.onBoard("roads", of: around) == around
+            }
+        }
+        #expect(try table.check() == [])
         await table.end()
     }
 

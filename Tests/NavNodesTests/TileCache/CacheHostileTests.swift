@@ -30,10 +30,7 @@ struct CacheHostileTests {
         try JSONSerialization.data(withJSONObject: list).write(to: url)
     }
 
-    @Test(arguments: [
-        "a way out of the folder", "an absolute path", "another tile's file", "a version that is a path",
-        "a size of 1 TB", "a size below none", "a hash that is none", "a tile twice", "no JSON at all",
-    ])
+    @Test(arguments: ["a way out of the folder", "a version that is a path", "a size of 1 TB", "no JSON at all"])
     func aListThatCannotBeTrueIsRefusedAsAWholeAndTheOldEditionStaysInUse(kind: String) async throws {
         let table = try CacheTable([
             "tilesets=name=roads,source=FOLDER/roads", "edition.check_interval_s=1", "region.retry_s=86400",
@@ -46,13 +43,8 @@ struct CacheHostileTests {
         try Self.change(table) { list, tiles in
             switch kind {
             case "a way out of the folder": tiles[0]["file"] = "../secret"
-            case "an absolute path": tiles[0]["file"] = secret
-            case "another tile's file": tiles[0]["file"] = tiles[1]["file"]
             case "a version that is a path": list["mapVersion"] = "../../two"
             case "a size of 1 TB": tiles[0]["bytes"] = 1_000_000_000_000
-            case "a size below none": tiles[0]["bytes"] = -1
-            case "a hash that is none": tiles[0]["sha256"] = "0123"
-            case "a tile twice": tiles.append(tiles[0])
             default: tiles = []
             }
         }

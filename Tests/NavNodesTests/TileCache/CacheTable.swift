@@ -18,9 +18,11 @@ final class CacheTable {
     private(set) var node: NodeRunner<TileCacheNode>?
     private(set) var heard: [Delivery] = []
     private let settings: [String]
+    private let isPlayed: Bool
     private var stamp: Int64 = 1_767_258_000_000_000_000
 
-    init(_ settings: [String], make: (String) throws -> Void = { _ in }) throws {
+    /// - Parameter isPlayed: Whether the cache lives by `/clock`.
+    init(_ settings: [String], isPlayed: Bool = false, make: (String) throws -> Void = { _ in }) throws {
         let folder = FileManager.default.temporaryDirectory.path + "/tile-cache-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         self.folder = folder
@@ -28,7 +30,8 @@ final class CacheTable {
         caller = try InProcessBus(name: "caller", network: network)
         out = NodeLink(
             try InProcessBus(name: "navigation-node", network: network), log: NodeLog(node: "test", level: .critical))
-        try out.advertise(["/nav/position", "/nav/progress", "/nav/state", "/nav/route", "/nav/alternatives"])
+        try out.advertise(["/clock", "/nav/position", "/nav/progress", "/nav/state", "/nav/route", "/nav/alternatives"])
+        self.isPlayed = isPlayed
         self.settings = settings.map { $0.replacingOccurrences(of: "FOLDER", with: folder) }
         _ = try caller.subscribe(
             matching: TopicFilter(include: ["/tiles/*", "/health/*"]), qos: .keepLast(100_000),
@@ -65,9 +68,11 @@ final class CacheTable {
     func start(_ more: [String] = []) throws {
         let configuration = try ConfigLoader.load(
             TileCacheConfiguration.self, file: nil, overrides: ["store.path=\(folder)/store"] + settings + more)
+        var run = RunConfiguration(configuration)
+        run.kit.simTime = isPlayed
         node = try NodeRunner<TileCacheNode>(
-            try InProcessBus(name: "tile-cache-node", network: network),
-            configuration: RunConfiguration(configuration), log: NodeLog(node: "test", level: .critical))
+            try InProcessBus(name: "tile-cache-node", network: network), configuration: run,
+            log: NodeLog(node: "test", level: .critical))
     }
 
     /// Ends the node; its store stays.
@@ -149,6 +154,13 @@ final class CacheTable {
 
     func progress(_ metres: Double, route: UInt64 = 1) {
         publish(RouteProgress(routeId: route, distanceTraveledM: metres), on: "/nav/progress")
+    }
+
+    /// The time of a drive that is played; `epoch` counts its jumps.
+    func clock(_ seconds: Int64, epoch: UInt32) {
+        publish(
+            Clock(stampNs: seconds * 1_000_000_000, monotonicNs: seconds * 1_000_000_000, rate: 1, epoch: epoch),
+            on: "/clock")
     }
 
     func state(_ phase: NavigationPhase) { publish(NavigationState(phase: phase), on: "/nav/state") }

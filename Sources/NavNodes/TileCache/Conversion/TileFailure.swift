@@ -41,7 +41,9 @@ struct TileFailure: Error, Sendable, Equatable {
                 .unreachable, .unreadable, .resting, .offline:
                 .providerUnavailable
             }
-        self.init(code, error.message, isRetryable: error.isRetryable || error.code == .editionChanged)
+        // Login pages of networks and credentials that have run out end without anybody changing the question.
+        let mayEnd = [.editionChanged, .redirected, .unauthorized].contains(error.code)
+        self.init(code, error.message, isRetryable: error.isRetryable || mayEnd)
     }
 
     /// As the store keeps it with a region.

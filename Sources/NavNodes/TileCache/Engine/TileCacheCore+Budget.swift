@@ -20,7 +20,7 @@ extension TileCacheCore {
         } catch {
             throw TileFailure(error)
         }
-        guard needed > budget - held else { return }
+        guard needed > 0, needed > budget - held else { return }
         func megabytes(_ bytes: Int64) -> String { "\(Double(bytes / 100_000) / 10) MB" }
         throw TileFailure(
             .resourceExhausted,

@@ -182,6 +182,9 @@ extension TileCacheCore {
         }
         if state == .incomplete, failure.isRetryable {
             retries[id] = moment + Int64(configuration.regionRetry * 1e9)
+        } else if state == .incomplete, [.providerUnavailable, .corruptData].contains(failure.code) {
+            // Whoever runs the source may put it right.
+            retries[id] = moment + max(Int64(configuration.regionRetry * 1e9), Self.longestPatience)
         }
         tell(.loadFinished, id, load.progress, success: false, failure)
     }
@@ -219,6 +222,7 @@ extension TileCacheCore {
                 do throws(TileFailure) {
                     try put(region.newest, now: now)
                 } catch {
+                    if !error.isRetryable { waiting[id] = error.message }
                     retries[id] = moment + Int64(configuration.regionRetry * 1e9)
                 }
             } else {

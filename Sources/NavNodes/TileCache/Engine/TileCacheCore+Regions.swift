@@ -101,7 +101,7 @@ extension TileCacheCore {
                     try put(region.newest, now: now)
                 } catch {
                     log.warning("region '\(region.definition.id)' cannot have the newer edition: \(error.message)")
-                    waiting[region.definition.id] = error.message
+                    if !error.isRetryable { waiting[region.definition.id] = error.message }
                     retries[region.definition.id] = moment + Int64(configuration.regionRetry * 1e9)
                 }
             }
