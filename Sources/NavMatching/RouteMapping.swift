@@ -1,4 +1,4 @@
-public import NavGeo
+import NavGeo
 public import NavMap
 public import NavRouting
 

@@ -48,8 +48,10 @@ final class SourceReader: Sendable {
     func start<Parser: StreamParser & Sendable>(
         _ parser: Parser, open: @escaping @Sendable (_ isWanted: () -> Bool) throws(NodeError) -> ByteStream
     ) {
-        let thread = Thread { [self] in run(parser, open) }
-        thread.name = "source"
+        let thread = Thread { [self] in
+            Thread.current.name = "source"
+            run(parser, open)
+        }
         thread.start()
     }
 

@@ -65,8 +65,10 @@ final class MapWorker: Sendable {
         self.interval = interval
         self.initial = initial
         limit = TopicCatalogue.topic(named: "/traffic/speeds")?.maxSize ?? 16 << 20
-        let thread = Thread { [self] in work(tiles) }
-        thread.name = "map"
+        let thread = Thread { [self] in
+            Thread.current.name = "map"
+            work(tiles)
+        }
         thread.stackSize = 8 << 20
         thread.start()
     }

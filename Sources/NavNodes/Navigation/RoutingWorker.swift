@@ -31,8 +31,10 @@ final class RoutingWorker: Sendable {
         self.store = store
         self.finder = finder
         self.waker = waker
-        let thread = Thread { [self] in work() }
-        thread.name = "routing"
+        let thread = Thread { [self] in
+            Thread.current.name = "routing"
+            work()
+        }
         thread.stackSize = 8 << 20
         thread.start()
     }

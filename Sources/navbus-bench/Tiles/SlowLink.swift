@@ -85,7 +85,7 @@ final class SlowLink: Sendable {
         }
         forward(from: upstream, to: client, waiting: pass)
         requests.wait()
-        state.withLock { _ = $0.connections.subtract([client, upstream]) }
+        state.withLock { $0.connections.subtract([client, upstream]) }
         Glibc.close(client)
         Glibc.close(upstream)
     }

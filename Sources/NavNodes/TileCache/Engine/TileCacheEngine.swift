@@ -41,12 +41,12 @@ final class TileCacheEngine: Sendable {
         self.outbox = outbox
         lookup = TileLookup(configuration, store: store, queue: queue)
         let thread = Thread { [self] in
+            Thread.current.name = "tiles"
             let core = TileCacheCore(
                 configuration, store: store, queue: queue, sources: sources, outbox: outbox, lookup: lookup, log: log
             ) { [weak self] work in self?.post(work) }
             run(core)
         }
-        thread.name = "tiles"
         thread.stackSize = 8 << 20
         thread.start()
         Task { [weak self, queue] in
