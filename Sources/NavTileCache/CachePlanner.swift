@@ -69,7 +69,8 @@ public struct CachePlanner: Sendable {
     private var around: [TileID] = []
     private var isAround: Set<TileID> = []
     private var centre: Coordinate?
-    private var cursor = 0.0
+    /// How far along its route the vehicle is, metres: what is needed up to here is needed now.
+    public private(set) var cursor = 0.0
 
     /// A planner that wants nothing yet.
     public init(_ profile: CacheProfile) { self.profile = profile }

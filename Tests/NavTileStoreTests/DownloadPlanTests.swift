@@ -57,6 +57,47 @@ struct DownloadPlanTests {
         #expect(Self.drain(&plan) == [9, 1, 2, 3, 20, 21, 22])
     }
 
+    @Test(
+        "Beside what the vehicle waits for nothing is begun that has time, unless somebody asks or no network is used")
+    func awaited() {
+        var plan = Self.plan { $0.concurrency = 4 }
+        var now = Self.want(1, need: 5)
+        now.isAwaited = true
+        plan.want([now, Self.want(2, need: 6), Self.want(3, need: 7)], for: Self.predicted)
+        plan.want([Self.want(20)], for: Self.region)
+        plan.want([Self.want(30, "local")], for: DownloadOwner(.predicted, "other"))
+        let first = plan.starts(at: .zero)
+        #expect(Self.indices(first).sorted() == [1, 30])
+        plan.ask(Self.want(9))
+        #expect(Self.indices(plan.starts(at: .zero)) == [9])
+        // It fails: until it is tried again the network is free for others.
+        for start in first { _ = plan.finish(start.key, Self.failed(.server), at: .zero) }
+        #expect(Self.indices(plan.starts(at: .zero)) == [2, 3, 20])
+    }
+
+    @Test("What is due and finds no room is begun when there is some, and not looked for all the time until then")
+    func dueWithoutRoom() throws {
+        var plan = Self.plan {
+            $0.concurrency = 4
+            $0.undeliveredBytes = 100
+        }
+        plan.want([Self.want(20)], for: Self.region)
+        let begun = plan.starts(at: .zero)
+        let failing = try #require(begun.first)
+        _ = plan.finish(failing.key, Self.failed(.server), at: .zero)
+        let due = try #require(plan.wake(at: .zero))
+        plan.want([Self.want(1, size: 100), Self.want(2, size: 100)], for: Self.predicted)
+        let soonest = plan.starts(at: .zero)
+        let first = try #require(soonest.first)
+        #expect(plan.starts(at: due).isEmpty && plan.wake(at: due) == nil)
+        let finished = plan.finish(first.key, Self.fetched(first, bytes: 100), at: due)
+        let result = try #require(finished)
+        plan.hold(result)
+        #expect(plan.starts(at: due).isEmpty && plan.wake(at: due) == nil)
+        plan.release(result)
+        #expect(Self.indices(plan.starts(at: due)) == [2])
+    }
+
     @Test("A set is replaced as a whole: what has not begun is forgotten, what is under way is delivered to nobody")
     func replaced() {
         var plan = Self.plan()

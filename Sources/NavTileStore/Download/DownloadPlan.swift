@@ -20,6 +20,8 @@ package struct DownloadPlan: Sendable {
         var attempt: Int
         var reserved: Int64
         var isRemote: Bool
+        /// Whether the vehicle waits for it, and the network is what it waits for.
+        var isAwaited: Bool
     }
 
     private struct Failure: Sendable {
@@ -33,6 +35,8 @@ package struct DownloadPlan: Sendable {
     private var sources: [String: Source]
     private var lanes: [WantLane] = []
     private var flights: [DownloadKey: Flight] = [:]
+    /// Flights that the vehicle waits for.
+    private var awaitedCount = 0
     /// Failures so far of tiles that are tried again.
     private var attempts: [DownloadKey: Int] = [:]
     private var waiting: [DownloadKey: Duration] = [:]
@@ -131,8 +135,11 @@ package struct DownloadPlan: Sendable {
             let size = min(want.size ?? Int64(usualSize), configuration.undeliveredBytes)
             let attempt = attempts[key, default: 0] + 1
             waiting[key] = nil
-            flights[key] = Flight(
-                attempt: attempt, reserved: max(size, 0), isRemote: sources[tileset]?.isRemote ?? false)
+            let isRemote = sources[tileset]?.isRemote ?? false
+            let flight = Flight(
+                attempt: attempt, reserved: max(size, 0), isRemote: isRemote, isAwaited: isRemote && want.isAwaited)
+            flights[key] = flight
+            awaitedCount += flight.isAwaited ? 1 : 0
             reserved += max(size, 0)
             sources[tileset]?.running += 1
             sources[tileset]?.breaker.noteQuestion(at: now)
@@ -148,7 +155,8 @@ package struct DownloadPlan: Sendable {
             if let found, lanes[found.lane].owner.urgency < lanes[index].owner.urgency { break }
             guard lanes[index].remaining > 0, let source = sources[lanes[index].tileset],
                 source.running < configuration.concurrency, source.breaker.admits(at: now),
-                isAllowed(lanes[index].owner.urgency, source), let place = candidate(index, at: now)
+                isAllowed(lanes[index].owner.urgency, source), let place = candidate(index, at: now),
+                mayShare(lanes[index].wants[place], lanes[index].owner.urgency, source)
             else { continue }
             if let best = found, lanes[best.lane].wants[best.place].need <= lanes[index].wants[place].need { continue }
             found = (index, place)
@@ -156,6 +164,12 @@ package struct DownloadPlan: Sendable {
         guard let found else { return nil }
         let want = lanes[found.lane].wants[found.place]
         return hasRoom(want, lanes[found.lane].owner.urgency) ? found : nil
+    }
+
+    /// Whether a want may be begun beside what is under way: what the vehicle waits for comes as fast as the network can,
+    /// and is slowed down by nothing that has time.
+    private func mayShare(_ want: TileWant, _ urgency: DownloadUrgency, _ source: Source) -> Bool {
+        awaitedCount == 0 || want.isAwaited || urgency == .asked || !source.isRemote
     }
 
     private func isAllowed(_ urgency: DownloadUrgency, _ source: Source) -> Bool {
@@ -203,6 +217,7 @@ package struct DownloadPlan: Sendable {
     ) -> DownloadResult? {
         guard let flight = flights.removeValue(forKey: key) else { return nil }
         reserved -= flight.reserved
+        awaitedCount -= flight.isAwaited ? 1 : 0
         let tileset = key.address.tileset
         sources[tileset]?.running -= 1
         switch outcome {
@@ -330,7 +345,8 @@ package struct DownloadPlan: Sendable {
             guard let source = sources[lane.tileset], isAllowed(lane.owner.urgency, source) else { continue }
             if let opens = source.breaker.opens, opens > now {
                 moments.append(opens)
-            } else if let wake = lane.wake, source.running < configuration.concurrency {
+            } else if let wake = lane.wake, wake > now, source.running < configuration.concurrency {
+                // What is due and has not begun waits for an event.
                 moments.append(wake)
             }
         }

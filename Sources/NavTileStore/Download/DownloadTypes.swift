@@ -33,6 +33,8 @@ public struct TileWant: Sendable, Hashable {
     public var edition: String?
     /// How soon, the lowest first: seconds until the vehicle needs it, or any other measure of its owner.
     public var need: Double
+    /// Whether it is needed now: until it is there, tiles that have time do not take a part of the network.
+    public var isAwaited: Bool
     /// What is known of the tile on board: the source is asked whether it holds on.
     public var known: Validators?
     /// How large it will be, bytes, where a list says so.
@@ -40,11 +42,13 @@ public struct TileWant: Sendable, Hashable {
 
     /// A tile that is wanted.
     public init(
-        _ address: TileAddress, edition: String? = nil, need: Double = 0, known: Validators? = nil, size: Int64? = nil
+        _ address: TileAddress, edition: String? = nil, need: Double = 0, isAwaited: Bool = false,
+        known: Validators? = nil, size: Int64? = nil
     ) {
         self.address = address
         self.edition = edition
         self.need = need
+        self.isAwaited = isAwaited
         self.known = known
         self.size = size
     }

@@ -65,7 +65,12 @@ extension TileCacheCore {
         }
         for desk in desks where desk.isToTell {
             desk.isToTell = false
-            if desk.open.isEmpty { queue.forget(desk.owner) } else { queue.want(desk.wants, for: desk.owner) }
+            guard !desk.open.isEmpty else {
+                queue.forget(desk.owner)
+                continue
+            }
+            let cursor = planners[desk.keys.domain]?.planner.cursor ?? 0
+            queue.want(desk.wants(neededNow: cursor), for: desk.owner)
         }
     }
 
