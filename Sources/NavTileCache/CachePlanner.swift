@@ -4,7 +4,8 @@ public import NavGeo
 public struct WantedTile: Sendable, Hashable {
     /// Which.
     public var tile: TileID
-    /// When: how far along the route the vehicle is when it first may need it, metres; 0 without a route.
+    /// When: how far along the route the vehicle is when it first may need it, metres; around the vehicle how far it is
+    /// away comes on top of where the vehicle is.
     public var need: Double
 
     /// A wanted tile.
@@ -65,8 +66,8 @@ public struct CachePlanner: Sendable {
     private var needs: [TileID: Double] = [:]
     /// Tiles of `ahead` before this one lie behind the vehicle.
     private var passed = 0
-    /// Tiles around the vehicle.
-    private var around: [TileID] = []
+    /// Tiles around the vehicle; of these `need` is how far away they were when it was looked last, metres.
+    private var around: [WantedTile] = []
     private var isAround: Set<TileID> = []
     private var centre: Coordinate?
     /// How far along its route the vehicle is, metres: what is needed up to here is needed now.
@@ -77,7 +78,7 @@ public struct CachePlanner: Sendable {
 
     /// All tiles that are wanted, the soonest needed first.
     public var wanted: [WantedTile] {
-        var all = around.map { WantedTile(tile: $0, need: cursor) }
+        var all = around.map { WantedTile(tile: $0.tile, need: cursor + $0.need) }
         all += ahead[passed...].filter { !isAround.contains($0.tile) }
         return all.sorted(by: Self.isSooner)
     }
@@ -124,11 +125,13 @@ public struct CachePlanner: Sendable {
         let old = around
         let wasAround = isAround
         around = tilesAround(position)
-        isAround = Set(around)
-        for tile in around where !wasAround.contains(tile) && !isAhead(tile) {
-            changes.added.append(WantedTile(tile: tile, need: self.cursor))
+        isAround = Set(around.map(\.tile))
+        for near in around where !wasAround.contains(near.tile) && !isAhead(near.tile) {
+            changes.added.append(WantedTile(tile: near.tile, need: self.cursor + near.need))
         }
-        for tile in old where !isAround.contains(tile) && !isAhead(tile) { changes.removed.append(tile) }
+        for near in old where !isAround.contains(near.tile) && !isAhead(near.tile) {
+            changes.removed.append(near.tile)
+        }
         // What has just been passed may lie around the vehicle, and the other way round.
         changes.removed = Set(changes.removed).filter { !wants($0) }.sorted()
         return changes
@@ -176,14 +179,17 @@ public struct CachePlanner: Sendable {
         needs[tile].map { $0 >= cursor - profile.behind } ?? false
     }
 
-    private func tilesAround(_ position: Coordinate) -> [TileID] {
-        var tiles: [TileID] = []
+    /// With how far away they are; the nearest first.
+    private func tilesAround(_ position: Coordinate) -> [WantedTile] {
+        var tiles: [WantedTile] = []
         for level in profile.levels {
             // The vehicle goes on by a step before the circle is drawn anew.
             let radius = level.reach.position + profile.step
-            TileCover.disc(around: position, radius: radius, zoom: level.zoom) { tile, _ in tiles.append(tile) }
+            TileCover.disc(around: position, radius: radius, zoom: level.zoom) { tile, distance in
+                tiles.append(WantedTile(tile: tile, need: distance))
+            }
         }
-        return tiles
+        return tiles.sorted(by: Self.isSooner)
     }
 
     private func changes(since before: Set<TileID>) -> CacheChanges {

@@ -15,6 +15,20 @@ import Testing
 
     private static let local = CacheProfile(levels: [.init(zoom: 12, reach: CacheReach())])
 
+    @Test func aroundTheVehicleTheNearestComesFirst() {
+        var planner = CachePlanner(Self.local)
+        let added = planner.move(to: Self.start).added
+        #expect(added.count > 1 && added.map(\.need) == added.map(\.need).sorted())
+        #expect(added.first?.tile == TileID(containing: Self.start, zoom: 12) && added.first?.need == 0)
+        #expect(added.dropFirst().allSatisfy { $0.need > 0 && $0.need < 2_600 })
+        // Along a route it comes on top of how far the vehicle is.
+        _ = planner.follow(PlannedLine(Self.line(80)))
+        let later = Geodesy.destination(from: Self.start, bearing: 1.2, distance: 20_000)
+        _ = planner.move(to: later, cursor: 20_000)
+        let here = TileID(containing: later, zoom: 12)
+        #expect(planner.wanted.first { $0.tile == here }?.need == 20_000 && planner.cursor == 20_000)
+    }
+
     @Test func whatIsNeededSoonerComesFirst() {
         var planner = CachePlanner(.navigation())
         _ = planner.move(to: Self.start)

@@ -166,10 +166,14 @@ package struct DownloadPlan: Sendable {
         return hasRoom(want, lanes[found.lane].owner.urgency) ? found : nil
     }
 
-    /// Whether a want may be begun beside what is under way: what the vehicle waits for comes as fast as the network can,
-    /// and is slowed down by nothing that has time.
+    /// How many tiles that the vehicle waits for are fetched at a time: one comes while the next one is asked for.
+    private static let awaitedAtOnce = 2
+
+    /// Whether a want may be begun beside what is under way: what the vehicle waits for comes one after the other, each
+    /// as fast as the network can, and is slowed down by nothing that has time.
     private func mayShare(_ want: TileWant, _ urgency: DownloadUrgency, _ source: Source) -> Bool {
-        awaitedCount == 0 || want.isAwaited || urgency == .asked || !source.isRemote
+        if awaitedCount == 0 || urgency == .asked || !source.isRemote { return true }
+        return want.isAwaited && awaitedCount < Self.awaitedAtOnce
     }
 
     private func isAllowed(_ urgency: DownloadUrgency, _ source: Source) -> Bool {

@@ -33,7 +33,7 @@ public struct TileWant: Sendable, Hashable {
     public var edition: String?
     /// How soon, the lowest first: seconds until the vehicle needs it, or any other measure of its owner.
     public var need: Double
-    /// Whether it is needed now: until it is there, tiles that have time do not take a part of the network.
+    /// Whether the vehicle waits for it: such tiles come two at a time, and those that have time after them.
     public var isAwaited: Bool
     /// What is known of the tile on board: the source is asked whether it holds on.
     public var known: Validators?

@@ -6,6 +6,8 @@ import NavTileStore
 extension TileCacheCore {
     /// How often the queue is told of tiles that are still missing, ns: those that failed are tried again then.
     private static let askAgain: Int64 = 30_000_000_000
+    /// Within how many metres the vehicle waits for a tile: less than a minute on a motorway.
+    private static let nearby = 2_000.0
     /// How often the store is told what will be needed, ns.
     private static let guardInterval: Int64 = 2_000_000_000
 
@@ -70,7 +72,7 @@ extension TileCacheCore {
                 continue
             }
             let cursor = planners[desk.keys.domain]?.planner.cursor ?? 0
-            queue.want(desk.wants(neededNow: cursor), for: desk.owner)
+            queue.want(desk.wants(awaitedUntil: cursor + Self.nearby), for: desk.owner)
         }
     }
 

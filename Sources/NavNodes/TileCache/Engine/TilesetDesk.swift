@@ -94,13 +94,13 @@ final class TilesetDesk {
 
     /// The missing tiles as the queue takes them, the soonest needed first.
     ///
-    /// - Parameter cursor: Up to which need the vehicle waits for them.
-    func wants(neededNow cursor: Double) -> [TileWant] {
+    /// - Parameter limit: Up to which need the vehicle waits for them.
+    func wants(awaitedUntil limit: Double) -> [TileWant] {
         open.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map { tile, need in
             TileWant(
                 TileAddress(keys.name, tile), edition: newest?.key.version, need: need,
                 // What has expired serves as long as it takes.
-                isAwaited: need <= cursor && expired[tile] == nil, known: expired[tile], size: newest?.sizes?[tile])
+                isAwaited: need <= limit && expired[tile] == nil, known: expired[tile], size: newest?.sizes?[tile])
         }
     }
 }
