@@ -78,6 +78,16 @@ struct DownloadPlanTests {
         #expect(Self.indices(plan.starts(at: .zero)) == [4, 5, 20])
     }
 
+    @Test("What the vehicle waits for and does not come holds up nothing else for long")
+    func awaitedInVain() {
+        var plan = Self.plan { $0.concurrency = 4 }
+        let awaited = (1...2).map { TileWant(TileAddress("map", Self.tile($0)), need: 9, isAwaited: true) }
+        plan.want(awaited + [Self.want(4, need: 1)], for: Self.predicted)
+        #expect(Self.indices(plan.starts(at: .zero)) == [1, 2])
+        #expect(plan.wake(at: .zero) == .seconds(10) && plan.starts(at: .seconds(9)).isEmpty)
+        #expect(Self.indices(plan.starts(at: .seconds(10))) == [4] && plan.wake(at: .seconds(10)) == nil)
+    }
+
     @Test("What is due and finds no room is begun when there is some, and not looked for all the time until then")
     func dueWithoutRoom() throws {
         var plan = Self.plan {

@@ -20,8 +20,8 @@ package struct DownloadPlan: Sendable {
         var attempt: Int
         var reserved: Int64
         var isRemote: Bool
-        /// Whether the vehicle waits for it, and the network is what it waits for.
-        var isAwaited: Bool
+        /// Until when it has the network for itself, because the vehicle waits for it; nil when it has not.
+        var isAloneUntil: Duration?
     }
 
     private struct Failure: Sendable {
@@ -35,8 +35,6 @@ package struct DownloadPlan: Sendable {
     private var sources: [String: Source]
     private var lanes: [WantLane] = []
     private var flights: [DownloadKey: Flight] = [:]
-    /// Flights that the vehicle waits for.
-    private var awaitedCount = 0
     /// Failures so far of tiles that are tried again.
     private var attempts: [DownloadKey: Int] = [:]
     private var waiting: [DownloadKey: Duration] = [:]
@@ -136,10 +134,10 @@ package struct DownloadPlan: Sendable {
             let attempt = attempts[key, default: 0] + 1
             waiting[key] = nil
             let isRemote = sources[tileset]?.isRemote ?? false
-            let flight = Flight(
-                attempt: attempt, reserved: max(size, 0), isRemote: isRemote, isAwaited: isRemote && want.isAwaited)
-            flights[key] = flight
-            awaitedCount += flight.isAwaited ? 1 : 0
+            // Only the first attempt, and not for long: a source that fails or trickles holds nobody up.
+            flights[key] = Flight(
+                attempt: attempt, reserved: max(size, 0), isRemote: isRemote,
+                isAloneUntil: isRemote && want.isAwaited && attempt == 1 ? now + Self.longestAlone : nil)
             reserved += max(size, 0)
             sources[tileset]?.running += 1
             sources[tileset]?.breaker.noteQuestion(at: now)
@@ -156,9 +154,9 @@ package struct DownloadPlan: Sendable {
             guard lanes[index].remaining > 0, let source = sources[lanes[index].tileset],
                 source.running < configuration.concurrency, source.breaker.admits(at: now),
                 isAllowed(lanes[index].owner.urgency, source), let place = candidate(index, at: now),
-                mayShare(lanes[index].wants[place], lanes[index].owner.urgency, source)
+                mayShare(lanes[index].wants[place], lanes[index].owner.urgency, source, at: now)
             else { continue }
-            if let best = found, lanes[best.lane].wants[best.place].need <= lanes[index].wants[place].need { continue }
+            if let best = found, !lanes[index].wants[place].isSooner(than: lanes[best.lane].wants[best.place]) { continue }
             found = (index, place)
         }
         guard let found else { return nil }
@@ -168,12 +166,17 @@ package struct DownloadPlan: Sendable {
 
     /// How many tiles that the vehicle waits for are fetched at a time: one comes while the next one is asked for.
     private static let awaitedAtOnce = 2
+    /// For how long such a tile has the network for itself: a megabyte over 1 Mbit/s.
+    private static let longestAlone = Duration.seconds(10)
 
     /// Whether a want may be begun beside what is under way: what the vehicle waits for comes one after the other, each
     /// as fast as the network can, and is slowed down by nothing that has time.
-    private func mayShare(_ want: TileWant, _ urgency: DownloadUrgency, _ source: Source) -> Bool {
-        if awaitedCount == 0 || urgency == .asked || !source.isRemote { return true }
-        return want.isAwaited && awaitedCount < Self.awaitedAtOnce
+    private func mayShare(
+        _ want: TileWant, _ urgency: DownloadUrgency, _ source: Source, at now: Duration
+    ) -> Bool {
+        if urgency == .asked || !source.isRemote { return true }
+        let alone = flights.values.reduce(0) { $0 + ($1.isAloneUntil.map { $0 > now } == true ? 1 : 0) }
+        return alone == 0 || (want.isAwaited && alone < Self.awaitedAtOnce)
     }
 
     private func isAllowed(_ urgency: DownloadUrgency, _ source: Source) -> Bool {
@@ -221,7 +224,6 @@ package struct DownloadPlan: Sendable {
     ) -> DownloadResult? {
         guard let flight = flights.removeValue(forKey: key) else { return nil }
         reserved -= flight.reserved
-        awaitedCount -= flight.isAwaited ? 1 : 0
         let tileset = key.address.tileset
         sources[tileset]?.running -= 1
         switch outcome {
@@ -344,7 +346,7 @@ package struct DownloadPlan: Sendable {
 
     /// When something may be begun that may not be now; nil when only an event changes that.
     package func wake(at now: Duration) -> Duration? {
-        var moments: [Duration] = []
+        var moments = flights.values.compactMap(\.isAloneUntil).filter { $0 > now }
         for lane in lanes where lane.remaining > 0 {
             guard let source = sources[lane.tileset], isAllowed(lane.owner.urgency, source) else { continue }
             if let opens = source.breaker.opens, opens > now {

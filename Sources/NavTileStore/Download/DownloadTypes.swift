@@ -52,6 +52,13 @@ public struct TileWant: Sendable, Hashable {
         self.known = known
         self.size = size
     }
+
+    /// Whether it comes before another: what the vehicle waits for does, then what is needed sooner; a need that is no
+    /// number comes last.
+    func isSooner(than other: TileWant) -> Bool {
+        if isAwaited != other.isAwaited { return isAwaited }
+        return need < other.need || (other.need.isNaN && !need.isNaN)
+    }
 }
 
 /// What became of a tile that was wanted.

@@ -35,8 +35,8 @@ struct WantLane: Sendable {
         self.owner = owner
         self.tileset = tileset
         let sorted = wants.sorted { left, right in
-            let (first, second) = (Self.rank(left.need), Self.rank(right.need))
-            return (first, left.address.tile) < (second, right.address.tile)
+            if left.isSooner(than: right) { return true }
+            return !right.isSooner(than: left) && left.address.tile < right.address.tile
         }
         self.wants = []
         self.wants.reserveCapacity(sorted.count)
@@ -49,9 +49,6 @@ struct WantLane: Sendable {
         states = [State](repeating: .pending, count: self.wants.count)
         remaining = self.wants.count
     }
-
-    /// What is no number comes last.
-    private static func rank(_ need: Double) -> Double { need.isNaN ? .infinity : need }
 
     /// The place of a want that is not done; nil when there is none.
     func place(of key: DownloadKey) -> Int? {

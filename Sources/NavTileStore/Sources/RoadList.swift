@@ -1,5 +1,5 @@
-import NavDigest
 import Foundation
+import NavDigest
 package import NavGeo
 import NavMap
 

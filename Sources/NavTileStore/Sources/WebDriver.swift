@@ -98,9 +98,11 @@ final class WebDriver: TaskExecutor {
     private func run() {
         Thread.current.name = "navbus.tiles"
         // Signals are for the threads of the program; a server that leaves in the middle of TLS must not send one either.
-        var all = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_BLOCK, &all, nil)
+        var blocked = sigset_t()
+        sigfillset(&blocked)
+        // Those of a fault belong to the thread that makes it: who looks after crashes must hear of them.
+        for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
+        pthread_sigmask(SIG_BLOCK, &blocked, nil)
         if let loop = WebLoop(manners, limits, concurrency: concurrency) { run(loop) }
         let (left, jobs, waiters) = state.withLock { state in
             state.isEnding = true

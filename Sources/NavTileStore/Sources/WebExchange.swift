@@ -141,7 +141,8 @@ final class WebExchange: @unchecked Sendable {
     /// - Parameter isWhole: whether the server said that this is all.
     func answer(isWhole: Bool) throws(TileSourceError) -> WebReply? {
         if let refusal { throw refusal }
-        guard var reply, isWhole || drained > Self.greatestDrain else { return nil }
+        // Of a body that nobody wants it does not matter whether all of it came.
+        guard var reply, isWhole || intake == nil else { return nil }
         try intake?.finish(into: &reply)
         return reply
     }

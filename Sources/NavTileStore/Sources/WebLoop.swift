@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// What libcurl keeps of all handles: connections above all.
 final class WebMulti: @unchecked Sendable {
@@ -98,7 +99,7 @@ final class WebLoop {
             let code = curl_multi_perform(multi, &count)
             guard code == CURLM_OK else {
                 failAll(code)
-                return 0
+                return 1_000
             }
             collect()
         } while !queue.isEmpty && busy.count < concurrency
@@ -111,7 +112,10 @@ final class WebLoop {
     }
 
     /// Waits for sockets, or for ``WebMulti/wake()``.
-    func wait(_ milliseconds: Int32) { curl_multi_poll(multi, nil, 0, milliseconds, nil) }
+    func wait(_ milliseconds: Int32) {
+        // Where that fails, as for want of memory, it fails at once: not again and again without a pause.
+        if curl_multi_poll(multi, nil, 0, milliseconds, nil) != CURLM_OK { usleep(10_000) }
+    }
 
     private func fill() {
         while busy.count < concurrency, let exchange = queue.popFirst() {
@@ -151,6 +155,8 @@ final class WebLoop {
     private func failAll(_ code: CURLMcode) {
         let reason = String(cString: curl_multi_strerror(code))
         for handle in busy { breakOff(handle, .failed(code: CURLE_FAILED_INIT.rawValue, reason: reason)) }
+        for exchange in queue { exchange.end(.failed(code: CURLE_FAILED_INIT.rawValue, reason: reason)) }
+        queue.removeAll()
     }
 
     /// Lets those go on that their meter has given leave; seconds until the next may.

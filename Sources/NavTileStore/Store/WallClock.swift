@@ -6,10 +6,14 @@ enum WallClock {
     /// By how much the clocks of two moments may differ without either being wrong, ns.
     static let slack: Int64 = 300_000_000_000
 
+    /// No clock that was ever set is before this, ns: 2024-01-01.
+    private static let earliest: Int64 = 1_704_067_200_000_000_000
+
     /// The latest moment at which a tile can have been fetched: one that seems to have been fetched later came while the
     /// clock was wrong, and nobody knows how old it is.
     static func latestFetch(_ now: Timestamp?) -> Int64 {
-        guard let now else { return .max }
+        // A clock that has not been set, as after a start without a battery, is behind: it says nothing of tiles.
+        guard let now, now.nanoseconds > Self.earliest else { return .max }
         let (latest, overflow) = now.nanoseconds.addingReportingOverflow(slack)
         return overflow ? .max : latest
     }

@@ -1,7 +1,7 @@
 import Foundation
-import NavDigest
 import NavBench
 import NavBus
+import NavDigest
 import NavGeo
 import NavMap
 import NavNodes

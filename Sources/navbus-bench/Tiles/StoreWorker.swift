@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
-import NavDigest
 import NavBench
+import NavDigest
 import NavGeo
 import NavNodes
 import NavTileStore

@@ -1,6 +1,6 @@
-import NavDigest
 import Foundation
 import NavBus
+import NavDigest
 import NavGeo
 import NavMessages
 import NavTileCache
