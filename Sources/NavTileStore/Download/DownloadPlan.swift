@@ -156,7 +156,9 @@ package struct DownloadPlan: Sendable {
                 isAllowed(lanes[index].owner.urgency, source), let place = candidate(index, at: now),
                 mayShare(lanes[index].wants[place], lanes[index].owner.urgency, source, at: now)
             else { continue }
-            if let best = found, !lanes[index].wants[place].isSooner(than: lanes[best.lane].wants[best.place]) { continue }
+            if let best = found, !lanes[index].wants[place].isSooner(than: lanes[best.lane].wants[best.place]) {
+                continue
+            }
             found = (index, place)
         }
         guard let found else { return nil }

@@ -178,7 +178,9 @@ final class TemplateSource: TileSource, ThreadBound {
         let reply = try await client.ask(question)
         switch WebStatus(reply, address) {
         case .content:
-            guard let length = reply.header("Content-Length").flatMap({ Int64($0) }), length >= 0 else { return .unknown }
+            guard let length = reply.header("Content-Length").flatMap({ Int64($0) }), length >= 0 else {
+                return .unknown
+            }
             // What is too large is refused when it comes, and takes no room.
             return length <= configuration.limits.tileBytes ? .bytes(length) : .absent
         case .absent: return .absent
