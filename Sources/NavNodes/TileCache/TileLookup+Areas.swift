@@ -98,9 +98,27 @@ extension TileLookup {
     /// The largest that tiles of an unlisted tileset are thought to be when their sum is weighed, bytes.
     private static let greatTile: Int64 = 500_000
 
+    /// For how long samples are taken before a region is loaded: who is slow is not waited for.
+    private static let samplingTime = Duration.seconds(5)
+
     /// Bytes of a region's tiles by tileset where its source does not list them, found by samples; only where they might
-    /// not fit into the budget, and as far as the source can be asked. The lower end of what they may be.
+    /// not fit into the budget, over a network that costs nothing, and as far as that takes a few seconds. The lower end
+    /// of what they may be.
     func estimates(for order: RegionOrder) async -> [String: Int64] {
+        guard queue.network == .unmetered else { return [:] }
+        return await withTaskGroup(of: [String: Int64].self) { group in
+            group.addTask { [self] in await samples(for: order) }
+            group.addTask {
+                try? await Task.sleep(for: Self.samplingTime)
+                return [:]
+            }
+            let first = await group.next() ?? [:]
+            group.cancelAll()
+            return first
+        }
+    }
+
+    private func samples(for order: RegionOrder) async -> [String: Int64] {
         let found = try? await read { [self] () -> [Part] in
             (try? parts(of: order.area, order.definition.descriptors, \.newest)) ?? []
         }
