@@ -115,4 +115,7 @@ package struct DownloadKey: Sendable, Hashable {
         address = want.address
         edition = want.edition
     }
+
+    /// By the tile alone: what is under way is rarely of several tilesets or editions.
+    package func hash(into hasher: inout Hasher) { hasher.combine(address.tile) }
 }
