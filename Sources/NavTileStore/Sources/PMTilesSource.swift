@@ -170,7 +170,8 @@ final class PMTilesSource: ReceivingSource {
         return try UncheckedTile(
             TileAddress(tileset, tile), edition: version, bytes: bytes,
             packing: current.header.tilePacking, form: current.header.form, limit: Int(limits.tileBytes),
-            validators: validators, place: { [place] in "the tile \(tile) of '\(place)'" }).arrival()
+            validators: validators, place: { [place] in "the tile \(tile) of '\(place)'" }
+        ).arrival()
     }
 
     func size(of tile: TileID) async throws(TileSourceError) -> TileSize {

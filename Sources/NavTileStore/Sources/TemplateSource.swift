@@ -162,7 +162,8 @@ final class TemplateSource: ReceivingSource {
         return try UncheckedTile(
             TileAddress(tileset, tile), edition: "", bytes: reply.body, packing: reply.packing, form: form,
             limit: Int(configuration.limits.tileBytes), validators: reply.validators(freshness),
-            isStorable: freshness.isStorable || configuration.storesAnyway, place: { "'\(address)'" }).arrival()
+            isStorable: freshness.isStorable || configuration.storesAnyway, place: { "'\(address)'" }
+        ).arrival()
     }
 
     func size(of tile: TileID) async throws(TileSourceError) -> TileSize {
