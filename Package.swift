@@ -102,6 +102,7 @@ let package = Package(
             "NavTileStore",
             [
                 "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", "CCurl", grdb, sqlite,
+                heaps,
             ]),
 
         // Routes of an online provider.

@@ -84,7 +84,6 @@ package struct RouteFollower {
 
     /// Finds where the leg starts and ends; it goes on from the place where the leg before it ended.
     private func place(_ walk: inout Walk, on leg: ProvidedRoute.Leg, after previous: LegPath?) throws(Fault) {
-        let graph = metric.turns.graph
         let line = leg.line
         guard let first = line.first, let last = line.last else {
             throw Fault(leg: walk.leg, message: "it has no line")

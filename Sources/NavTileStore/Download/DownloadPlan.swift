@@ -13,15 +13,16 @@ package struct DownloadPlan: Sendable {
     private struct Source: Sendable {
         var isRemote: Bool
         var breaker: CircuitBreaker
+        /// Tiles that are under way, and those of them that have not come in.
         var running = 0
+        var asked = 0
     }
 
     private struct Flight: Sendable {
         var attempt: Int
         var reserved: Int64
         var isRemote: Bool
-        /// Until when it has the network for itself, because the vehicle waits for it; nil when it has not.
-        var isAloneUntil: Duration?
+        var hasArrived = false
     }
 
     private struct Failure: Sendable {
@@ -35,6 +36,8 @@ package struct DownloadPlan: Sendable {
     private var sources: [String: Source]
     private var lanes: [WantLane] = []
     private var flights: [DownloadKey: Flight] = [:]
+    /// Until when tiles that the vehicle waits for have the network for themselves.
+    private var aloneUntil: [DownloadKey: Duration] = [:]
     /// Failures so far of tiles that are tried again.
     private var attempts: [DownloadKey: Int] = [:]
     private var waiting: [DownloadKey: Duration] = [:]
@@ -135,11 +138,11 @@ package struct DownloadPlan: Sendable {
             waiting[key] = nil
             let isRemote = sources[tileset]?.isRemote ?? false
             // Only the first attempt, and not for long: a source that fails or trickles holds nobody up.
-            flights[key] = Flight(
-                attempt: attempt, reserved: max(size, 0), isRemote: isRemote,
-                isAloneUntil: isRemote && want.isAwaited && attempt == 1 ? now + Self.longestAlone : nil)
+            if isRemote, want.isAwaited, attempt == 1 { aloneUntil[key] = now + Self.longestAlone }
+            flights[key] = Flight(attempt: attempt, reserved: max(size, 0), isRemote: isRemote)
             reserved += max(size, 0)
             sources[tileset]?.running += 1
+            sources[tileset]?.asked += 1
             sources[tileset]?.breaker.noteQuestion(at: now)
             starts.append(Start(key: key, want: want, attempt: attempt))
         }
@@ -152,7 +155,7 @@ package struct DownloadPlan: Sendable {
         for index in lanes.indices {
             if let found, lanes[found.lane].owner.urgency < lanes[index].owner.urgency { break }
             guard lanes[index].remaining > 0, let source = sources[lanes[index].tileset],
-                source.running < configuration.concurrency, source.breaker.admits(at: now),
+                source.asked < configuration.concurrency, source.breaker.admits(at: now),
                 isAllowed(lanes[index].owner.urgency, source), let place = candidate(index, at: now),
                 mayShare(lanes[index].wants[place], lanes[index].owner.urgency, source, at: now)
             else { continue }
@@ -177,7 +180,7 @@ package struct DownloadPlan: Sendable {
         _ want: TileWant, _ urgency: DownloadUrgency, _ source: Source, at now: Duration
     ) -> Bool {
         if urgency == .asked || !source.isRemote { return true }
-        let alone = flights.values.reduce(0) { $0 + ($1.isAloneUntil.map { $0 > now } == true ? 1 : 0) }
+        let alone = aloneUntil.values.reduce(0) { $0 + ($1 > now ? 1 : 0) }
         return alone == 0 || (want.isAwaited && alone < Self.awaitedAtOnce)
     }
 
@@ -220,14 +223,27 @@ package struct DownloadPlan: Sendable {
 
     // What came of it.
 
+    /// All of a tile has come in, and makes room for the next one; what it is worth is not known yet.
+    package mutating func noteArrival(_ key: DownloadKey, bytes: Int64) {
+        guard var flight = flights[key], !flight.hasArrived else { return }
+        reserved += bytes - flight.reserved
+        flight.reserved = bytes
+        flight.hasArrived = true
+        flights[key] = flight
+        aloneUntil[key] = nil
+        sources[key.address.tileset]?.asked -= 1
+    }
+
     /// An attempt has ended; the result to deliver, or nil when the tile is tried again.
     package mutating func finish(
         _ key: DownloadKey, _ outcome: Result<TileAnswer, TileSourceError>, at now: Duration
     ) -> DownloadResult? {
         guard let flight = flights.removeValue(forKey: key) else { return nil }
+        if !aloneUntil.isEmpty { aloneUntil[key] = nil }
         reserved -= flight.reserved
         let tileset = key.address.tileset
         sources[tileset]?.running -= 1
+        if !flight.hasArrived { sources[tileset]?.asked -= 1 }
         switch outcome {
         case .success(let answer):
             sources[tileset]?.breaker.noteAnswer()
@@ -348,21 +364,30 @@ package struct DownloadPlan: Sendable {
 
     /// When something may be begun that may not be now; nil when only an event changes that.
     package func wake(at now: Duration) -> Duration? {
-        var moments = flights.values.compactMap(\.isAloneUntil).filter { $0 > now }
+        var first: Duration?
+        let note = { (moment: Duration) in
+            if moment > now { first = min(first ?? moment, moment) }
+        }
+        for moment in aloneUntil.values { note(moment) }
         for lane in lanes where lane.remaining > 0 {
             guard let source = sources[lane.tileset], isAllowed(lane.owner.urgency, source) else { continue }
             if let opens = source.breaker.opens, opens > now {
-                moments.append(opens)
-            } else if let wake = lane.wake, wake > now, source.running < configuration.concurrency {
+                note(opens)
+            } else if let wake = lane.wake, source.asked < configuration.concurrency {
                 // What is due and has not begun waits for an event.
-                moments.append(wake)
+                note(wake)
             }
         }
-        return moments.min()
+        return first
     }
 
-    /// Downloads over a network that are under way.
-    package var remoteFlights: [DownloadKey] { flights.filter(\.value.isRemote).map(\.key) }
+    /// Downloads that the network is needed for.
+    package var remoteFlights: [DownloadKey] {
+        flights.filter { $0.value.isRemote && !$0.value.hasArrived }.map(\.key)
+    }
+
+    /// Whether a tile is being fetched.
+    package func isUnderWay(_ key: DownloadKey) -> Bool { flights[key] != nil }
 
     /// Why a tile that is asked for cannot be had now; nil when it can.
     package func obstacle(_ tileset: String, at now: Duration) -> TileSourceError? {

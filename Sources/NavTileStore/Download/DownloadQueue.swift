@@ -15,17 +15,24 @@ public final class DownloadQueue: Sendable {
         var workers: [UInt64: Task<Void, Never>] = [:]
         var questions: [UInt64: Question] = [:]
         var waiters: [DownloadKey: [UInt64: CheckedContinuation<Answer, Never>]] = [:]
+        /// What came in and is to be checked, and how many do so.
+        var arrivals: [Arrival] = []
+        var checkers = 0
+        var checkBeat = BatchBeat()
         var results: [DownloadResult] = []
         /// What the reader was given last.
         var taken: [DownloadResult] = []
-        /// When that was, and whether there is somebody who sees to the next time.
-        var given = Duration.seconds(-1)
-        var isDue = false
+        var deliveryBeat = BatchBeat()
         var reader: CheckedContinuation<[DownloadResult]?, Never>?
         var timer: (task: Task<Void, Never>, due: Duration)?
         var lastNumber: UInt64 = 0
         var isStopped = false
         var idle: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private struct Arrival {
+        var key: DownloadKey
+        var tile: UncheckedTile
     }
 
     /// A question that is no tile's.
@@ -35,7 +42,9 @@ public final class DownloadQueue: Sendable {
     }
 
     private let sources: [String: any TileSource]
-    /// Where their tiles are fetched, when it is not anywhere.
+    /// Those whose tiles are checked here.
+    private let receivers: [String: any ReceivingSource]
+    /// Where tiles are fetched, when it is not anywhere.
     private let executors: [String: any TaskExecutor]
     private let configuration: DownloadConfiguration
     private let clock: DownloadClock
@@ -57,7 +66,8 @@ public final class DownloadQueue: Sendable {
             }
         }
         self.sources = byTileset
-        executors = byTileset.compactMapValues { ($0 as? any ThreadBound)?.executor }
+        receivers = byTileset.compactMapValues { $0 as? any ReceivingSource }
+        executors = receivers.compactMapValues(\.executor)
         self.configuration = configuration
         self.clock = clock
         meter = TransferMeter(bytesPerSecond: configuration.bytesPerSecond, clock: clock)
@@ -90,7 +100,7 @@ public final class DownloadQueue: Sendable {
                 let obstacle = state.withLock { state -> TileSourceError? in
                     if state.isStopped { return Self.closed }
                     if Task.isCancelled { return Self.takenBack }
-                    if state.running[key] == nil, let obstacle = state.plan.obstacle(want.address.tileset, at: now) {
+                    if !state.plan.isUnderWay(key), let obstacle = state.plan.obstacle(want.address.tileset, at: now) {
                         return obstacle
                     }
                     state.waiters[key, default: [:]][number] = continuation
@@ -292,6 +302,7 @@ public final class DownloadQueue: Sendable {
             for question in state.questions.values { question.cancel() }
             state.timer?.task.cancel()
             state.timer = nil
+            state.arrivals = []
             state.results = []
             state.reader?.resume(returning: nil)
             state.reader = nil
@@ -321,7 +332,7 @@ public final class DownloadQueue: Sendable {
 
     /// Lets those go on who wait for the end, when it has come.
     private static func settle(_ state: inout State) {
-        guard state.isStopped, state.workers.isEmpty, state.questions.isEmpty else { return }
+        guard state.isStopped, state.workers.isEmpty, state.questions.isEmpty, state.checkers == 0 else { return }
         for waiter in state.idle { waiter.resume() }
         state.idle = []
     }
@@ -341,12 +352,13 @@ public final class DownloadQueue: Sendable {
         delivery?.make()
     }
 
-    /// - Parameter worker: one that has nothing to do: it gets the first of what is begun of its tileset, instead of a new
-    ///   one.
+    /// - Parameters:
+    ///   - worker: one that has nothing to do: it gets the first of what is begun of its tileset, instead of a new one.
+    ///   - isBatch: whether what is ready has been collected already.
     /// - Returns: that first one, and what is to be delivered when the lock is free again: who is woken before would
     ///   wait for it.
     private func advance(
-        _ state: inout State, worker: (number: UInt64, tileset: String)? = nil, at now: Duration
+        _ state: inout State, worker: (number: UInt64, tileset: String)? = nil, isBatch: Bool = false, at now: Duration
     ) -> (first: DownloadPlan.Start?, delivery: Delivery?) {
         guard !state.isStopped else { return (nil, nil) }
         var first: DownloadPlan.Start?
@@ -363,7 +375,7 @@ public final class DownloadQueue: Sendable {
             state.workers[number] = Task(executorPreference: executors[tileset]) { [self] in await work(start, number) }
         }
         state.results += state.plan.takeEarly()
-        let delivery = deliver(&state)
+        let delivery = deliver(&state, isBatch: isBatch)
         guard let wake = state.plan.wake(at: now) else { return (first, delivery) }
         if let timer = state.timer, timer.due <= wake, timer.due > now { return (first, delivery) }
         state.timer?.task.cancel()
@@ -376,21 +388,20 @@ public final class DownloadQueue: Sendable {
         return (first, delivery)
     }
 
-    /// How soon one batch may follow the other: to wake its reader for each takes the processor a fifth of a small tile.
-    private static let beat = Duration.milliseconds(4)
-
-    private func deliver(_ state: inout State) -> Delivery? {
+    /// Hands on what is ready, when it is time.
+    ///
+    /// - Parameter isBatch: whether it has been collected already.
+    private func deliver(_ state: inout State, isBatch: Bool = false) -> Delivery? {
         guard !state.results.isEmpty, state.reader != nil else { return nil }
-        // The machine's time: the queue's own clock may stand still.
-        let now = DownloadClock.system.now()
-        let due = state.given + Self.beat
-        if now < due, state.results.count < configuration.batchCount, !state.running.isEmpty {
-            guard !state.isDue else { return nil }
-            state.isDue = true
+        let isUrgent = isBatch || state.results.count >= configuration.batchCount || state.running.isEmpty
+        switch state.deliveryBeat.step(isUrgent: isUrgent, at: DownloadClock.system.now()) {
+        case .now: break
+        case .pending: return nil
+        case .later(let due):
             Task { [self] in
                 try? await DownloadClock.system.sleep(due)
                 let delivery = self.state.withLock { state in
-                    state.isDue = false
+                    state.deliveryBeat.wake()
                     return deliver(&state)
                 }
                 delivery?.make()
@@ -398,7 +409,6 @@ public final class DownloadQueue: Sendable {
             return nil
         }
         guard let reader = state.reader.take() else { return nil }
-        state.given = now
         if state.results.count <= configuration.batchCount {
             state.taken = state.results
             state.results = []
@@ -412,37 +422,43 @@ public final class DownloadQueue: Sendable {
     /// Fetches one tile, and others after it for as long as there are any.
     private func work(_ start: DownloadPlan.Start, _ number: UInt64) async {
         var next: DownloadPlan.Start? = start
-        while let start = next { next = finish(start, await fetch(start), number) }
+        while let start = next { next = goOn(start.key, await receive(start), number) }
     }
 
-    private func fetch(_ start: DownloadPlan.Start) async -> Answer {
-        let address = start.key.address
+    private func receive(_ start: DownloadPlan.Start) async -> Result<TileArrival, TileSourceError> {
+        let (address, edition, known) = (start.key.address, start.key.edition, start.want.known)
         guard let source = sources[address.tileset] else {
             return .failure(TileSourceError(.configuration, "there is no source of '\(address.tileset)'"))
         }
+        let meter = source.isRemote ? meter : nil
         do throws(TileSourceError) {
+            if let receiver = receivers[address.tileset] {
+                return .success(try await receiver.receive(address.tile, edition: edition, known: known, meter: meter))
+            }
             return .success(
-                try await source.fetch(
-                    address.tile, edition: start.key.edition, known: start.want.known,
-                    meter: source.isRemote ? meter : nil))
+                .answer(try await source.fetch(address.tile, edition: edition, known: known, meter: meter)))
         } catch {
             return .failure(error)
         }
     }
 
-    /// Hands the outcome on; what its worker fetches next, nil when that has ended.
-    private func finish(_ start: DownloadPlan.Start, _ outcome: Answer, _ worker: UInt64) -> DownloadPlan.Start? {
-        let key = start.key
+    /// Hands on what came; what its worker fetches next, nil when that has ended.
+    private func goOn(
+        _ key: DownloadKey, _ arrival: Result<TileArrival, TileSourceError>, _ worker: UInt64
+    ) -> DownloadPlan.Start? {
         let now = clock.now()
         // One that was broken off is of no more use.
         let isUseful = !Task.isCancelled
-        let (waiters, next, delivery) = state.withLock { state in
-            var waiters: Waiters = [:]
+        let (answered, next, delivery) = state.withLock { state in
+            var answered: Answered?
             state.running[key] = nil
-            if !state.isStopped, let result = state.plan.finish(key, outcome, at: now) {
-                state.plan.hold(result)
-                state.results.append(result)
-                waiters = state.waiters.removeValue(forKey: key) ?? [:]
+            switch arrival {
+            case _ where state.isStopped: break
+            case .success(.unchecked(let tile)):
+                state.plan.noteArrival(key, bytes: Int64(tile.bytes.count))
+                state.arrivals.append(Arrival(key: key, tile: tile))
+            case .success(.answer(let answer)): answered = finish(key, .success(answer), &state, at: now)
+            case .failure(let error): answered = finish(key, .failure(error), &state, at: now)
             }
             let (next, delivery) = advance(
                 &state, worker: isUseful ? (worker, key.address.tileset) : nil, at: now)
@@ -450,10 +466,88 @@ public final class DownloadQueue: Sendable {
                 state.workers[worker] = nil
                 Self.settle(&state)
             }
-            return (waiters, next, delivery)
+            seeToCheck(&state)
+            return (answered, next, delivery)
         }
         delivery?.make()
-        for waiter in waiters.values { waiter.resume(returning: outcome) }
+        answered?.make()
         return next
+    }
+
+    /// An answer for who waits for that tile.
+    private struct Answered {
+        var waiters: Waiters
+        var answer: Answer
+
+        func make() { for waiter in waiters.values { waiter.resume(returning: answer) } }
+    }
+
+    private func finish(
+        _ key: DownloadKey, _ outcome: Answer, _ state: inout State, at now: Duration
+    ) -> Answered? {
+        guard let result = state.plan.finish(key, outcome, at: now) else { return nil }
+        state.plan.hold(result)
+        state.results.append(result)
+        return state.waiters.removeValue(forKey: key).map { Answered(waiters: $0, answer: outcome) }
+    }
+
+    /// Most threads that check: unpacking a tile of a map may take longer than receiving two.
+    private static let mostCheckers = 2
+    /// So many tiles wait for a check when another thread begins with it.
+    private static let longestLine = 32
+
+    /// Has what came in checked, when it is time.
+    private func seeToCheck(_ state: inout State) {
+        guard !state.arrivals.isEmpty else { return }
+        if state.checkers > 0 {
+            guard state.checkers < Self.mostCheckers, state.arrivals.count >= Self.longestLine else { return }
+            return beginCheck(&state)
+        }
+        let isUrgent =
+            state.arrivals.count >= configuration.batchCount || state.running.isEmpty || !state.waiters.isEmpty
+        switch state.checkBeat.step(isUrgent: isUrgent, at: DownloadClock.system.now()) {
+        case .now: beginCheck(&state)
+        case .pending: break
+        case .later(let due):
+            Task { [self] in
+                try? await DownloadClock.system.sleep(due)
+                self.state.withLock { state in
+                    state.checkBeat.wake()
+                    seeToCheck(&state)
+                }
+            }
+        }
+    }
+
+    private func beginCheck(_ state: inout State) {
+        state.checkers += 1
+        Task { [self] in check() }
+    }
+
+    /// Checks what came in, for as long as something does.
+    private func check() {
+        while true {
+            let arrivals = state.withLock { state in
+                let arrivals = state.arrivals.prefix(Self.longestLine)
+                state.arrivals.removeFirst(arrivals.count)
+                if arrivals.isEmpty {
+                    state.checkers -= 1
+                    Self.settle(&state)
+                }
+                return arrivals
+            }
+            if arrivals.isEmpty { return }
+            let outcomes = arrivals.map { arrival in
+                Result { () throws(TileSourceError) in try arrival.tile.checked() }
+            }
+            let now = clock.now()
+            let (answered, delivery) = state.withLock { state in
+                guard !state.isStopped else { return ([Answered](), nil as Delivery?) }
+                let answered = zip(arrivals, outcomes).compactMap { finish($0.key, $1, &state, at: now) }
+                return (answered, advance(&state, isBatch: true, at: now).delivery)
+            }
+            delivery?.make()
+            for answered in answered { answered.make() }
+        }
     }
 }

@@ -1,3 +1,4 @@
+import HeapModule
 import NavGeo
 
 /// What one owner wants of one tileset, in its order, and how far that has come.
@@ -25,8 +26,8 @@ struct WantLane: Sendable {
     private var states: [State]
     private var places: [TileID: Int]
     private var cursor = 0
-    private var deferred = SmallestFirst<Due>()
-    private var ready = SmallestFirst<Int>()
+    private var deferred = Heap<Due>()
+    private var ready = Heap<Int>()
     /// Wants that are not done.
     private(set) var remaining: Int
 
@@ -76,20 +77,20 @@ struct WantLane: Sendable {
 
     /// The place of the next want to look at; it stays the next until it is taken, deferred or done.
     mutating func next(at now: Duration) -> Int? {
-        while let due = deferred.first, due.moment <= now {
-            deferred.removeFirst()
+        while let due = deferred.min, due.moment <= now {
+            deferred.removeMin()
             guard states[due.index] == .deferred else { continue }
             states[due.index] = .pending
             ready.insert(due.index)
         }
-        while let first = ready.first, states[first] != .pending { ready.removeFirst() }
+        while let first = ready.min, states[first] != .pending { ready.removeMin() }
         while cursor < wants.count, states[cursor] != .pending { cursor += 1 }
-        guard let first = ready.first else { return cursor < wants.count ? cursor : nil }
+        guard let first = ready.min else { return cursor < wants.count ? cursor : nil }
         return min(first, cursor)
     }
 
     /// When the next deferred want is due.
-    var wake: Duration? { deferred.first?.moment }
+    var wake: Duration? { deferred.min?.moment }
 
     mutating func take(_ place: Int) { states[place] = .taken }
 
@@ -115,4 +116,7 @@ package struct DownloadKey: Sendable, Hashable {
         address = want.address
         edition = want.edition
     }
+
+    /// By the tile alone: what is under way is rarely of several tilesets or editions.
+    package func hash(into hasher: inout Hasher) { hasher.combine(address.tile) }
 }

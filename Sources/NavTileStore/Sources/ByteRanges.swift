@@ -11,7 +11,10 @@ struct ArchiveState: Sendable, Hashable {
 }
 
 /// Bytes of a file, or of a file on a server.
-protocol ByteRanges: Sendable, ThreadBound {
+protocol ByteRanges: Sendable {
+    /// The thread where it is best asked; nil for any.
+    var executor: (any TaskExecutor)? { get }
+
     /// The first bytes, as many as there are up to a count, and the state that they are of; nil when that has not
     /// changed since `known`.
     func begin(

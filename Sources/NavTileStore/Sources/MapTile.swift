@@ -1,4 +1,4 @@
-package import NavDigest
+import NavDigest
 import NavGeo
 
 /// Makes a checked tile of a map from bytes of any source.
@@ -11,9 +11,9 @@ package enum MapTile {
     ///   - place: which tile of which source, for messages.
     package static func part(
         _ bytes: [UInt8], packing: Packing?, form: TileForm, limit: Int,
-        place: @autoclosure () -> String, hash known: ContentHash? = nil
+        place: @autoclosure () -> String
     ) throws(TileSourceError) -> FetchedPart {
-        let packing = packing ?? (form == .vector || form == .unknown ? Packing(magic: bytes) : nil)
+        let packing = Self.packing(of: bytes, packing, form)
         if let packing {
             // What cannot be unpacked, and what would fill a reader's memory, is found here and not in the vehicle.
             let inner: [UInt8]
@@ -31,11 +31,16 @@ package enum MapTile {
         } else if let fault = bytes.withUnsafeBytes(form.fault) {
             throw malformed(place(), fault)
         }
-        guard let hash = known ?? ContentHash(of: bytes) else {
+        guard let hash = ContentHash(of: bytes) else {
             throw TileSourceError(.unreadable, "\(place()) cannot be hashed: libcrypto refused")
         }
         return FetchedPart(
             .body, data: bytes, hash: hash, contentEncoding: packing?.rawValue, mediaType: form.mediaType)
+    }
+
+    /// How a tile is packed: as its source says, or as it begins where that may be.
+    static func packing(of bytes: [UInt8], _ declared: Packing?, _ form: TileForm) -> Packing? {
+        declared ?? (form == .vector || form == .unknown ? Packing(magic: bytes) : nil)
     }
 
     private static func malformed(_ place: @autoclosure () -> String, _ fault: String) -> TileSourceError {

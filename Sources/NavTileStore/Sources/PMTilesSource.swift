@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Header, root directory and metadata are read with the edition and kept; leaf directories are read when a tile needs
 /// them and kept up to a limit. An archive that has changed is another edition: nothing of one is looked up in the other.
-final class PMTilesSource: TileSource, ThreadBound {
+final class PMTilesSource: ReceivingSource {
     /// One state of the archive.
     private struct Known: Sendable {
         var state: ArchiveState
@@ -148,9 +148,9 @@ final class PMTilesSource: TileSource, ThreadBound {
         return here
     }
 
-    func fetch(
+    func receive(
         _ tile: TileID, edition: String?, known caller: Validators?, meter: TransferMeter?
-    ) async throws(TileSourceError) -> TileAnswer {
+    ) async throws(TileSourceError) -> TileArrival {
         let current = try await current()
         let version = current.edition.version
         guard edition == nil || edition == version else {
@@ -159,19 +159,19 @@ final class PMTilesSource: TileSource, ThreadBound {
         // Within an edition tiles do not change.
         let validators = Validators(
             etag: current.state.validators.etag, lastModified: current.state.validators.lastModified)
-        guard let entry = try await find(tile, current) else { return .absent(Validators()) }
-        if let etag = caller?.etag, etag == validators.etag { return .notModified(validators) }
+        guard let entry = try await find(tile, current) else { return .answer(.absent(Validators())) }
+        if let etag = caller?.etag, etag == validators.etag { return .answer(.notModified(validators)) }
         guard Int64(entry.length) <= limits.tileBytes else {
             throw TileSourceError(
                 .tooLarge, "the tile \(tile) of '\(place)' has \(entry.length) bytes, more than are allowed")
         }
         let bytes = try await ranges.read(
             current.header.data.offset + entry.offset, Int(entry.length), of: current.state, meter: meter)
-        let part = try MapTile.part(
-            bytes, packing: current.header.tilePacking, form: current.header.form, limit: Int(limits.tileBytes),
-            place: "the tile \(tile) of '\(place)'")
-        return .fetched(
-            FetchedTile(TileAddress(tileset, tile), edition: version, parts: [part], validators: validators))
+        return try UncheckedTile(
+            TileAddress(tileset, tile), edition: version, bytes: bytes,
+            packing: current.header.tilePacking, form: current.header.form, limit: Int(limits.tileBytes),
+            validators: validators, place: { [place] in "the tile \(tile) of '\(place)'" }
+        ).arrival()
     }
 
     func size(of tile: TileID) async throws(TileSourceError) -> TileSize {

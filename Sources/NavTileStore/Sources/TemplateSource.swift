@@ -2,7 +2,7 @@ import NavGeo
 import Synchronization
 
 /// Tiles of a map by an address with their numbers, or by a TileJSON that holds such an address.
-final class TemplateSource: TileSource, ThreadBound {
+final class TemplateSource: ReceivingSource {
     private struct Known: Sendable {
         /// Where the tiles are.
         var server: WebAddress
@@ -129,20 +129,19 @@ final class TemplateSource: TileSource, ThreadBound {
         return try await refresh()
     }
 
-    func fetch(
+    func receive(
         _ tile: TileID, edition: String?, known caller: Validators?, meter: TransferMeter?
-    ) async throws(TileSourceError) -> TileAnswer {
+    ) async throws(TileSourceError) -> TileArrival {
         let current = try await current()
         guard edition == nil || edition == "" else {
             throw TileSourceError(.editionChanged, "'\(place)' has no editions: ask for what it has")
         }
-        guard current.edition.zooms.contains(tile.zoom) else { return .absent(Validators()) }
+        guard current.edition.zooms.contains(tile.zoom) else { return .answer(.absent(Validators())) }
         let address = try address(tile, current)
         var question = WebQuestion(address, limit: Int(configuration.limits.tileBytes))
         question.headers = WebStatus.conditions(caller) + [("Accept-Encoding", "gzip, zstd, deflate")]
         question.keepsPacked = true
         question.needsLength = true
-        question.hashes = true
         let reply = try await client.ask(question, meter: meter)
         switch WebStatus(reply, address) {
         case .content: break
@@ -150,8 +149,8 @@ final class TemplateSource: TileSource, ThreadBound {
             guard let caller else {
                 throw TileSourceError(.malformed, "'\(address)' has not changed, says its server, which was not asked")
             }
-            return .notModified(reply.validators(known: caller))
-        case .absent: return .absent(Validators(expires: reply.freshness.expires))
+            return .answer(.notModified(reply.validators(known: caller)))
+        case .absent: return .answer(.absent(Validators(expires: reply.freshness.expires)))
         case .failure(let error): throw error
         }
         let declared = reply.header("Content-Type") ?? ""
@@ -160,12 +159,11 @@ final class TemplateSource: TileSource, ThreadBound {
         }
         let freshness = reply.freshness
         let form = current.form == .unknown ? TileForm(mediaType: declared) : current.form
-        let part = try MapTile.part(
-            reply.body, packing: reply.packing, form: form,
-            limit: Int(configuration.limits.tileBytes), place: "'\(address)'", hash: reply.hash)
-        let answer = FetchedTile(
-            TileAddress(tileset, tile), edition: "", parts: [part], validators: reply.validators(freshness))
-        return freshness.isStorable || configuration.storesAnyway ? .fetched(answer) : .unstorable(answer)
+        return try UncheckedTile(
+            TileAddress(tileset, tile), edition: "", bytes: reply.body, packing: reply.packing, form: form,
+            limit: Int(configuration.limits.tileBytes), validators: reply.validators(freshness),
+            isStorable: freshness.isStorable || configuration.storesAnyway, place: { "'\(address)'" }
+        ).arrival()
     }
 
     func size(of tile: TileID) async throws(TileSourceError) -> TileSize {

@@ -18,11 +18,10 @@ package enum Packing: String, Sendable {
     }
 
     /// The packing that bytes begin with; nil for any other.
-    package init?(magic bytes: some Collection<UInt8>) {
-        let head = Array(bytes.prefix(4))
-        if head.starts(with: [0x1f, 0x8b]) {
+    package init?(magic bytes: some Sequence<UInt8>) {
+        if bytes.starts(with: [0x1f, 0x8b]) {
             self = .gzip
-        } else if head == [0x28, 0xb5, 0x2f, 0xfd] {
+        } else if bytes.starts(with: [0x28, 0xb5, 0x2f, 0xfd]) {
             self = .zstd
         } else {
             return nil

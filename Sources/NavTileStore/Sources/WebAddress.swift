@@ -4,9 +4,19 @@ import Foundation
 package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
     /// What tells one server from another: nothing that was meant for one goes to another.
     package struct Origin: Sendable, Hashable {
-        package var isSecure: Bool
-        package var host: String
-        package var port: Int
+        package let isSecure: Bool
+        package let host: String
+        package let port: Int
+        /// The beginning of all its addresses.
+        fileprivate let head: String
+
+        init(isSecure: Bool, host: String, port: Int) {
+            self.isSecure = isSecure
+            self.host = host
+            self.port = port
+            let isUsual = port == (isSecure ? 443 : 80)
+            head = (isSecure ? "https://" : "http://") + host + (isUsual ? "" : ":\(port)")
+        }
     }
 
     package var origin: Origin
@@ -71,13 +81,13 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
         if reference.hasPrefix("//") {
             text = (origin.isSecure ? "https:" : "http:") + reference
         } else if reference.hasPrefix("/") {
-            text = head + reference
+            text = origin.head + reference
         } else if let colon = reference.firstIndex(of: ":"), reference[..<colon].allSatisfy(\.isLetter) {
             text = reference
         } else {
             let path = target.prefix { $0 != "?" }
             let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
-            text = head + (reference.hasPrefix("?") ? String(path) : String(folder)) + reference
+            text = origin.head + (reference.hasPrefix("?") ? String(path) : String(folder)) + reference
         }
         return WebAddress(text)
     }
@@ -90,16 +100,11 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
         return address
     }
 
-    private var head: String {
-        let isUsual = origin.port == (origin.isSecure ? 443 : 80)
-        return (origin.isSecure ? "https://" : "http://") + origin.host + (isUsual ? "" : ":\(origin.port)")
-    }
-
     /// The address as it is asked for: without user and password.
-    package var text: String { head + target }
+    package var text: String { origin.head + target }
 
     /// The address as it may be shown: without user, password and query.
-    package var description: String { head + target.prefix { $0 != "?" } }
+    package var description: String { origin.head + target.prefix { $0 != "?" } }
 
     /// Where a redirection leads, or why it is not followed.
     ///
@@ -116,7 +121,7 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
             return .failure(
                 TileSourceError(
                     .redirected,
-                    "'\(self)' leads to '\(next.head)': not followed; name the host in the source's allowed hosts (https "
+                    "'\(self)' leads to '\(next.origin.head)': not followed; name the host in the source's allowed hosts (https "
                         + "only), or ask there in the first place"))
         }
         return .success(next)

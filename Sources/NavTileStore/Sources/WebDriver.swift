@@ -154,9 +154,3 @@ final class WebDriver: TaskExecutor {
         }
     }
 }
-
-/// A source whose questions are best asked on a thread of its own.
-protocol ThreadBound {
-    /// That thread; nil for any.
-    var executor: (any TaskExecutor)? { get }
-}

@@ -2,7 +2,7 @@ import NavGeo
 import Synchronization
 
 /// Road tiles of a static HTTP server.
-final class WebFolderSource: TileSource, ThreadBound {
+final class WebFolderSource: ReceivingSource {
     private struct Known: Sendable {
         var list: RoadList
         var validators: Validators
@@ -76,13 +76,13 @@ final class WebFolderSource: TileSource, ThreadBound {
         return current
     }
 
-    func fetch(
+    func receive(
         _ tile: TileID, edition: String?, known caller: Validators?, meter: TransferMeter?
-    ) async throws(TileSourceError) -> TileAnswer {
+    ) async throws(TileSourceError) -> TileArrival {
         let current: Known
         if let here = known.withLock({ $0 }) { current = here } else { current = try await refresh() }
         try check(edition, current)
-        guard let listed = current.list.tile(tile) else { return .absent(Validators()) }
+        guard let listed = current.list.tile(tile) else { return .answer(.absent(Validators())) }
         var answer = FetchedTile(
             TileAddress(tileset, tile), edition: current.list.edition.version, parts: [], validators: Validators())
         var isStorable = true
@@ -104,7 +104,7 @@ final class WebFolderSource: TileSource, ThreadBound {
             switch WebStatus(reply, address) {
             case .content: break
             case .notModified where part.part == .body && caller != nil:
-                return .notModified(reply.validators(known: caller))
+                return .answer(.notModified(reply.validators(known: caller)))
             case .notModified:
                 throw TileSourceError(.malformed, "'\(address)' has not changed, says its server, which was not asked")
             case .absent:
@@ -126,7 +126,7 @@ final class WebFolderSource: TileSource, ThreadBound {
         }
         // A tile of an edition never changes, whatever its server says of its age.
         answer.validators.expires = nil
-        return isStorable || storesAnyway ? .fetched(answer) : .unstorable(answer)
+        return .answer(isStorable || storesAnyway ? .fetched(answer) : .unstorable(answer))
     }
 
     private func check(_ edition: String?, _ current: Known) throws(TileSourceError) {

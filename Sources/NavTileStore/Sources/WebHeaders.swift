@@ -15,11 +15,12 @@ package struct WebHeaders: Sendable {
 
     /// Adds a line without its end; false when it is no field (RFC 9112, 5), or there are too many.
     package mutating func add(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard fields.count < Self.greatestCount, let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0,
-            line[..<colon].allSatisfy(Self.isToken),
-            // Some of them are sent back: a line must stay one (RFC 9110, 5.5).
-            line.allSatisfy({ ($0 >= 0x20 && $0 != 0x7f) || $0 == 0x09 })
-        else { return false }
+        guard fields.count < Self.greatestCount else { return false }
+        var colon = 0
+        while colon < line.count, Self.isToken(line[colon]) { colon += 1 }
+        guard colon > 0, colon < line.count, line[colon] == UInt8(ascii: ":") else { return false }
+        // Some of them are sent back: a line must stay one (RFC 9110, 5.5).
+        for byte in line[colon...] where (byte < 0x20 && byte != 0x09) || byte == 0x7f { return false }
         let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
         var (start, end) = (colon + 1, line.count)
         while start < end, isSpace(line[start]) { start += 1 }

@@ -11,8 +11,9 @@ enum WebStatus: Sendable, Equatable {
     /// - Parameter absentIsFailure: whether the file must be there.
     init(_ reply: WebReply, _ address: WebAddress) {
         let status = reply.status
-        let retryAfter = HTTPTime.retryAfter(
-            reply.header("Retry-After"), date: reply.header("Date"), now: reply.received.seconds)
+        var retryAfter: Double? {
+            HTTPTime.retryAfter(reply.header("Retry-After"), date: reply.header("Date"), now: reply.received.seconds)
+        }
         switch status {
         case 200: self = .content
         case 204, 404, 410: self = .absent

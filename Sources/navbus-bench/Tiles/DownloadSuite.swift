@@ -8,7 +8,7 @@ import NavNodes
 import NavTileStore
 
 /// How fast tiles come through the queue, beside curl from the same nginx with as many connections. Ours are checked
-/// (road tiles hashed, map tiles unpacked and looked at), curl's thrown away.
+/// (road tiles hashed, map tiles unpacked, looked at and hashed); curl's are thrown away, what is packed unpacked before.
 final class DownloadSuite {
     /// What is fetched by both.
     private struct Load {
@@ -18,6 +18,8 @@ final class DownloadSuite {
         /// Paths on the server; the tiles' own have `bytes` together.
         var files: [String]
         var bytes: Int
+        /// Whether its server packs them, and both unpack them.
+        var isPacked = false
     }
 
     private static let connections = 6
@@ -34,7 +36,8 @@ final class DownloadSuite {
         let roads = try tiles.map { try TilesetDirectory(path: $0) }
         // Absolute, because nginx has its own working directory.
         let alias = roads.map { "location /roads/ { alias \(URL(fileURLWithPath: $0.path).path)/; }" } ?? ""
-        server = try TileServer(nginx, locations: alias)
+        let packed = "location /packed/ { rewrite ^/packed(/.*)$ $1 break; gzip_static on; }"
+        server = try TileServer(nginx, locations: alias + packed)
         if let roads {
             let entries = roads.tileset.tiles
             loads.append(
@@ -47,13 +50,16 @@ final class DownloadSuite {
                     bytes: entries.reduce(0) { $0 + $1.bytes + $1.ranks.bytes }))
         }
         let map = try MapTiles.write(count, to: server.root, seed: seed)
-        for (name, suffix) in [("map", MapTiles.plain), ("packed", MapTiles.packed)] {
-            let files = map.map { "/\($0.zoom)/\($0.x)/\($0.y)\(suffix)" }
+        for (name, path, file) in [("map", "/", MapTiles.plain), ("packed", "/packed/", MapTiles.packed)] {
+            let names = map.map { "\($0.zoom)/\($0.x)/\($0.y)" }
             loads.append(
                 Load(
                     name: name,
-                    source: TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}\(suffix)"),
-                    tiles: map, files: files, bytes: try MapTiles.size(files.map { server.root + $0 })))
+                    source: TileSourceConfiguration(
+                        "map", .maps, address: server.url + path + "{z}/{x}/{y}" + MapTiles.plain),
+                    tiles: map, files: names.map { path + $0 + MapTiles.plain },
+                    bytes: try MapTiles.size(names.map { "\(server.root)/\($0)\(file)" }),
+                    isPacked: file == MapTiles.packed))
         }
     }
 
@@ -65,7 +71,7 @@ final class DownloadSuite {
     var comparisons: [Comparison] {
         loads.map { load in
             Comparison(
-                "tiles.download.\(load.name)", peer: "curl --parallel",
+                "tiles.download.\(load.name)", peer: "curl --parallel" + (load.isPacked ? " --compressed" : ""),
                 [.init("", "MB/s"), .init("files", "1/s"), .init("processor", "us/file")],
                 ours: { try self.ours(load) }, theirs: { try self.curl(load) })
         }
@@ -124,7 +130,7 @@ final class DownloadSuite {
                 [
                     "/usr/bin/env", "curl", "--silent", "--show-error", "--fail", "--parallel", "--parallel-max",
                     "\(Self.connections)", "--config", list,
-                ])
+                ] + (load.isPacked ? ["--compressed"] : []))
             try workers.finish(within: 600)
         }
     }

@@ -3,12 +3,14 @@ import NavBench
 import NavGeo
 import NavSimulation
 
-/// Small map tiles as a server has them: vector tiles of one layer of random bytes, plain and packed with gzip.
+/// Small map tiles as a server has them: vector tiles of one layer, plain and packed with gzip.
 enum MapTiles {
     /// How their files end.
     static let (plain, packed) = (".pbf", ".pbf.gz")
     /// Bytes of a tile.
     private static let sizes = 500...30_000
+    /// Different words that its layer is made of: it packs to two thirds.
+    private static let wordCount = 3_000
 
     /// Writes both forms of `count` tiles below a folder.
     static func write(_ count: Int, to folder: String, seed: UInt64) throws -> [TileID] {
@@ -45,7 +47,18 @@ enum MapTiles {
             rest >>= 7
         }
         bytes.append(UInt8(rest))
-        for _ in 0..<size { bytes.append(UInt8(truncatingIfNeeded: random.next())) }
+        let end = bytes.count + size
+        while bytes.count < end {
+            bytes += words[Int.random(in: 0..<wordCount, using: &random)].prefix(end - bytes.count)
+        }
         return bytes
     }
+
+    /// Of 2 to 9 bytes each.
+    private static let words: [[UInt8]] = {
+        var random = SeededRandom(seed: 1)
+        return (0..<wordCount).map { _ in
+            (0..<Int.random(in: 2...9, using: &random)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+        }
+    }()
 }
