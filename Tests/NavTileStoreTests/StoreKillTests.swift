@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NavGeo
+import NavTestSystem
 import NavTileStore
 import Testing
 
@@ -16,12 +17,12 @@ struct StoreKillTests {
         var last: Int64 = 0
         var unfinished = 0
         for round in 0..<Self.kills {
-            let probe = try StoreProbe(["churn", folder.path, "\(round)"])
+            let probe = try Probe("NavTileStoreProbe", ["churn", folder.path, "\(round)"])
             let first = probe.line()
             try #require(first == "ready", "\(first ?? "nothing") \(probe.rest())")
             // From before the first commit to within the third update or so of a machine that is not too busy.
             usleep(UInt32.random(in: 0..<400_000, using: &generator))
-            for line in probe.kill() {
+            for line in try probe.kill() {
                 try #require(line.hasPrefix("region "), "\(line)")
                 last = Int64(line.dropFirst("region ".count)) ?? last
             }
