@@ -152,7 +152,9 @@ let package = Package(
         // Tests. NavTestSupport draws maps and drives; it has no sockets and no processes.
         .target(
             name: "NavTestSupport",
-            dependencies: ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavSimulation"],
+            dependencies: [
+                "NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation",
+            ],
             path: "Tests/NavTestSupport", swiftSettings: strict),
         // NavTestSystem has them: servers on loopback that do as they are told, programs that are run, stopped and killed.
         .target(name: "NavTestSystem", path: "Tests/NavTestSystem", swiftSettings: strict),
