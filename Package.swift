@@ -197,12 +197,12 @@ let package = Package(
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavDirections", "NavRemote", "NavSimulation",
                 "NavTestSupport", "NavTestSystem",
             ]),
-        tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC"]),
+        tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC", "NavTestSystem"]),
         // NavBusProbe is a node that tests can stop and kill.
         .executableTarget(
             name: "NavBusProbe", dependencies: ["NavBus"], path: "Tests/NavBusProbe", swiftSettings: strict),
         tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe", "NavTestSystem"], exclude: ["Corpus"]),
-        tests("NavBagTests", ["NavBag"]),
+        tests("NavBagTests", ["NavBag", "NavTestSystem"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
         tests("NavConfigTests", ["NavConfig"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe", "NavBus"]),
