@@ -1,7 +1,9 @@
 internal import Foundation
 internal import Glibc
 
-/// A real nginx on loopback that serves a folder; it ends with its last reference, or when it is stopped.
+/// A real nginx on loopback that serves a folder.
+///
+/// It ends when it is stopped, with its last reference, and also when this process does, however that ends.
 package final class Nginx: Sendable {
     /// The program that `NAVBUS_NGINX` names, or the installed one; nil when there is none.
     package static let program: String? = [
@@ -23,6 +25,11 @@ package final class Nginx: Sendable {
     package let url: String
     private let home: String
     private let process: ChildProcess
+    /// What closes when this process ends.
+    private let leash: Int32
+
+    /// Whoever waits at the other end of the leash, in nginx's group, ends it.
+    private static let watch = #"(read word <&4; kill $$) 3<&- & exec "$@" 4<&-"#
 
     /// Serves a folder from now on.
     ///
@@ -61,11 +68,17 @@ package final class Nginx: Sendable {
             try configuration.write(toFile: home + "/nginx.conf", atomically: true, encoding: .utf8)
             // Where nobody may read but its owner, workers must be its owner.
             let user = getuid() == 0 ? ["-g", "user root;"] : []
-            process = try ChildProcess(
-                [program, "-p", home, "-c", home + "/nginx.conf", "-e", home + "/start.log"] + user,
-                environment: ["NGINX": "3;"], streams: [nil, nil, nil, listener])
+            var ends: [Int32] = [-1, -1]
+            guard pipe(&ends) == 0 else { throw Failure("no pipe to nginx") }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            defer { close(ends[0]) }
+            leash = ends[1]
             (self.home, self.port) = (home, port)
             url = "\(certificate == nil ? "http" : "https")://127.0.0.1:\(port)"
+            let command = [program, "-p", home, "-c", home + "/nginx.conf", "-e", home + "/start.log"] + user
+            process = try ChildProcess(
+                ["/bin/sh", "-c", Self.watch, "sh"] + command, environment: ["NGINX": "3;"],
+                streams: [nil, nil, nil, listener, ends[0]])
             try awaitStart()
         } catch {
             try? FileManager.default.removeItem(atPath: home)
@@ -75,6 +88,7 @@ package final class Nginx: Sendable {
 
     deinit {
         stop()
+        close(leash)
         try? FileManager.default.removeItem(atPath: home)
     }
 
