@@ -150,11 +150,15 @@ let package = Package(
             name: "navbus-bench-peer", path: "Tests/Peers/zmq-peer",
             linkerSettings: [.linkedLibrary("zmq"), .linkedLibrary("pthread")]),
 
-        // Tests. NavTestSupport draws maps and drives.
+        // Tests. NavTestSupport draws maps and drives; it has no sockets and no processes.
         .target(
             name: "NavTestSupport",
-            dependencies: ["NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavSimulation"],
+            dependencies: [
+                "NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation",
+            ],
             path: "Tests/NavTestSupport", swiftSettings: strict),
+        // NavTestSystem has them: servers on loopback that do as they are told, programs that are run, stopped and killed.
+        .target(name: "NavTestSystem", path: "Tests/NavTestSystem", swiftSettings: strict),
         // NavLaunchProbe is a launcher that tests can kill.
         .executableTarget(
             name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
@@ -169,7 +173,7 @@ let package = Package(
             "NavTileStoreTests",
             [
                 "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTileStoreProbe", "NavDigest",
-                "NavTestSupport", "CZlib", "CZstd", grdb,
+                "NavTestSupport", "NavTestSystem", "CZlib", "CZstd", grdb,
             ]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
         tests(
@@ -192,14 +196,14 @@ let package = Package(
             "NavDirectionsTests",
             [
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavDirections", "NavRemote", "NavSimulation",
-                "NavTestSupport",
+                "NavTestSupport", "NavTestSystem",
             ]),
-        tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC"]),
+        tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC", "NavTestSystem"]),
         // NavBusProbe is a node that tests can stop and kill.
         .executableTarget(
             name: "NavBusProbe", dependencies: ["NavBus"], path: "Tests/NavBusProbe", swiftSettings: strict),
-        tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe"], exclude: ["Corpus"]),
-        tests("NavBagTests", ["NavBag"]),
+        tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe", "NavTestSystem"], exclude: ["Corpus"]),
+        tests("NavBagTests", ["NavBag", "NavTestSystem"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
         tests("NavConfigTests", ["NavConfig"]),
         tests("NavLaunchTests", ["NavLaunch", "NavLaunchProbe", "NavBus"]),
@@ -224,9 +228,9 @@ let package = Package(
                 "NavGeo", "NavMap", "NavMapBuild", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
                 "NavSimulation", "NavTestSupport",
             ]),
-        tests("NavBenchTests", ["NavBench"]),
+        tests("NavBenchTests", ["NavBench", "NavTestSystem"]),
         tests("TidyTests", []),
-        tests("EndToEndTests", []),
+        tests("EndToEndTests", ["NavTestSystem"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// Bad input: one clear line that says what, where and what to do, and exit 1 or 2; never a trap.

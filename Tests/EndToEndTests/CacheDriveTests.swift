@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import NavTestSystem
 import Testing
 
 /// A vehicle whose road tiles come from a real tile server through the tile cache, and the network that goes away.
-@Suite(.enabled(if: TileServer.isInstalled, "needs nginx: set NAVBUS_NGINX to the program"))
+@Suite(.enabled(if: Nginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
 struct CacheDriveTests {
     /// The folder where the cache puts the road tiles in use.
     private static func tiles(_ box: Sandbox) -> String { box.path + "/store/tilesets/roads/current" }
@@ -36,7 +37,7 @@ struct CacheDriveTests {
 
     @Test func theServerIsStoppedInTheMiddleAndTheRerouteComesFromTheCache() async throws {
         try await withSandbox { box in
-            let server = try await TileServer(serving: try await Town.shared.tiles, in: box)
+            let server = try Nginx(serving: try await Town.shared.tiles)
             _ = try await startCache(box, server.url, ["--set", "predictive.enabled=true"])
             // Nothing is on board yet: what is needed comes while the vehicle stands.
             let navigation = try box.start(
@@ -54,7 +55,7 @@ struct CacheDriveTests {
                 let wanted = try #require(covered["wanted_count"] as? Int)
                 return covered["present_count"] as? Int == wanted
             }
-            try await server.stop()
+            server.stop()
             try await navigation.says("reroute WILL_REROUTE")
             try await navigation.says("reroute APPLIED")
             try await navigation.says("arrival ARRIVED destination")
@@ -67,7 +68,7 @@ struct CacheDriveTests {
 
     @Test func withoutANetworkFromTheStartTheMissingTilesAreNamed() async throws {
         try await withSandbox { box in
-            let server = try await TileServer(serving: try await Town.shared.tiles, in: box)
+            let server = try Nginx(serving: try await Town.shared.tiles)
             // The list of the tiles was seen once; none of them was needed yet.
             let before = try await startCache(box, server.url, [])
             before.send(SIGTERM)

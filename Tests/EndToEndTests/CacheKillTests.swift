@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import NavTestSystem
 import Testing
 
 /// A tile cache that is killed while it loads offline regions from a real tile server.
-@Suite(.enabled(if: TileServer.isInstalled, "needs nginx: set NAVBUS_NGINX to the program"))
+@Suite(.enabled(if: Nginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
 struct CacheKillTests {
     /// How often it is killed: 3 times, or what `NAVBUS_REGION_KILLS` says.
     static let kills = Int(ProcessInfo.processInfo.environment["NAVBUS_REGION_KILLS"] ?? "") ?? 3
@@ -18,7 +19,7 @@ struct CacheKillTests {
         try await withSandbox { box in
             let roads = MadeUpRoads(in: box)
             try await roads.publish(1)
-            let server = try await TileServer(serving: roads.served, in: box)
+            let server = try Nginx(serving: roads.served)
             var drill = KillDrill(box, roads, server, seed: Self.seed)
             for _ in 0..<Self.kills { try await drill.round() }
             try await drill.finish()
@@ -45,7 +46,7 @@ private struct KillDrill {
 
     private let box: Sandbox
     private let roads: MadeUpRoads
-    private let server: TileServer
+    private let server: Nginx
     private var random: Generator
     private var newest = 1
     /// The edition that was seen in use last; 0 before the town was whole for the first time.
@@ -63,7 +64,7 @@ private struct KillDrill {
     private var switches = 0
     private var finds = 0
 
-    init(_ box: Sandbox, _ roads: MadeUpRoads, _ server: TileServer, seed: UInt64) {
+    init(_ box: Sandbox, _ roads: MadeUpRoads, _ server: Nginx, seed: UInt64) {
         (self.box, self.roads, self.server) = (box, roads, server)
         random = Generator(state: seed)
     }
@@ -268,7 +269,7 @@ private struct KillDrill {
                 && (readFile(box.path + "/store/tilesets/roads/current/tileset.json") ?? "").contains(
                     "\"\(MadeUpRoads.version(newest))\"")
         }
-        try await server.stop()
+        server.stop()
         cache.send(SIGTERM)
         #expect(try await cache.wait().status == 0)
         try await expectSound()

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
+import NavTestSystem
 import Testing
 
 /// The owner's switch for the network while offline regions are loaded and updated from a real tile server.
-@Suite(.enabled(if: TileServer.isInstalled, "needs nginx: set NAVBUS_NGINX to the program"))
+@Suite(.enabled(if: Nginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
 struct CacheNetworkTests {
     private static let town = ["--circle", "41.15,-8.61,9000"]
     private static let country = ["--circle", "41.15,-8.61,60000"]
@@ -27,7 +28,7 @@ struct CacheNetworkTests {
         try await withSandbox { box in
             let roads = MadeUpRoads(in: box)
             try await roads.publish(1)
-            let server = try await TileServer(serving: roads.served, in: box)
+            let server = try Nginx(serving: roads.served)
             try box.start(
                 "tile-cache-node",
                 [
@@ -89,9 +90,9 @@ struct CacheNetworkTests {
         try await withSandbox { box in
             let roads = MadeUpRoads(in: box)
             try await roads.publish(1)
-            let server = try await TileServer(
-                serving: roads.served, in: box,
-                directives: "location ~ [.](road|rank)$ { return 302 http://127.0.0.1:1/login; }")
+            let server = try Nginx(
+                serving: roads.served,
+                "location ~ [.](road|rank)$ { return 302 http://127.0.0.1:1/login; }")
             try box.start(
                 "tile-cache-node",
                 ["--set", "store.path=\(box.path)/store", "--set", "tilesets=name=roads,source=\(server.url)"])

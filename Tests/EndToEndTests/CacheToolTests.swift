@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// `tile-cache-node` and `navbus region`, as a user calls them.

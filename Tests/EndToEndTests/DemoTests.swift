@@ -1,3 +1,4 @@
+import NavTestSystem
 import Testing
 
 /// The demo, as `launch/demo` runs it, and what stays of it.

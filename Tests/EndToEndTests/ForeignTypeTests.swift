@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// The tools on messages and services that no program of this project was built with.

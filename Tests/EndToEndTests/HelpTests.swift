@@ -1,3 +1,4 @@
+import NavTestSystem
 import Testing
 
 /// What the programs say of themselves.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NavTestSystem
 import Testing
 
 /// Two hosts as two network namespaces with a cable between them, each with a bus directory of its own.
@@ -112,9 +113,10 @@ private final class Namespaces {
     static let arePossible: Bool = {
         guard let ip = program, geteuid() == 0 else { return false }
         let name = "nb-probe-\(getpid())"
-        defer { _ = run([ip, "netns", "del", name]) }
-        return run([ip, "netns", "add", name]) == 0
-            && run([ip, "-n", name, "link", "add", "nbp0", "type", "veth", "peer", "name", "nbp1"]) == 0
+        defer { _ = Programs.succeeds(ip, ["netns", "del", name]) }
+        return Programs.succeeds(ip, ["netns", "add", name])
+            && Programs.succeeds(
+                ip, ["-n", name, "link", "add", "nbp0", "type", "veth", "peer", "name", "nbp1"])
     }()
 
     private let box: Sandbox
@@ -136,7 +138,7 @@ private final class Namespaces {
     }
 
     func remove() {
-        for host in ["vehicle", "desk"] { _ = Self.run([ip, "netns", "del", name(host)]) }
+        for host in ["vehicle", "desk"] { _ = Programs.succeeds(ip, ["netns", "del", name(host)]) }
     }
 
     private func name(_ host: String) -> String { "nb-\(tag)-\(host)" }
@@ -144,21 +146,11 @@ private final class Namespaces {
     /// Starts `navbus` as `user`, whose bus directory and hosts file it has, in the namespace of a host.
     func start(_ user: String, _ command: String, _ arguments: [String], host: String? = nil) throws -> Program {
         try box.start(
-            ip, ["netns", "exec", name(host ?? user), "\(Project.binaries)/navbus", command] + arguments,
+            ip, ["netns", "exec", name(host ?? user), "\(Programs.folder)/navbus", command] + arguments,
             environment: ["NAVBUS_DIR": "\(box.path)/\(user)", "NAVBUS_HOSTS": "\(box.path)/\(user).yaml"])
     }
 
     func publicKey(_ user: String) throws -> String {
         try #require(readFile("\(box.path)/\(user).pub")).trimmingCharacters(in: .newlines)
-    }
-
-    private static func run(_ command: [String]) -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: command[0])
-        process.arguments = Array(command.dropFirst())
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return -1 }
-        process.waitUntilExit()
-        return process.terminationStatus
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// A drive with calls, traffic and a changed threshold, recorded from several processes and then executed again.

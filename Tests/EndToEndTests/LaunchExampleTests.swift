@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NavTestSystem
 import Testing
 
 /// The launch files that are there to be copied, each started as its first lines say.

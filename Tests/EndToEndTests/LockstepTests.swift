@@ -1,4 +1,5 @@
 import Glibc
+import NavTestSystem
 import Testing
 
 /// Lockstep playback through three processes: the player, the navigation node and the recorder.

@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// `navbus match` on the traces that people have.

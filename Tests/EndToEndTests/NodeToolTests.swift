@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// `navbus node` and `navbus doctor` on a node that tells of itself.

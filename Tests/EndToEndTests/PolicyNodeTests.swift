@@ -1,4 +1,5 @@
 import Glibc
+import NavTestSystem
 import Testing
 
 /// The policy nodes of the examples, started by `launch/policy.yaml`: the decision is the owner's.

@@ -1,3 +1,4 @@
+import NavTestSystem
 import Testing
 
 /// Nodes in another language: the scripts that the README shows.

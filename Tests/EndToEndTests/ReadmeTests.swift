@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// The commands of the README do what a reader expects: they work.

@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// gnss-node with everything that positions come from.

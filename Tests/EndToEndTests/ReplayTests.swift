@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// The same drive, configuration and map give the same bytes.

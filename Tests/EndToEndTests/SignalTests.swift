@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// How processes end: cleanly when asked, and without harm to others when killed.

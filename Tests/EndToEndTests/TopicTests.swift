@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// `navbus topic` on a bus where a node runs and a drive is played.

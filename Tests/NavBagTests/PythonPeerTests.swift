@@ -1,19 +1,12 @@
 import Foundation
 import NavBag
+import NavTestSystem
 import Testing
 
 /// Runs Python to its end and returns what it printed; nil when it cannot be started or fails.
 private func python(_ script: String, _ arguments: [String] = []) -> String? {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["python3", "-c", script] + arguments
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    guard (try? process.run()) != nil else { return nil }
-    let text = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return process.terminationStatus == 0 ? String(decoding: text, as: UTF8.self) : nil
+    let run = try? Programs.run("/usr/bin/env", ["python3", "-c", script] + arguments)
+    return run?.status == 0 ? run?.output : nil
 }
 
 private let hasPeer = python("import mcap, zstandard, lz4.frame") != nil

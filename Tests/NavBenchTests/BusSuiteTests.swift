@@ -1,34 +1,12 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// The bus suite as a program: what it prints, and that both sides counted every message. Never how long anything took.
 struct BusSuiteTests {
-    private static let binaries =
-        ProcessInfo.processInfo.environment["NAVBUS_BIN"]
-        ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
-
     private static let python = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"] ?? "/usr/bin/python3"
 
-    private static let hasPyzmq = (try? run(python, ["-c", "import zmq"]))?.status == 0
-
-    private static func run(
-        _ program: String, _ arguments: [String]
-    ) throws -> (status: Int32, output: String, errors: String) {
-        let process = Process()
-        let errors = FileManager.default.temporaryDirectory.appending(path: "nvt-\(UUID().uuidString)")
-        _ = FileManager.default.createFile(atPath: errors.path, contents: nil)
-        defer { try? FileManager.default.removeItem(at: errors) }
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.standardOutput = output
-        process.standardError = try FileHandle(forWritingTo: errors)
-        try process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        let said = try Data(contentsOf: errors)
-        return (process.terminationStatus, String(decoding: text, as: UTF8.self), String(decoding: said, as: UTF8.self))
-    }
+    private static let hasPyzmq = Programs.succeeds(python, ["-c", "import zmq"])
 
     private func figures(_ text: String) throws -> [[String: Any]] {
         try text.split(separator: "\n").map { line in
@@ -37,7 +15,7 @@ struct BusSuiteTests {
     }
 
     @Test func everyComparisonHasAFigureOfBothSides() throws {
-        let run = try Self.run(Self.binaries + "/navbus-bench", ["bus", "--quick", "--json"])
+        let run = try Programs.run("navbus-bench", ["bus", "--quick", "--json"])
         try #require(run.status == 0, "\(run.errors)")
         var names: Set<String> = []
         for figure in try figures(run.output) {
@@ -66,7 +44,7 @@ struct BusSuiteTests {
 
     @Test func aTableHasItsHeadOnStandardOutput() throws {
         let arguments = ["bus", "--quick", "--match", "bus.pubsub.inproc.200B"]
-        let run = try Self.run(Self.binaries + "/navbus-bench", arguments)
+        let run = try Programs.run("navbus-bench", arguments)
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         #expect(run.output.contains("kernel ") && run.output.contains("bus.pubsub.inproc.200B.p99.9"))
         #expect(!run.output.contains("bus.rpc"))
@@ -78,23 +56,23 @@ struct BusSuiteTests {
         (["bus", "--rounds", "0"], "--rounds takes 1 to 1000"),
     ])
     func whatCannotBeMeasuredIsSaid(arguments: [String], complaint: String) throws {
-        let run = try Self.run(Self.binaries + "/navbus-bench", arguments)
+        let run = try Programs.run("navbus-bench", arguments)
         #expect(run.status == 2 && run.output.isEmpty && run.errors.contains(complaint), "\(run)")
     }
 
     @Test(arguments: [[], ["dance"], ["ping"], ["ping", "--folder", "/tmp", "--size", "x"], ["ping", "--folder"]])
     func thePeerExplainsAWrongCall(arguments: [String]) throws {
-        let run = try Self.run(Self.binaries + "/navbus-bench-peer", arguments)
+        let run = try Programs.run("navbus-bench-peer", arguments)
         #expect(run.status == 2 && run.errors.contains("usage: navbus-bench-peer"), "\(run)")
     }
 
     // Needs pyzmq; the other peers would be fetched from the network.
     @Test(.enabled(if: hasPyzmq)) func thePythonPeersPrintTheSameLines() throws {
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path
-        let run = try Self.run(
+        let run = try Programs.run(
             Self.python,
             [
-                script + "/Peers/bus.py", "--rounds", "1", "--count", "50", "--peers", "pyzmq", "--bench", "", "--json",
+                Fixtures.tests + "/Peers/bus.py", "--rounds", "1", "--count", "50", "--peers", "pyzmq", "--bench", "",
+                "--json",
             ])
         try #require(run.status == 0, "\(run.errors)")
         let figures = try figures(run.output)

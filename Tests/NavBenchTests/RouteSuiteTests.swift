@@ -1,30 +1,12 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// The route suite as a program, on the map of Helsinki in the fixtures: what it prints, and that what it checks holds.
 /// Never how long anything took.
 struct RouteSuiteTests {
-    private static let fixtures =
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path + "/Fixtures"
-
-    private func bench(_ arguments: [String]) throws -> (status: Int32, output: String, errors: String) {
-        let program =
-            ProcessInfo.processInfo.environment["NAVBUS_BIN"]
-            ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
-        let process = Process()
-        let errors = FileManager.default.temporaryDirectory.appending(path: "nvt-\(UUID().uuidString)")
-        _ = FileManager.default.createFile(atPath: errors.path, contents: nil)
-        defer { try? FileManager.default.removeItem(at: errors) }
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: program + "/navbus-bench")
-        process.arguments = ["route"] + arguments
-        process.standardOutput = output
-        process.standardError = try FileHandle(forWritingTo: errors)
-        try process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        let said = try Data(contentsOf: errors)
-        return (process.terminationStatus, String(decoding: text, as: UTF8.self), String(decoding: said, as: UTF8.self))
+    private func bench(_ arguments: [String]) throws -> Programs.Result {
+        try Programs.run("navbus-bench", ["route"] + arguments)
     }
 
     private func figures(_ text: String) throws -> [String: Double] {
@@ -36,7 +18,7 @@ struct RouteSuiteTests {
         return result
     }
 
-    private let map = RouteSuiteTests.fixtures + "/helsinki.osm.pbf"
+    private let map = Fixtures.helsinki
 
     @Test func everyPromisedFigureIsThereAndEveryCheckHolds() throws {
         let run = try bench(["--map", map, "--quick", "--json"])

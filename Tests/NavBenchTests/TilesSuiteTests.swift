@@ -1,40 +1,10 @@
 import Foundation
+import NavTestSystem
 import Testing
 
 /// The suite of the tile cache as a program, on the map of Helsinki in the fixtures: what it prints, and that what it
 /// counts is whole. Never how long anything took.
 struct TilesSuiteTests {
-    private static let fixtures =
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path + "/Fixtures"
-
-    private static let binaries =
-        ProcessInfo.processInfo.environment["NAVBUS_BIN"]
-        ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
-
-    private static let nginx = ProcessInfo.processInfo.environment["NAVBUS_NGINX"] ?? "/usr/sbin/nginx"
-    private static let hasServer =
-        FileManager.default.isExecutableFile(atPath: nginx)
-        && FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")
-
-    private func run(
-        _ program: String, _ arguments: [String]
-    ) throws -> (status: Int32, output: String, errors: String) {
-        let process = Process()
-        let errors = FileManager.default.temporaryDirectory.appending(path: "nvt-\(UUID().uuidString)")
-        _ = FileManager.default.createFile(atPath: errors.path, contents: nil)
-        defer { try? FileManager.default.removeItem(at: errors) }
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: Self.binaries + "/" + program)
-        process.arguments = arguments
-        process.standardOutput = output
-        process.standardError = try FileHandle(forWritingTo: errors)
-        try process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        let said = try Data(contentsOf: errors)
-        return (process.terminationStatus, String(decoding: text, as: UTF8.self), String(decoding: said, as: UTF8.self))
-    }
-
     private func figures(_ text: String) throws -> [String: [String: Any]] {
         var result: [String: [String: Any]] = [:]
         for line in text.split(separator: "\n") {
@@ -45,7 +15,7 @@ struct TilesSuiteTests {
     }
 
     @Test func plansStoreAndLookupsTakeNoMapAndNoServer() throws {
-        let run = try run("navbus-bench", ["tiles", "--only", "plan,store,durable", "--quick", "--json"])
+        let run = try Programs.run("navbus-bench", ["tiles", "--only", "plan,store,durable", "--quick", "--json"])
         try #require(run.status == 0, "\(run.errors)")
         let found = try figures(run.output)
         for name in [
@@ -60,15 +30,19 @@ struct TilesSuiteTests {
         #expect(tiles.count == 3 && tiles == tiles.sorted() && Set(tiles).count == 3)
     }
 
-    @Test(.enabled(if: hasServer, "nginx, which NAVBUS_NGINX may name, and curl are not installed"))
+    @Test(
+        .enabled(
+            if: Nginx.program != nil && FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"),
+            "nginx, which NAVBUS_NGINX may name, and curl are not installed"))
     func aDriveHasItsTilesAndADownloadIsWhole() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "nvt-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let built = try run("navbus", ["map", "build", Self.fixtures + "/helsinki.osm.pbf", "--out", folder])
+        let nginx = try #require(Nginx.program)
+        let built = try Programs.run("navbus", ["map", "build", Fixtures.helsinki, "--out", folder])
         try #require(built.status == 0)
-        let run = try run(
+        let run = try Programs.run(
             "navbus-bench",
-            ["tiles", "--tiles", folder, "--nginx", Self.nginx, "--only", "node,drive,download", "--quick", "--json"])
+            ["tiles", "--tiles", folder, "--nginx", nginx, "--only", "node,drive,download", "--quick", "--json"])
         try #require(run.status == 0, "\(run.errors)")
         let found = try figures(run.output)
         for name in ["tiles.node.fix.p50", "tiles.node.missing.plan_50km", "tiles.node.missing.fix.p99"] {
@@ -93,7 +67,7 @@ struct TilesSuiteTests {
         (["--only", "plan", "--pace", "0"], "--pace takes 0.1 to 100"),
     ])
     func whatCannotBeMeasuredIsSaid(arguments: [String], complaint: String) throws {
-        let run = try run("navbus-bench", ["tiles", "--quick"] + arguments)
+        let run = try Programs.run("navbus-bench", ["tiles", "--quick"] + arguments)
         #expect(run.status == 2 && run.output.isEmpty && run.errors.contains(complaint), "\(run)")
     }
 
@@ -103,7 +77,7 @@ struct TilesSuiteTests {
         (["--only", "drive", "--tiles", "/nowhere/tiles"], "/nowhere/tiles"),
     ])
     func whatIsNotThereIsNamed(arguments: [String], name: String) throws {
-        let run = try run("navbus-bench", ["tiles", "--quick"] + arguments)
+        let run = try Programs.run("navbus-bench", ["tiles", "--quick"] + arguments)
         #expect(run.status == 1 && run.errors.contains(name), "\(run)")
     }
 }

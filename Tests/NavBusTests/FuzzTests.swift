@@ -1,6 +1,7 @@
 import CZeroMQ
 import Foundation
 import NavBus
+import NavTestSystem
 import Testing
 
 /// Hostile input at every endpoint: refused or ignored and counted, while good clients go on being served.
@@ -13,7 +14,7 @@ import Testing
 
     init() throws {
         bench = try Bench(.zeroMQ)
-        server = try Probe(["server", bench.directory.path, "server"])
+        server = try Probe("NavBusProbe", ["server", bench.directory.path, "server"])
         try server.says("ready")
         client = try bench.node("client")
     }

@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestSystem
 import Testing
 
 /// kill -9, a hundred times in all: the callers hear of it from the registry, and the name is free at once.
@@ -11,14 +12,14 @@ import Testing
     init() throws { bench = try Bench(.zeroMQ) }
 
     private func start(_ role: String, _ more: [String] = []) throws -> Probe {
-        let probe = try Probe([role, bench.directory.path, "victim"] + more)
+        let probe = try Probe("NavBusProbe", [role, bench.directory.path, "victim"] + more)
         try probe.says("ready")
         #expect(try bench.directory.inspect().nodes.contains { $0.node == "victim" })
         return probe
     }
 
     private func kill(_ probe: Probe) throws {
-        probe.kill()
+        try probe.kill()
         #expect(Foundation.kill(probe.processID, 0) == -1)
         #expect(try !bench.directory.inspect().nodes.contains { $0.node == "victim" })
     }

@@ -1,32 +1,20 @@
 import Foundation
 import NavBus
+import NavTestSystem
 import Testing
 
 /// The interpreter that `NAVBUS_PYTHON` names, or the path's.
 private enum Python {
     static let isInstalled =
-        (try? run(["-c", "import zmq; from google.protobuf.message_factory import GetMessageClass"], [:])) != nil
+        (try? run(["-c", "import zmq; from google.protobuf.message_factory import GetMessageClass"])) != nil
 
     private static let path = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"] ?? "python3"
 
-    private struct Failure: Error {
-        let status: Int32
-    }
-
     /// What the script prints; throws when it fails.
-    static func run(_ arguments: [String], _ variables: [String: String]) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [path] + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
-        return String(decoding: output, as: UTF8.self)
+    static func run(_ arguments: [String], _ variables: [String: String] = [:]) throws -> String {
+        let run = try Programs.run("/usr/bin/env", [path] + arguments, variables: variables)
+        guard run.status == 0 else { throw Failure("python3 ended with \(run.status): \(run.errors)") }
+        return run.output
     }
 }
 
@@ -36,7 +24,7 @@ private enum Python {
     @Test(.enabled(if: Python.isInstalled, "needs Python with zmq and google.protobuf: set NAVBUS_PYTHON to it"))
     func aScriptCallsAUnaryAndAStreamingMethod() throws {
         let bench = try Bench(.zeroMQ)
-        let server = try Probe(["server", bench.directory.path, "server"])
+        let server = try Probe("NavBusProbe", ["server", bench.directory.path, "server"])
         try server.says("ready")
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Peers/service_client.py").path

@@ -1,5 +1,6 @@
 import Foundation
 import NavBus
+import NavTestSystem
 import Testing
 
 /// A subscriber in another process that is stopped with SIGSTOP and goes on later.
@@ -28,7 +29,7 @@ import Testing
         let node = try BusNode(name: "publisher", configuration: configuration)
         defer { node.close() }
         let publication = try node.advertise(topic("/x", maximumPayloadSize: 1 << 20))
-        let probe = try Probe(["subscriber", bench.directory.path, "subscriber", "/x", "1000000"])
+        let probe = try Probe("NavBusProbe", ["subscriber", bench.directory.path, "subscriber", "/x", "1000000"])
         try until("the probe's subscription") {
             _ = try node.poll(timeout: .milliseconds(2))
             return try node.subscriberCount(of: publication) == 1
@@ -42,7 +43,7 @@ import Testing
         try until("the report") {
             try node.publish([1], on: publication, stampNanoseconds: 0)
             _ = try node.poll(timeout: .milliseconds(20))
-            return try probe.hasEnded()
+            return probe.hasEnded()
         }
         let words = probe.output.split(separator: " ").map(String.init)
         var report: [String: Int] = [:]

@@ -210,7 +210,7 @@ struct AnswerTests {
     @Test(arguments: 0..<8)
     func damageNeverTraps(seed: Int) throws {
         let names = ["osrm-alternatives", "valhalla-alternatives"]
-        let originals = try names.map { [UInt8](try Recorded.body($0)) }
+        let originals = try names.map { try Recorded.bytes($0) }
         var random = SeededRandom(seed: UInt64(seed))
         var taken = 0
         for round in 0..<400 {

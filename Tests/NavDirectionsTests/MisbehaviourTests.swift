@@ -4,6 +4,7 @@ import NavMatching
 import NavRouting
 import NavSimulation
 import NavTestSupport
+import NavTestSystem
 import Testing
 
 /// Providers that break every promise, on loopback: each ends in a typed failure, and a good answer still is one.
@@ -39,22 +40,23 @@ struct MisbehaviourTests {
     }
 
     @Test func aGoodAnswerIsARouteOfTheMap() async throws {
-        let server = try LoopbackServer(.answer(body: try Recorded.body("osrm-alternatives")))
+        let server = try LoopbackServer(.answer(body: try Recorded.bytes("osrm-alternatives")))
         let answer = try await ask(configuration(server.url)).get()
         #expect(answer.routes.count == 2 && answer.attempts == 1)
         #expect(answer.routes.allSatisfy { $0.share > 0.99 })
         #expect(abs((answer.routes.first?.route.duration ?? 0) - 251.4) < 0.5)
         #expect(
-            server.requests.count == 1 && server.requests[0].hasPrefix("GET /route/v1/driving/24.946565,60.173182;"))
+            server.requests.count == 1
+                && server.requests[0].head.hasPrefix("GET /route/v1/driving/24.946565,60.173182;"))
     }
 
     @Test func valhallaIsPostedTo() async throws {
-        let server = try LoopbackServer(.answer(body: try Recorded.body("valhalla-alternatives")))
+        let server = try LoopbackServer(.answer(body: try Recorded.bytes("valhalla-alternatives")))
         var configuration = configuration(server.url)
         configuration.dialect = .valhalla
         let answer = try await ask(configuration, token: AccessToken("secret")).get()
         #expect(answer.routes.first.map { abs($0.route.duration - 173.862) < 0.5 } == true)
-        let request = try #require(server.requests.first)
+        let request = try #require(server.requests.first?.text)
         #expect(request.hasPrefix("POST /route HTTP/1.1\r\n") && request.contains("\"format\":\"osrm\""))
         #expect(request.contains("Authorization: Bearer secret\r\n"))
     }
@@ -126,7 +128,7 @@ struct MisbehaviourTests {
 
     @Test(arguments: [301, 302, 307, 308])
     func aRedirectionIsToldNotFollowed(status: Int) async throws {
-        let other = try LoopbackServer(.answer(body: try Recorded.body("osrm-alternatives")))
+        let other = try LoopbackServer(.answer(body: try Recorded.bytes("osrm-alternatives")))
         let server = try LoopbackServer(.answer(status: status, headers: ["Location: \(other.url)/elsewhere"]))
         let result = try await ask(configuration(server.url), token: AccessToken("secret"))
         #expect(code(result) == .redirected && other.requests.isEmpty && server.requests.count == 1)
@@ -140,7 +142,7 @@ struct MisbehaviourTests {
     }
 
     @Test func aServerWithoutTLSIsNoneWithTLS() async throws {
-        let server = try LoopbackServer(.answer(body: try Recorded.body("osrm-alternatives")))
+        let server = try LoopbackServer(.answer(body: try Recorded.bytes("osrm-alternatives")))
         var configuration = configuration("https://127.0.0.1:\(server.port)")
         configuration.deadline = 0.5
         let result = try await ask(configuration)
@@ -159,14 +161,14 @@ struct MisbehaviourTests {
                 continue
             }
             #expect(!"\(error) \(error.message)".contains("pk.secret"), "\(error)")
-            #expect(server.requests.first?.contains("access_token=pk.secret") == true)
+            #expect(server.requests.first?.text.contains("access_token=pk.secret") == true)
         }
     }
 
     // MARK: Asking again
 
     @Test func aFailureThatPassesIsOvercomeWithinTheDeadline() async throws {
-        let body = try Recorded.body("osrm-alternatives")
+        let body = try Recorded.bytes("osrm-alternatives")
         // That it is overcome counts here. Where a busy machine lets the longest deadline pass, it is tried anew.
         for _ in 0..<10 {
             let server = try LoopbackServer(
@@ -189,7 +191,7 @@ struct MisbehaviourTests {
 
     @Test func aFailureThatStaysIsNotRepeated() async throws {
         for (name, code) in [("osrm-no-route", DirectionsError.Code.noRoute), ("osrm-invalid-query", .invalidInput)] {
-            let server = try LoopbackServer(.answer(status: 400, body: try Recorded.body(name)))
+            let server = try LoopbackServer(.answer(status: 400, body: try Recorded.bytes(name)))
             var configuration = configuration(server.url)
             configuration.retries = 3
             #expect(self.code(try await ask(configuration)) == code && server.requests.count == 1)
@@ -216,7 +218,7 @@ struct MisbehaviourTests {
     }
 
     @Test func aProviderThatRecoversIsUsedAgain() async throws {
-        let body = try Recorded.body("osrm-alternatives")
+        let body = try Recorded.bytes("osrm-alternatives")
         let server = try LoopbackServer(.answer(status: 500), .answer(status: 500), .answer(body: body))
         let router = try RealMap.helsinki.get().router()
         var configuration = configuration(server.url)
@@ -261,7 +263,7 @@ struct MisbehaviourTests {
     }
 
     @Test func aThreadWaitsForItsAnswerAndMayTakeTheQuestionBack() async throws {
-        let server = try LoopbackServer(.answer(body: try Recorded.body("osrm-alternatives")), .silence)
+        let server = try LoopbackServer(.answer(body: try Recorded.bytes("osrm-alternatives")), .silence)
         let router = try RealMap.helsinki.get().router()
         let provider = try OnlineRouteProvider(configuration(server.url))
         let codes = await withCheckedContinuation { done in

@@ -1,6 +1,6 @@
 import CNavProto
-import Foundation
 import NavMessages
+import NavTestSystem
 import Testing
 
 /// Google's Python protobuf as a peer: it reads our schema, our bytes and our JSON.
@@ -30,31 +30,12 @@ struct PythonPeerTests {
 
     static let isInstalled = (try? run("import google.protobuf", input: "")) != nil
 
-    /// Runs a script; throws when it fails. Input and output go through files, so that no pipe can fill up.
+    /// Runs a script; throws when it fails.
     static func run(_ script: String, input: String) throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("navbus-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (inFile, outFile) = (folder.appendingPathComponent("in"), folder.appendingPathComponent("out"))
-        try Data(input.utf8).write(to: inFile)
-        try Data().write(to: outFile)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", script]
-        process.standardInput = try FileHandle(forReadingFrom: inFile)
-        process.standardOutput = try FileHandle(forWritingTo: outFile)
-        let errors = folder.appendingPathComponent("err")
-        try Data().write(to: errors)
-        process.standardError = try FileHandle(forWritingTo: errors)
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Failure(text: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
-        }
-        return String(decoding: try Data(contentsOf: outFile), as: UTF8.self)
+        let run = try Programs.run("/usr/bin/env", ["python3", "-c", script], input: input)
+        guard run.status == 0 else { throw Failure(run.errors) }
+        return run.output
     }
-
-    struct Failure: Error { let text: String }
 
     // Skipped where python3 has no google.protobuf (Debian: python3-protobuf).
     @Test("reads every type and writes the same bytes; our JSON means the same to it", .enabled(if: isInstalled))

@@ -223,11 +223,11 @@ import Testing
         /// Requests on their way, by what they are for.
         var inFlight: [RoutePurpose: [UInt64]] = [:]
         var questions: Set<UInt64> = []
-        /// A reroute that was announced and has not ended.
-        var announced: UInt64?
+        var reroutes = RerouteOrder()
+        var switches = SwitchOrder()
+        var fasterRoutes = FasterRouteOrder()
+        var simulations = SimulationOrder()
         var alternatives: Set<UInt64> = []
-        var isSwitching = false
-        var isFasterOpen = false
         var lastRequest: UInt64 = 0
         var arrived: Set<Int> = []
         var state: NavigatorState?
@@ -235,12 +235,12 @@ import Testing
         var (progress, applied, rejected, predicted) = (0, 0, 0, 0)
         var (shown, previews, asked) = (0, 0, 0)
         var known: Set<UInt64> = []
-        var simulation: SimulationEvent?
 
         mutating func check(_ effects: [Effect], of event: NavigatorEvent) throws {
             if case .routeAnswer(let id, _) = event.kind { end(id) }
             if case .policyAnswer(let id, _) = event.kind { questions.remove(id) }
             for effect in effects {
+                try hold(reroutes.breach(effect))
                 switch effect {
                 case .requestRoute(let query):
                     // Several may want routes to look at; the trip itself asks for one at a time.
@@ -266,6 +266,9 @@ import Testing
                 }
             }
         }
+
+        /// Nothing is wrong with an event's place in the order.
+        private func hold(_ breach: String?) throws { try #require(breach == nil) }
 
         private mutating func end(_ id: UInt64) {
             for purpose in RoutePurpose.allCases { inFlight[purpose]?.removeAll { $0 == id } }
@@ -312,18 +315,7 @@ import Testing
                 rejected += 1
                 try #require((rejection.value ?? 0).isFinite)
             case .reroute(let event):
-                switch event.phase {
-                case .willReroute:
-                    try #require(announced == nil)
-                    announced = event.requestID
-                case .applied where event.isProactive: applied += 1
-                case .applied:
-                    try #require(announced == event.requestID)
-                    announced = nil
-                    applied += 1
-                case .failed, .rejected: if event.requestID == announced { announced = nil }
-                case .fetching, .fetched: try #require(announced == event.requestID)
-                }
+                if case .applied = event.phase { applied += 1 }
             case .alternatives(let update):
                 for id in update.removed.map(\.id) { try #require(alternatives.remove(id) != nil) }
                 for id in update.added { try #require(alternatives.insert(id).inserted) }
@@ -333,18 +325,8 @@ import Testing
                     try #require(numbers.allSatisfy { $0.isFinite && $0 >= 0 } && offered.durationDelta.isFinite)
                 }
                 shown += update.added.count
-            case .alternativeSwitch(let event):
-                try #require(isSwitching == (event.phase != .willTake))
-                isSwitching = event.phase == .willTake
-            case .fasterRoute(let event):
-                switch event.phase {
-                case .detected:
-                    try #require(!isFasterOpen)
-                    isFasterOpen = true
-                case .applied, .rejected:
-                    try #require(isFasterOpen)
-                    isFasterOpen = false
-                }
+            case .alternativeSwitch(let event): try hold(switches.breach(event))
+            case .fasterRoute(let event): try hold(fasterRoutes.breach(event))
             case .refresh(let event): try #require(event.delta.isFinite)
             case .preview(let preview):
                 try #require(preview.routes.count <= 3 && preview.active >= 0)
@@ -352,17 +334,7 @@ import Testing
                 previews += preview.routes.count
             case .policyRequest(let request): asked += request.requestID > 0 ? 1 : 0
             case .policyDecision(let decision): try #require(decision.latency >= 0)
-            case .simulation(let event):
-                let before: SimulationEvent.Phase
-                switch event.phase {
-                case .willBegin: before = .ended
-                case .began: before = .willBegin
-                case .willEnd: before = .began
-                case .ended: before = .willEnd
-                }
-                try #require((simulation?.phase ?? .ended) == before)
-                try #require(before == .ended || simulation?.reason == event.reason)
-                simulation = event
+            case .simulation(let event): try hold(simulations.breach(event))
             case .receiver(let old, let new): try #require(old != new)
             case .position(let position):
                 if position.prediction != nil { predicted += 1 }

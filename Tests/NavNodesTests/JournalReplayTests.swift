@@ -8,8 +8,21 @@ import NavNodes
 import NavRouting
 import Testing
 
-/// Recorded drives whose journals are executed again.
-struct JournalReplayTests {
+/// A drive with new traffic on the way, recorded in a folder of its own.
+private final class RecordedDrive {
+    private let tiles: Tiles
+    private let folder: String
+    private var bag: String { folder + "/drive.mcap" }
+
+    init() throws {
+        tiles = try Tiles()
+        folder = FileManager.default.temporaryDirectory.path + "/navnodes-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try Self.record(bag, tiles: tiles.path)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
     /// A replay of the drive in Helsinki with new traffic on the way, as a bag.
     private static func record(_ path: String, tiles: String) throws {
         let drive = try Helsinki.drive.get()
@@ -38,16 +51,20 @@ struct JournalReplayTests {
         try out.close()
     }
 
-    private static func execute(_ path: String, tiles: String) throws -> JournalReplay.Summary {
+    /// Executes the journal as it was recorded.
+    func execute() throws -> JournalReplay.Summary { try execute(bag) }
+
+    private func execute(_ path: String) throws -> JournalReplay.Summary {
         var log: MessageLog<FileSink>?
-        return try JournalReplay(bag: path, tiles: tiles).run(into: &log)
+        return try JournalReplay(bag: path, tiles: tiles.path).run(into: &log)
     }
 
-    /// Copies a bag, with its messages changed or left out.
-    private static func rewrite(
-        _ path: String, to copy: String, _ change: (String, [UInt8]) throws -> [UInt8]?
-    ) throws {
-        let reader = try BagReader(path: path)
+    /// Executes the journal of a copy in which messages are changed or left out.
+    ///
+    /// - Parameter change: what becomes of a message of a topic and these bytes; nil leaves it out.
+    func execute(_ change: (String, [UInt8]) throws -> [UInt8]?) throws -> JournalReplay.Summary {
+        let copy = folder + "/copy.mcap"
+        let reader = try BagReader(path: bag)
         var log = MessageLog(try BagWriter(path: copy, overwrite: true))
         var cursor = reader.messages(BagQuery(order: .file))
         while let message = try cursor.next() {
@@ -59,98 +76,84 @@ struct JournalReplayTests {
                 logTime: Int64(clamping: message.logTime), publishTime: Int64(clamping: message.publishTime))
         }
         try log.close()
+        return try execute(copy)
     }
+}
 
+/// Recorded drives whose journals are executed again.
+struct JournalReplayTests {
     @Test func aDriveIsReproducedBitForBit() throws {
-        let tiles = try Tiles()
-        try withFolder { folder in
-            let bag = folder + "/drive.mcap"
-            try Self.record(bag, tiles: tiles.path)
-            let summary = try Self.execute(bag, tiles: tiles.path)
-            #expect(summary.difference == nil)
-            #expect(summary.events > 300 && summary.messages > summary.events * 2 && summary.unrecorded == 0)
-            #expect(summary.runs == 1)
-        }
+        let drive = try RecordedDrive()
+        let summary = try drive.execute()
+        #expect(summary.difference == nil)
+        #expect(summary.events > 300 && summary.messages > summary.events * 2 && summary.unrecorded == 0)
+        #expect(summary.runs == 1)
     }
 
     @Test func theFirstDifferenceIsNamed() throws {
-        let tiles = try Tiles()
-        try withFolder { folder in
-            let (bag, other) = (folder + "/drive.mcap", folder + "/other.mcap")
-            try Self.record(bag, tiles: tiles.path)
-            var count = 0
-            try Self.rewrite(bag, to: other) { topic, bytes in
-                guard topic == "/nav/progress" else { return bytes }
-                count += 1
-                guard count == 50 else { return bytes }
-                var progress = try RouteProgress(decoding: bytes)
-                progress.distanceRemainingM = 4_711
-                return progress.encoded()
-            }
-            let difference = try #require(try Self.execute(other, tiles: tiles.path).difference)
-            #expect(difference.hasPrefix("message 50 of /nav/progress, with event "))
-            #expect(difference.contains("recorded:   \"distance_remaining_m\": 4711"))
-            #expect(difference.contains("reproduced: \"distance_remaining_m\": "))
+        let drive = try RecordedDrive()
+        var count = 0
+        let summary = try drive.execute { topic, bytes in
+            guard topic == "/nav/progress" else { return bytes }
+            count += 1
+            guard count == 50 else { return bytes }
+            var progress = try RouteProgress(decoding: bytes)
+            progress.distanceRemainingM = 4_711
+            return progress.encoded()
         }
+        let difference = try #require(summary.difference)
+        #expect(difference.hasPrefix("message 50 of /nav/progress, with event "))
+        #expect(difference.contains("recorded:   \"distance_remaining_m\": 4711"))
+        #expect(difference.contains("reproduced: \"distance_remaining_m\": "))
     }
 
     @Test func aFixThatIsAnotherLeadsToAnotherDrive() throws {
-        let tiles = try Tiles()
-        try withFolder { folder in
-            let (bag, other) = (folder + "/drive.mcap", folder + "/other.mcap")
-            try Self.record(bag, tiles: tiles.path)
-            var count = 0
-            try Self.rewrite(bag, to: other) { topic, bytes in
-                guard topic == "/nav/journal" else { return bytes }
-                var entry = try JournalEntry(decoding: bytes)
-                guard case .fix(var fix)? = entry.event else { return bytes }
-                count += 1
-                guard count == 100 else { return bytes }
-                fix.latitude = (fix.latitude ?? 0) + 0.000_05
-                entry.event = .fix(fix)
-                return entry.encoded()
-            }
-            let difference = try #require(try Self.execute(other, tiles: tiles.path).difference)
-            #expect(difference.contains("/nav/position") || difference.contains("/nav/progress"), "\(difference)")
+        let drive = try RecordedDrive()
+        var count = 0
+        let summary = try drive.execute { topic, bytes in
+            guard topic == "/nav/journal" else { return bytes }
+            var entry = try JournalEntry(decoding: bytes)
+            guard case .fix(var fix)? = entry.event else { return bytes }
+            count += 1
+            guard count == 100 else { return bytes }
+            fix.latitude = (fix.latitude ?? 0) + 0.000_05
+            entry.event = .fix(fix)
+            return entry.encoded()
         }
+        let difference = try #require(summary.difference)
+        #expect(difference.contains("/nav/position") || difference.contains("/nav/progress"), "\(difference)")
     }
 
     @Test func whatTheRecorderMissedIsCounted() throws {
-        let tiles = try Tiles()
-        try withFolder { folder in
-            let (bag, other) = (folder + "/drive.mcap", folder + "/other.mcap")
-            try Self.record(bag, tiles: tiles.path)
-            var count = 0
-            try Self.rewrite(bag, to: other) { topic, bytes in
-                if topic == "/nav/position" { count += 1 }
-                return topic == "/nav/position" && (60..<63).contains(count) ? nil : bytes
-            }
-            let summary = try Self.execute(other, tiles: tiles.path)
-            #expect(summary.difference == nil && summary.unrecorded == 3)
+        let drive = try RecordedDrive()
+        var count = 0
+        let summary = try drive.execute { topic, bytes in
+            if topic == "/nav/position" { count += 1 }
+            return topic == "/nav/position" && (60..<63).contains(count) ? nil : bytes
         }
+        #expect(summary.difference == nil && summary.unrecorded == 3)
     }
 
     @Test func aJournalThatIsIncompleteIsRefusedWithWhatIsMissing() throws {
-        let tiles = try Tiles()
-        try withFolder { folder in
-            let (bag, other) = (folder + "/drive.mcap", folder + "/other.mcap")
-            try Self.record(bag, tiles: tiles.path)
-            for (from, words) in [(0, "after the core's start"), (40, "lacks entries 41 to 42")] {
-                var count = 0
-                try Self.rewrite(bag, to: other) { topic, bytes in
+        let drive = try RecordedDrive()
+        for (from, words) in [(0, "after the core's start"), (40, "lacks entries 41 to 42")] {
+            var count = 0
+            let error = try #require(throws: NodeError.self) {
+                try drive.execute { topic, bytes in
                     guard topic == "/nav/journal" else { return bytes }
                     defer { count += 1 }
                     return (from..<from + 2).contains(count) ? nil : bytes
                 }
-                let error = try #require(throws: NodeError.self) { try Self.execute(other, tiles: tiles.path) }
-                #expect(error.description.contains(words), "\(error)")
             }
-            try Self.rewrite(bag, to: other) { topic, bytes in topic == "/traffic/speeds" ? nil : bytes }
-            let error = try #require(throws: NodeError.self) { try Self.execute(other, tiles: tiles.path) }
-            #expect(error.description.contains("/traffic/speeds"), "\(error)")
-            try Self.rewrite(bag, to: other) { topic, bytes in topic == "/nav/journal" ? nil : bytes }
-            let none = try #require(throws: NodeError.self) { try Self.execute(other, tiles: tiles.path) }
-            #expect(none.description.contains("no messages of /nav/journal"), "\(none)")
+            #expect(error.description.contains(words), "\(error)")
+        }
+        for (missing, words) in [
+            ("/traffic/speeds", "/traffic/speeds"), ("/nav/journal", "no messages of /nav/journal"),
+        ] {
+            let error = try #require(throws: NodeError.self) {
+                try drive.execute { topic, bytes in topic == missing ? nil : bytes }
+            }
+            #expect(error.description.contains(words), "\(error)")
         }
     }
 }

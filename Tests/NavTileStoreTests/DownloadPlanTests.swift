@@ -1,4 +1,5 @@
 import NavGeo
+import NavTestSystem
 import NavTileStore
 import Testing
 
@@ -180,7 +181,7 @@ struct DownloadPlanTests {
         for (pause, longest) in zip(pauses, [1.0, 2, 4]) { #expect(pause >= longest / 2 && pause <= longest) }
         let result = plan.finish(start.key, Self.failed(.server), at: now)
         #expect(result?.attempts == 4)
-        guard case .failure? = result?.outcome else { throw SourceFailure("no failure") }
+        guard case .failure? = result?.outcome else { throw Failure("no failure") }
         // Wanted again soon: the same failure at once, and no question.
         plan.want([Self.want(1)], for: Self.predicted)
         #expect(plan.starts(at: now).isEmpty)

@@ -4,6 +4,7 @@ import CZstd
 import Foundation
 import NavGeo
 import NavMap
+import NavTestSystem
 import NavTileStore
 
 /// A folder of its own, gone with its last reference.
@@ -162,7 +163,7 @@ enum SourceFixture {
 
     static func edition(_ source: any TileSource, known: Validators? = nil) async throws -> TilesetEdition {
         guard case .edition(let edition, _) = try await source.edition(known: known) else {
-            throw SourceFailure("not modified")
+            throw Failure("not modified")
         }
         return edition
     }

@@ -1,6 +1,7 @@
 import Foundation
 import NavGeo
 import NavMap
+import NavTestSystem
 import NavTileStore
 import Testing
 
@@ -38,9 +39,9 @@ struct SourceFolderTests {
         try SourceFixture.write(SourceFixture.roadTiles(seed: 5), to: folder)
         let source = try TileSourceConfiguration("roads", .navigation, address: folder.path).open()
         guard case .edition(_, let validators) = try await source.edition(known: nil) else {
-            throw SourceFailure("no edition")
+            throw Failure("no edition")
         }
-        guard case .notModified = try await source.edition(known: validators) else { throw SourceFailure("modified") }
+        guard case .notModified = try await source.edition(known: validators) else { throw Failure("modified") }
         try SourceFixture.write(SourceFixture.roadTiles(seed: 6), to: folder, version: "v2")
         #expect(try await SourceFixture.edition(source, known: validators).version == "v2")
     }
@@ -63,7 +64,7 @@ struct SourceFolderTests {
         guard
             case .notModified = try await source.fetch(
                 SourceFixture.tile(4, 3, 2), edition: "", known: tile?.validators, meter: nil)
-        else { throw SourceFailure("read again") }
+        else { throw Failure("read again") }
         #expect(
             try await source.fetch(SourceFixture.tile(4, 3, 1), edition: "", known: nil, meter: nil).tile?.parts.first?
                 .contentEncoding == "gzip")
@@ -72,7 +73,7 @@ struct SourceFolderTests {
         }
         #expect(error?.code == .malformed)
         guard case .absent = try await source.fetch(SourceFixture.tile(4, 0, 0), edition: nil, known: nil, meter: nil)
-        else { throw SourceFailure("not absent") }
+        else { throw Failure("not absent") }
     }
 
     @Test("A pipe or a folder where a tile should be is refused and never waited for")
@@ -106,7 +107,7 @@ struct SourceFolderTests {
         #expect(tile.tile?.parts.map(\.data) == [packed])
         #expect(tile.tile?.parts[0].contentEncoding == "gzip")
         guard case .absent = try await source.fetch(SourceFixture.tile(3, 1, 5), edition: nil, known: nil, meter: nil)
-        else { throw SourceFailure("rows are the wrong way up") }
+        else { throw Failure("rows are the wrong way up") }
         let other = folder.path + "/other.mbtiles"
         try SourceMBTiles.write([SourceFixture.tile(3, 1, 2): SourceFixture.vectorTile(4)], to: other)
         rename(other, path)

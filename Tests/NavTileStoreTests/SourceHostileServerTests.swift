@@ -1,22 +1,23 @@
 import Foundation
 import NavGeo
 import NavMap
+import NavTestSystem
 import NavTileStore
 import Synchronization
 import Testing
 
 @Suite("Servers that send what they should not")
 struct SourceHostileServerTests {
-    private typealias Manner = SourceLoopbackServer.Manner
+    private typealias Manner = LoopbackServer.Manner
 
     private static let tile = SourceFixture.tile(1, 0, 0)
 
     /// What a tile of a map fails with when its server answers like this.
     private func failure(
-        of manner: SourceLoopbackServer.Manner, format: String = "pbf",
+        of manner: LoopbackServer.Manner, format: String = "pbf",
         configure: (inout TileSourceConfiguration) -> Void = { _ in }
     ) async throws -> TileSourceError? {
-        let server = try SourceLoopbackServer(manner)
+        let server = try LoopbackServer(manner)
         var configuration = TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}." + format)
         configuration.limits.idleTimeout = 2
         configuration.limits.tileBytes = 1 << 20
@@ -67,10 +68,10 @@ struct SourceHostileServerTests {
 
     @Test("204, 404 and 410 are answers: there is no such tile", arguments: [204, 404, 410])
     func absent(status: Int) async throws {
-        let server = try SourceLoopbackServer(.answer(status: status, headers: ["Cache-Control: max-age=60"]))
+        let server = try LoopbackServer(.answer(status: status, headers: ["Cache-Control: max-age=60"]))
         let source = try TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}.pbf").open()
         guard case .absent(let validators) = try await source.fetch(Self.tile, edition: nil, known: nil, meter: nil)
-        else { throw SourceFailure("not absent") }
+        else { throw Failure("not absent") }
         #expect(validators.expires != nil)
         await source.close()
     }
@@ -141,7 +142,7 @@ struct SourceHostileServerTests {
 
     @Test("Redirections to a file, to another origin and in a ring are not followed")
     func redirections() async throws {
-        let other = try SourceLoopbackServer(.answer(body: SourceFixture.vectorTile(10)))
+        let other = try LoopbackServer(.answer(body: SourceFixture.vectorTile(10)))
         for location in ["file:///etc/passwd", other.url + "/x", "ftp://a/b", "", "http://127.0.0.1:1\u{1}/"] {
             let error = try await failure(of: .answer(status: 302, headers: ["Location: \(location)"]))
             #expect([.redirected, .malformed].contains(error?.code), "\(location)")
@@ -153,7 +154,7 @@ struct SourceHostileServerTests {
     @Test("Within an origin a redirection is followed, credential included")
     func followed() async throws {
         let bytes = SourceFixture.vectorTile(10)
-        let server = try SourceLoopbackServer { request, _ in
+        let server = try LoopbackServer { request, _ in
             request.path == "/new" ? .answer(body: bytes) : .answer(status: 307, headers: ["Location: /new"])
         }
         let address = server.url.replacingOccurrences(of: "http://", with: "http://me:secret@")
@@ -169,7 +170,7 @@ struct SourceHostileServerTests {
     func tileJSON() async throws {
         for text in ["http://elsewhere.example/{z}/{x}/{y}.pbf", "file:///{z}/{x}/{y}", "{z}/{x}", "{z}/{x}/{y}/{s}"] {
             let json = #"{"tiles":["\#(text)"],"minzoom":0,"maxzoom":5}"#
-            let server = try SourceLoopbackServer(.answer(body: Array(json.utf8)))
+            let server = try LoopbackServer(.answer(body: Array(json.utf8)))
             let source = try TileSourceConfiguration("map", .maps, address: server.url + "/map.json").open()
             let error = await SourceFixture.failure { () throws(TileSourceError) in try await source.edition(known: nil)
             }
@@ -180,7 +181,7 @@ struct SourceHostileServerTests {
 
     @Test("no-store is passed on and not kept, unless the owner says otherwise")
     func noStore() async throws {
-        let server = try SourceLoopbackServer(
+        let server = try LoopbackServer(
             .answer(headers: ["Cache-Control: no-store"], body: SourceFixture.vectorTile(10)))
         var configuration = TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}.pbf")
         for storesAnyway in [false, true] {
@@ -201,7 +202,7 @@ struct SourceHostileServerTests {
         try folder.write("key", Array("hidden".utf8))
         chmod(folder.path + "/key", 0o644)
         let notes = Mutex<[String]>([])
-        let server = try SourceLoopbackServer(.answer(status: 403))
+        let server = try LoopbackServer(.answer(status: 403))
         var configuration = TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}.pbf?k=private")
         configuration.credential = TileCredential(header: "X-Key", file: folder.path + "/key")
         configuration.note = { note in notes.withLock { $0.append(note) } }
@@ -222,11 +223,11 @@ struct SourceHostileServerTests {
     // Road tiles.
 
     private func roadFailure(
-        _ change: @escaping @Sendable (SourceLoopbackServer.Request) -> SourceLoopbackServer.Manner?
+        _ change: @escaping @Sendable (LoopbackServer.Request) -> LoopbackServer.Manner?
     ) async throws -> TileSourceError? {
         let tiles = SourceFixture.roadTiles(seed: 3, count: 1)
         let list = try SourceFixture.list(tiles)
-        let server = try SourceLoopbackServer { request, _ in
+        let server = try LoopbackServer { request, _ in
             if let manner = change(request) { return manner }
             if request.path.hasSuffix("tileset.json") { return .answer(body: list) }
             return .answer(body: request.path.hasSuffix("rank") ? tiles[0].rank : tiles[0].road)
@@ -297,7 +298,7 @@ struct SourceHostileServerTests {
 
     @Test("Taking a question back ends it soon, and closing a source ends all")
     func cancelled() async throws {
-        let server = try SourceLoopbackServer(.silence)
+        let server = try LoopbackServer(.silence)
         let source = try TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}.pbf").open()
         let ask = { @Sendable in
             await SourceFixture.failure { () throws(TileSourceError) in

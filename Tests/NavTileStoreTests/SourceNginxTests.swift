@@ -2,18 +2,21 @@ import Foundation
 import NavDigest
 import NavGeo
 import NavMap
+import NavTestSystem
 import NavTileStore
 import Testing
 
 @Suite(
     "Sources beside a real nginx",
-    .enabled(if: SourceNginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
+    .enabled(if: Nginx.program != nil, "needs nginx: set NAVBUS_NGINX to the program"))
 struct SourceNginxTests {
     @Test("Road tiles come whole, checked, with the list's edition")
     func roads() async throws {
-        let nginx = try SourceNginx("gzip on; gzip_types *; gzip_min_length 100;")
+        let site = try SourceFolder()
+        let nginx = try Nginx(
+            serving: site.path, "gzip on; gzip_types *; gzip_min_length 100;")
         let tiles = SourceFixture.roadTiles(seed: 1)
-        try SourceFixture.write(tiles, to: nginx.root)
+        try SourceFixture.write(tiles, to: site)
         let source = try TileSourceConfiguration("roads", .navigation, address: nginx.url + "/").open()
         let edition = try await SourceFixture.edition(source)
         #expect(edition.version == "v1")
@@ -38,18 +41,19 @@ struct SourceNginxTests {
         "A list that has not changed is not sent again; a new one is a new edition, and tiles of the old one are refused"
     )
     func editions() async throws {
-        let nginx = try SourceNginx()
+        let site = try SourceFolder()
+        let nginx = try Nginx(serving: site.path)
         let old = SourceFixture.roadTiles(seed: 1)
-        try SourceFixture.write(old, to: nginx.root)
+        try SourceFixture.write(old, to: site)
         let source = try TileSourceConfiguration("roads", .navigation, address: nginx.url).open()
         guard case .edition(_, let validators) = try await source.edition(known: nil) else {
-            throw SourceFailure("no edition")
+            throw Failure("no edition")
         }
         #expect(validators.etag != nil)
         guard case .notModified = try await source.edition(known: validators) else {
-            throw SourceFailure("modified")
+            throw Failure("modified")
         }
-        try SourceFixture.write(SourceFixture.roadTiles(seed: 2, count: 3), to: nginx.root, version: "v2")
+        try SourceFixture.write(SourceFixture.roadTiles(seed: 2, count: 3), to: site, version: "v2")
         #expect(try await SourceFixture.edition(source, known: validators).version == "v2")
         let error = await SourceFixture.failure { () throws(TileSourceError) in
             try await source.fetch(old[0].id.tile, edition: "v1", known: nil, meter: nil)
@@ -62,11 +66,13 @@ struct SourceNginxTests {
         "Tiles of a map come packed as they are, with what the server says of their age; unchanged ones are not sent again"
     )
     func maps() async throws {
-        let nginx = try SourceNginx("expires 1h; gzip_static on;")
+        let site = try SourceFolder()
+        let nginx = try Nginx(
+            serving: site.path, "expires 1h; gzip_static on;")
         let packed = SourceFixture.gzip(SourceFixture.vectorTile(9_000))
         let plain = SourceFixture.vectorTile(5_000, seed: 2)
-        try nginx.root.write("5/1/2.pbf", packed)
-        try nginx.root.write("5/1/3.pbf", plain)
+        try site.write("5/1/2.pbf", packed)
+        try site.write("5/1/3.pbf", plain)
         let now = Timestamp(nanoseconds: 1_000_000_000_000_000_000)
         var configuration = TileSourceConfiguration("map", .maps, address: nginx.url + "/{z}/{x}/{y}.pbf")
         configuration.now = { now }
@@ -80,12 +86,12 @@ struct SourceNginxTests {
         guard
             case .notModified(let again) = try await source.fetch(
                 SourceFixture.tile(5, 1, 2), edition: "", known: tile.validators, meter: nil)
-        else { throw SourceFailure("sent again") }
+        else { throw Failure("sent again") }
         #expect(again.etag == tile.validators.etag)
         let second = try await source.fetch(SourceFixture.tile(5, 1, 3), edition: nil, known: nil, meter: nil)
         #expect(second.tile?.parts[0].contentEncoding == nil)
         guard case .absent = try await source.fetch(SourceFixture.tile(5, 9, 9), edition: nil, known: nil, meter: nil)
-        else { throw SourceFailure("not absent") }
+        else { throw Failure("not absent") }
         #expect(try await source.size(of: SourceFixture.tile(5, 1, 3)) == .bytes(Int64(plain.count)))
         #expect(try await source.size(of: SourceFixture.tile(5, 9, 9)) == .absent)
         await source.close()
@@ -93,10 +99,11 @@ struct SourceNginxTests {
 
     @Test("A TileJSON says where the tiles are")
     func tileJSON() async throws {
-        let nginx = try SourceNginx()
+        let site = try SourceFolder()
+        let nginx = try Nginx(serving: site.path)
         let json = #"{"tiles":["t/{z}/{x}/{y}.png"],"minzoom":2,"maxzoom":9,"bounds":[-9,41,-8,42],"scheme":"tms"}"#
-        try nginx.root.write("a/map.json", Array(json.utf8))
-        try nginx.root.write("a/t/3/1/6.png", SourceFixture.png)
+        try site.write("a/map.json", Array(json.utf8))
+        try site.write("a/t/3/1/6.png", SourceFixture.png)
         let source = try TileSourceConfiguration("map", .maps, address: nginx.url + "/a/map.json").open()
         let edition = try await SourceFixture.edition(source)
         #expect(edition.zooms == 2...9)
@@ -109,7 +116,8 @@ struct SourceNginxTests {
 
     @Test("PMTiles over ranges: tiles from leaves, and an archive that changes is another edition, never a mixture")
     func ranges() async throws {
-        let nginx = try SourceNginx()
+        let site = try SourceFolder()
+        let nginx = try Nginx(serving: site.path)
         var archive = SourceArchive()
         archive.leafSize = 50
         var tiles: [TileID: [UInt8]] = [:]
@@ -117,7 +125,7 @@ struct SourceNginxTests {
             tiles[SourceFixture.tile(10, index % 40, index / 40)] = SourceFixture.vectorTile(
                 50 + Int(index), seed: UInt64(index))
         }
-        try nginx.root.write("map.pmtiles", archive.archive(tiles))
+        try site.write("map.pmtiles", archive.archive(tiles))
         let source = try TileSourceConfiguration("map", .maps, address: nginx.url + "/map.pmtiles").open()
         let edition = try await SourceFixture.edition(source)
         #expect(edition.tiles?.count == 1_000)
@@ -126,7 +134,7 @@ struct SourceNginxTests {
             #expect(answer.tile?.parts.map(\.data) == [bytes])
         }
         tiles[SourceFixture.tile(10, 0, 0)] = SourceFixture.vectorTile(77, seed: 9)
-        try nginx.root.write("map.pmtiles", archive.archive(tiles))
+        try site.write("map.pmtiles", archive.archive(tiles))
         let error = await SourceFixture.failure { () throws(TileSourceError) in
             try await source.fetch(SourceFixture.tile(10, 5, 5), edition: edition.version, known: nil, meter: nil)
         }
@@ -141,7 +149,9 @@ struct SourceNginxTests {
 
     @Test("A bearer token from a file is sent, read again when it changes, and a wrong one is told")
     func token() async throws {
-        let nginx = try SourceNginx(
+        let site = try SourceFolder()
+        let nginx = try Nginx(
+            serving: site.path,
             #"location /t/ { if ($http_authorization != "Bearer right") { return 401; } alias \#(NSTemporaryDirectory()); }"#
         )
         let folder = try SourceFolder()
@@ -157,14 +167,15 @@ struct SourceNginxTests {
         #expect(error?.message.contains("wrong") == false)
         try folder.write("token", Array("right\n".utf8))
         guard case .absent = try await source.fetch(SourceFixture.tile(1, 0, 0), edition: nil, known: nil, meter: nil)
-        else { throw SourceFailure("not let in") }
+        else { throw Failure("not let in") }
         await source.close()
     }
 
     @Test("A server that stops is told at once, and asked again when it is back")
     func stops() async throws {
-        let nginx = try SourceNginx()
-        try nginx.root.write("1/0/0.pbf", SourceFixture.vectorTile(10))
+        let site = try SourceFolder()
+        let nginx = try Nginx(serving: site.path)
+        try site.write("1/0/0.pbf", SourceFixture.vectorTile(10))
         let source = try TileSourceConfiguration("map", .maps, address: nginx.url + "/{z}/{x}/{y}.pbf").open()
         #expect(
             try await source.fetch(SourceFixture.tile(1, 0, 0), edition: nil, known: nil, meter: nil).tile != nil)

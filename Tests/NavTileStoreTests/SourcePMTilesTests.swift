@@ -1,5 +1,6 @@
 import Foundation
 import NavGeo
+import NavTestSystem
 import NavTileStore
 import Testing
 
@@ -59,9 +60,9 @@ struct SourcePMTilesTests {
             #expect(try await source.size(of: tile) == .bytes(Int64(bytes.count)))
         }
         guard case .absent = try await source.fetch(SourceFixture.tile(5, 0, 8), edition: nil, known: nil, meter: nil)
-        else { throw SourceFailure("not absent") }
+        else { throw Failure("not absent") }
         guard case .absent = try await source.fetch(SourceFixture.tile(6, 0, 8), edition: nil, known: nil, meter: nil)
-        else { throw SourceFailure("beyond its zoom levels") }
+        else { throw Failure("beyond its zoom levels") }
     }
 
     @Test("Tiles in a run are all the same one, and those beside it are not there")

@@ -1,18 +1,19 @@
 import Foundation
+import NavTestSystem
 import NavTileStore
 import Testing
 
 @Suite(
     "Servers that must show who they are",
     .enabled(
-        if: SourceNginx.program != nil && SourceCertificate.isPossible,
+        if: Nginx.program != nil && SourceCertificate.isPossible,
         "needs nginx (NAVBUS_NGINX names the program) and openssl"))
 struct SourceSecureTests {
     private static let tile = SourceFixture.tile(1, 0, 0)
 
     /// What becomes of a question to a server with a certificate of its own.
     private func ask(
-        _ nginx: SourceNginx, host: String = "127.0.0.1", authorities: String?
+        _ nginx: Nginx, host: String = "127.0.0.1", authorities: String?
     ) async throws -> Result<TileAnswer, TileSourceError> {
         var configuration = TileSourceConfiguration(
             "map", .maps, address: "https://\(host):\(nginx.port)/{z}/{x}/{y}.pbf")
@@ -35,9 +36,10 @@ struct SourceSecureTests {
     @Test("A certificate that no authority vouches for is refused, and believed when its owner names it")
     func authorities() async throws {
         let certificate = try SourceCertificate()
-        let nginx = try SourceNginx("access_log /dev/null;", certificate: certificate)
+        let site = try SourceFolder()
+        let nginx = try Nginx(serving: site.path, certificate: certificate.files)
         let bytes = SourceFixture.vectorTile(100_000)
-        try nginx.root.write("1/0/0.pbf", bytes)
+        try site.write("1/0/0.pbf", bytes)
         let refused = failure(try await ask(nginx, authorities: nil))
         #expect(refused?.code == .unreachable)
         #expect(refused?.message.contains("certificate") == true)
@@ -50,15 +52,18 @@ struct SourceSecureTests {
     @Test("A certificate for another name is refused, whoever vouches for it")
     func names() async throws {
         let certificate = try SourceCertificate()
-        let nginx = try SourceNginx(certificate: certificate)
+        let site = try SourceFolder()
+        let nginx = try Nginx(serving: site.path, certificate: certificate.files)
         let error = failure(try await ask(nginx, host: "localhost", authorities: certificate.certificate))
         #expect(error?.code == .unreachable)
     }
 
     @Test("Without the file of authorities nobody is asked")
     func noFile() async throws {
-        let nginx = try SourceNginx(certificate: try SourceCertificate())
-        let error = failure(try await ask(nginx, authorities: nginx.root.path + "/none.pem"))
+        let site = try SourceFolder()
+        let certificate = try SourceCertificate()
+        let nginx = try Nginx(serving: site.path, certificate: certificate.files)
+        let error = failure(try await ask(nginx, authorities: site.path + "/none.pem"))
         #expect(error?.code == .configuration)
     }
 }

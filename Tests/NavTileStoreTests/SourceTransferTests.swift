@@ -1,3 +1,4 @@
+import NavTestSystem
 import NavTileStore
 import Testing
 
@@ -78,7 +79,7 @@ struct SourceTransferTests {
         _ size: Int, _ body: (DownloadTestClock, TransferMeter, Task<TileAnswer?, Never>) async throws -> Void
     ) async throws {
         let bytes = SourceFixture.vectorTile(size)
-        let server = try SourceLoopbackServer(.answer(body: bytes))
+        let server = try LoopbackServer(.answer(body: bytes))
         let source = try TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}.pbf").open()
         let clock = DownloadTestClock()
         let meter = TransferMeter(bytesPerSecond: 100_000, clock: clock.clock)

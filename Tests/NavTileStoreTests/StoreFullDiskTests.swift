@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import NavGeo
 import NavTestSupport
+import NavTestSystem
 import NavTileStore
 import Testing
 
@@ -10,7 +11,7 @@ struct StoreFullDiskTests {
     @Test("A file that may not grow: a typed error, nothing lost, and the store reads, evicts and stores on")
     func greatestFile() throws {
         let folder = try ScratchFolder()
-        let probe = try StoreProbe(["fill", folder.path, "6000000"])
+        let probe = try Probe("NavTileStoreProbe", ["fill", folder.path, "6000000"])
         expectRecovery(probe.rest())
     }
 
@@ -19,7 +20,7 @@ struct StoreFullDiskTests {
         .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"), arguments: [12, 17, 23])
     func smallDisk(megabytes: Int) throws {
         let disk = try #require(SmallDisk(megabytes: megabytes))
-        let probe = try StoreProbe(["fill", disk.path + "/store", "0"])
+        let probe = try Probe("NavTileStoreProbe", ["fill", disk.path + "/store", "0"])
         expectRecovery(probe.rest())
         let store = try TileStore(folder: disk.path + "/store", options: StoreBench.options(1 << 40))
         let report = try store.checkAndRepair()

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NavGeo
+import NavTestSystem
 import NavTileStore
 import Testing
 
@@ -16,7 +17,7 @@ struct StoreKillTests {
         var last: Int64 = 0
         var unfinished = 0
         for round in 0..<Self.kills {
-            let probe = try StoreProbe(["churn", folder.path, "\(round)"])
+            let probe = try Probe("NavTileStoreProbe", ["churn", folder.path, "\(round)"])
             let first = probe.line()
             try #require(first == "ready", "\(first ?? "nothing") \(probe.rest())")
             // One owner comes to a whole region, however busy the machine is.
@@ -26,7 +27,7 @@ struct StoreKillTests {
             }
             // From before the first commit to within the third update or so of a machine that is not too busy.
             usleep(UInt32.random(in: 0..<400_000, using: &generator))
-            for line in probe.kill() {
+            for line in try probe.kill() {
                 last = try #require(Self.region(line), "\(line)")
             }
             try expectReadable(folder, since: last, round)

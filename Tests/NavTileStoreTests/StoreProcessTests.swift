@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import NavGeo
 import NavTestSupport
+import NavTestSystem
 import NavTileStore
 import Testing
 
@@ -10,7 +11,7 @@ struct StoreProcessTests {
     @Test("A second owner is refused, told who the first is, and let in when that has gone")
     func owner() throws {
         let folder = try ScratchFolder()
-        let probe = try StoreProbe(["hold", folder.path])
+        let probe = try Probe("NavTileStoreProbe", ["hold", folder.path])
         #expect(probe.line() == "ready")
         do {
             _ = try TileStore(folder: folder.path)
@@ -22,7 +23,7 @@ struct StoreProcessTests {
         }
         // Reading needs no ownership.
         #expect(try TileStoreReader(folder: folder.path).editions().isEmpty)
-        probe.kill()
+        try probe.kill()
         let store = try TileStore(folder: folder.path)
         #expect(code { _ = try TileStore(folder: folder.path) } == .busy)
         store.close()
@@ -32,7 +33,7 @@ struct StoreProcessTests {
     @Test("A reader sees whole regions only, and a sound store, while the owner updates, evicts and removes")
     func readerBesideWriter() throws {
         let folder = try ScratchFolder()
-        let probe = try StoreProbe(["churn", folder.path, "3"])
+        let probe = try Probe("NavTileStoreProbe", ["churn", folder.path, "3"])
         #expect(probe.line() == "ready")
         var line = probe.line()
         let reader = try TileStoreReader(folder: folder.path)

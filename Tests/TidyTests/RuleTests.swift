@@ -41,6 +41,18 @@ import Testing
         #expect(importers("CZeroMQ") == ["NavBus"])
     }
 
+    @Test func socketsAndProcessesInPureTestsAreFound() {
+        let text = "import NavGeo\nimport NavTestSystem\n"
+        let found = Rules.testImports(
+            ["NavGeoTests/A.swift", "NavTestSupport/B.swift"].map { file(text, "Tests/" + $0) })
+        #expect(
+            texts(found) == [
+                "Tests/NavGeoTests/A.swift:2: NavGeoTests must not import NavTestSystem",
+                "Tests/NavTestSupport/B.swift:2: NavTestSupport must not import NavTestSystem",
+            ])
+        #expect(Rules.testImports([file(text, "Tests/NavBusTests/A.swift")]).isEmpty)
+    }
+
     @Test(arguments: [
         "let now = Date()", "let x = Double.random(in: 0...1)", "print(x)", "let clock = ContinuousClock()",
         "clock_gettime(CLOCK_MONOTONIC, &t)", "let t = time(nil)", "let f = fopen(path, \"r\")",

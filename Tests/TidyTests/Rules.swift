@@ -73,6 +73,22 @@ enum Rules {
         name.count > 1 && name.first == "C" && name.dropFirst().first?.isUppercase == true
     }
 
+    /// What runs without sockets and processes: the tests of targets without IO, and what draws their maps.
+    private static let quietTests = Set(pureImports.keys.map { $0 + "Tests" }).union([
+        "NavTestSupport", "ScenarioTests", "SimWorldTests",
+    ])
+
+    static func testImports(_ files: [SourceFile]) -> [Finding] {
+        files.filter(\.isSwift).flatMap { file -> [Finding] in
+            let parts = file.path.split(separator: "/")
+            guard parts.count > 2, parts[0] == "Tests", quietTests.contains(String(parts[1])) else { return [] }
+            return numbered(file.codeLines).compactMap { number, line in
+                guard SwiftCode.importedModule(line) == "NavTestSystem" else { return nil }
+                return Finding(path: file.path, line: number, message: "\(parts[1]) must not import NavTestSystem")
+            }
+        }
+    }
+
     private static let impure = [
         "Date(", "Date.now", "ContinuousClock", "SuspendingClock", "DispatchTime", "SystemRandomNumberGenerator",
         ".random(", ".randomElement(", ".shuffled()", ".shuffle()", "arc4random(", "drand48(", "rand(", "random()",

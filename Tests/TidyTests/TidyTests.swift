@@ -12,6 +12,10 @@ struct TidyTests {
         expectNone(Rules.imports(Repository.swiftSources))
     }
 
+    @Test func pureTestsTakeNoSocketsAndNoProcesses() {
+        expectNone(Rules.testImports(Repository.files))
+    }
+
     @Test func pureTargetsKnowNoClockNoChanceAndNoIO() {
         expectNone(Rules.purity(Repository.swiftSources))
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the bytes that come in, and lets who receives them wait so that they are not more than allowed.
+/// Counts the bytes that come in, and says how long who receives them waits so that they are not more than allowed.
 ///
 /// It is a bucket that fills with leave to take bytes and holds a quarter of a second's worth: what came in is taken out,
 /// and who finds it overdrawn waits until it is filled again, those who came first first.
@@ -41,12 +41,6 @@ public final class TransferMeter: Sendable {
 
     /// Bytes that came in so far.
     public var received: Int64 { state.withLock { $0.received } }
-
-    /// Says that bytes came in, and waits until they may have. Throws `CancellationError` only.
-    public func take(_ bytes: Int) async throws {
-        guard let ticket = note(bytes) else { return }
-        while let pause = pause(ticket) { try await clock.sleep(clock.now() + .seconds(pause)) }
-    }
 
     /// What must be granted before more is taken.
     package struct Ticket: Sendable {

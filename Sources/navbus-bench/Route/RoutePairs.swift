@@ -3,6 +3,7 @@ import NavBench
 import NavGeo
 import NavMap
 import NavRouting
+import NavSimulation
 
 /// Where to route from and to, the same for every system that is measured.
 struct RoutePairs {
@@ -27,7 +28,7 @@ struct RoutePairs {
     /// `count` pairs of each kind: places on edges that a car may use, each edge as likely as any other, a few metres off
     /// as fixes are.
     init(_ graph: RoadGraph, count: Int, seed: UInt64) throws {
-        var random = SplitMix64(state: seed)
+        var random = SeededRandom(seed: seed)
         let usable = (0..<graph.edgeCount).map { EdgeIndex($0) }.filter {
             let traits = graph.traits(of: $0)
             return traits.access.contains(.car) && traits.roadClass != .ferry
@@ -36,11 +37,11 @@ struct RoutePairs {
         guard usable.count > 1 else { throw BenchError("the tiles hold no roads for cars") }
         func place() -> Coordinate {
             let edge = usable[Int(random.next() % UInt64(usable.count))]
-            let offset = random.unit() * Double(graph.edgeLengths[edge.index])
+            let offset = random.uniform() * Double(graph.edgeLengths[edge.index])
             let point = graph.position(at: offset, of: edge).coordinate
             return Coordinate(
-                latitude: Self.rounded(point.latitude + (random.unit() * 2 - 1) * Self.scatter),
-                longitude: Self.rounded(point.longitude + (random.unit() * 2 - 1) * Self.scatter))
+                latitude: Self.rounded(point.latitude + (random.uniform() * 2 - 1) * Self.scatter),
+                longitude: Self.rounded(point.longitude + (random.uniform() * 2 - 1) * Self.scatter))
         }
         let extent = (0..<100).reduce(0.0) { best, _ in max(best, Geodesy.distance(place(), place())) }
         let reach = min(Self.localReach.lowerBound, extent / 4)...Self.localReach.upperBound
@@ -105,20 +106,4 @@ struct RoutePairs {
             throw BenchError("'\(path)' cannot be written: \(error.localizedDescription)")
         }
     }
-}
-
-/// Steele, Lea and Flood's generator ("Fast splittable pseudorandom number generators", 2014).
-struct SplitMix64 {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-
-    /// 0 ..< 1.
-    mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

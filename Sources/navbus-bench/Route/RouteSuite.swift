@@ -5,6 +5,7 @@ import NavGuidance
 import NavMap
 import NavNodes
 import NavRouting
+import NavSimulation
 
 /// The comparisons of `navbus-bench route`, over one set of tiles and one list of pairs.
 ///
@@ -268,12 +269,12 @@ final class RouteSuite {
 
     /// Speeds for every segment of every road: 50 to 100 % of that of free traffic.
     private var overlay: TrafficOverlay {
-        var random = SplitMix64(state: 7)
+        var random = SeededRandom(seed: 7)
         var speeds: [TrafficSpeed] = []
         for number in 0..<graph.edgeCount {
             let edge = EdgeIndex(number)
             let shape = graph.shape(of: edge)
-            let speed = Double(graph.traits(of: edge).freeFlowSpeed) * (0.5 + random.unit() / 2)
+            let speed = Double(graph.traits(of: edge).freeFlowSpeed) * (0.5 + random.uniform() / 2)
             for segment in 0..<(shape.count - 1) {
                 speeds.append(
                     TrafficSpeed(

@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 
 /// A folder with road tiles of several editions of a made-up land around 41.15, -8.61: nothing reads what is in them.
 struct MadeUpRoads {

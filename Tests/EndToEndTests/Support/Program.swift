@@ -1,60 +1,27 @@
 import Glibc
-import Synchronization
+import NavTestSystem
 
 /// A started process. Its output goes to files, so that nobody has to read it for it to go on.
 final class Program: Sendable {
+    /// What a process left behind.
+    typealias Result = Programs.Result
+
     let name: String
-    private let pid: pid_t
+    private let process: ChildProcess
     private let outputPath: String
     private let errorPath: String
-    private let status = Mutex<Int32?>(nil)
 
-    /// What a process left behind.
-    struct Result {
-        /// The exit status; 128 and the number of the signal when one ended it.
-        var status: Int32
-        var output: String
-        var errors: String
-
-        var outputLines: [Substring] { output.split(separator: "\n") }
-        var errorLines: [Substring] { errors.split(separator: "\n") }
-    }
-
-    /// Starts `command` in `folder` with no input, a process group of its own and every signal as the system sets it.
+    /// Starts `command` in `folder` with no input.
     init(_ command: [String], name: String, folder: String, environment: [String: String], logs: String) throws {
         self.name = name
-        outputPath = logs + ".out"
-        errorPath = logs + ".err"
-
-        var files = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&files)
-        defer { posix_spawn_file_actions_destroy(&files) }
-        posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, outputPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        posix_spawn_file_actions_addopen(&files, STDERR_FILENO, errorPath, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        // What other tests of this process have open is none of the new one's business.
-        for descriptor in 3..<Int32(256) { posix_spawn_file_actions_addclose(&files, descriptor) }
-
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        sigfillset(&signals)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
-        posix_spawnattr_setflags(&attributes, Int16(flags))
-
-        let call = ["/usr/bin/env", "-C", folder] + command
-        var words: [UnsafeMutablePointer<CChar>?] = call.map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { (words + variables).forEach { free($0) } }
-        var pid: pid_t = 0
-        let code = posix_spawn(&pid, call[0], &files, &attributes, &words, &variables)
-        guard code == 0 else { throw Failure("cannot start \(command[0]): \(String(cString: strerror(code)))") }
-        self.pid = pid
+        (outputPath, errorPath) = (logs + ".out", logs + ".err")
+        let files = [outputPath, errorPath].map { (path: String) in
+            open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        }
+        defer { files.forEach { close($0) } }
+        guard files.allSatisfy({ $0 >= 0 }) else { throw Failure("\(logs) cannot be written") }
+        process = try ChildProcess(
+            ["/usr/bin/env", "-C", folder] + command, environment: environment, streams: [nil] + files)
     }
 
     /// Everything on standard output so far.
@@ -63,21 +30,9 @@ final class Program: Sendable {
     var errors: String { readFile(errorPath) ?? "" }
 
     /// The exit status, 128 and more for a signal; nil while the process runs.
-    var exitStatus: Int32? {
-        status.withLock { status in
-            if status == nil {
-                var code: Int32 = 0
-                if waitpid(pid, &code, WNOHANG) == pid {
-                    status = code & 0x7f == 0 ? code >> 8 & 0xff : 128 + code & 0x7f
-                }
-            }
-            return status
-        }
-    }
+    var exitStatus: Int32? { process.exitStatus }
 
-    func send(_ signal: Int32) {
-        if exitStatus == nil { kill(pid, signal) }
-    }
+    func send(_ signal: Int32) { process.send(signal) }
 
     /// Waits for the end.
     func wait(seconds: Int = 120) async throws -> Result {
@@ -98,21 +53,7 @@ final class Program: Sendable {
     private var transcript: String { "status \(exitStatus.map(String.init) ?? "running")\n\(errors)\n\(output)" }
 
     /// Ends the process and what it started, whatever state it is in.
-    func end() {
-        guard exitStatus == nil else { return }
-        kill(-pid, SIGKILL)
-        status.withLock { status in
-            var code: Int32 = 0
-            while waitpid(pid, &code, 0) < 0, errno == EINTR {}
-            status = 128 + SIGKILL
-        }
-    }
-}
-
-/// What went wrong in a test's own machinery or in a process it waits for.
-struct Failure: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
+    func end() { process.end() }
 }
 
 /// Waits until something holds. The limit is a safety net and no measurement.

@@ -1,12 +1,8 @@
 import Foundation
+import NavTestSystem
 
 /// Where things are.
 enum Project {
-    /// The folder of the programs: `NAVBUS_BIN`, else beside the tests.
-    static let binaries: String =
-        ProcessInfo.processInfo.environment["NAVBUS_BIN"]
-        ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
-
     /// The repository.
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().path
@@ -18,10 +14,10 @@ enum Project {
     static let python = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"] ?? find("python3") ?? "/usr/bin/python3"
 
     /// Whether Python has what the tests of real peers need.
-    static let hasPython = succeeds(python, ["-c", "import google.protobuf, mcap, mcap_protobuf, zmq"])
+    static let hasPython = Programs.succeeds(python, ["-c", "import google.protobuf, mcap, mcap_protobuf, zmq"])
 
     /// Whether Python can write extracts of OpenStreetMap.
-    static let hasOsmium = succeeds(python, ["-c", "import osmium"])
+    static let hasOsmium = Programs.succeeds(python, ["-c", "import osmium"])
 
     /// Recorded data beside the project; tests that need it are skipped where it is absent.
     static let data: String? = {
@@ -35,16 +31,6 @@ enum Project {
         return (path + ":/usr/sbin").split(separator: ":").map { "\($0)/\(program)" }.first {
             FileManager.default.isExecutableFile(atPath: $0)
         }
-    }
-
-    private static func succeeds(_ program: String, _ arguments: [String]) -> Bool {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
     }
 }
 

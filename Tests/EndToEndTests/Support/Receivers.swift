@@ -1,10 +1,11 @@
 import Foundation
 import Glibc
+import NavTestSystem
 import Synchronization
 
 /// A TCP server that speaks gpsd's protocol and sends what a receiver once said: greeting, `?WATCH`, reports.
 final class GPSDServer: Sendable {
-    let port: Int
+    let port: UInt16
     private let listener: Int32
     private let client = Mutex<Int32>(-1)
     private let requests = Mutex<String>("")
@@ -14,26 +15,8 @@ final class GPSDServer: Sendable {
     /// Serves one client after the other with `reports`, from the beginning each time, until it is stopped.
     ///
     /// - Parameter port: 0 takes a free one.
-    init(_ reports: [UInt8], port wanted: Int = 0) throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var yes: Int32 = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(wanted).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, 4) == 0 && getsockname(descriptor, $0, &size) == 0
-            }
-        }
-        guard isListening else {
-            close(descriptor)
-            throw Failure("no port of 127.0.0.1 to listen on: \(String(cString: strerror(errno)))")
-        }
-        listener = descriptor
-        port = Int(in_port_t(bigEndian: address.sin_port))
+    init(_ reports: [UInt8], port wanted: UInt16 = 0) throws {
+        (listener, port) = try LoopbackSocket.listen(port: wanted)
         Thread { [self] in serve(reports) }.start()
     }
 
@@ -52,9 +35,7 @@ final class GPSDServer: Sendable {
     private func serve(_ reports: [UInt8]) {
         defer { finished.signal() }
         while !isStopped.load(ordering: .relaxed) {
-            let connection = accept(listener, nil, nil)
-            guard connection >= 0 else { return }
-            closeOnExec(connection)
+            guard let connection = LoopbackSocket.accept(on: listener) else { return }
             client.withLock { $0 = connection }
             talk(connection, reports)
             client.withLock { $0 = -1 }

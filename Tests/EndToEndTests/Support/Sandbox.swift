@@ -1,4 +1,5 @@
 import Foundation
+import NavTestSystem
 import Synchronization
 
 /// A folder of one test with a bus of its own, and the processes that the test starts in it.
@@ -22,7 +23,7 @@ final class Sandbox: Sendable {
     var environment: [String: String] {
         var result = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("NAVBUS_") }
         result["NAVBUS_DIR"] = path + "/b"
-        result["PATH"] = "\(Project.binaries):\(result["PATH"] ?? "/usr/bin:/bin")"
+        result["PATH"] = "\(Programs.folder):\(result["PATH"] ?? "/usr/bin:/bin")"
         return result
     }
 
@@ -31,11 +32,7 @@ final class Sandbox: Sendable {
     func start(
         _ tool: String, _ arguments: [String] = [], in folder: String? = nil, environment extra: [String: String] = [:]
     ) throws -> Program {
-        let executable = tool.hasPrefix("/") ? tool : "\(Project.binaries)/\(tool)"
-        guard FileManager.default.isExecutableFile(atPath: executable) else {
-            throw Failure(
-                "\(executable) is missing: build the package, or set NAVBUS_BIN to the folder of its programs")
-        }
+        let executable = try Programs.path(tool)
         return try programs.withLock { programs in
             let program = try Program(
                 [executable] + arguments, name: ([tool] + arguments.prefix(2)).joined(separator: " "),

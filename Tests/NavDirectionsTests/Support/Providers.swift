@@ -1,5 +1,6 @@
 import Foundation
 import NavTestSupport
+import NavTestSystem
 
 /// `osrm-routed` and `valhalla_service` on an extract, while they are kept.
 final class Providers {
@@ -56,10 +57,4 @@ final class Providers {
         process.waitUntilExit()
         try? FileManager.default.removeItem(at: folder)
     }
-}
-
-struct Failure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
 }

@@ -20,6 +20,8 @@ enum Recorded {
         try Data(contentsOf: URL(fileURLWithPath: "\(TestData.project)/Tests/Fixtures/directions/\(name).json"))
     }
 
+    static func bytes(_ name: String) throws -> [UInt8] { [UInt8](try body(name)) }
+
     static func routes(_ name: String, _ request: RouteRequest, status: Int = 200) throws -> [ProvidedRoute] {
         try ResponseDecoder(request: request).routes(DirectionsReply(status: status, body: body(name)))
     }

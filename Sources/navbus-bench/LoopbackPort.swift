@@ -3,11 +3,19 @@ import NavBench
 
 /// TCP on this machine's own address.
 enum LoopbackPort {
-    /// A port that nobody listens on.
+    /// A port that nobody listened on a moment ago.
     static func free() throws -> UInt16 {
         let (descriptor, port) = try listen()
         close(descriptor)
         return port
+    }
+
+    /// Several of them, all different.
+    static func free(_ count: Int) throws -> [UInt16] {
+        var taken: [(descriptor: Int32, port: UInt16)] = []
+        defer { for socket in taken { close(socket.descriptor) } }
+        for _ in 0..<count { taken.append(try listen()) }
+        return taken.map(\.port)
     }
 
     /// A socket that listens, and its port.

@@ -1,0 +1,189 @@
+internal import Foundation
+internal import Glibc
+internal import Synchronization
+
+/// An HTTP server on loopback that does as it is told, wrong things above all; it ends with its last reference.
+package final class LoopbackServer: Sendable {
+    /// What becomes of a request.
+    package enum Manner: Sendable {
+        /// A whole answer.
+        case answer(status: Int = 200, headers: [String] = [], body: [UInt8] = [])
+        /// These bytes, and the end of the connection.
+        case bytes([UInt8])
+        /// These bytes, then some byte again and again.
+        case drip([UInt8], UInt8)
+        /// These bytes, then the others, again and again, as many as are taken.
+        case flood([UInt8], [UInt8])
+        /// Nothing, until the other side leaves.
+        case silence
+    }
+
+    /// A request as it came.
+    package struct Request: Sendable {
+        /// The first line and the headers, with the empty line that ends them.
+        package var head: String
+        /// As many bytes as the head says.
+        package var body: [UInt8] = []
+
+        /// `GET`, for instance.
+        package var method: String { head.split(separator: " ").first.map(String.init) ?? "" }
+        /// What is asked for, with the query.
+        package var path: String { head.split(separator: " ").dropFirst().first.map(String.init) ?? "" }
+        /// Head and body.
+        package var text: String { head + String(decoding: body, as: UTF8.self) }
+
+        /// A header's value; nil when there is no such header.
+        package func header(_ name: String) -> String? {
+            for line in head.split(separator: "\r\n") where line.lowercased().hasPrefix(name.lowercased() + ":") {
+                return line.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces)
+            }
+            return nil
+        }
+    }
+
+    /// What the threads share that serve it; they do not keep the server.
+    private final class Desk: Sendable {
+        struct State {
+            var requests: [Request] = []
+            var connections: Set<Int32> = []
+            var isClosed = false
+        }
+
+        let state = Mutex(State())
+    }
+
+    /// Where it listens.
+    package let port: UInt16
+    private let descriptor: Int32
+    private let desk = Desk()
+
+    /// A server that is told what to do request by request.
+    ///
+    /// - Parameter treat: how to treat a request, and its number from 0.
+    /// - Throws: ``Failure`` when there is no port to listen on.
+    package init(_ treat: @escaping @Sendable (Request, Int) -> Manner) throws {
+        (descriptor, port) = try LoopbackSocket.listen()
+        let (descriptor, desk) = (descriptor, desk)
+        Thread.detachNewThread {
+            while let connection = LoopbackSocket.accept(on: descriptor) {
+                Thread.detachNewThread { Self.serve(connection, desk, treat) }
+            }
+            // Whoever waits on it closes it: its number is another socket's from then on.
+            close(descriptor)
+        }
+    }
+
+    /// A server that treats its first request in the first manner, and so on; the last one holds on.
+    package convenience init(_ first: Manner, _ more: Manner...) throws {
+        let manners = [first] + more
+        try self.init { _, number in manners[min(number, manners.count - 1)] }
+    }
+
+    deinit {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        desk.state.withLock { state in
+            state.isClosed = true
+            for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    /// What goes before the path.
+    package var url: String { "http://127.0.0.1:\(port)" }
+
+    /// All requests so far.
+    package var requests: [Request] { desk.state.withLock { $0.requests } }
+
+    /// One connection to its end.
+    private static func serve(
+        _ connection: Int32, _ desk: Desk, _ treat: @Sendable (Request, Int) -> Manner
+    ) {
+        let isOpen = desk.state.withLock { state in
+            if !state.isClosed { state.connections.insert(connection) }
+            return !state.isClosed
+        }
+        var reader = RequestReader(connection)
+        while isOpen, let request = reader.next() {
+            let number = desk.state.withLock { state in
+                state.requests.append(request)
+                return state.requests.count - 1
+            }
+            guard treat(request, number).perform(on: connection) else { break }
+        }
+        desk.state.withLock { state in
+            state.connections.remove(connection)
+            close(connection)
+        }
+    }
+}
+
+/// Takes a connection's bytes apart into requests.
+private struct RequestReader {
+    private let connection: Int32
+    private var unread: [UInt8] = []
+
+    init(_ connection: Int32) { self.connection = connection }
+
+    /// The next request; nil when the other side leaves.
+    mutating func next() -> LoopbackServer.Request? {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            if let request = take() { return request }
+            let count = recv(connection, &buffer, buffer.count, 0)
+            guard count > 0 else { return nil }
+            unread += buffer[..<count]
+        }
+    }
+
+    /// The request that has been read as a whole.
+    private mutating func take() -> LoopbackServer.Request? {
+        guard let end = unread.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound else { return nil }
+        var request = LoopbackServer.Request(head: String(decoding: unread[..<end], as: UTF8.self))
+        let length = request.header("Content-Length").flatMap { Int($0) } ?? 0
+        guard length >= 0, unread.count - end >= length else { return nil }
+        request.body = Array(unread[end..<end + length])
+        unread.removeFirst(end + length)
+        return request
+    }
+}
+
+extension LoopbackServer.Manner {
+    /// Treats a request so; whether the connection goes on.
+    fileprivate func perform(on connection: Int32) -> Bool {
+        switch self {
+        case .answer(let status, let headers, let body):
+            let length = status == 304 ? [] : ["Content-Length: \(body.count)"]
+            let head = (["HTTP/1.1 \(status) Said"] + length + headers).joined(separator: "\r\n") + "\r\n\r\n"
+            return Self.write(Array(head.utf8) + body, to: connection)
+        case .bytes(let bytes):
+            _ = Self.write(bytes, to: connection)
+            return false
+        case .drip(let bytes, let byte):
+            var goesOn = Self.write(bytes, to: connection)
+            while goesOn {
+                usleep(20_000)
+                goesOn = Self.write([byte], to: connection)
+            }
+            return false
+        case .flood(let bytes, let more):
+            var goesOn = Self.write(bytes, to: connection)
+            while goesOn { goesOn = Self.write(more, to: connection) }
+            return false
+        case .silence:
+            var byte: UInt8 = 0
+            while recv(connection, &byte, 1, 0) > 0 {}
+            return false
+        }
+    }
+
+    private static func write(_ bytes: [UInt8], to connection: Int32) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return false }
+            sent += count
+        }
+        return true
+    }
+}

@@ -1,0 +1,77 @@
+internal import Glibc
+
+/// TCP on this machine's own address. No process that is started inherits a socket of these.
+package enum LoopbackSocket {
+    /// A socket that listens.
+    ///
+    /// - Parameter port: 0 takes a free one, which is its own from then on.
+    /// - Returns: the socket and its port.
+    /// - Throws: ``Failure`` when the port is taken.
+    package static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = try socket()
+        // Once it is left, its port is free at once for who asks for it.
+        var isReused: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
+        var address = address(port)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 && Glibc.listen(descriptor, 64) == 0
+                    && getsockname(descriptor, $0, &size) == 0
+            }
+        }
+        guard isListening else {
+            let reason = String(cString: strerror(errno))
+            close(descriptor)
+            throw Failure("no port of 127.0.0.1 to listen on: \(reason)")
+        }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+
+    /// The next connection; nil once the listening socket is shut down.
+    package static func accept(on descriptor: Int32) -> Int32? {
+        while true {
+            let connection = Glibc.accept(descriptor, nil, nil)
+            if connection >= 0 {
+                _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+                return connection
+            }
+            if errno == EINVAL || errno == EBADF { return nil }
+            // What has gone wrong with one connection, or with too many open files, passes.
+            usleep(1_000)
+        }
+    }
+
+    /// A connection.
+    ///
+    /// - Throws: ``Failure`` when nobody listens.
+    package static func connect(to port: UInt16) throws -> Int32 {
+        let descriptor = try socket()
+        var address = address(port)
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else {
+            let reason = String(cString: strerror(errno))
+            close(descriptor)
+            throw Failure("no connection to 127.0.0.1:\(port): \(reason)")
+        }
+        return descriptor
+    }
+
+    private static func socket() throws -> Int32 {
+        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure("no socket: \(String(cString: strerror(errno)))") }
+        return descriptor
+    }
+
+    private static func address(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return address
+    }
+}

@@ -1,0 +1,97 @@
+internal import Foundation
+internal import Glibc
+
+/// The programs of this package, and how to run one to its end.
+package enum Programs {
+    /// The folder of the test binary, where the probes are built as well.
+    package static let besideTests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().path
+
+    /// The folder of the programs: `NAVBUS_BIN`, else beside the tests.
+    package static let folder = ProcessInfo.processInfo.environment["NAVBUS_BIN"] ?? besideTests
+
+    /// The path of a program of this package by its name, or of any other by its path.
+    ///
+    /// - Throws: ``Failure`` when it is not there.
+    package static func path(_ program: String) throws -> String {
+        let path = program.hasPrefix("/") ? program : folder + "/" + program
+        guard FileManager.default.isExecutableFile(atPath: path) else {
+            throw Failure("\(path) is missing: build the package, or set NAVBUS_BIN to the folder of its programs")
+        }
+        return path
+    }
+
+    /// What a program that has ended left behind.
+    package struct Result: Sendable {
+        /// The exit status; 128 and the number of the signal when one ended it.
+        package var status: Int32
+        /// All that it wrote to standard output.
+        package var output: String
+        /// All that it wrote to standard error.
+        package var errors: String
+
+        /// A result as it is known from elsewhere.
+        package init(status: Int32, output: String, errors: String) {
+            (self.status, self.output, self.errors) = (status, output, errors)
+        }
+
+        /// The lines of the output.
+        package var outputLines: [Substring] { output.split(separator: "\n") }
+        /// The lines of the errors.
+        package var errorLines: [Substring] { errors.split(separator: "\n") }
+    }
+
+    /// Runs a program to its end. What goes in and comes out lies in files, so that no pipe can fill up.
+    ///
+    /// - Parameters:
+    ///   - program: as ``path(_:)``.
+    ///   - variables: of its environment, besides those of this process.
+    ///   - input: what it reads from standard input.
+    /// - Throws: ``Failure`` when it cannot be started; how it ends is the result's to say.
+    package static func run(
+        _ program: String, _ arguments: [String] = [], variables: [String: String] = [:], input: String = ""
+    ) throws -> Result {
+        let (given, output, errors) = (try UnnamedFile(input), try UnnamedFile(), try UnnamedFile())
+        let process = try ChildProcess(
+            [try path(program)] + arguments,
+            environment: ProcessInfo.processInfo.environment.merging(variables) { $1 },
+            streams: [given.descriptor, output.descriptor, errors.descriptor])
+        let status = process.wait()
+        return Result(status: status, output: output.text, errors: errors.text)
+    }
+
+    /// Whether a program is there and ends well.
+    package static func succeeds(_ program: String, _ arguments: [String]) -> Bool {
+        (try? run(program, arguments))?.status == 0
+    }
+}
+
+/// A file that no folder names, gone with this object.
+private final class UnnamedFile {
+    let descriptor: Int32
+
+    init(_ text: String = "") throws {
+        var template = Array((NSTemporaryDirectory() + "/navbus-XXXXXX").utf8CString)
+        descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw Failure("no temporary file: \(String(cString: strerror(errno)))") }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        unlink(template)
+        let bytes = Array(text.utf8)
+        guard bytes.isEmpty || pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else {
+            throw Failure("a temporary file of \(bytes.count) bytes cannot be written")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// All that it holds.
+    var text: String {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = pread(descriptor, &buffer, buffer.count, off_t(bytes.count))
+            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+            bytes += buffer[..<count]
+        }
+    }
+}
