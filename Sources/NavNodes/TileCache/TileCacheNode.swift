@@ -204,7 +204,13 @@ public final class TileCacheNode: Node {
             queue.network = configuration.network.mode
             return (queue, sources)
         } catch {
-            throw NodeError(error.code == .configuration ? .usage : .missing, error.message)
+            let code: NodeError.Code =
+                switch error.code {
+                case .configuration: .usage
+                case .system: .system
+                default: .missing
+                }
+            throw NodeError(code, error.message)
         }
     }
 }

@@ -34,6 +34,8 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
         case editionChanged
         /// A file of the source cannot be read.
         case unreadable
+        /// This machine has no memory, or no open files left, to ask with.
+        case system
         /// The caller does not want the answer any more.
         case cancelled
         /// The source failed too often and is left alone until ``TileSourceError/retryAfter`` has passed.
@@ -62,7 +64,7 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
     public var isRetryable: Bool {
         switch code {
         case .rateLimited, .server, .malformed, .mismatch, .truncated, .timedOut, .tooSlow, .unreachable, .unreadable,
-            .resting, .offline:
+            .system, .resting, .offline:
             true
         case .configuration, .missing, .unauthorized, .refused, .redirected, .tooLarge, .editionChanged, .cancelled,
             .closed:
@@ -76,7 +78,7 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
         case .missing, .unauthorized, .rateLimited, .server, .redirected, .malformed, .mismatch, .tooLarge, .truncated,
             .timedOut, .tooSlow, .unreachable, .unreadable:
             true
-        case .configuration, .refused, .editionChanged, .cancelled, .resting, .offline, .closed: false
+        case .configuration, .refused, .editionChanged, .system, .cancelled, .resting, .offline, .closed: false
         }
     }
 

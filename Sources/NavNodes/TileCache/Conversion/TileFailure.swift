@@ -36,6 +36,7 @@ struct TileFailure: Error, Sendable, Equatable {
             case .configuration: .invalidRequest
             case .malformed, .mismatch, .tooLarge: .corruptData
             case .cancelled: .cancelled
+            case .system: .`internal`
             case .editionChanged, .closed: .wrongState
             case .missing, .unauthorized, .refused, .rateLimited, .server, .redirected, .truncated, .timedOut, .tooSlow,
                 .unreachable, .unreadable, .resting, .offline:
