@@ -206,8 +206,7 @@ final class TileCacheCore {
         do throws(StoreError) {
             report = try store.commit(tiles, now: now)
         } catch {
-            let bytes = tiles.lazy.flatMap(\.parts).reduce(Int64(0)) { $0 + Int64($1.data.count) }
-            note(error, "storing \(tiles.count) tiles", bytes: bytes)
+            note(error, "storing \(tiles.count) tiles", bytes: tiles.reduce(0) { $0 + $1.size })
             // They are asked for again; what else failed than the disk's size will fail again, and later.
             guard error.code != .diskFull else { return }
             for tile in tiles {
@@ -218,9 +217,7 @@ final class TileCacheCore {
         }
         (storeProblem, diskFailures) = (nil, 0)
         evictedCount += report.evictedCount
-        let sizes = Dictionary(
-            tiles.map { tile in (tile.address, tile.parts.reduce(Int64(0)) { $0 + Int64($1.data.count) }) },
-            uniquingKeysWith: { first, _ in first })
+        let sizes = Dictionary(tiles.map { ($0.address, $0.size) }, uniquingKeysWith: { first, _ in first })
         for address in report.stored {
             desk(address.tileset)?.settle(address.tile)
             takeIntoLoads(address, bytes: sizes[address] ?? 0)
