@@ -60,13 +60,16 @@ static inline CURLcode navbus_curl_speak_http_only(CURL *handle, int secure) {
 #endif
 }
 
-// A transfer that ends does not wait for a name server: the thread that asks it ends by itself. Earlier versions wait.
-static inline CURLcode navbus_curl_leave_resolver(CURL *handle) {
+// A transfer that ends does not wait for a name server: the thread that asks it ends by itself. Earlier versions wait:
+// they are told what they are told already, to keep the signals of a name server away.
 #if LIBCURL_VERSION_NUM >= 0x075700
-    return curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+static const CURLoption navbus_curl_resolver = CURLOPT_QUICK_EXIT;
 #else
-    return handle ? CURLE_OK : CURLE_BAD_FUNCTION_ARGUMENT;
+static const CURLoption navbus_curl_resolver = CURLOPT_NOSIGNAL;
 #endif
+
+static inline CURLcode navbus_curl_leave_resolver(CURL *handle) {
+    return curl_easy_setopt(handle, navbus_curl_resolver, 1L);
 }
 
 // The version that this program runs with, which need not be that of this header; what it can do.

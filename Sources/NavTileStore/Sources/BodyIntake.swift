@@ -69,7 +69,12 @@ struct BodyIntake {
         } else {
             reply.packing = packing
         }
-        if question.hashes { reply.hash = ContentHash(of: stored) }
+        if question.hashes {
+            guard let hash = ContentHash(of: stored) else {
+                throw TileSourceError.unhashed("the answer of '\(question.address)'")
+            }
+            reply.hash = hash
+        }
         reply.body = stored
     }
 

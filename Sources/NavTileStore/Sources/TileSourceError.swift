@@ -60,6 +60,11 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
         self.retryAfter = retryAfter
     }
 
+    /// Nothing can be said of some content: its source is not to blame.
+    static func unhashed(_ what: String) -> TileSourceError {
+        TileSourceError(.system, "\(what) cannot be hashed: libcrypto refuses, look at this machine's memory")
+    }
+
     /// Whether the same question may be answered later.
     public var isRetryable: Bool {
         switch code {

@@ -67,7 +67,7 @@ final class WebHandle {
         for (option, text) in texts { try WebLibrary.require(option, navbus_curl_set_text(easy, option, text)) }
         try WebLibrary.require(
             navbus_curl_protocols, navbus_curl_speak_http_only(easy, manners.hasTLS ? 1 : 0))
-        try WebLibrary.require(CURLOPT_NOSIGNAL, navbus_curl_leave_resolver(easy))
+        try WebLibrary.require(navbus_curl_resolver, navbus_curl_leave_resolver(easy))
     }
 
     private func setCallbacks() throws(TileSourceError) {

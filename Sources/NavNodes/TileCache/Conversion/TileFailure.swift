@@ -26,6 +26,7 @@ struct TileFailure: Error, Sendable, Equatable {
         case .invalid: self.init(.invalidRequest, error.description)
         case .inUse, .closed, .busy: self.init(.wrongState, error.description, isRetryable: true)
         case .corruptObject, .corruptIndex: self.init(.corruptData, error.description, isRetryable: true)
+        case .exhausted: self.init(.`internal`, error.description, isRetryable: true)
         case .readOnly, .newerSchema, .system: self.init(.`internal`, error.description)
         }
     }
