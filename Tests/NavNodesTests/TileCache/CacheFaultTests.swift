@@ -30,14 +30,23 @@ struct CacheFaultTests {
     func onAFullDiskLoadingStopsWithTheReasonAndGoesOnByItself() async throws {
         let disk = try #require(SmallDisk(megabytes: 24))
         var all: Set<TileID> = []
-        let table = try CacheTable(Self.roads + ["predictive.enabled=true"]) {
+        let table = try CacheTable([
+            "tilesets=name=roads,source=FOLDER/roads;name=other,source=FOLDER/other", "region.retry_s=86400",
+            "predictive.enabled=true", "network.retries=0",
+        ]) {
             all = try TileFolders.roads(in: $0 + "/roads", reach: 60_000)
+            _ = try TileFolders.roads(in: $0 + "/other", reach: 500)
             try FileManager.default.createDirectory(atPath: disk.path + "/store", withIntermediateDirectories: false)
             try FileManager.default.createSymbolicLink(
                 atPath: $0 + "/store", withDestinationPath: disk.path + "/store")
         }
         let small = try #require(try await table.load(try Self.definition("small", radius: 3_000)).last)
         #expect(small.region?.state == .complete)
+        // One that its source has ended, which is tried again much later.
+        let lost = TileID(containing: TileFolders.porto, zoom: 12)
+        try FileManager.default.removeItem(atPath: "\(table.folder)/other/12/\(lost.x)/\(lost.y).road")
+        let broken = try Self.definition("broken", radius: 100, tileset: "other")
+        #expect(try await table.load(broken).last?.region?.state == .incomplete)
         let before = try table.onBoard("roads", of: all)
         disk.fillUp()
         // Enough for the index, and for a few tiles.
@@ -75,6 +84,7 @@ struct CacheFaultTests {
             try table.events.last.map { $0.kind == .loadFinished && $0.success == true } == true
         }
         #expect(try table.onBoard("roads", of: all) == all)
+        #expect(try table.events.count { $0.kind == .loadFinished && $0.regionId == "broken" } == 1)
         try await table.until("the health says so") { try !table.findings.contains { $0.code == "disk_full" } }
         #expect(try table.check() == [])
         await table.end()

@@ -38,7 +38,7 @@ extension TileCacheCore {
         let id = definition.id
         try expectRoom(id, tiles, editions, estimates)
         if let old = loads.removeValue(forKey: id) { queue.forget(old.owner) }
-        retries[id] = nil
+        waits.remove(id)
         do throws(StoreError) {
             let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
             waiting[id] = nil
@@ -66,7 +66,8 @@ extension TileCacheCore {
                 throw TileFailure(
                     .providerUnavailable,
                     "it is not known yet what tileset '\(desk.keys.name)' has: "
-                        + (desk.problem ?? "its source is being asked"), isRetryable: true)
+                        + (desk.problem ?? "its source is being asked"), isRetryable: true,
+                    obstacle: desk.isRemote && configuration.network.mode == .offline ? .network : nil)
             }
             do throws(RegionFault) {
                 let levels = newest.levels(of: descriptor.layers)
@@ -102,7 +103,7 @@ extension TileCacheCore {
                 } catch {
                     log.warning("region '\(region.definition.id)' cannot have the newer edition: \(error.message)")
                     if !error.isRetryable { waiting[region.definition.id] = error.message }
-                    retries[region.definition.id] = moment + Int64(configuration.regionRetry * 1e9)
+                    waits.add(region.definition.id, until: nextTry, for: error.obstacle)
                 }
             }
         }
@@ -143,18 +144,18 @@ extension TileCacheCore {
             tell(
                 .loadFinished, id, load.progress, success: false, TileFailure(.cancelled, "region '\(id)' was removed"))
         }
-        retries[id] = nil
+        waits.remove(id)
         waiting[id] = nil
         isChanged = true
         outbox.tell(RegionEvent(kind: .removed, regionId: id))
         // Others may find the room that it had.
-        retryIncomplete()
+        waits.end(.budget)
     }
 
     /// Stops loading a region: what was loaded stays, and an update leaves it as it was.
     func cancel(_ id: String) throws(TileFailure) -> Region {
         guard let load = loads[id] else {
-            guard retries.removeValue(forKey: id) != nil else {
+            guard waits.remove(id) else {
                 _ = try region(id)
                 throw TileFailure(.wrongState, "region '\(id)' is not being loaded")
             }

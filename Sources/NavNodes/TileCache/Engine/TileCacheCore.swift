@@ -32,8 +32,8 @@ final class TileCacheCore {
     var loads: [String: RegionLoad] = [:]
     /// When complete regions are looked at again, monotonic ns: a damaged file may have taken a tile of them.
     var regionsCheckedAt: Int64 = 0
-    /// When regions that are not complete are tried again, monotonic ns, by id.
-    var retries: [String: Int64] = [:]
+    /// Regions that are not complete and are tried again.
+    var waits = RegionWaits()
     /// Why regions stay of an older edition, by id.
     var waiting: [String: String] = [:]
     /// Outdated editions and when they may go, monotonic ns.
@@ -162,7 +162,7 @@ final class TileCacheCore {
         isChanged = true
         for desk in desks { desk.isToTell = true }
         for id in loads.keys.sorted() { loads[id]?.isToAsk = true }
-        for id in retries.keys { retries[id] = moment }
+        waits.end(.disk)
         return moment
     }
 
@@ -230,7 +230,7 @@ final class TileCacheCore {
                 TileFailure(
                     .resourceExhausted,
                     "there is no room for \(address) within store.budget_mb (\(configuration.budgetMB)): raise it or remove "
-                        + "offline regions"))
+                        + "offline regions", obstacle: .budget))
         }
     }
 
@@ -257,7 +257,7 @@ final class TileCacheCore {
             attempt("making room") { () throws(StoreError) in
                 evictedCount += try store.makeRoom(for: 0, needed: nil).removedCount
             }
-            retryIncomplete()
+            waits.end(.budget)
         }
         if next.network.bytesPerSecond != old.network.bytesPerSecond {
             queue.bytesPerSecond = next.network.bytesPerSecond
@@ -267,7 +267,7 @@ final class TileCacheCore {
             log.info("the network is \(next.network.mode.rawValue)")
             if next.network.mode != .offline {
                 for desk in desks { (desk.asksAt, desk.failures) = (0, 0) }
-                for id in retries.keys { retries[id] = moment }
+                waits.end(.network)
             }
         }
         guard next.predictive != old.predictive else { return }
