@@ -28,6 +28,9 @@ final class TileCacheCore {
 
     var vehicle = VehicleState()
     var planners: [NavTileStore.TileDomain: VehiclePlanner]
+    /// Offline regions that are wanted and of which nothing is stored yet, or nothing of what they are to be, by id.
+    var requests: [String: RegionRequest] = [:]
+    var lastRequest: UInt64 = 0
     /// Offline regions that are being loaded, by id.
     var loads: [String: RegionLoad] = [:]
     /// When complete regions are looked at again, monotonic ns: a damaged file may have taken a tile of them.
@@ -110,6 +113,7 @@ final class TileCacheCore {
 
     /// What lasts is written.
     func end() {
+        withdrawAll()
         writeLoads()
         attempt("the store's index") { () throws(StoreError) in try store.flush() }
     }

@@ -77,7 +77,7 @@ final class TileLookup: Sendable {
 
     /// Waits until the sources of some tilesets have said what they have, or have failed to: for a while after the start.
     func waitUntilKnown(_ names: [String]) async {
-        for _ in 0..<200 where views.contains(where: { names.contains($0.keys.name) && $0.isUnknown }) {
+        for _ in 0..<200 where !Task.isCancelled && views.contains(where: { names.contains($0.keys.name) && $0.isUnknown }) {
             try? await Task.sleep(for: .milliseconds(50))
         }
     }
