@@ -289,6 +289,20 @@ struct CacheRegionTests {
         }
         try await table.settle()
         #expect(try versions() == old && table.states.last?.mapVersion == "one")
+        // What serves whole is listed as whole, with the reason why its update waits; the health says so too.
+        let waits = try await table.call(TileCacheService.listRegions, ListRegionsRequest())
+        let failed = try #require(try table.events.last { $0.kind == .loadFinished && $0.success == false })
+        for region in waits.regions.filter({ $0.definition?.regionId == failed.regionId }) + [failed.region] {
+            #expect(region?.state == .complete && region?.error?.message?.isEmpty == false)
+            let count = region?.progress?.completedCount ?? 0
+            #expect(count > 0 && region?.progress?.requiredCount == count)
+        }
+        #expect(waits.regions.allSatisfy { $0.state != .incomplete })
+        try await table.until("the health says so") {
+            try table.findings.contains {
+                $0.code == "region_outdated" && $0.message?.contains("'\(failed.regionId ?? "")'") == true
+            }
+        }
         #expect(try table.onBoard("roads", of: roads) == wanted)
         let key = TileKey(domain: .navigation, zoom: 12, x: late.x, y: late.y)
         let served = try await table.call(TileCacheService.getTile, GetTileRequest(key: key, cacheOnly: true))

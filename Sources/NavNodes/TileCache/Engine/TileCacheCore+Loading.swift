@@ -36,7 +36,8 @@ extension TileCacheCore {
             for region in try store.reader.regions() where region.staged == nil && region.failure == nil {
                 let id = region.definition.id
                 guard region.state == .complete || region.state == .incomplete, loads[id] == nil, !waits.contains(id),
-                    try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty else { continue }
+                    try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty
+                else { continue }
                 log.warning("tiles of region '\(id)' are missing: they are fetched again")
                 waits.add(id, until: moment)
             }
@@ -167,6 +168,7 @@ extension TileCacheCore {
     func finish(_ id: String) {
         guard let load = loads.removeValue(forKey: id) else { return }
         waits.remove(id)
+        waiting[id] = nil
         isChanged = true
         if load.changesGeometry { tell(.geometryChanged, id) }
         if load.changesMetadata { tell(.metadataChanged, id) }
@@ -189,6 +191,7 @@ extension TileCacheCore {
         } else if state == .incomplete, let obstacle = failure.obstacle {
             waits.add(id, until: .max, for: obstacle)
         }
+        if load.isUpdate { waiting[id] = failure }
         tell(.loadFinished, id, load.progress, success: false, failure)
     }
 
@@ -227,7 +230,7 @@ extension TileCacheCore {
                 do throws(TileFailure) {
                     try put(region.newest, now: now)
                 } catch {
-                    if !error.isRetryable { waiting[id] = error.message }
+                    if !error.isRetryable { waiting[id] = error }
                     waits.add(id, until: nextTry, for: error.obstacle)
                 }
             } else {
@@ -300,11 +303,21 @@ extension TileCacheCore {
                 error: failure.map { ErrorInfo($0) }, region: region))
     }
 
-    /// A region as messages tell of it, with its progress as known here.
+    /// A region as messages tell of it, with its progress as known here: one whose update waits is what it serves as, with
+    /// the reason.
     func message(of region: StoredRegion) throws(StoreError) -> Region {
         let id = region.definition.id
-        return Region(
-            region, progress: loads[id]?.progress, expires: try store.reader.expiry(ofRegion: id))
+        var region = region
+        if loads[id] == nil {
+            if region.staged != nil, region.state == .incomplete {
+                let (required, present, bytes) = try store.reader.completeness(ofRegion: id, asServed: true)
+                region.progress = StoredRegionProgress(
+                    requiredCount: required, completedCount: present, completedBytes: bytes)
+                if present == required { region.state = .complete }
+            }
+            if let reason = waiting[id] { region.failure = reason.stored }
+        }
+        return Region(region, progress: loads[id]?.progress, expires: try store.reader.expiry(ofRegion: id))
     }
 }
 

@@ -102,7 +102,7 @@ extension TileCacheCore {
                     try put(region.newest, now: now)
                 } catch {
                     log.warning("region '\(region.definition.id)' cannot have the newer edition: \(error.message)")
-                    if !error.isRetryable { waiting[region.definition.id] = error.message }
+                    if !error.isRetryable { waiting[region.definition.id] = error }
                     waits.add(region.definition.id, until: nextTry, for: error.obstacle)
                 }
             }

@@ -38,7 +38,7 @@ final class TileCacheCore {
     /// Regions that are not complete and are tried again.
     var waits = RegionWaits()
     /// Why regions stay of an older edition, by id.
-    var waiting: [String: String] = [:]
+    var waiting: [String: TileFailure] = [:]
     /// Outdated editions and when they may go, monotonic ns.
     var outdated: [EditionKey: Int64] = [:]
     /// What is known of the disk that was found full; nil while it is not.
