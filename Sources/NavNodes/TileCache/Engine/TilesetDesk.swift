@@ -29,6 +29,8 @@ final class TilesetDesk {
     private(set) var expired: [TileID: Validators] = [:]
     /// Whether the queue has to be told.
     var isToTell = false
+    /// How far along the route the vehicle was when the queue was told last, metres.
+    var toldCursor = 0.0
     /// Whether the store has to be told what is wanted.
     var isToGuard = false
 
