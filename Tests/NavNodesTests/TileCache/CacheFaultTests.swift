@@ -220,6 +220,43 @@ struct CacheFaultTests {
         await table.end()
     }
 
+    @Test func whatCameWhileTheWallClockWasAheadIsServedAndAskedForAgain() async throws {
+        let server = try CacheTable([
+            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12", "http.listen=127.0.0.1:0",
+        ]) { try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000) }
+        try await server.settle()
+        let address = try #require(server.node?.node.serverAddress)
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12"
+        ])
+        let right = table.wallClock.now.nanoseconds
+        table.wallClock.set(ahead: 315_360_000)
+        let region = try #require(
+            try await table.load(try Self.definition("r", radius: 3_000, tileset: "map", acceptExpired: true)).last?
+                .region)
+        #expect(region.state == .complete && region.expiresNs.map { $0 > right + 300_000_000_000_000_000 } == true)
+        let tile = TileID(containing: TileFolders.porto, zoom: 12)
+        let key = TileKey(domain: .maps, zoom: 12, x: tile.x, y: tile.y)
+        func find(strictly: Bool) async throws -> GetTileResponse {
+            try await table.call(
+                TileCacheService.getTile, GetTileRequest(key: key, cacheOnly: true, acceptExpired: !strictly))
+        }
+        // A clock that was never set says nothing, and one that is right knows that this one was not.
+        table.wallClock.set(ahead: -(right / 1_000_000_000))
+        #expect(try await find(strictly: true).data == TileFolders.png(tile))
+        table.wallClock.set(ahead: 0)
+        #expect(try await find(strictly: true).error?.message?.contains("expired") == true)
+        let served = try await find(strictly: false)
+        #expect(served.data == TileFolders.png(tile) && served.fromCache == true)
+        #expect(served.expiresNs.map { $0 <= table.wallClock.now.nanoseconds } == true)
+        let asked = server.node?.node.webRequests ?? 0
+        let fresh = try await table.call(TileCacheService.getTile, GetTileRequest(key: key, acceptExpired: false))
+        #expect(fresh.data == TileFolders.png(tile) && (server.node?.node.webRequests ?? 0) == asked + 1)
+        #expect(try table.check() == [])
+        await server.end()
+        await table.end()
+    }
+
     // MARK: The network
 
     @Test func aMeteredNetworkIsForWhatTheVehicleNeedsAndNoNetworkForNothing() async throws {

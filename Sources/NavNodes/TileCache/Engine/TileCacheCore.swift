@@ -81,7 +81,7 @@ final class TileCacheCore {
     // MARK: The thread
 
     /// The wall clock: for what expires, and for what is noted with tiles and regions.
-    var now: NavGeo.Timestamp { TileSourceConfiguration.wallClock() }
+    var now: NavGeo.Timestamp { lookup.now }
 
     /// Nanoseconds of the monotonic clock.
     var moment: Int64 { Clocks.monotonic() }
