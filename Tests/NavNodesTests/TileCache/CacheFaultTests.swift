@@ -259,6 +259,67 @@ struct CacheFaultTests {
 
     // MARK: The network
 
+    @Test func overANetworkThatCostsNothingIsFetchedOfAnEditionThatCannotComeIntoUse() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let all = try TileFolders.roads(in: folder, reach: 40_000)
+        let server = try FolderServer(folder)
+        let table = try CacheTable([
+            "tilesets=name=roads,source=\(server.url)", "predictive.enabled=true", "edition.check_interval_s=1",
+            "region.retry_s=86400", "network.retries=0",
+        ])
+        table.position(TileFolders.porto)
+        #expect(try await table.load(try Self.definition("r", radius: 2_000)).last?.region?.state == .complete)
+        try await table.settle()
+        func lists() -> Int { server.requests.count { $0.hasSuffix(".json") } }
+        func seconds(_ count: Int) async throws {
+            let seen = table.healthCount
+            try await table.until("some seconds have passed") { table.healthCount >= seen + count }
+        }
+        // Nobody asks for a newer one while it costs, and tiles ahead are of the one in use.
+        try await table.set("network.mode", .stringValue("metered"))
+        try await table.settle()
+        let before = lists()
+        let first = Geodesy.destination(from: TileFolders.porto, bearing: 1, distance: 15_000)
+        table.position(first)
+        let there = TileID(containing: first, zoom: 12)
+        try await table.until("the tile there has come") { try !table.onBoard("roads", of: [there]).isEmpty }
+        try await seconds(3)
+        #expect(lists() == before)
+
+        // A newer one is there, and its region cannot be loaded whole.
+        try TileFolders.roads(in: folder, version: "two", reach: 40_000)
+        let lost = "\(folder)/12/\(there.x)/\(there.y).road"
+        try FileManager.default.moveItem(atPath: lost, toPath: folder + "/lost")
+        let middle = TileID(containing: TileFolders.porto, zoom: 12)
+        let road = "\(folder)/12/\(middle.x)/\(middle.y).road"
+        try FileManager.default.moveItem(atPath: road, toPath: folder + "/late")
+        try await table.set("network.mode", .stringValue("unmetered"))
+        try await table.until("the region's update has failed") {
+            try table.events.contains { $0.kind == .loadFinished && $0.success == false }
+        }
+        try await table.settle()
+        try await table.set("network.mode", .stringValue("metered"))
+        try await table.settle()
+        let asked = server.requests.count
+        table.position(Geodesy.destination(from: TileFolders.porto, bearing: 4, distance: 20_000))
+        try await seconds(3)
+        try await table.settle()
+        #expect(server.requests.count == asked)
+        #expect(try table.states.last?.mapVersion == "one")
+
+        // Where nothing costs it comes into use, with what is ahead.
+        try FileManager.default.moveItem(atPath: folder + "/lost", toPath: lost)
+        try FileManager.default.moveItem(atPath: folder + "/late", toPath: road)
+        await table.stop()
+        try table.start(["network.mode=unmetered"])
+        table.position(TileFolders.porto)
+        try await table.until("the newer edition is in use") { try table.states.last?.mapVersion == "two" }
+        #expect(try table.onBoard("roads", of: all).contains(middle))
+        #expect(try table.check() == [])
+        await table.end()
+    }
+
     @Test func aMeteredNetworkIsForWhatTheVehicleNeedsAndNoNetworkForNothing() async throws {
         let server = try CacheTable([
             "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-13", "http.listen=127.0.0.1:0",

@@ -74,7 +74,7 @@ extension TileCacheCore {
             guard desk.isToTell || isNearer else { continue }
             desk.isToTell = false
             desk.toldCursor = cursor
-            guard !desk.open.isEmpty else {
+            guard !desk.open.isEmpty, !isInVain(desk) else {
                 queue.forget(desk.owner)
                 continue
             }

@@ -232,7 +232,7 @@ extension TileCacheCore {
         let stored = try stored(id)
         for descriptor in stored.newest.descriptors {
             guard let desk = desk(descriptor.tileset) else { continue }
-            (desk.asksAt, desk.failures) = (moment, 0)
+            (desk.asksAt, desk.failures, desk.isToAsk) = (moment, 0, true)
         }
         guard loads[id] == nil else { return }
         try put(stored.newest, now: now)

@@ -241,6 +241,7 @@ final class TileCacheCore {
     private func fail(_ address: TileAddress, _ error: TileSourceError, _ desk: TilesetDesk?) {
         if error.code == .editionChanged {
             desk?.asksAt = 0
+            desk?.isToAsk = true
             desk?.isToTell = true
             for id in loads.keys.sorted() where loads[id]?.window[address] != nil { loads[id]?.isToAsk = true }
             return
@@ -271,6 +272,7 @@ final class TileCacheCore {
             log.info("the network is \(next.network.mode.rawValue)")
             if next.network.mode != .offline {
                 for desk in desks { (desk.asksAt, desk.failures) = (0, 0) }
+                for desk in desks { desk.isToTell = true }
                 waits.end(.network)
             }
         }

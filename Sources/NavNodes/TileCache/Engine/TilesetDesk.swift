@@ -18,6 +18,10 @@ final class TilesetDesk {
     var isAsking = false
     /// When its source is to be asked again, monotonic ns.
     var asksAt: Int64 = 0
+    /// Whether it is to be asked whatever that costs: it has shown that it has another edition, or somebody wants to know.
+    var isToAsk = false
+    /// Whether regions keep the newest edition from coming into use that are not loaded of it yet.
+    var waitsForRegions = false
     /// Questions that failed one after the other.
     var failures = 0
     /// Why the last question failed.
