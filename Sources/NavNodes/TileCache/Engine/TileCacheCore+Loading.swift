@@ -224,7 +224,7 @@ extension TileCacheCore {
     /// Tries a region again that is not complete.
     private func retry(_ id: String) {
         guard loads[id] == nil else { return }
-        attempt("region '\(id)'") { () throws(StoreError) in
+        let isDone = attempt("region '\(id)'") { () throws(StoreError) in
             guard let region = try store.reader.region(id) else { return }
             if region.needsPlanning || region.state == .complete {
                 do throws(TileFailure) {
@@ -237,6 +237,7 @@ extension TileCacheCore {
                 try resume(region)
             }
         }
+        if !isDone, loads[id] == nil { waits.add(id, until: nextTry, for: fullDisk == nil ? nil : .disk) }
     }
 
     // MARK: What came
