@@ -18,6 +18,13 @@ extension TileCacheCore {
     /// Takes an order: it is loaded once it is known what its tilesets have, and whether it may fit.
     func take(_ order: RegionOrder, token: UInt64) {
         let id = order.definition.id
+        if var same = requests[id], same.order.definition.wantsTiles(of: order.definition) {
+            // What is being found out holds for this one: whoever asks again and again delays nothing.
+            same.order = order
+            same.tokens.append(token)
+            requests[id] = same
+            return
+        }
         let before = requests.removeValue(forKey: id)
         before?.sampling.cancel()
         guard requests.count < TileCacheEngine.greatestBacklog else {
@@ -60,6 +67,13 @@ extension TileCacheCore {
     func withdrawAll() {
         for request in requests.values { request.sampling.cancel() }
         requests = [:]
+    }
+}
+
+extension StoredRegionDefinition {
+    /// Whether it has the same tiles as another one.
+    fileprivate func wantsTiles(of other: StoredRegionDefinition) -> Bool {
+        geometry == other.geometry && descriptors == other.descriptors
     }
 }
 
