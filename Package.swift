@@ -212,7 +212,7 @@ let package = Package(
             [
                 "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
                 "NavMapBuild", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", "NavTileCache",
-                "NavTileStore", "NavDigest", "NavTestSupport", logging,
+                "NavTileStore", "NavDigest", "NavTestSupport", "NavTestSystem", logging,
             ]),
         // The files below Tests/Scenarios: a drawn map, a drive, and the events that are expected.
         tests(

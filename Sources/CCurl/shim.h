@@ -44,20 +44,35 @@ static inline long navbus_curl_status(CURL *handle) {
     return curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
 }
 
-// Nothing but HTTP, with TLS or without; the bit mask of earlier versions is deprecated.
-static inline CURLcode navbus_curl_speak_http_only(CURL *handle) {
+// Nothing but HTTP; the bit mask of earlier versions is deprecated. A version without TLS refuses to hear of it.
 #if LIBCURL_VERSION_NUM >= 0x075500
-    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+static const CURLoption navbus_curl_protocols = CURLOPT_PROTOCOLS_STR;
 #else
-    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+static const CURLoption navbus_curl_protocols = CURLOPT_PROTOCOLS;
+#endif
+
+static inline CURLcode navbus_curl_speak_http_only(CURL *handle, int secure) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+    return curl_easy_setopt(handle, navbus_curl_protocols, secure ? "http,https" : "http");
+#else
+    return curl_easy_setopt(
+        handle, navbus_curl_protocols, (long)(secure ? CURLPROTO_HTTP | CURLPROTO_HTTPS : CURLPROTO_HTTP));
 #endif
 }
 
-// A transfer that ends does not wait for a name server: the thread that asks it ends by itself. Earlier versions wait.
-static inline CURLcode navbus_curl_leave_resolver(CURL *handle) {
+// A transfer that ends does not wait for a name server: the thread that asks it ends by itself. Earlier versions wait:
+// they are told what they are told already, to keep the signals of a name server away.
 #if LIBCURL_VERSION_NUM >= 0x075700
-    return curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+static const CURLoption navbus_curl_resolver = CURLOPT_QUICK_EXIT;
 #else
-    return handle ? CURLE_OK : CURLE_BAD_FUNCTION_ARGUMENT;
+static const CURLoption navbus_curl_resolver = CURLOPT_NOSIGNAL;
 #endif
+
+static inline CURLcode navbus_curl_leave_resolver(CURL *handle) {
+    return curl_easy_setopt(handle, navbus_curl_resolver, 1L);
+}
+
+// The version that this program runs with, which need not be that of this header; what it can do.
+static inline const curl_version_info_data *navbus_curl_version(void) {
+    return curl_version_info(CURLVERSION_NOW);
 }

@@ -79,6 +79,15 @@ package final class LoopbackServer: Sendable {
         try self.init { _, number in manners[min(number, manners.count - 1)] }
     }
 
+    /// A server of the files of a folder.
+    package convenience init(serving folder: String) throws {
+        try self.init { request, _ in
+            guard !request.path.contains(".."), let body = FileManager.default.contents(atPath: folder + request.path)
+            else { return .answer(status: 404) }
+            return .answer(body: [UInt8](body))
+        }
+    }
+
     deinit {
         shutdown(descriptor, Int32(SHUT_RDWR))
         desk.state.withLock { state in

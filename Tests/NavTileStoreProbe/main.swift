@@ -1,11 +1,11 @@
-// A process of its own that owns a tile store, which tests kill and starve of disk:
-// NavTileStoreProbe ROLE FOLDER ...
+// A process of its own that owns a tile store, which tests kill and starve of disk, or that asks a source:
+// NavTileStoreProbe ROLE FOLDER|ADDRESS ...
 import Glibc
 import NavTileStore
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 3 else {
-    print("usage: NavTileStoreProbe hold|churn|fill FOLDER ...")
+    print("usage: NavTileStoreProbe hold|churn|fill|unhashed FOLDER ... | exhaust|announced ADDRESS")
     exit(2)
 }
 do {
@@ -14,6 +14,9 @@ do {
     case "hold": try hold(arguments[2])
     case "churn": try churn(arguments[2], seed: UInt64(rest.first ?? 0))
     case "fill": try fill(arguments[2], greatestFile: rest.first ?? 0)
+    case "unhashed": try unhashed(arguments[2], settings: arguments.count > 3 ? arguments[3] : "")
+    case "exhaust": exhaust(arguments[2])
+    case "announced": try announced(arguments[2])
     default: say("no role \(arguments[1])")
     }
 } catch let error as StoreError {

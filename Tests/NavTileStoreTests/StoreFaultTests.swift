@@ -3,6 +3,7 @@ import GRDB
 import Glibc
 import NavDigest
 import NavGeo
+import NavTestSystem
 import NavTileStore
 import Testing
 
@@ -225,6 +226,41 @@ struct StoreFaultTests {
         #expect(bench.folder.files(below: "store/incoming").isEmpty)
         #expect(!FileManager.default.fileExists(atPath: bench.path + "/tilesets/roads/removed"))
         #expect(try bench.text(roads.addresses[0]) == "road 0 of v1")
+        try bench.expectSound()
+    }
+
+    @Test("A library that makes no hashes is an error: nothing is taken for damaged, put aside or given another name")
+    func unhashed() throws {
+        var (bench, _) = try bench()
+        let before = bench.folder.files(below: "store/tilesets")
+        bench.store.close()
+        let settings = bench.folder.path + "/openssl.cnf"
+        try Data(
+            "openssl_conf = all\n[all]\nproviders = some\n[some]\nnull = nothing\n[nothing]\nactivate = 1\n".utf8
+        ).write(to: URL(fileURLWithPath: settings))
+        let lines = try Probe("NavTileStoreProbe", ["unhashed", bench.path, settings]).rest()
+        let kinds = Set(lines.dropFirst())
+        #expect(
+            kinds == [
+                "check: exhausted", "repair: exhausted", "data: exhausted", "quarantine: exhausted",
+                "edition: exhausted",
+            ], "\(lines)")
+        bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
+        #expect(bench.folder.files(below: "store/quarantine").isEmpty)
+        #expect(bench.folder.files(below: "store/tilesets") == before)
+        #expect(try bench.totals().corruptCount == 0 && bench.store.reader.region("home")?.state == .complete)
+        try bench.expectSound()
+
+        // The name of this one's folder is made of its hash: whoever cannot make it out does not open the store.
+        let odd = try RoadEdition("a version of a server's own", count: 1, tileset: "odd")
+        try bench.store.addEdition(odd.edition, now: at(0))
+        _ = try bench.store.commit(odd.tiles, now: at(1))
+        let all = bench.folder.files(below: "store/tilesets")
+        bench.store.close()
+        let refused = try Probe("NavTileStoreProbe", ["unhashed", bench.path, settings]).rest()
+        #expect(refused.first == "no hashes" && refused.last?.hasPrefix("failed exhausted") == true, "\(refused)")
+        try bench.reopen()
+        #expect(bench.folder.files(below: "store/tilesets") == all && all.count > before.count)
         try bench.expectSound()
     }
 

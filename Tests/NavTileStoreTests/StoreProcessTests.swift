@@ -4,6 +4,7 @@ import NavGeo
 import NavTestSupport
 import NavTestSystem
 import NavTileStore
+import Synchronization
 import Testing
 
 @Suite("A store and several processes")
@@ -28,6 +29,31 @@ struct StoreProcessTests {
         #expect(code { _ = try TileStore(folder: folder.path) } == .busy)
         store.close()
         #expect(code { try TileStore(folder: folder.path).close() } == nil)
+    }
+
+    @Test("Who looks whether a store is owned keeps no owner out")
+    func lookers() throws {
+        let scratch = try ScratchFolder()
+        let folder = StoreFolder(scratch.path)
+        let isOver = Atomic(false)
+        let lookers = DispatchGroup()
+        for _ in 0..<3 {
+            lookers.enter()
+            Thread.detachNewThread {
+                while !isOver.load(ordering: .relaxed) { _ = FolderLock.isHeld(folder) }
+                lookers.leave()
+            }
+        }
+        defer {
+            isOver.store(true, ordering: .relaxed)
+            lookers.wait()
+        }
+        #expect(!FolderLock.isHeld(folder))
+        for _ in 0..<500 {
+            let lock = try FolderLock(folder, holder: "a test")
+            withExtendedLifetime(lock) { #expect(FolderLock.isHeld(folder)) }
+        }
+        #expect(!FolderLock.isHeld(folder))
     }
 
     @Test("A reader sees whole regions only, and a sound store, while the owner updates, evicts and removes")

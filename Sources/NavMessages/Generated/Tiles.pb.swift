@@ -644,7 +644,7 @@ public struct Region: Message {
     public var createdNs: Int64?
     /// When it was loaded or changed last, ns since the Unix epoch, UTC.
     public var updatedNs: Int64?
-    /// Why it is incomplete.
+    /// Why it is incomplete; of one that is complete, why its update waits.
     public var error: ErrorInfo?
 
     /// Makes a message; a field that is left out is unknown.

@@ -1,5 +1,6 @@
 import Foundation
 public import NavConfig
+package import NavGeo
 public import NavTileStore
 
 /// The configuration of `tile-cache-node`.
@@ -22,6 +23,9 @@ public struct TileCacheConfiguration: NodeConfiguration {
     public var regionRetry = 60.0
     /// The endpoint for web maps.
     public var http = TileServerKeys()
+
+    /// The wall clock, for what expires when; no key.
+    package var wallClock: @Sendable () -> Timestamp = TileSourceConfiguration.wallClock
 
     /// The defaults.
     public init() {}

@@ -50,19 +50,10 @@ extension TileCacheNode: TileCacheServiceProvider {
         }
         lastToken += 1
         let token = lastToken
-        Task { [engine] in
-            await engine.lookup.waitUntilKnown(order.definition.descriptors.map(\.tileset))
-            let estimates = await engine.lookup.estimates(for: order)
-            let isTaken = engine.submit { core in
-                do throws(TileFailure) {
-                    // Who asked hears of all that happens to the region from now on.
-                    core.outbox.add(.accepted(token: token, region: order.definition.id))
-                    try core.load(order, estimates: estimates)
-                } catch {
-                    core.outbox.add(.refused(token: token, error))
-                }
-            }
-            if !isTaken { engine.outbox.add(.refused(token: token, TileLookup.overloaded)) }
+        // In the order of the calls: whoever cancels or removes it next finds it.
+        guard engine.submit({ $0.take(order, token: token) }) else {
+            call.finish(LoadRegionResponse(error: ErrorInfo(TileLookup.overloaded)))
+            return
         }
         askers[token] = call
         call.onCancel = { [weak self] in self?.forget(token, order.definition.id) }

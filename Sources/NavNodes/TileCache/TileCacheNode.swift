@@ -195,7 +195,7 @@ public final class TileCacheNode: Node {
         do throws(TileSourceError) {
             var sources: [String: any TileSource] = [:]
             for keys in configuration.tilesets {
-                let source = try keys.sourceConfiguration { log.warning("\($0)") }.open()
+                let source = try keys.sourceConfiguration(now: configuration.wallClock) { log.warning("\($0)") }.open()
                 sources[keys.name] = source
                 log.info("tileset '\(keys.name)' (\(keys.domain.rawValue)) from \(source.place)")
             }
@@ -204,7 +204,13 @@ public final class TileCacheNode: Node {
             queue.network = configuration.network.mode
             return (queue, sources)
         } catch {
-            throw NodeError(error.code == .configuration ? .usage : .missing, error.message)
+            let code: NodeError.Code =
+                switch error.code {
+                case .configuration: .usage
+                case .system: .system
+                default: .missing
+                }
+            throw NodeError(code, error.message)
         }
     }
 }

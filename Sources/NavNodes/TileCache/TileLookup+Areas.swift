@@ -62,7 +62,6 @@ extension TileLookup {
                 do throws(StoreError) {
                     var missing: [[TileID]] = []
                     for part in parts { missing.append(try store.reader.absent(part.tiles, in: part.index.key)) }
-                    let now = TileSourceConfiguration.wallClock()
                     return (parts, missing, try store.reader.statistics(now: now).objectBytes)
                 } catch {
                     throw TileFailure(error)

@@ -131,7 +131,9 @@ public struct TilesetKeys: Sendable, Hashable {
     }
 
     /// What its source is made from.
-    func sourceConfiguration(note: @escaping @Sendable (String) -> Void) -> TileSourceConfiguration {
+    func sourceConfiguration(
+        now: @escaping @Sendable () -> Timestamp, note: @escaping @Sendable (String) -> Void
+    ) -> TileSourceConfiguration {
         var configuration = TileSourceConfiguration(name, domain, address: source, kind: kind)
         if let zooms { configuration.zooms = zooms }
         configuration.pixelRatio = pixelRatio
@@ -143,6 +145,7 @@ public struct TilesetKeys: Sendable, Hashable {
         configuration.allowedHosts = hosts
         configuration.storesAnyway = storesAnyway
         configuration.concurrency = concurrency
+        configuration.now = now
         configuration.note = note
         return configuration
     }

@@ -285,7 +285,7 @@ package struct DownloadPlan: Sendable {
         switch answer {
         case .fetched(let tile), .unstorable(let tile):
             statistics.fetchedCount += 1
-            usualSize += (Double(Self.bytes(tile)) - usualSize) / 16
+            usualSize += (Double(tile.size) - usualSize) / 16
         case .notModified: statistics.notModifiedCount += 1
         case .absent: statistics.absentCount += 1
         }
@@ -338,14 +338,12 @@ package struct DownloadPlan: Sendable {
 
     // What is held.
 
-    package static func bytes(_ tile: FetchedTile) -> Int64 { tile.parts.reduce(0) { $0 + Int64($1.data.count) } }
-
     /// A result waits for its reader.
     package mutating func hold(_ result: DownloadResult) {
         guard case .success(let answer) = result.outcome, let tile = answer.tile else { return }
         let key = DownloadKey(TileWant(result.address, edition: result.edition))
-        heldBytes += Self.bytes(tile)
-        held[key, default: 0] += Self.bytes(tile)
+        heldBytes += tile.size
+        held[key, default: 0] += tile.size
     }
 
     /// The reader is done with a result.

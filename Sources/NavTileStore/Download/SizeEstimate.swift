@@ -143,7 +143,7 @@ enum SizeEstimate {
         case .absent: return nil
         case .unknown:
             // A server that does not say must send it.
-            return try await source.fetch(tile, edition: nil, known: nil, meter: meter).tile.map(DownloadPlan.bytes)
+            return try await source.fetch(tile, edition: nil, known: nil, meter: meter).tile?.size
         }
     }
 }

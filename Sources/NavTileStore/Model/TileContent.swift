@@ -99,6 +99,9 @@ public struct FetchedTile: Sendable, Hashable {
     /// How long it holds.
     public var validators: Validators
 
+    /// Bytes of all its files.
+    public var size: Int64 { parts.reduce(0) { $0 + Int64($1.data.count) } }
+
     /// A tile that was fetched.
     public init(_ address: TileAddress, edition: String, parts: [FetchedPart], validators: Validators) {
         self.address = address

@@ -36,10 +36,14 @@ struct BodyIntake {
         // What does not get smaller gets larger by a little, whatever packs it.
         most = isKept ? question.limit : question.limit + question.limit / 64 + 1_024
         if let length, length > most { throw Self.tooLarge(question, "\(length) bytes") }
-        // What a server announces is believed up to a mebibyte; beyond that, room is made as bytes come.
-        let announced = min(max(length ?? 0, 0), 1 << 20)
-        stored.reserveCapacity(isKept ? question.expected ?? announced : announced)
+        stored.reserveCapacity(min(max((isKept ? question.expected : nil) ?? length ?? 0, 0), Self.greatestRoom))
     }
+
+    /// Most bytes of room that are made because a list or a server says that they will come, however many it says: more
+    /// is made as they come, twice as much each time.
+    private static let greatestRoom = 1 << 19
+    /// How much a packed body is believed to unpack to, as a multiple of it: road tiles pack to a half.
+    private static let usualPacking = 8
 
     /// Bytes so far.
     var count: Int { stored.count }
@@ -57,14 +61,20 @@ struct BodyIntake {
         if let packing, !isKept {
             do throws(Unpacker.Failure) {
                 stored = try Unpacker.unpack(
-                    stored, packing, limit: question.limit, expected: question.expected ?? 0)
+                    stored, packing, limit: question.limit,
+                    expected: min(question.expected ?? 0, Self.usualPacking * stored.count))
             } catch {
                 throw Self.meaning(of: error, question)
             }
         } else {
             reply.packing = packing
         }
-        if question.hashes { reply.hash = ContentHash(of: stored) }
+        if question.hashes {
+            guard let hash = ContentHash(of: stored) else {
+                throw TileSourceError.unhashed("the answer of '\(question.address)'")
+            }
+            reply.hash = hash
+        }
         reply.body = stored
     }
 

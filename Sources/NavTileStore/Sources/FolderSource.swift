@@ -89,7 +89,8 @@ final class FolderSource: TileSource {
                     .mismatch, "'\(path)' has \(handle.stamp.size) bytes, and the folder's list says \(part.size)")
             }
             let bytes = try handle.read(at: 0, count: Int(part.size))
-            guard let hash = ContentHash(of: bytes), hash == part.hash else {
+            guard let hash = ContentHash(of: bytes) else { throw TileSourceError.unhashed("'\(path)'") }
+            guard hash == part.hash else {
                 throw TileSourceError(.mismatch, "'\(path)' is not the one that the folder's list names")
             }
             parts.append(FetchedPart(part.part, data: bytes, hash: hash))

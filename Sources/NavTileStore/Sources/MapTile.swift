@@ -32,7 +32,7 @@ package enum MapTile {
             throw malformed(place(), fault)
         }
         guard let hash = ContentHash(of: bytes) else {
-            throw TileSourceError(.unreadable, "\(place()) cannot be hashed: libcrypto refused")
+            throw TileSourceError.unhashed(place())
         }
         return FetchedPart(
             .body, data: bytes, hash: hash, contentEncoding: packing?.rawValue, mediaType: form.mediaType)

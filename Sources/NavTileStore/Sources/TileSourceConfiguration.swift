@@ -50,6 +50,9 @@ public struct TileSourceConfiguration: Sendable {
     /// The wall clock, for what expires when.
     public var now: @Sendable () -> Timestamp = TileSourceConfiguration.wallClock
 
+    /// What speaks HTTP.
+    package var library = WebLibrary.present
+
     /// A source.
     public init(_ tileset: String, _ domain: TileDomain, address: String, kind: Kind? = nil) {
         self.tileset = tileset

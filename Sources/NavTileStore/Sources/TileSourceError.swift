@@ -34,6 +34,8 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
         case editionChanged
         /// A file of the source cannot be read.
         case unreadable
+        /// This machine has no memory, or no open files left, to ask with.
+        case system
         /// The caller does not want the answer any more.
         case cancelled
         /// The source failed too often and is left alone until ``TileSourceError/retryAfter`` has passed.
@@ -58,11 +60,16 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
         self.retryAfter = retryAfter
     }
 
+    /// Nothing can be said of some content: its source is not to blame.
+    static func unhashed(_ what: String) -> TileSourceError {
+        TileSourceError(.system, "\(what) cannot be hashed: libcrypto refuses, look at this machine's memory")
+    }
+
     /// Whether the same question may be answered later.
     public var isRetryable: Bool {
         switch code {
         case .rateLimited, .server, .malformed, .mismatch, .truncated, .timedOut, .tooSlow, .unreachable, .unreadable,
-            .resting, .offline:
+            .system, .resting, .offline:
             true
         case .configuration, .missing, .unauthorized, .refused, .redirected, .tooLarge, .editionChanged, .cancelled,
             .closed:
@@ -76,7 +83,7 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
         case .missing, .unauthorized, .rateLimited, .server, .redirected, .malformed, .mismatch, .tooLarge, .truncated,
             .timedOut, .tooSlow, .unreachable, .unreadable:
             true
-        case .configuration, .refused, .editionChanged, .cancelled, .resting, .offline, .closed: false
+        case .configuration, .refused, .editionChanged, .system, .cancelled, .resting, .offline, .closed: false
         }
     }
 

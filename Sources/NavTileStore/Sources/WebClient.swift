@@ -74,6 +74,7 @@ final class WebClient: Sendable {
     private let allowedHosts: [String]
     private let limits: TransferLimits
     private let authorities: String?
+    private let library: WebLibrary
     private let clock = DownloadClock.system
     private let now: @Sendable () -> Timestamp
     private let isClosed = Atomic(false)
@@ -85,6 +86,8 @@ final class WebClient: Sendable {
         allowedHosts = configuration.allowedHosts
         authorities = configuration.authorities
         now = configuration.now
+        library = configuration.library
+        if let fault = library.fault(address) { throw fault }
         if let credential = configuration.credential {
             self.credential = try CredentialFile(credential, note: configuration.note)
             if !address.origin.isSecure, !Self.isLoopback(address.origin.host) {
@@ -93,8 +96,10 @@ final class WebClient: Sendable {
         } else {
             credential = nil
         }
-        driver = WebDriver(
-            WebManners(connectTimeout: limits.connectTimeout, authorities: configuration.authorities), limits,
+        driver = try WebDriver(
+            WebManners(
+                connectTimeout: limits.connectTimeout, authorities: configuration.authorities,
+                hasTLS: library.hasTLS), limits,
             concurrency: min(max(configuration.concurrency, 1), 64))
     }
 
@@ -198,23 +203,26 @@ final class WebClient: Sendable {
 
     /// What an error of libcurl means for the caller.
     private func failure(_ code: CURLcode, _ reason: String, _ address: WebAddress) -> TileSourceError {
+        if code == CURLE_UNSUPPORTED_PROTOCOL, let fault = library.fault(address) { return fault }
         switch code {
+        case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
+            return TileSourceError(.system, "'\(address)' cannot be asked, libcurl says: \(reason)")
         case CURLE_OPERATION_TIMEDOUT:
-            TileSourceError(.timedOut, "'\(address)' has not answered in time: \(reason)")
+            return TileSourceError(.timedOut, "'\(address)' has not answered in time: \(reason)")
         case CURLE_PARTIAL_FILE:
-            TileSourceError(.truncated, "the answer of '\(address)' ended too early")
+            return TileSourceError(.truncated, "the answer of '\(address)' ended too early")
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
-            TileSourceError(.unreachable, "the server of '\(address)' closed the connection: \(reason)")
+            return TileSourceError(.unreachable, "the server of '\(address)' closed the connection: \(reason)")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2:
-            TileSourceError(.malformed, "the answer of '\(address)' is no HTTP: \(reason)")
+            return TileSourceError(.malformed, "the answer of '\(address)' is no HTTP: \(reason)")
         case CURLE_SSL_CACERT_BADFILE:
-            TileSourceError(
+            return TileSourceError(
                 .configuration,
                 "the certificates in '\(authorities ?? "the machine's store")' cannot be read: are they there, in PEM?")
         case CURLE_PEER_FAILED_VERIFICATION:
-            TileSourceError(.unreachable, "the server of '\(address)' cannot show who it is: \(reason)")
+            return TileSourceError(.unreachable, "the server of '\(address)' cannot show who it is: \(reason)")
         default:
-            TileSourceError(.unreachable, "the server of '\(address)' cannot be reached: \(reason)")
+            return TileSourceError(.unreachable, "the server of '\(address)' cannot be reached: \(reason)")
         }
     }
 }

@@ -8,6 +8,8 @@ import Synchronization
 /// takes the processor longer than a small tile does.
 final class WebDriver: TaskExecutor {
     private struct State {
+        /// What the loop will be made of.
+        var multi: WebMulti?
         var arrived: [WebExchange] = []
         var jobs: [UnownedJob] = []
         var hasCancelled = false
@@ -22,10 +24,17 @@ final class WebDriver: TaskExecutor {
     private let manners: WebManners
     private let limits: TransferLimits
     private let concurrency: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
+    /// Fails with ``TileSourceError/Code/configuration`` where libcurl cannot do what is asked of it, and with
+    /// ``TileSourceError/Code/system`` where this machine has nothing left for it.
+    ///
     /// - Parameter concurrency: most exchanges at a time; the others wait.
-    init(_ manners: WebManners, _ limits: TransferLimits, concurrency: Int) {
+    init(_ manners: WebManners, _ limits: TransferLimits, concurrency: Int) throws(TileSourceError) {
+        // What is refused now would be refused to every exchange.
+        _ = try WebHandle(manners)
+        // There are never more handles than that, but their connections may lead to several servers.
+        state = Mutex(State(multi: try WebMulti(connections: concurrency)))
         self.manners = manners
         self.limits = limits
         self.concurrency = concurrency
@@ -78,6 +87,7 @@ final class WebDriver: TaskExecutor {
     func end() {
         let sleeper = state.withLock { state in
             state.isEnding = true
+            if !state.isStarted { state.multi = nil }
             return state.sleeper.take()
         }
         sleeper?.wake()
@@ -103,7 +113,9 @@ final class WebDriver: TaskExecutor {
         // Those of a fault belong to the thread that makes it: who looks after crashes must hear of them.
         for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
         pthread_sigmask(SIG_BLOCK, &blocked, nil)
-        if let loop = WebLoop(manners, limits, concurrency: concurrency) { run(loop) }
+        if let multi = state.withLock({ $0.multi.take() }) {
+            run(WebLoop(multi, manners, limits, concurrency: concurrency))
+        }
         let (left, jobs, waiters) = state.withLock { state in
             state.isEnding = true
             state.hasEnded = true

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// How a server is spoken to, whatever is asked.
 struct WebManners: Sendable {
@@ -6,6 +7,8 @@ struct WebManners: Sendable {
     var connectTimeout: Double
     /// A file of certificates that are trusted instead of the machine's.
     var authorities: String?
+    /// Whether libcurl can speak TLS: without, nothing is said to it that has to do with that.
+    var hasTLS: Bool
 }
 
 /// A handle of libcurl for one exchange after the other.
@@ -21,14 +24,17 @@ final class WebHandle {
     private var list: UnsafeMutablePointer<curl_slist>?
     private var lines: [String] = []
 
-    /// Nil when libcurl has no memory, or refuses an option.
-    init?(_ manners: WebManners) {
-        guard let easy = curl_easy_init() else { return nil }
+    /// Fails with ``TileSourceError/Code/configuration`` when libcurl refuses an option, and with
+    /// ``TileSourceError/Code/system`` when there is no memory.
+    init(_ manners: WebManners) throws(TileSourceError) {
+        errno = 0
+        guard let easy = curl_easy_init() else { throw WebLibrary.exhausted("begin") }
         self.easy = easy
         let size = Int(CURL_ERROR_SIZE)
         reason = .allocate(capacity: size)
         reason.initialize(repeating: 0, count: size)
-        guard set(manners), setCallbacks() else { return nil }
+        try set(manners)
+        try setCallbacks()
     }
 
     deinit {
@@ -37,7 +43,7 @@ final class WebHandle {
         reason.deallocate()
     }
 
-    private func set(_ manners: WebManners) -> Bool {
+    private func set(_ manners: WebManners) throws(TileSourceError) {
         let milliseconds = Int(max(manners.connectTimeout, 0.001) * 1_000)
         let numbers: [(CURLoption, Int)] = [
             (CURLOPT_NOSIGNAL, 1), (CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
@@ -45,22 +51,26 @@ final class WebHandle {
             (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
             // The address is asked for as it is shown.
             (CURLOPT_PATH_AS_IS, 1), (CURLOPT_BUFFERSIZE, 32_768), (CURLOPT_NETRC, 0),
+        ]
+        let secure: [(CURLoption, Int)] = [
             (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
             (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
         ]
-        guard numbers.allSatisfy({ navbus_curl_set_number(easy, $0.0, $0.1) == CURLE_OK }),
-            navbus_curl_speak_http_only(easy) == CURLE_OK, navbus_curl_leave_resolver(easy) == CURLE_OK,
+        var texts: [(CURLoption, String?)] = [
             // Else the environment could send everything through another server.
-            navbus_curl_set_text(easy, CURLOPT_PROXY, "") == CURLE_OK,
-            navbus_curl_set_text(easy, CURLOPT_NOPROXY, "*") == CURLE_OK,
-            navbus_curl_set_text(easy, CURLOPT_USERAGENT, "navbus") == CURLE_OK
-        else { return false }
-        guard let file = manners.authorities else { return true }
-        return navbus_curl_set_text(easy, CURLOPT_CAINFO, file) == CURLE_OK
-            && navbus_curl_set_text(easy, CURLOPT_CAPATH, nil) == CURLE_OK
+            (CURLOPT_PROXY, ""), (CURLOPT_NOPROXY, "*"), (CURLOPT_USERAGENT, "navbus"),
+        ]
+        if manners.hasTLS, let file = manners.authorities { texts += [(CURLOPT_CAINFO, file), (CURLOPT_CAPATH, nil)] }
+        for (option, number) in numbers + (manners.hasTLS ? secure : []) {
+            try WebLibrary.require(option, navbus_curl_set_number(easy, option, number))
+        }
+        for (option, text) in texts { try WebLibrary.require(option, navbus_curl_set_text(easy, option, text)) }
+        try WebLibrary.require(
+            navbus_curl_protocols, navbus_curl_speak_http_only(easy, manners.hasTLS ? 1 : 0))
+        try WebLibrary.require(navbus_curl_resolver, navbus_curl_leave_resolver(easy))
     }
 
-    private func setCallbacks() -> Bool {
+    private func setCallbacks() throws(TileSourceError) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         let takeLine: navbus_curl_take = { bytes, size, count, context in
             WebHandle.take(bytes, size, count, context) { $0.takeLine($1) ? $1.count : -1 }
@@ -72,13 +82,14 @@ final class WebHandle {
             WebHandle.handle(context)?.noteSent()
             return CURL_PREREQFUNC_OK
         }
-        return navbus_curl_set_errors(easy, reason) == CURLE_OK
-            && navbus_curl_set_take(easy, CURLOPT_HEADERFUNCTION, takeLine) == CURLE_OK
-            && navbus_curl_set_take(easy, CURLOPT_WRITEFUNCTION, takePart) == CURLE_OK
-            && navbus_curl_set_begin(easy, begin) == CURLE_OK
-            && [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA].allSatisfy {
-                navbus_curl_set_pointer(easy, $0, context) == CURLE_OK
-            }
+        try WebLibrary.require(CURLOPT_ERRORBUFFER, navbus_curl_set_errors(easy, reason))
+        for (option, take) in [(CURLOPT_HEADERFUNCTION, takeLine), (CURLOPT_WRITEFUNCTION, takePart)] {
+            try WebLibrary.require(option, navbus_curl_set_take(easy, option, take))
+        }
+        try WebLibrary.require(CURLOPT_PREREQFUNCTION, navbus_curl_set_begin(easy, begin))
+        for option in [CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA] {
+            try WebLibrary.require(option, navbus_curl_set_pointer(easy, option, context))
+        }
     }
 
     private static func handle(_ context: UnsafeMutableRawPointer?) -> WebHandle? {

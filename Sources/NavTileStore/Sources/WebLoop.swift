@@ -10,10 +10,13 @@ final class WebMulti: @unchecked Sendable {
     /// libcurl is made ready once in a process; what it takes then is never given back.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// Nil when libcurl has no memory.
-    fileprivate init?(connections: Int) {
-        guard Self.isReady, let multi = curl_multi_init() else { return nil }
+    /// Fails with ``TileSourceError/Code/system`` when this machine has no memory or no open files left for it.
+    init(connections: Int) throws(TileSourceError) {
+        errno = 0
+        guard Self.isReady, let multi = curl_multi_init() else { throw WebLibrary.exhausted("begin") }
         self.multi = multi
+        // It begins without the files by which it is woken as well, and would then sleep while questions wait.
+        guard curl_multi_wakeup(multi) == CURLM_OK else { throw WebLibrary.exhausted("be woken") }
         navbus_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, connections)
     }
 
@@ -43,10 +46,7 @@ final class WebLoop {
     private var whole: [Whole] = []
     private var nextCheck: Duration
 
-    /// Nil when libcurl has no memory.
-    init?(_ manners: WebManners, _ limits: TransferLimits, concurrency: Int) {
-        // There are never more handles than that, but their connections may lead to several servers.
-        guard let shared = WebMulti(connections: concurrency) else { return nil }
+    init(_ shared: WebMulti, _ manners: WebManners, _ limits: TransferLimits, concurrency: Int) {
         self.shared = shared
         self.manners = manners
         self.limits = limits
@@ -119,7 +119,7 @@ final class WebLoop {
 
     private func fill() {
         while busy.count < concurrency, let exchange = queue.popFirst() {
-            guard let handle = idle.popLast() ?? WebHandle(manners), handle.begin(exchange),
+            guard let handle = idle.popLast() ?? (try? WebHandle(manners)), handle.begin(exchange),
                 curl_multi_add_handle(multi, handle.easy) == CURLM_OK
             else {
                 exchange.end(.failed(code: CURLE_OUT_OF_MEMORY.rawValue, reason: "libcurl takes no more transfers"))

@@ -42,7 +42,7 @@ enum EditionRow {
                     inUseSince: row.integer(3) != 0 ? Timestamp(nanoseconds: row.integer(8)) : nil,
                     added: Timestamp(nanoseconds: row.integer(4)),
                     tileCount: row.integer(5), tileBytes: row.integer(6), pinnedCount: row.integer(7),
-                    viewPath: domain == .navigation ? folder.view(key) : nil))
+                    viewPath: domain == .navigation ? try folder.view(key) : nil))
         }
         return records
     }

@@ -42,12 +42,12 @@ struct FileSettling {
     /// Links or unlinks a tile's files; false when the system refuses.
     private func settle(_ tile: ViewTile, _ temporary: () -> String) -> Bool {
         guard let key = tile.edition, let place = TileNumber.tile(tile.number) else { return true }
-        let view = ViewFolder(access.folder, key)
-        guard let body = tile.body, let ranks = tile.ranks else {
-            view.remove(place)
-            return true
-        }
         do throws(StoreError) {
+            let view = try ViewFolder(access.folder, key)
+            guard let body = tile.body, let ranks = tile.ranks else {
+                view.remove(place)
+                return true
+            }
             try view.put(place, body: body, ranks: ranks, temporary)
             return true
         } catch {
@@ -78,9 +78,9 @@ struct ViewFolder {
     private let folder: StoreFolder
     let path: String
 
-    init(_ folder: StoreFolder, _ key: EditionKey) {
+    init(_ folder: StoreFolder, _ key: EditionKey) throws(StoreError) {
         self.folder = folder
-        path = folder.view(key)
+        path = try folder.view(key)
     }
 
     /// Makes the folder with its `tileset.json`.
@@ -128,7 +128,7 @@ struct ViewFolder {
         _ key: EditionKey, _ folder: StoreFolder, _ temporary: () -> String
     ) throws(StoreError) {
         let link = folder.tileset(key.tileset) + "/current"
-        let target = StoreFolder.folderName(ofVersion: key.version)
+        let target = try StoreFolder.folderName(ofVersion: key.version)
         if Files.linkTarget(link) == target { return }
         try Files.pointLink(link, to: target, by: temporary())
     }

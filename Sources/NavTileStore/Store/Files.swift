@@ -1,4 +1,5 @@
 internal import Glibc
+package import NavDigest
 
 /// The system's calls on files, with errors that say what, where and what to do.
 package enum Files {
@@ -31,6 +32,9 @@ package enum Files {
                 "\(what) '\(path)': \(reason); give this user the right to write there, or use another folder")
         case ENOENT, ENOTDIR:
             return StoreError(.missing, "\(what) '\(path)': \(reason); make the folder, or mount its disk")
+        case ENOMEM, EMFILE, ENFILE:
+            return StoreError(
+                .exhausted, "\(what) '\(path)': \(reason); look at what this machine's processes use (ulimit -n)")
         default: return StoreError(.system, "\(what) '\(path)': \(reason); look at the disk and the system's log")
         }
     }
@@ -198,6 +202,18 @@ package enum Files {
         return bytes
     }
 
+    /// A file whole; nil when it is not there, is larger, or cannot be read.
+    ///
+    /// - Throws: ``StoreError`` `exhausted`: whether it can be read is not known.
+    package static func content(_ path: String, limit: Int64 = 1 << 32) throws(StoreError) -> [UInt8]? {
+        do throws(StoreError) {
+            return try read(path, limit: limit)
+        } catch {
+            guard error.code != .exhausted else { throw error }
+            return nil
+        }
+    }
+
     /// Bytes that this user may still write on the disk of a folder; nil when the system does not say.
     package static func freeBytes(_ path: String) -> Int64? {
         var status = statvfs()
@@ -224,5 +240,21 @@ package enum Files {
     package static func parent(_ path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
         return String(path[..<slash])
+    }
+}
+
+extension ContentHash {
+    /// The hash of some content.
+    ///
+    /// - Throws: ``StoreError`` `exhausted` when the library refuses: nothing is known of the content then, and nobody may
+    ///   take it for another one.
+    package static func checked(_ bytes: [UInt8]) throws(StoreError) -> ContentHash {
+        guard let hash = ContentHash(of: bytes) else {
+            throw StoreError(
+                .exhausted,
+                "libcrypto cannot make SHA-256 hashes: look at the memory of this machine and at what OPENSSL_CONF allows"
+            )
+        }
+        return hash
     }
 }

@@ -1,18 +1,26 @@
 internal import Glibc
 
-/// The claim of one process on a store: an exclusive `flock` on its file `lock`, freed by the kernel whatever becomes
-/// of the process.
+/// The claim of one process on a store: a lock for writing on its file `lock`, freed by the kernel whatever becomes of
+/// the process.
+///
+/// It is a lock of the open file (`F_OFD_SETLK`), not of the process and not `flock`: of those alone it can be asked who
+/// holds them without taking them, so that who looks keeps no owner out.
 package final class FolderLock: Sendable {
     private let file: Int32
+
+    // As Linux has them (fcntl(2)); the module of the C library shows them to C only.
+    private static let getLock: Int32 = 36
+    private static let setLock: Int32 = 37
 
     /// Claims a folder for `holder`.
     package init(_ folder: StoreFolder, holder: String) throws(StoreError) {
         let file = open(folder.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw Files.error("cannot open", folder.lock, errno) }
-        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+        var claim = Self.whole(F_WRLCK)
+        guard fcntl(file, Self.setLock, &claim) == 0 else {
             let number = errno
             close(file)
-            guard number == EWOULDBLOCK else { throw Files.error("cannot lock", folder.lock, number) }
+            guard number == EAGAIN || number == EACCES else { throw Files.error("cannot lock", folder.lock, number) }
             throw StoreError(
                 .busy,
                 "the tile store '\(folder.path)' is owned by \(Self.owner(folder)): stop that process, ask it over "
@@ -25,14 +33,22 @@ package final class FolderLock: Sendable {
         _ = text.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
     }
 
-    /// Whether a process owns a folder now. It claims the folder for an instant itself: to be asked seldom.
-    static func isHeld(_ folder: StoreFolder) -> Bool {
+    /// Whether a process owns a folder now.
+    package static func isHeld(_ folder: StoreFolder) -> Bool {
         let file = open(folder.lock, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { close(file) }
-        guard flock(file, LOCK_SH | LOCK_NB) == 0 else { return true }
-        flock(file, LOCK_UN)
-        return false
+        var claim = whole(F_WRLCK)
+        guard fcntl(file, getLock, &claim) == 0 else { return true }
+        return claim.l_type != Int16(F_UNLCK)
+    }
+
+    /// A lock of a kind on all of a file.
+    private static func whole(_ kind: Int32) -> Glibc.flock {
+        var claim = Glibc.flock()
+        claim.l_type = Int16(kind)
+        claim.l_whence = Int16(SEEK_SET)
+        return claim
     }
 
     /// Who holds the lock, by its own word.
@@ -44,7 +60,8 @@ package final class FolderLock: Sendable {
 
     deinit {
         // A child that is just being started still has the descriptor: closing alone would leave it the lock.
-        flock(file, LOCK_UN)
+        var claim = Self.whole(F_UNLCK)
+        _ = fcntl(file, Self.setLock, &claim)
         close(file)
     }
 }

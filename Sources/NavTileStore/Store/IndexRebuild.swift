@@ -35,9 +35,9 @@ struct IndexRebuild {
     /// Takes an edition's folder back; how many tiles it has.
     private func recover(_ name: String, _ version: String, isCurrent: Bool) throws(StoreError) -> Int {
         let path = folder.tileset(name) + "/" + version
-        guard let document = try? Files.read(path + "/tileset.json", limit: 1 << 30),
+        guard let document = try Files.content(path + "/tileset.json", limit: 1 << 30),
             let tileset = try? JSONDecoder().decode(Tileset.self, from: Data(document)),
-            StoreFolder.folderName(ofVersion: tileset.mapVersion) == version
+            try StoreFolder.folderName(ofVersion: tileset.mapVersion) == version
         else { return 0 }
         let entries = tileset.tiles.compactMap { Entry($0) }
         let edition = TilesetEdition(
@@ -45,7 +45,7 @@ struct IndexRebuild {
             zooms: Self.zooms(entries), bounds: tileset.bounds, tiles: entries.map(\.listed), document: document,
             attribution: tileset.attribution)
         var sound: [Entry] = []
-        let view = ViewFolder(folder, EditionKey(name, tileset.mapVersion))
+        let view = try ViewFolder(folder, EditionKey(name, tileset.mapVersion))
         for entry in entries {
             if try isSound(entry, path) { sound.append(entry) } else { view.remove(entry.tile) }
         }
@@ -108,8 +108,8 @@ struct IndexRebuild {
             (TilePart.body, entry.body, entry.bodyBytes), (.ranks, entry.ranks, entry.ranksBytes),
         ] {
             let file = path + "/" + StoreFolder.viewFile(entry.tile, part)
-            guard Files.status(file)?.size == bytes, let data = try? Files.read(file),
-                ContentHash(of: data) == hash
+            guard Files.status(file)?.size == bytes, let data = try Files.content(file),
+                try ContentHash.checked(data) == hash
             else { return false }
             let object = folder.object(hash)
             if !Files.isSame(file, object) {

@@ -170,7 +170,7 @@ struct StoreCheck {
         }
         for object in known {
             names.remove(String(object.hash.hexadecimal.dropFirst(2)))
-            if let (kind, detail) = fault(object.hash, object.bytes), try uses(object.hash) ?? 0 > 0 {
+            if let (kind, detail) = try fault(object.hash, object.bytes), try uses(object.hash) ?? 0 > 0 {
                 find(kind, "objects/" + Self.place(object.hash), detail, .object(object.hash))
             }
             state.files += 1
@@ -201,14 +201,16 @@ struct StoreCheck {
         return "\(digits.prefix(2))/\(digits.dropFirst(2))"
     }
 
-    private func fault(_ hash: ContentHash, _ bytes: Int64) -> (CheckFinding.Kind, String)? {
+    private func fault(
+        _ hash: ContentHash, _ bytes: Int64
+    ) throws(StoreError) -> (CheckFinding.Kind, String)? {
         guard let status = Files.status(folder.object(hash)) else { return (.missingObject, "it is not there") }
         guard status.isFile, status.size == bytes else {
             return (.wrongSize, "\(status.size) bytes, the index says \(bytes)")
         }
         guard options.readsContent else { return nil }
-        guard let data = try? Files.read(folder.object(hash)) else { return (.wrongHash, "it cannot be read") }
-        return ContentHash(of: data) == hash ? nil : (.wrongHash, "its content is another")
+        guard let data = try Files.content(folder.object(hash)) else { return (.wrongHash, "it cannot be read") }
+        return try ContentHash.checked(data) == hash ? nil : (.wrongHash, "its content is another")
     }
 
     /// How many tiles have a file, as of now; nil when the index does not know it.
@@ -241,7 +243,7 @@ struct StoreCheck {
                 find(.view, relative(path) + "/tileset.json", "not the edition's", .edition(edition.key))
             }
             if let detail = try lasts({ () throws(StoreError) in try currentFault(edition.key) }),
-                !isStillToFollow(edition.key, among: editions.map(\.key))
+                try !isStillToFollow(edition.key, among: editions.map(\.key))
             {
                 let link = folder.tileset(edition.key.tileset) + "/current"
                 find(.current, relative(link), detail, .edition(edition.key))
@@ -262,7 +264,7 @@ struct StoreCheck {
 
     private func documentFault(_ key: EditionKey, _ path: String) throws(StoreError) -> String? {
         guard let document = try access.snapshot({ try EditionRow.edition(key, $0)?.document }) else { return nil }
-        return (try? Files.read(path + "/tileset.json")) == document ? nil : "not the edition's"
+        return try Files.content(path + "/tileset.json") == document ? nil : "not the edition's"
     }
 
     private func currentFault(_ key: EditionKey) throws(StoreError) -> String? {
@@ -270,19 +272,20 @@ struct StoreCheck {
             try EditionRow.all(index, folder).contains { $0.key == key && $0.isCurrent }
         }
         guard isCurrent else { return nil }
-        let target = StoreFolder.folderName(ofVersion: key.version)
+        let target = try StoreFolder.folderName(ofVersion: key.version)
         let found = Files.linkTarget(folder.tileset(key.tileset) + "/current")
         return found == target ? nil : "points to '\(found ?? "nothing")', not to '\(target)'"
     }
 
     /// Whether `current` leads to another edition on board and nobody owns the store: its owner ended before it led to the
     /// one in use, which the next will see to.
-    private func isStillToFollow(_ key: EditionKey, among editions: [EditionKey]) -> Bool {
+    private func isStillToFollow(_ key: EditionKey, among editions: [EditionKey]) throws(StoreError) -> Bool {
         let target = Files.linkTarget(folder.tileset(key.tileset) + "/current")
-        return repair == nil && !FolderLock.isHeld(folder)
-            && editions.contains {
-                $0.tileset == key.tileset && StoreFolder.folderName(ofVersion: $0.version) == target
-            }
+        guard repair == nil, !FolderLock.isHeld(folder) else { return false }
+        for edition in editions where edition.tileset == key.tileset {
+            if try StoreFolder.folderName(ofVersion: edition.version) == target { return true }
+        }
+        return false
     }
 
     private mutating func checkView(_ key: EditionKey, _ path: String) throws(StoreError) {
@@ -341,8 +344,8 @@ struct StoreCheck {
             guard let status else { return "\(part): not there" }
             if Files.isSame(file, folder.object(hash)) { continue }
             // Where there are no hard links it is a copy.
-            guard status.size == Files.status(folder.object(hash))?.size, let data = try? Files.read(file),
-                ContentHash(of: data) == hash
+            guard status.size == Files.status(folder.object(hash))?.size, let data = try Files.content(file),
+                try ContentHash.checked(data) == hash
             else { return "\(part): another content" }
         }
         return nil

@@ -20,6 +20,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case invalid
         /// What was asked for would break what is in use: an edition with pinned tiles, a region that lacks tiles.
         case inUse
+        /// This machine has no memory or no open files left to look with: nothing is known of what was to be looked at.
+        case exhausted
         /// The store was closed.
         case closed
         /// The system refused: another failure of a disk or of SQLite.

@@ -34,19 +34,21 @@ package struct StoreFolder: Sendable, Hashable {
     package func tileset(_ name: String) -> String { "\(tilesets)/\(name)" }
 
     /// The folder for mapping of an edition.
-    package func view(_ edition: EditionKey) -> String {
-        "\(tilesets)/\(edition.tileset)/\(Self.folderName(ofVersion: edition.version))"
+    package func view(_ edition: EditionKey) throws(StoreError) -> String {
+        try "\(tilesets)/\(edition.tileset)/\(Self.folderName(ofVersion: edition.version))"
     }
 
     /// The name of an edition's folder: its version where that is 1 to 64 letters, digits, `.`, `-` or `_`, the first
     /// a letter or digit; else `v-` and the first half of its SHA-256, because a version comes from a server.
-    package static func folderName(ofVersion version: String) -> String {
+    ///
+    /// - Throws: ``StoreError`` `exhausted` when there is no hash to be had.
+    package static func folderName(ofVersion version: String) throws(StoreError) -> String {
         let bytes = Array(version.utf8)
         let isPlain =
             (1...64).contains(bytes.count) && isAlphanumeric(bytes[0]) && version != "current"
             && !version.hasPrefix("v-")
             && bytes.allSatisfy { isAlphanumeric($0) || $0 == 0x2d || $0 == 0x2e || $0 == 0x5f }
-        return isPlain ? version : "v-" + (ContentHash(of: bytes)?.hexadecimal ?? "").prefix(32)
+        return isPlain ? version : "v-" + (try ContentHash.checked(bytes)).hexadecimal.prefix(32)
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {

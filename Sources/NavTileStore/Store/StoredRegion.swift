@@ -121,7 +121,7 @@ public struct StoredRegion: Sendable, Hashable {
     public var created: Timestamp
     /// When it was written last.
     public var updated: Timestamp
-    /// Why it is incomplete.
+    /// Why it is incomplete, or its update is.
     public var failure: StoredRegionFailure?
     /// What it will be once its staged tiles are complete; nil when none are staged.
     public var staged: StagedRegion?

@@ -22,7 +22,7 @@ struct TileInsertion {
     ) throws -> CommitReport {
         var report = CommitReport()
         let before = try Self.bytes(index)
-        let size = tiles.reduce(Int64(0)) { $0 + $1.parts.reduce(0) { $0 + Int64($1.data.count) } }
+        let size = tiles.reduce(Int64(0)) { $0 + $1.size }
         // Where all of it fits no tile needs a way back of its own.
         let isTight = before.addingReportingOverflow(size).overflow || before + size > budget
         var stored: [(address: TileAddress, number: Int64)] = []

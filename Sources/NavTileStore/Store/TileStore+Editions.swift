@@ -50,6 +50,7 @@ extension TileStore {
     @discardableResult
     public func removeEdition(_ edition: EditionKey) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
+            let path = try folder.view(edition)
             let found = try access.snapshot { index in try Self.removable(edition, index) }
             guard let found else { return RemovalReport() }
             let report = try remove(found.tiles, &writer, isEviction: false)
@@ -60,7 +61,7 @@ extension TileStore {
                 try index.execute(sql: "DELETE FROM tilesets WHERE id NOT IN (SELECT tileset FROM editions)")
             }
             wanted.withLock { $0.set([], edition: found.number) }
-            Files.removeTree(folder.view(edition))
+            Files.removeTree(path)
             return report
         }
     }

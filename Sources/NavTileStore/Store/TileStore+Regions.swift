@@ -272,8 +272,10 @@ extension TileStoreReader {
 
     /// How many tiles a region needs, and how many of them are on board with how many bytes: of the staged tiles while
     /// there are any. Costs a look at each.
+    ///
+    /// - Parameter asServed: Whether those are meant that it has and serves, whatever is staged.
     public func completeness(
-        ofRegion id: String
+        ofRegion id: String, asServed: Bool = false
     ) throws(StoreError) -> (required: Int64, present: Int64, bytes: Int64) {
         try access.snapshot { index in
             guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
@@ -282,7 +284,7 @@ extension TileStoreReader {
                 sql: """
                     SELECT count(*), count(t.id), ifnull(sum(t.body_bytes + ifnull(t.ranks_bytes, 0)), 0)
                     FROM pins p LEFT JOIN tiles t ON t.id = p.tile WHERE p.region = ? AND p.staged = ?
-                    """, arguments: [region.number, region.isStaged])
+                    """, arguments: [region.number, region.isStaged && !asServed])
             return (row?.integer(0) ?? 0, row?.integer(1) ?? 0, row?.integer(2) ?? 0)
         }
     }

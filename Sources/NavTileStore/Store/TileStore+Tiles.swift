@@ -236,12 +236,14 @@ extension TileStore {
 
     /// Looks again at a file that seems not to be what it should be; if so, takes it out of the store with the tiles
     /// that have it, and counts it. The last 16 such files lie in `quarantine`.
+    ///
+    /// - Throws: ``StoreError`` `exhausted` when it cannot be looked at: it stays.
     @discardableResult
     public func quarantine(_ hash: ContentHash) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
             let path = folder.object(hash)
             // It may have been replaced by a sound one since.
-            if let bytes = try? Files.read(path), ContentHash(of: bytes) == hash { return RemovalReport() }
+            if let bytes = try Files.content(path), try ContentHash.checked(bytes) == hash { return RemovalReport() }
             if Files.status(path) != nil {
                 try? Files.makeDirectory(folder.quarantine)
                 for name in Files.list(folder.quarantine).sorted().dropLast(15) {

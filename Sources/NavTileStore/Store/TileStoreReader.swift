@@ -115,6 +115,7 @@ public final class TileStoreReader: Sendable {
     /// The bytes of a file of a tile, hashed before they are returned.
     ///
     /// - Throws: ``StoreError`` `missing` when the file is gone, evicted or replaced since: look the tile up again;
+    ///   `exhausted` when there is nothing left to look with;
     ///   `corruptObject` when its bytes are not what was stored. The owner's ``TileStore/data(of:part:)`` also takes such
     ///   a file out of the store.
     public func data(of tile: TileRecord, part: TilePart = .body) throws(StoreError) -> [UInt8] {
@@ -122,7 +123,7 @@ public final class TileStoreReader: Sendable {
             throw StoreError(.invalid, "tile \(tile.address) has no part '\(part)': ask for its body")
         }
         let bytes = try Files.read(part.path)
-        guard Int64(bytes.count) == part.bytes, ContentHash(of: bytes) == part.hash else {
+        guard Int64(bytes.count) == part.bytes, try ContentHash.checked(bytes) == part.hash else {
             throw StoreError(
                 .corruptObject, "the file '\(part.path)' of tile \(tile.address) is damaged: fetch it again")
         }

@@ -163,6 +163,50 @@ struct CacheAheadTests {
         await table.end()
     }
 
+    @Test func whatTheVehicleGetsNearToComesBeforeAllThatHasTime() async throws {
+        let line = TileFolders.line(12_000)
+        var wanted: Set<TileID> = []
+        var near: Set<TileID> = []
+        TileCover.corridor(along: ProjectedLine(Polyline(line)), buffer: 500, zoom: 16) { tile, offset in
+            wanted.insert(tile)
+            if offset <= 4_000 { near.insert(tile) }
+        }
+        let server = try CacheTable([
+            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=16-16", "http.listen=127.0.0.1:0",
+        ]) {
+            for tile in wanted {
+                try TileFolders.write(TileFolders.png(tile, count: 5_000), "\($0)/map/16/\(tile.x)/\(tile.y).png")
+            }
+        }
+        try await server.settle()
+        let address = try #require(server.node?.node.serverAddress)
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=16-16",
+            "predictive.enabled=true", "predictive.maps.zoom_min=16", "predictive.maps.zoom_max=16",
+            "predictive.maps.current_radius_m=100", "predictive.maps.destination_radius_m=100",
+            "network.bandwidth_kbps=200",
+        ])
+        table.position(TileFolders.porto)
+        table.route(line)
+        try await table.until("what is near has come, and six others come at a time") {
+            try table.onBoard("map", of: near) == near
+                && table.states.last?.downloadingCount ?? 0 > 2
+        }
+        // Nothing lies around it there that is not wanted already, and nothing behind it that is still missing.
+        let count = try table.states.count
+        table.progress(3_900)
+        var isFirst = false
+        try await table.until("what is near now comes by itself, or all has come") {
+            isFirst = try table.states.dropFirst(count).contains {
+                1...2 ~= $0.downloadingCount ?? 0 && $0.pendingCount ?? 0 > 6
+            }
+            return try isFirst || table.onBoard("map", of: wanted) == wanted
+        }
+        #expect(isFirst)
+        await server.end()
+        await table.end()
+    }
+
     @Test func aTilesetThatMayNotBeKeptIsNotAndSaysWhy() async throws {
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-12,cacheable=false,reason=composed by its vendor",

@@ -4,6 +4,7 @@ import NavGeo
 import NavMessages
 import NavNodes
 import NavTestSupport
+import NavTestSystem
 import NavTileCache
 import NavTileStore
 import Testing
@@ -30,14 +31,23 @@ struct CacheFaultTests {
     func onAFullDiskLoadingStopsWithTheReasonAndGoesOnByItself() async throws {
         let disk = try #require(SmallDisk(megabytes: 24))
         var all: Set<TileID> = []
-        let table = try CacheTable(Self.roads + ["predictive.enabled=true"]) {
+        let table = try CacheTable([
+            "tilesets=name=roads,source=FOLDER/roads;name=other,source=FOLDER/other", "region.retry_s=86400",
+            "predictive.enabled=true", "network.retries=0",
+        ]) {
             all = try TileFolders.roads(in: $0 + "/roads", reach: 60_000)
+            _ = try TileFolders.roads(in: $0 + "/other", reach: 500)
             try FileManager.default.createDirectory(atPath: disk.path + "/store", withIntermediateDirectories: false)
             try FileManager.default.createSymbolicLink(
                 atPath: $0 + "/store", withDestinationPath: disk.path + "/store")
         }
         let small = try #require(try await table.load(try Self.definition("small", radius: 3_000)).last)
         #expect(small.region?.state == .complete)
+        // One that its source has ended, which is tried again much later.
+        let lost = TileID(containing: TileFolders.porto, zoom: 12)
+        try FileManager.default.removeItem(atPath: "\(table.folder)/other/12/\(lost.x)/\(lost.y).road")
+        let broken = try Self.definition("broken", radius: 100, tileset: "other")
+        #expect(try await table.load(broken).last?.region?.state == .incomplete)
         let before = try table.onBoard("roads", of: all)
         disk.fillUp()
         // Enough for the index, and for a few tiles.
@@ -75,6 +85,7 @@ struct CacheFaultTests {
             try table.events.last.map { $0.kind == .loadFinished && $0.success == true } == true
         }
         #expect(try table.onBoard("roads", of: all) == all)
+        #expect(try table.events.count { $0.kind == .loadFinished && $0.regionId == "broken" } == 1)
         try await table.until("the health says so") { try !table.findings.contains { $0.code == "disk_full" } }
         #expect(try table.check() == [])
         await table.end()
@@ -210,7 +221,105 @@ struct CacheFaultTests {
         await table.end()
     }
 
+    @Test func whatCameWhileTheWallClockWasAheadIsServedAndAskedForAgain() async throws {
+        let server = try CacheTable([
+            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12", "http.listen=127.0.0.1:0",
+        ]) { try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000) }
+        try await server.settle()
+        let address = try #require(server.node?.node.serverAddress)
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12"
+        ])
+        let right = table.wallClock.now.nanoseconds
+        table.wallClock.set(ahead: 315_360_000)
+        let region = try #require(
+            try await table.load(try Self.definition("r", radius: 3_000, tileset: "map", acceptExpired: true)).last?
+                .region)
+        #expect(region.state == .complete && region.expiresNs.map { $0 > right + 300_000_000_000_000_000 } == true)
+        let tile = TileID(containing: TileFolders.porto, zoom: 12)
+        let key = TileKey(domain: .maps, zoom: 12, x: tile.x, y: tile.y)
+        func find(strictly: Bool) async throws -> GetTileResponse {
+            try await table.call(
+                TileCacheService.getTile, GetTileRequest(key: key, cacheOnly: true, acceptExpired: !strictly))
+        }
+        // A clock that was never set says nothing, and one that is right knows that this one was not.
+        table.wallClock.set(ahead: -(right / 1_000_000_000))
+        #expect(try await find(strictly: true).data == TileFolders.png(tile))
+        table.wallClock.set(ahead: 0)
+        #expect(try await find(strictly: true).error?.message?.contains("expired") == true)
+        let served = try await find(strictly: false)
+        #expect(served.data == TileFolders.png(tile) && served.fromCache == true)
+        #expect(served.expiresNs.map { $0 <= table.wallClock.now.nanoseconds } == true)
+        let asked = server.node?.node.webRequests ?? 0
+        let fresh = try await table.call(TileCacheService.getTile, GetTileRequest(key: key, acceptExpired: false))
+        #expect(fresh.data == TileFolders.png(tile) && (server.node?.node.webRequests ?? 0) == asked + 1)
+        #expect(try table.check() == [])
+        await server.end()
+        await table.end()
+    }
+
     // MARK: The network
+
+    @Test func overANetworkThatCostsNothingIsFetchedOfAnEditionThatCannotComeIntoUse() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let all = try TileFolders.roads(in: folder, reach: 40_000)
+        let server = try LoopbackServer(serving: folder)
+        let table = try CacheTable([
+            "tilesets=name=roads,source=\(server.url)", "predictive.enabled=true", "edition.check_interval_s=1",
+            "region.retry_s=86400", "network.retries=0",
+        ])
+        table.position(TileFolders.porto)
+        #expect(try await table.load(try Self.definition("r", radius: 2_000)).last?.region?.state == .complete)
+        try await table.settle()
+        func lists() -> Int { server.requests.count { $0.path.hasSuffix(".json") } }
+        func seconds(_ count: Int) async throws {
+            let seen = table.healthCount
+            try await table.until("some seconds have passed") { table.healthCount >= seen + count }
+        }
+        // Nobody asks for a newer one while it costs, and tiles ahead are of the one in use.
+        try await table.set("network.mode", .stringValue("metered"))
+        try await table.settle()
+        let before = lists()
+        let first = Geodesy.destination(from: TileFolders.porto, bearing: 1, distance: 15_000)
+        table.position(first)
+        let there = TileID(containing: first, zoom: 12)
+        try await table.until("the tile there has come") { try !table.onBoard("roads", of: [there]).isEmpty }
+        try await seconds(3)
+        #expect(lists() == before)
+
+        // A newer one is there, and its region cannot be loaded whole.
+        try TileFolders.roads(in: folder, version: "two", reach: 40_000)
+        let lost = "\(folder)/12/\(there.x)/\(there.y).road"
+        try FileManager.default.moveItem(atPath: lost, toPath: folder + "/lost")
+        let middle = TileID(containing: TileFolders.porto, zoom: 12)
+        let road = "\(folder)/12/\(middle.x)/\(middle.y).road"
+        try FileManager.default.moveItem(atPath: road, toPath: folder + "/late")
+        try await table.set("network.mode", .stringValue("unmetered"))
+        try await table.until("the region's update has failed") {
+            try table.events.contains { $0.kind == .loadFinished && $0.success == false }
+        }
+        try await table.settle()
+        try await table.set("network.mode", .stringValue("metered"))
+        try await table.settle()
+        let asked = server.requests.count
+        table.position(Geodesy.destination(from: TileFolders.porto, bearing: 4, distance: 20_000))
+        try await seconds(3)
+        try await table.settle()
+        #expect(server.requests.count == asked)
+        #expect(try table.states.last?.mapVersion == "one")
+
+        // Where nothing costs it comes into use, with what is ahead.
+        try FileManager.default.moveItem(atPath: folder + "/lost", toPath: lost)
+        try FileManager.default.moveItem(atPath: folder + "/late", toPath: road)
+        await table.stop()
+        try table.start(["network.mode=unmetered"])
+        table.position(TileFolders.porto)
+        try await table.until("the newer edition is in use") { try table.states.last?.mapVersion == "two" }
+        #expect(try table.onBoard("roads", of: all).contains(middle))
+        #expect(try table.check() == [])
+        await table.end()
+    }
 
     @Test func aMeteredNetworkIsForWhatTheVehicleNeedsAndNoNetworkForNothing() async throws {
         let server = try CacheTable([

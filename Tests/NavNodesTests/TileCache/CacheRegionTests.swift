@@ -216,6 +216,56 @@ struct CacheRegionTests {
         await table.end()
     }
 
+    @Test func aRegionWhoseSizeIsBeingFoundOutIsListedCancelledAndRemovedLikeAnyOther() async throws {
+        let server = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map", "http.listen=127.0.0.1:0"]) {
+            try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 40_000) { _ in 20_000 }
+        }
+        try await server.settle()
+        let address = try #require(server.node?.node.serverAddress)
+        // The samples take as long as they may.
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12", "store.budget_mb=1",
+            "network.bandwidth_kbps=8",
+        ])
+        try await table.settle()
+        var ends: [LoadRegionResponse] = []
+        func load(_ id: String) throws {
+            try table.caller.call(
+                TileCacheService.loadRegion,
+                LoadRegionRequest(
+                    definition: try Self.definition(id, radius: 30_000, [TilesetDescriptor(tileset: "map")])),
+                options: CallOptions(timeout: .seconds(600))
+            ) { if case .response(let response) = $0 { ends.append(response) } }
+        }
+        try load("porto")
+        let cancelled = try await table.call(TileCacheService.cancelLoad, CancelLoadRequest(regionId: "porto"))
+        #expect(cancelled.error == nil && cancelled.region?.state == .cancelled, "\(cancelled)")
+        try await table.until("the load is over") { ends.count == 1 }
+        #expect(ends.last?.error?.code == .cancelled)
+        let none = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "porto"))
+        #expect(none.error?.code == .notFound)
+
+        try load("porto")
+        let known = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "porto"))
+        #expect(known.region?.state == .loading && known.region?.definition?.regionId == "porto")
+        let named = try await table.call(
+            TileCacheService.updateRegion, UpdateRegionRequest(regionId: "porto", name: "Porto"))
+        #expect(named.error == nil && named.region?.definition?.name == "Porto")
+        let listed = try await table.call(TileCacheService.listRegions, ListRegionsRequest())
+        #expect(listed.regions.map(\.definition?.name) == ["Porto"])
+        // Asked for once more while it is: both hear the same.
+        try load("porto")
+        let removed = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "porto"))
+        #expect(removed.error == nil)
+        try await table.until("both loads are over") { ends.count == 3 }
+        #expect(ends.allSatisfy { $0.error?.code == .cancelled })
+        let again = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "porto"))
+        #expect(again.error?.code == .notFound)
+        #expect(try table.events.isEmpty)
+        await server.end()
+        await table.end()
+    }
+
     @Test func aNewerEditionComesIntoUseAsAWholeWithItsRegions() async throws {
         let (table, roads, _) = try Self.table(["edition.check_interval_s=86400"])
         let only = [TilesetDescriptor(tileset: "roads")]
@@ -239,6 +289,20 @@ struct CacheRegionTests {
         }
         try await table.settle()
         #expect(try versions() == old && table.states.last?.mapVersion == "one")
+        // What serves whole is listed as whole, with the reason why its update waits; the health says so too.
+        let waits = try await table.call(TileCacheService.listRegions, ListRegionsRequest())
+        let failed = try #require(try table.events.last { $0.kind == .loadFinished && $0.success == false })
+        for region in waits.regions.filter({ $0.definition?.regionId == failed.regionId }) + [failed.region] {
+            #expect(region?.state == .complete && region?.error?.message?.isEmpty == false)
+            let count = region?.progress?.completedCount ?? 0
+            #expect(count > 0 && region?.progress?.requiredCount == count)
+        }
+        #expect(waits.regions.allSatisfy { $0.state != .incomplete })
+        try await table.until("the health says so") {
+            try table.findings.contains {
+                $0.code == "region_outdated" && $0.message?.contains("'\(failed.regionId ?? "")'") == true
+            }
+        }
         #expect(try table.onBoard("roads", of: roads) == wanted)
         let key = TileKey(domain: .navigation, zoom: 12, x: late.x, y: late.y)
         let served = try await table.call(TileCacheService.getTile, GetTileRequest(key: key, cacheOnly: true))

@@ -6,6 +6,7 @@ import NavGeo
 import NavMessages
 import NavNodes
 import NavTileStore
+import Synchronization
 import Testing
 
 /// A tile cache with a caller at its side, and what it published.
@@ -19,6 +20,8 @@ final class CacheTable {
     private(set) var heard: [Delivery] = []
     private let settings: [String]
     private let isPlayed: Bool
+    /// The machine's wall clock, as the cache sees it.
+    let wallClock = WallClock()
     private var stamp: Int64 = 1_767_258_000_000_000_000
 
     /// - Parameter isPlayed: Whether the cache lives by `/clock`.
@@ -66,8 +69,9 @@ final class CacheTable {
 
     /// Starts the node; settings given here win.
     func start(_ more: [String] = []) throws {
-        let configuration = try ConfigLoader.load(
+        var configuration = try ConfigLoader.load(
             TileCacheConfiguration.self, file: nil, overrides: ["store.path=\(folder)/store"] + settings + more)
+        configuration.wallClock = { [wallClock] in wallClock.now }
         var run = RunConfiguration(configuration)
         run.kit.simTime = isPlayed
         node = try NodeRunner<TileCacheNode>(
@@ -229,4 +233,17 @@ final class CacheTable {
     func check() throws -> [String] {
         try TileStoreReader(folder: folder + "/store").check().findings.map(\.description)
     }
+}
+
+/// A wall clock that is set as a test wants it; right until then.
+final class WallClock: Sendable {
+    private let offset = Mutex<Int64>(0)
+
+    var now: NavGeo.Timestamp {
+        let now = TileSourceConfiguration.wallClock()
+        return NavGeo.Timestamp(nanoseconds: now.nanoseconds + offset.withLock { $0 })
+    }
+
+    /// Sets it so many seconds ahead of what is right, or behind.
+    func set(ahead seconds: Int64) { offset.withLock { $0 = seconds * 1_000_000_000 } }
 }

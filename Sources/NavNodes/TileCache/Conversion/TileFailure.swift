@@ -10,8 +10,11 @@ struct TileFailure: Error, Sendable, Equatable {
     var message: String
     /// Whether the same may succeed later.
     var isRetryable: Bool
+    /// What of this machine's own has to end before; nil when it is nothing of that.
+    var obstacle: RegionObstacle?
 
-    init(_ code: ErrorCode, _ message: String, isRetryable: Bool = false) {
+    init(_ code: ErrorCode, _ message: String, isRetryable: Bool = false, obstacle: RegionObstacle? = nil) {
+        self.obstacle = obstacle
         self.code = code
         self.message = message
         self.isRetryable = isRetryable
@@ -21,11 +24,12 @@ struct TileFailure: Error, Sendable, Equatable {
 
     init(_ error: StoreError) {
         switch error.code {
-        case .diskFull: self.init(.resourceExhausted, error.description, isRetryable: true)
+        case .diskFull: self.init(.resourceExhausted, error.description, isRetryable: true, obstacle: .disk)
         case .missing: self.init(.notFound, error.description)
         case .invalid: self.init(.invalidRequest, error.description)
         case .inUse, .closed, .busy: self.init(.wrongState, error.description, isRetryable: true)
         case .corruptObject, .corruptIndex: self.init(.corruptData, error.description, isRetryable: true)
+        case .exhausted: self.init(.`internal`, error.description, isRetryable: true)
         case .readOnly, .newerSchema, .system: self.init(.`internal`, error.description)
         }
     }
@@ -36,6 +40,7 @@ struct TileFailure: Error, Sendable, Equatable {
             case .configuration: .invalidRequest
             case .malformed, .mismatch, .tooLarge: .corruptData
             case .cancelled: .cancelled
+            case .system: .`internal`
             case .editionChanged, .closed: .wrongState
             case .missing, .unauthorized, .refused, .rateLimited, .server, .redirected, .truncated, .timedOut, .tooSlow,
                 .unreachable, .unreadable, .resting, .offline:
@@ -43,7 +48,9 @@ struct TileFailure: Error, Sendable, Equatable {
             }
         // Login pages of networks and credentials that have run out end without anybody changing the question.
         let mayEnd = [.editionChanged, .redirected, .unauthorized].contains(error.code)
-        self.init(code, error.message, isRetryable: error.isRetryable || mayEnd)
+        self.init(
+            code, error.message, isRetryable: error.isRetryable || mayEnd,
+            obstacle: error.code == .offline ? .network : nil)
     }
 
     /// As the store keeps it with a region.

@@ -43,5 +43,7 @@ package struct FullDisk {
     }
 
     /// Why a region cannot be loaded now.
-    func failure(_ folder: String) -> TileFailure { TileFailure(.resourceExhausted, text(folder), isRetryable: true) }
+    func failure(_ folder: String) -> TileFailure {
+        TileFailure(.resourceExhausted, text(folder), isRetryable: true, obstacle: .disk)
+    }
 }

@@ -8,6 +8,9 @@ extension TileCacheCore {
     private static let askAgain: Int64 = 30_000_000_000
     /// Within how many metres the vehicle waits for a tile: less than a minute on a motorway.
     private static let nearby = 2_000.0
+    /// After how many metres along the route the queue is told anew what the vehicle waits for: a tenth of ``nearby``, so
+    /// that a tile is waited for at most six seconds late on a motorway, and the queue is told no more often than that.
+    private static let stride = 200.0
     /// How often the store is told what will be needed, ns.
     private static let guardInterval: Int64 = 2_000_000_000
 
@@ -59,19 +62,22 @@ extension TileCacheCore {
         }
     }
 
-    /// Tells the queue what is missing: at once when that has changed, and now and then.
+    /// Tells the queue what is missing: at once when that has changed, as the vehicle gets nearer, and now and then.
     func tellQueue(_ moment: Int64) {
         if moment - askedAgainAt >= Self.askAgain {
             askedAgainAt = moment
             for desk in desks where !desk.open.isEmpty { desk.isToTell = true }
         }
-        for desk in desks where desk.isToTell {
+        for desk in desks {
+            let cursor = planners[desk.keys.domain]?.planner.cursor ?? 0
+            let isNearer = abs(cursor - desk.toldCursor) >= Self.stride && !desk.open.isEmpty
+            guard desk.isToTell || isNearer else { continue }
             desk.isToTell = false
-            guard !desk.open.isEmpty else {
+            desk.toldCursor = cursor
+            guard !desk.open.isEmpty, !isInVain(desk) else {
                 queue.forget(desk.owner)
                 continue
             }
-            let cursor = planners[desk.keys.domain]?.planner.cursor ?? 0
             queue.want(desk.wants(awaitedUntil: cursor + Self.nearby), for: desk.owner)
         }
     }

@@ -26,7 +26,7 @@ extension TileCacheCore {
             .resourceExhausted,
             "region '\(id)' needs \(megabytes(needed)) more, and \(megabytes(max(budget - held, 0))) of store.budget_mb "
                 + "(\(configuration.budgetMB)) are left beside what regions have: raise it, make the region smaller, or "
-                + "remove others")
+                + "remove others", obstacle: .budget)
     }
 
     /// Bytes of some of a region's tiles.
@@ -45,14 +45,5 @@ extension TileCacheCore {
             bytes += Int64((Double(estimate) * Double(count.some) / Double(count.all)).rounded())
         }
         return bytes
-    }
-
-    /// Tries all regions again that are not complete.
-    func retryIncomplete() {
-        attempt("the offline regions") { () throws(StoreError) in
-            for region in try store.reader.regions() where region.state == .incomplete {
-                retries[region.definition.id] = moment
-            }
-        }
     }
 }

@@ -29,16 +29,32 @@ extension TileCacheCore {
         }
     }
 
+    /// Whether the network costs, and tiles of regions are not to be fetched over it: a newer edition cannot come into use
+    /// then that regions have to come with.
+    private var isDear: Bool {
+        configuration.network.mode == .metered && !configuration.network.metered.contains(.region)
+    }
+
+    /// Whether tiles of the newest edition would be fetched ahead in vain: those on board are of another one, it cannot
+    /// come into use, and each byte costs.
+    func isInVain(_ desk: TilesetDesk) -> Bool { isDear && desk.isRemote && desk.isPending && desk.waitsForRegions }
+
+    /// Whether what is known of its editions will do: over a network that costs nobody asks for another one. As long as a source is
+    /// not asked it goes on with that edition, and tiles ahead are of it.
+    private func holds(_ desk: TilesetDesk) -> Bool {
+        isDear && desk.isRemote && desk.current != nil && !desk.isToAsk
+    }
+
     /// Asks the sources that are due.
     func askForEditions(_ moment: Int64) {
-        for desk in desks where desk.keys.isCacheable && !desk.isAsking && desk.asksAt <= moment {
+        for desk in desks where desk.keys.isCacheable && !desk.isAsking && desk.asksAt <= moment && !holds(desk) {
             guard configuration.network.mode != .offline || !desk.isRemote else {
                 desk.problem = desk.newest == nil ? "the network is offline, and nothing is on board" : nil
                 desk.asksAt = moment + Self.longestPause
                 share()
                 continue
             }
-            desk.isAsking = true
+            (desk.isAsking, desk.isToAsk) = (true, false)
             let (name, known) = (desk.keys.name, desk.newest == nil ? nil : desk.known)
             Task { [queue, post] in
                 do throws(TileSourceError) {
@@ -113,13 +129,20 @@ extension TileCacheCore {
         let names = Set(pending.map(\.keys.name))
         attempt("a newer edition") { () throws(StoreError) in
             var ready: [String: StoredRegionProgress] = [:]
+            var isReady = true
             for region in try store.reader.regions() where region.uses(anyOf: names) {
                 if let load = loads[region.definition.id], load.isReady, load.isOf(pending) {
                     ready[region.definition.id] = load.progress
                 } else if region.state == .complete || region.staged != nil {
-                    return
+                    isReady = false
+                    break
                 }
             }
+            for desk in pending where desk.waitsForRegions == isReady {
+                desk.waitsForRegions = !isReady
+                desk.isToTell = true
+            }
+            guard isReady else { return }
             for desk in pending where try !keepsWhatIsAhead(desk) { return }
             let keys = pending.compactMap { $0.newest?.key }
             if ready.isEmpty {

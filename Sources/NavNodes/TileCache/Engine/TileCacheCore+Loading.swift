@@ -19,11 +19,11 @@ extension TileCacheCore {
         for region in try store.reader.regions() {
             let id = region.definition.id
             if region.needsPlanning {
-                retries[id] = moment
+                waits.add(id, until: moment)
             } else if region.state == .loading || region.staged != nil {
                 try resume(region)
             } else if region.state == .incomplete {
-                retries[id] = moment
+                waits.add(id, until: moment)
             }
         }
     }
@@ -33,11 +33,13 @@ extension TileCacheCore {
         guard moment - regionsCheckedAt >= Self.checkInterval else { return }
         regionsCheckedAt = moment
         attempt("the offline regions") { () throws(StoreError) in
-            for region in try store.reader.regions() where region.state == .complete && region.staged == nil {
+            for region in try store.reader.regions() where region.staged == nil && region.failure == nil {
                 let id = region.definition.id
-                guard try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty else { continue }
+                guard region.state == .complete || region.state == .incomplete, loads[id] == nil, !waits.contains(id),
+                    try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty
+                else { continue }
                 log.warning("tiles of region '\(id)' are missing: they are fetched again")
-                retries[id] = moment
+                waits.add(id, until: moment)
             }
         }
     }
@@ -60,7 +62,7 @@ extension TileCacheCore {
         let (required, present, bytes) = try store.reader.completeness(ofRegion: id)
         load.progress = StoredRegionProgress(
             requiredCount: required, completedCount: present, completedBytes: bytes)
-        retries[id] = nil
+        waits.remove(id)
         loads[id] = load
         try store.setRegion(id, state: .loading, progress: load.progress, failure: nil, now: now)
         isChanged = true
@@ -86,7 +88,7 @@ extension TileCacheCore {
         }
         if loads.values.contains(where: \.isReady) || desks.contains(where: \.isPending) { switchEditions() }
         guard fullDisk == nil else { return due }
-        for (id, moment) in retries.sorted(by: { $0.key < $1.key }) where moment <= self.moment { retry(id) }
+        for id in waits.takeDue(at: self.moment) { retry(id) }
         return due
     }
 
@@ -165,7 +167,8 @@ extension TileCacheCore {
     /// A region is complete, and the store knows.
     func finish(_ id: String) {
         guard let load = loads.removeValue(forKey: id) else { return }
-        retries[id] = nil
+        waits.remove(id)
+        waiting[id] = nil
         isChanged = true
         if load.changesGeometry { tell(.geometryChanged, id) }
         if load.changesMetadata { tell(.metadataChanged, id) }
@@ -181,11 +184,14 @@ extension TileCacheCore {
             try store.setRegion(id, state: state, progress: load.progress, failure: failure.stored, now: now)
         }
         if state == .incomplete, failure.isRetryable {
-            retries[id] = moment + Int64(configuration.regionRetry * 1e9)
+            waits.add(id, until: nextTry, for: failure.obstacle)
         } else if state == .incomplete, [.providerUnavailable, .corruptData].contains(failure.code) {
             // Whoever runs the source may put it right.
-            retries[id] = moment + max(Int64(configuration.regionRetry * 1e9), Self.longestPatience)
+            waits.add(id, until: max(nextTry, moment + Self.longestPatience), for: failure.obstacle)
+        } else if state == .incomplete, let obstacle = failure.obstacle {
+            waits.add(id, until: .max, for: obstacle)
         }
+        if load.isUpdate { waiting[id] = failure }
         tell(.loadFinished, id, load.progress, success: false, failure)
     }
 
@@ -198,7 +204,7 @@ extension TileCacheCore {
         if network.mode == .offline || (network.mode == .metered && !network.metered.contains(.region)) {
             return TileFailure(
                 .providerUnavailable, "the network is \(network.mode.rawValue): tiles of regions are not fetched now",
-                isRetryable: true)
+                isRetryable: true, obstacle: .network)
         }
         guard moment - load.cameAt > Self.patience else { return nil }
         let conditions = queue.conditions.filter { names.contains($0.tileset) }
@@ -212,23 +218,26 @@ extension TileCacheCore {
         return TileFailure(.deadlineExceeded, "no tile came for ten minutes", isRetryable: true)
     }
 
+    /// When a region is tried again that could not go on, monotonic ns.
+    var nextTry: Int64 { moment + Int64(configuration.regionRetry * 1e9) }
+
     /// Tries a region again that is not complete.
     private func retry(_ id: String) {
-        retries[id] = nil
         guard loads[id] == nil else { return }
-        attempt("region '\(id)'") { () throws(StoreError) in
+        let isDone = attempt("region '\(id)'") { () throws(StoreError) in
             guard let region = try store.reader.region(id) else { return }
             if region.needsPlanning || region.state == .complete {
                 do throws(TileFailure) {
                     try put(region.newest, now: now)
                 } catch {
-                    if !error.isRetryable { waiting[id] = error.message }
-                    retries[id] = moment + Int64(configuration.regionRetry * 1e9)
+                    if !error.isRetryable { waiting[id] = error }
+                    waits.add(id, until: nextTry, for: error.obstacle)
                 }
             } else {
                 try resume(region)
             }
         }
+        if !isDone, loads[id] == nil { waits.add(id, until: nextTry, for: fullDisk == nil ? nil : .disk) }
     }
 
     // MARK: What came
@@ -295,11 +304,21 @@ extension TileCacheCore {
                 error: failure.map { ErrorInfo($0) }, region: region))
     }
 
-    /// A region as messages tell of it, with its progress as known here.
+    /// A region as messages tell of it, with its progress as known here: one whose update waits is what it serves as, with
+    /// the reason.
     func message(of region: StoredRegion) throws(StoreError) -> Region {
         let id = region.definition.id
-        return Region(
-            region, progress: loads[id]?.progress, expires: try store.reader.expiry(ofRegion: id))
+        var region = region
+        if loads[id] == nil {
+            if region.staged != nil, region.state == .incomplete {
+                let (required, present, bytes) = try store.reader.completeness(ofRegion: id, asServed: true)
+                region.progress = StoredRegionProgress(
+                    requiredCount: required, completedCount: present, completedBytes: bytes)
+                if present == required { region.state = .complete }
+            }
+            if let reason = waiting[id] { region.failure = reason.stored }
+        }
+        return Region(region, progress: loads[id]?.progress, expires: try store.reader.expiry(ofRegion: id))
     }
 }
 

@@ -38,7 +38,7 @@ extension TileCacheCore {
         let id = definition.id
         try expectRoom(id, tiles, editions, estimates)
         if let old = loads.removeValue(forKey: id) { queue.forget(old.owner) }
-        retries[id] = nil
+        waits.remove(id)
         do throws(StoreError) {
             let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
             waiting[id] = nil
@@ -66,7 +66,8 @@ extension TileCacheCore {
                 throw TileFailure(
                     .providerUnavailable,
                     "it is not known yet what tileset '\(desk.keys.name)' has: "
-                        + (desk.problem ?? "its source is being asked"), isRetryable: true)
+                        + (desk.problem ?? "its source is being asked"), isRetryable: true,
+                    obstacle: desk.isRemote && configuration.network.mode == .offline ? .network : nil)
             }
             do throws(RegionFault) {
                 let levels = newest.levels(of: descriptor.layers)
@@ -101,8 +102,8 @@ extension TileCacheCore {
                     try put(region.newest, now: now)
                 } catch {
                     log.warning("region '\(region.definition.id)' cannot have the newer edition: \(error.message)")
-                    if !error.isRetryable { waiting[region.definition.id] = error.message }
-                    retries[region.definition.id] = moment + Int64(configuration.regionRetry * 1e9)
+                    if !error.isRetryable { waiting[region.definition.id] = error }
+                    waits.add(region.definition.id, until: nextTry, for: error.obstacle)
                 }
             }
         }
@@ -113,7 +114,9 @@ extension TileCacheCore {
         do throws(StoreError) {
             var messages: [Region] = []
             for region in try store.reader.regions() { messages.append(try message(of: region)) }
-            return messages
+            let known = Set(messages.compactMap { $0.definition?.regionId })
+            for (id, request) in requests where !known.contains(id) { messages.append(Region(request, .loading)) }
+            return messages.sorted { $0.definition?.regionId ?? "" < $1.definition?.regionId ?? "" }
         } catch {
             throw TileFailure(error)
         }
@@ -121,12 +124,13 @@ extension TileCacheCore {
 
     /// One region.
     func region(_ id: String) throws(TileFailure) -> Region {
-        let region = try stored(id)
         do throws(StoreError) {
-            return try message(of: region)
+            if let region = try store.reader.region(id) { return try message(of: region) }
         } catch {
             throw TileFailure(error)
         }
+        guard let request = requests[id] else { throw Self.unknown(id) }
+        return Region(request, .loading)
     }
 
     /// Removes a region; its tiles stay until room is needed.
@@ -137,39 +141,50 @@ extension TileCacheCore {
         } catch {
             throw TileFailure(error)
         }
-        guard isKnown else { throw Self.unknown(id) }
+        let failure = TileFailure(.cancelled, "region '\(id)' was removed")
+        let request = withdraw(id, failure)
+        guard isKnown else {
+            // Nobody has heard of it but who wanted it.
+            guard request != nil else { throw Self.unknown(id) }
+            return
+        }
         if let load = loads.removeValue(forKey: id) {
             queue.forget(load.owner)
-            tell(
-                .loadFinished, id, load.progress, success: false, TileFailure(.cancelled, "region '\(id)' was removed"))
+            tell(.loadFinished, id, load.progress, success: false, failure)
         }
-        retries[id] = nil
+        waits.remove(id)
         waiting[id] = nil
         isChanged = true
         outbox.tell(RegionEvent(kind: .removed, regionId: id))
         // Others may find the room that it had.
-        retryIncomplete()
+        waits.end(.budget)
     }
 
     /// Stops loading a region: what was loaded stays, and an update leaves it as it was.
     func cancel(_ id: String) throws(TileFailure) -> Region {
+        let failure = TileFailure(.cancelled, "loading was cancelled")
+        let request = withdraw(id, failure)
         guard let load = loads[id] else {
-            guard retries.removeValue(forKey: id) != nil else {
+            guard waits.remove(id) else {
+                if let request { return try isStored(id) ? region(id) : Region(request, .cancelled) }
                 _ = try region(id)
                 throw TileFailure(.wrongState, "region '\(id)' is not being loaded")
             }
+            waiting[id] = nil
+            isChanged = true
             do throws(StoreError) {
-                if let stored = try store.reader.region(id) {
+                if let stored = try store.reader.region(id), stored.staged != nil {
+                    try store.discardStaged(ofRegion: id, now: now)
+                } else if let stored = try store.reader.region(id), stored.state != .complete {
                     try store.setRegion(
                         id, state: .cancelled, progress: stored.progress,
-                        failure: TileFailure(.cancelled, "loading was cancelled").stored, now: now)
+                        failure: failure.stored, now: now)
                 }
             } catch {
                 throw TileFailure(error)
             }
             return try region(id)
         }
-        let failure = TileFailure(.cancelled, "loading was cancelled")
         if load.isUpdate {
             do throws(StoreError) {
                 try store.discardStaged(ofRegion: id, now: now)
@@ -178,6 +193,7 @@ extension TileCacheCore {
             }
             queue.forget(load.owner)
             loads[id] = nil
+            waiting[id] = nil
             isChanged = true
             tell(.loadFinished, id, load.progress, success: false, failure)
         } else {
@@ -190,6 +206,12 @@ extension TileCacheCore {
     func update(
         _ id: String, name: String?, metadata: [String: String]?, isToRevalidate: Bool
     ) throws(TileFailure) -> Region {
+        if var request = requests[id] {
+            request.order.definition.name = name ?? request.order.definition.name
+            request.order.definition.metadata = metadata ?? request.order.definition.metadata
+            requests[id] = request
+            guard try isStored(id) else { return Region(request, .loading) }
+        }
         let before = try stored(id).definition
         if name != nil || metadata != nil {
             do throws(StoreError) {
@@ -210,7 +232,7 @@ extension TileCacheCore {
         let stored = try stored(id)
         for descriptor in stored.newest.descriptors {
             guard let desk = desk(descriptor.tileset) else { continue }
-            (desk.asksAt, desk.failures) = (moment, 0)
+            (desk.asksAt, desk.failures, desk.isToAsk) = (moment, 0, true)
         }
         guard loads[id] == nil else { return }
         try put(stored.newest, now: now)
@@ -218,6 +240,14 @@ extension TileCacheCore {
         // What belongs to an edition with a name does not change.
         loads[id]?.toRevalidate = tiles.reversed().compactMap { address in
             editions[address.tileset] == "" ? RegionTile(address, edition: "") : nil
+        }
+    }
+
+    private func isStored(_ id: String) throws(TileFailure) -> Bool {
+        do throws(StoreError) {
+            return try store.reader.region(id) != nil
+        } catch {
+            throw TileFailure(error)
         }
     }
 

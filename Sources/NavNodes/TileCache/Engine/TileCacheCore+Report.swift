@@ -77,7 +77,8 @@ extension TileCacheCore {
                         + "remove offline regions"))
         }
         for (id, reason) in waiting.sorted(by: { $0.key < $1.key }) {
-            findings.append(HealthFinding("region_outdated", "region '\(id)' stays as it is: \(reason)", about: id))
+            findings.append(
+                HealthFinding("region_outdated", "region '\(id)' stays as it is: \(reason.message)", about: id))
         }
         guard configuration.network.mode != .offline else { return findings }
         let conditions = queue.conditions

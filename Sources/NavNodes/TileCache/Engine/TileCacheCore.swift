@@ -28,14 +28,17 @@ final class TileCacheCore {
 
     var vehicle = VehicleState()
     var planners: [NavTileStore.TileDomain: VehiclePlanner]
+    /// Offline regions that are wanted and of which nothing is stored yet, or nothing of what they are to be, by id.
+    var requests: [String: RegionRequest] = [:]
+    var lastRequest: UInt64 = 0
     /// Offline regions that are being loaded, by id.
     var loads: [String: RegionLoad] = [:]
     /// When complete regions are looked at again, monotonic ns: a damaged file may have taken a tile of them.
     var regionsCheckedAt: Int64 = 0
-    /// When regions that are not complete are tried again, monotonic ns, by id.
-    var retries: [String: Int64] = [:]
+    /// Regions that are not complete and are tried again.
+    var waits = RegionWaits()
     /// Why regions stay of an older edition, by id.
-    var waiting: [String: String] = [:]
+    var waiting: [String: TileFailure] = [:]
     /// Outdated editions and when they may go, monotonic ns.
     var outdated: [EditionKey: Int64] = [:]
     /// What is known of the disk that was found full; nil while it is not.
@@ -78,7 +81,7 @@ final class TileCacheCore {
     // MARK: The thread
 
     /// The wall clock: for what expires, and for what is noted with tiles and regions.
-    var now: NavGeo.Timestamp { TileSourceConfiguration.wallClock() }
+    var now: NavGeo.Timestamp { lookup.now }
 
     /// Nanoseconds of the monotonic clock.
     var moment: Int64 { Clocks.monotonic() }
@@ -110,6 +113,7 @@ final class TileCacheCore {
 
     /// What lasts is written.
     func end() {
+        withdrawAll()
         writeLoads()
         attempt("the store's index") { () throws(StoreError) in try store.flush() }
     }
@@ -162,7 +166,7 @@ final class TileCacheCore {
         isChanged = true
         for desk in desks { desk.isToTell = true }
         for id in loads.keys.sorted() { loads[id]?.isToAsk = true }
-        for id in retries.keys { retries[id] = moment }
+        waits.end(.disk)
         return moment
     }
 
@@ -206,8 +210,7 @@ final class TileCacheCore {
         do throws(StoreError) {
             report = try store.commit(tiles, now: now)
         } catch {
-            let bytes = tiles.lazy.flatMap(\.parts).reduce(Int64(0)) { $0 + Int64($1.data.count) }
-            note(error, "storing \(tiles.count) tiles", bytes: bytes)
+            note(error, "storing \(tiles.count) tiles", bytes: tiles.reduce(0) { $0 + $1.size })
             // They are asked for again; what else failed than the disk's size will fail again, and later.
             guard error.code != .diskFull else { return }
             for tile in tiles {
@@ -218,9 +221,7 @@ final class TileCacheCore {
         }
         (storeProblem, diskFailures) = (nil, 0)
         evictedCount += report.evictedCount
-        let sizes = Dictionary(
-            tiles.map { tile in (tile.address, tile.parts.reduce(Int64(0)) { $0 + Int64($1.data.count) }) },
-            uniquingKeysWith: { first, _ in first })
+        let sizes = Dictionary(tiles.map { ($0.address, $0.size) }, uniquingKeysWith: { first, _ in first })
         for address in report.stored {
             desk(address.tileset)?.settle(address.tile)
             takeIntoLoads(address, bytes: sizes[address] ?? 0)
@@ -233,13 +234,14 @@ final class TileCacheCore {
                 TileFailure(
                     .resourceExhausted,
                     "there is no room for \(address) within store.budget_mb (\(configuration.budgetMB)): raise it or remove "
-                        + "offline regions"))
+                        + "offline regions", obstacle: .budget))
         }
     }
 
     private func fail(_ address: TileAddress, _ error: TileSourceError, _ desk: TilesetDesk?) {
         if error.code == .editionChanged {
             desk?.asksAt = 0
+            desk?.isToAsk = true
             desk?.isToTell = true
             for id in loads.keys.sorted() where loads[id]?.window[address] != nil { loads[id]?.isToAsk = true }
             return
@@ -260,7 +262,7 @@ final class TileCacheCore {
             attempt("making room") { () throws(StoreError) in
                 evictedCount += try store.makeRoom(for: 0, needed: nil).removedCount
             }
-            retryIncomplete()
+            waits.end(.budget)
         }
         if next.network.bytesPerSecond != old.network.bytesPerSecond {
             queue.bytesPerSecond = next.network.bytesPerSecond
@@ -270,7 +272,8 @@ final class TileCacheCore {
             log.info("the network is \(next.network.mode.rawValue)")
             if next.network.mode != .offline {
                 for desk in desks { (desk.asksAt, desk.failures) = (0, 0) }
-                for id in retries.keys { retries[id] = moment }
+                for desk in desks { desk.isToTell = true }
+                waits.end(.network)
             }
         }
         guard next.predictive != old.predictive else { return }

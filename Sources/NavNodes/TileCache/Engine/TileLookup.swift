@@ -57,6 +57,9 @@ final class TileLookup: Sendable {
         }
     }
 
+    /// The wall clock: for what expires.
+    var now: NavGeo.Timestamp { configuration.wallClock() }
+
     /// What has been counted.
     var counts: Counts { tally.withLock { $0 } }
 
@@ -77,7 +80,8 @@ final class TileLookup: Sendable {
 
     /// Waits until the sources of some tilesets have said what they have, or have failed to: for a while after the start.
     func waitUntilKnown(_ names: [String]) async {
-        for _ in 0..<200 where views.contains(where: { names.contains($0.keys.name) && $0.isUnknown }) {
+        for _ in 0..<200
+        where !Task.isCancelled && views.contains(where: { names.contains($0.keys.name) && $0.isUnknown }) {
             try? await Task.sleep(for: .milliseconds(50))
         }
     }
@@ -162,7 +166,7 @@ final class TileLookup: Sendable {
         _ address: TileAddress, _ view: TilesetView, acceptsExpired: Bool, acceptsPath: Bool
     ) -> Result<Local, TileFailure> {
         guard let current = view.current else { return .success(.absent) }
-        let now = TileSourceConfiguration.wallClock()
+        let now = now
         do throws(StoreError) {
             guard let record = try store.reader.tile(address, version: current.key.version, now: now) else {
                 return .success(.absent)

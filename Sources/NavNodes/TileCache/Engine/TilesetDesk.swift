@@ -18,6 +18,10 @@ final class TilesetDesk {
     var isAsking = false
     /// When its source is to be asked again, monotonic ns.
     var asksAt: Int64 = 0
+    /// Whether it is to be asked whatever that costs: it has shown that it has another edition, or somebody wants to know.
+    var isToAsk = false
+    /// Whether regions keep the newest edition from coming into use that are not loaded of it yet.
+    var waitsForRegions = false
     /// Questions that failed one after the other.
     var failures = 0
     /// Why the last question failed.
@@ -29,6 +33,8 @@ final class TilesetDesk {
     private(set) var expired: [TileID: Validators] = [:]
     /// Whether the queue has to be told.
     var isToTell = false
+    /// How far along the route the vehicle was when the queue was told last, metres.
+    var toldCursor = 0.0
     /// Whether the store has to be told what is wanted.
     var isToGuard = false
 

@@ -36,7 +36,7 @@ struct TileAnswers: Sendable {
                 let tile = try await lookup.find(
                     address, cacheOnly: false, acceptsExpired: true, acceptsPath: false,
                     deadline: Clocks.monotonic() &+ patience)
-                return Self.reply(tile, fileExtension: fileExtension, conditions)
+                return Self.reply(tile, fileExtension: fileExtension, conditions, now: lookup.now)
             } catch {
                 return Self.reply(error)
             }
@@ -45,12 +45,14 @@ struct TileAnswers: Sendable {
 
     // MARK: Tiles
 
-    private static func reply(_ tile: FoundTile, fileExtension: String, _ conditions: Conditions) -> TileReply {
+    private static func reply(
+        _ tile: FoundTile, fileExtension: String, _ conditions: Conditions, now: NavGeo.Timestamp
+    ) -> TileReply {
         let isPacked = tile.contentEncoding.map { accepts($0, conditions.encodings) } ?? true
         let tag = "\"\(tile.hash.hexadecimal)\(isPacked ? "" : "-plain")\""
         var headers = [(name: "ETag", value: tag), (name: "Vary", value: "Accept-Encoding")]
         if let expires = tile.expires {
-            let seconds = expires.seconds(since: TileSourceConfiguration.wallClock())
+            let seconds = expires.seconds(since: now)
             headers.append(("Cache-Control", "max-age=\(Int(min(max(seconds, 0), 31_536_000)))"))
         } else {
             // It holds until it is replaced: asking again costs an answer without content.

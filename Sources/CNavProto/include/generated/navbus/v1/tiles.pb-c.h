@@ -393,7 +393,7 @@ struct  Navbus__V1__Region
   protobuf_c_boolean has_updated_ns;
   int64_t updated_ns;
   /*
-   * Why it is incomplete.
+   * Why it is incomplete; of one that is complete, why its update waits.
    */
   Navbus__V1__ErrorInfo *error;
 };

@@ -1,0 +1,55 @@
+import Dispatch
+import Glibc
+import NavTileStore
+
+/// Opens a source of a map at an address once when no more files can be opened, and once when they can.
+func exhaust(_ address: String) {
+    var files: [Int32] = []
+    while true {
+        let file = open("/dev/null", O_RDONLY)
+        guard file >= 0 else { break }
+        files.append(file)
+    }
+    for round in 0..<2 {
+        do throws(TileSourceError) {
+            _ = try TileSourceConfiguration("map", .maps, address: address).open()
+            say("opened")
+        } catch {
+            say("\(error.code.rawValue): \(error.message)")
+        }
+        if round == 0 { for file in files { close(file) } }
+    }
+}
+
+/// Asks for all tiles of a list at once for a second, and says by how many bytes its address space has grown at most.
+func announced(_ address: String) throws {
+    var configuration = TileSourceConfiguration("roads", .navigation, address: address)
+    configuration.concurrency = 64
+    configuration.limits.totalTimeout = 1
+    let source = try configuration.open()
+    let done = DispatchSemaphore(value: 0)
+    Task {
+        defer { done.signal() }
+        guard case .edition(let edition, _) = try? await source.edition(known: nil) else { return say("no list") }
+        let before = greatestSize()
+        await withTaskGroup(of: Void.self) { group in
+            for tile in edition.tiles ?? [] {
+                group.addTask { _ = try? await source.fetch(tile.tile, edition: nil, known: nil, meter: nil) }
+            }
+        }
+        say("\(greatestSize() - before)")
+    }
+    done.wait()
+}
+
+/// The most that this process' address space ever was, bytes.
+private func greatestSize() -> Int {
+    let file = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = max(read(file, &bytes, bytes.count), 0)
+    let line = String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n").first {
+        $0.hasPrefix("VmPeak:")
+    }
+    return (line.flatMap { Int($0.filter(\.isNumber)) } ?? 0) * 1_024
+}
