@@ -50,7 +50,7 @@ struct CacheDriveTests {
             let player = try box.start(
                 "navbus", ["bag", "play", drive, "--rate", "8", "--topics", "/gnss/fix", "--subscribers", "1"])
             try await navigation.says("state GUIDANCE TRACKING")
-            try await eventually("all tiles of the way are on board", seconds: 30) {
+            try await eventually("all tiles of the way are on board") {
                 let covered = try await coverage(box)
                 let wanted = try #require(covered["wanted_count"] as? Int)
                 return covered["present_count"] as? Int == wanted

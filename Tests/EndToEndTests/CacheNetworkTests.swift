@@ -57,8 +57,9 @@ struct CacheNetworkTests {
             let tile = try #require(try json(asked.output) as? [String: Any])
             #expect((tile["data"] as? String).flatMap { Data(base64Encoded: $0) } == Data(other.content(1, "road")))
 
-            // A newer edition is seen, and waits: the town stays as it is, whole.
+            // A newer edition is seen when somebody asks for it, and waits: the town stays as it is, whole.
             try await roads.publish(2)
+            try await box.succeed("navbus", ["region", "update", "town", "--revalidate"])
             try await eventually("the update waits for the network") {
                 try await box.succeed("navbus", ["region", "list", "town", "--json"]).output.contains("metered")
             }

@@ -35,13 +35,13 @@ final class Program: Sendable {
     func send(_ signal: Int32) { process.send(signal) }
 
     /// Waits for the end.
-    func wait(seconds: Int = 120) async throws -> Result {
+    func wait(seconds: Int = 300) async throws -> Result {
         try await eventually("\(name) ends", seconds: seconds, detail: { self.transcript }) { exitStatus != nil }
         return Result(status: exitStatus ?? -1, output: output, errors: errors)
     }
 
     /// Waits until the process has said something, on either stream.
-    func says(_ text: String, times: Int = 1, seconds: Int = 120) async throws {
+    func says(_ text: String, times: Int = 1, seconds: Int = 300) async throws {
         try await eventually("\(name) says '\(text)'", seconds: seconds, detail: { self.transcript }) {
             let isOver = exitStatus != nil
             if (output + errors).ranges(of: text).count >= times { return true }
@@ -58,12 +58,13 @@ final class Program: Sendable {
 
 /// Waits until something holds. The limit is a safety net and no measurement.
 func eventually(
-    _ what: String, seconds: Int = 120, detail: () -> String = { "" }, _ condition: () async throws -> Bool
+    _ what: String, seconds: Int = 300, detail: () -> String = { "" }, _ condition: () async throws -> Bool
 ) async throws {
-    for _ in 0..<seconds * 50 {
+    let end = ContinuousClock.now + .seconds(seconds)
+    repeat {
         if try await condition() { return }
         try await Task.sleep(for: .milliseconds(20))
-    }
+    } while ContinuousClock.now < end
     throw Failure("gave up waiting after \(seconds) s: \(what)\n\(detail())")
 }
 
