@@ -31,23 +31,21 @@ final class DownloadSuite {
     /// - Parameters:
     ///   - tiles: a directory of road tiles; nil for map tiles alone.
     ///   - count: map tiles.
-    init(tiles: String?, nginx: String, count: Int, seed: UInt64) throws {
+    init(tiles: String?, nginx: String, count: Int, seed: UInt64, isQuick: Bool) throws {
         scratch = try Workers()
-        let roads = try tiles.map { try TilesetDirectory(path: $0) }
-        // Absolute, because nginx has its own working directory.
-        let alias = roads.map { "location /roads/ { alias \(URL(fileURLWithPath: $0.path).path)/; }" } ?? ""
         let packed = "location /packed/ { rewrite ^/packed(/.*)$ $1 break; gzip_static on; }"
-        server = try TileServer(nginx, locations: alias + packed)
-        if let roads {
-            let entries = roads.tileset.tiles
+        server = try TileServer(nginx, locations: packed)
+        if let tiles {
+            let roads = try RoadTiles.write(
+                TilesetDirectory(path: tiles), to: server.root + "/roads", isQuick: isQuick)
             loads.append(
                 Load(
                     name: "roads",
                     source: TileSourceConfiguration("roads", .navigation, address: server.url + "/roads"),
-                    tiles: roads.tileset.tileIDs.map(\.tile),
+                    tiles: roads.tileIDs.map(\.tile),
                     files: ["/roads/tileset.json"]
-                        + entries.flatMap { ["/roads/\($0.file)", "/roads/\($0.ranks.file)"] },
-                    bytes: entries.reduce(0) { $0 + $1.bytes + $1.ranks.bytes }))
+                        + roads.tiles.flatMap { ["/roads/\($0.file)", "/roads/\($0.ranks.file)"] },
+                    bytes: roads.tiles.reduce(0) { $0 + $1.bytes + $1.ranks.bytes }))
         }
         let map = try MapTiles.write(count, to: server.root, seed: seed)
         for (name, path, file) in [("map", "/", MapTiles.plain), ("packed", "/packed/", MapTiles.packed)] {

@@ -122,7 +122,8 @@ struct TilesCommand: ParsableCommand {
         }
         if parts.contains(.download) {
             let suite = try DownloadSuite(
-                tiles: tiles, nginx: nginx, count: options.quick ? 100 : 5_000, seed: seed)
+                tiles: tiles, nginx: nginx, count: options.quick ? 100 : 5_000, seed: seed,
+                isQuick: options.quick)
             comparisons += suite.comparisons
             lines += suite.lines
         }
