@@ -53,6 +53,7 @@ struct TilesSuiteTests {
         #expect((found["tiles.drive.fetched"]?["value"] as? Double ?? 0) > 0)
         for (name, peer) in [
             ("roads", "curl --parallel"), ("map", "curl --parallel"), ("packed", "curl --parallel --compressed"),
+            ("roads.mobile", "curl --parallel"), ("map.mobile", "curl --parallel"),
         ] {
             let figure = found["tiles.download.\(name)"]
             #expect((figure?["value"] as? Double ?? 0) > 0 && (figure?["peer_value"] as? Double ?? 0) > 0, "\(name)")

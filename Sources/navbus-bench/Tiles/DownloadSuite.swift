@@ -13,6 +13,8 @@ final class DownloadSuite {
     /// What is fetched by both.
     private struct Load {
         var name: String
+        /// Where the server is reached.
+        var url: String
         var source: TileSourceConfiguration
         var tiles: [TileID]
         /// Paths on the server; the tiles' own have `bytes` together.
@@ -23,8 +25,13 @@ final class DownloadSuite {
     }
 
     private static let connections = 6
+    /// A good mobile network: bytes per second, seconds of a round trip.
+    private static let mobile = (rate: 25e6, roundTrip: 0.02)
+    /// Of what comes over it there is so much that it takes some seconds.
+    private static let mobileCount = 600
 
     private let server: TileServer
+    private let link: SlowLink
     private let scratch: Workers
     private var loads: [Load] = []
 
@@ -35,42 +42,63 @@ final class DownloadSuite {
         scratch = try Workers()
         let packed = "location /packed/ { rewrite ^/packed(/.*)$ $1 break; gzip_static on; }"
         server = try TileServer(nginx, locations: packed)
+        link = try SlowLink(
+            to: server.port, bytesPerSecond: Self.mobile.rate, roundTrip: Self.mobile.roundTrip)
+        let slow = "http://127.0.0.1:\(link.port)"
         if let tiles {
             let roads = try RoadTiles.write(
                 TilesetDirectory(path: tiles), to: server.root + "/roads", isQuick: isQuick)
-            loads.append(
-                Load(
-                    name: "roads",
-                    source: TileSourceConfiguration("roads", .navigation, address: server.url + "/roads"),
-                    tiles: roads.tileIDs.map(\.tile),
-                    files: ["/roads/tileset.json"]
-                        + roads.tiles.flatMap { ["/roads/\($0.file)", "/roads/\($0.ranks.file)"] },
-                    bytes: roads.tiles.reduce(0) { $0 + $1.bytes + $1.ranks.bytes }))
+            loads += [
+                Self.roads("roads", server.url, roads.tiles),
+                Self.roads("roads.mobile", slow, Array(roads.tiles.prefix(Self.mobileCount / 6))),
+            ]
         }
         let map = try MapTiles.write(count, to: server.root, seed: seed)
-        for (name, path, file) in [("map", "/", MapTiles.plain), ("packed", "/packed/", MapTiles.packed)] {
-            let names = map.map { "\($0.zoom)/\($0.x)/\($0.y)" }
-            loads.append(
-                Load(
-                    name: name,
-                    source: TileSourceConfiguration(
-                        "map", .maps, address: server.url + path + "{z}/{x}/{y}" + MapTiles.plain),
-                    tiles: map, files: names.map { path + $0 + MapTiles.plain },
-                    bytes: try MapTiles.size(names.map { "\(server.root)/\($0)\(file)" }),
-                    isPacked: file == MapTiles.packed))
-        }
+        loads += [
+            try Self.map("map", server.url, map, server.root),
+            try Self.map("packed", server.url, map, server.root, isPacked: true),
+            try Self.map("map.mobile", slow, Array(map.prefix(Self.mobileCount)), server.root),
+        ]
+    }
+
+    deinit { link.close() }
+
+    private static func roads(_ name: String, _ url: String, _ entries: [Tileset.Entry]) -> Load {
+        Load(
+            name: name, url: url, source: TileSourceConfiguration("roads", .navigation, address: url + "/roads"),
+            tiles: entries.compactMap(\.tile?.tile),
+            files: ["/roads/tileset.json"] + entries.flatMap { ["/roads/\($0.file)", "/roads/\($0.ranks.file)"] },
+            bytes: entries.reduce(0) { $0 + $1.bytes + $1.ranks.bytes })
+    }
+
+    private static func map(
+        _ name: String, _ url: String, _ tiles: [TileID], _ root: String, isPacked: Bool = false
+    ) throws -> Load {
+        let path = isPacked ? "/packed/" : "/"
+        let names = tiles.map { "\($0.zoom)/\($0.x)/\($0.y)" }
+        let file = isPacked ? MapTiles.packed : MapTiles.plain
+        return Load(
+            name: name, url: url,
+            source: TileSourceConfiguration("map", .maps, address: url + path + "{z}/{x}/{y}" + MapTiles.plain),
+            tiles: tiles, files: names.map { path + $0 + MapTiles.plain },
+            bytes: try MapTiles.size(names.map { "\(root)/\($0)\(file)" }), isPacked: isPacked)
     }
 
     var lines: [String] {
         let sizes = loads.map { "\($0.files.count) files of \($0.name)" }.joined(separator: ", ")
-        return ["server   nginx on loopback, \(sizes), \(Self.connections) connections"]
+        return [
+            "server   nginx on loopback, \(sizes), \(Self.connections) connections",
+            "mobile   \(Int(Self.mobile.rate * 8e-6)) Mbit/s, \(Int(Self.mobile.roundTrip * 1_000)) ms",
+        ]
     }
 
     var comparisons: [Comparison] {
         loads.map { load in
             Comparison(
                 "tiles.download.\(load.name)", peer: "curl --parallel" + (load.isPacked ? " --compressed" : ""),
-                [.init("", "MB/s"), .init("files", "1/s"), .init("processor", "us/file")],
+                // The link is this process' own work.
+                [.init("", "MB/s"), .init("files", "1/s")]
+                    + (load.url == self.server.url ? [.init("processor", "us/file")] : []),
                 ours: { try self.ours(load) }, theirs: { try self.curl(load) })
         }
     }
@@ -118,7 +146,7 @@ final class DownloadSuite {
 
     private func curl(_ load: Load) throws -> [String: Double] {
         let list = scratch.folder + "/urls"
-        let text = load.files.map { "url = \"\(server.url)\($0)\"\noutput = \"/dev/null\"\n" }.joined()
+        let text = load.files.map { "url = \"\(load.url)\($0)\"\noutput = \"/dev/null\"\n" }.joined()
         try text.write(toFile: list, atomically: true, encoding: .utf8)
         let workers = try Workers()
         defer { workers.close() }
