@@ -158,7 +158,7 @@ let package = Package(
             ],
             path: "Tests/NavTestSupport", swiftSettings: strict),
         // NavTestSystem has them: servers on loopback that do as they are told, programs that are run, stopped and killed.
-        .target(name: "NavTestSystem", path: "Tests/NavTestSystem", swiftSettings: strict),
+        .target(name: "NavTestSystem", dependencies: ["NavBench"], path: "Tests/NavTestSystem", swiftSettings: strict),
         // NavLaunchProbe is a launcher that tests can kill.
         .executableTarget(
             name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
@@ -202,7 +202,7 @@ let package = Package(
         // NavBusProbe is a node that tests can stop and kill.
         .executableTarget(
             name: "NavBusProbe", dependencies: ["NavBus"], path: "Tests/NavBusProbe", swiftSettings: strict),
-        tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe", "NavTestSystem"], exclude: ["Corpus"]),
+        tests("NavBusTests", ["NavBus", "CZeroMQ", "NavBusProbe", "NavBench", "NavTestSystem"], exclude: ["Corpus"]),
         tests("NavBagTests", ["NavBag", "NavTestSystem"]),
         tests("NavGNSSTests", ["NavGNSS", "NavMessages"]),
         tests("NavConfigTests", ["NavConfig"]),
@@ -230,7 +230,7 @@ let package = Package(
             ]),
         tests("NavBenchTests", ["NavBench", "NavTestSystem"]),
         tests("TidyTests", []),
-        tests("EndToEndTests", ["NavTestSystem"]),
+        tests("EndToEndTests", ["NavBench", "NavTestSystem"]),
     ],
     swiftLanguageModes: [.v6]
 )

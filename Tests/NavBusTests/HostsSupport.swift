@@ -1,5 +1,6 @@
 import CZeroMQ
 import Foundation
+import NavBench
 import NavBus
 import NavTestSystem
 import Synchronization

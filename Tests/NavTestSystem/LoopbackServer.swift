@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import NavBench
 internal import Synchronization
 
 /// An HTTP server on loopback that does as it is told, wrong things above all; it ends with its last reference.

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import NavBench
 
 /// A real nginx on loopback that serves a folder.
 ///

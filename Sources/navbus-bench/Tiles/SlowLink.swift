@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NavBench
 import NavBus
 import Synchronization
 
@@ -31,7 +32,7 @@ final class SlowLink: Sendable {
     ///   - bytesPerSecond: on the link.
     ///   - roundTrip: seconds.
     init(to server: UInt16, bytesPerSecond: Double, roundTrip: Double) throws {
-        (listener, port) = try LoopbackPort.listen()
+        (listener, port) = try LoopbackSocket.listen()
         self.server = server
         rate = bytesPerSecond
         self.roundTrip = Int64(roundTrip * 1e9)
@@ -55,7 +56,7 @@ final class SlowLink: Sendable {
         while true {
             let client = Glibc.accept(listener, nil, nil)
             guard client >= 0 else { break }
-            guard let upstream = LoopbackPort.connect(server) else {
+            guard let upstream = try? LoopbackSocket.connect(to: server) else {
                 Glibc.close(client)
                 continue
             }

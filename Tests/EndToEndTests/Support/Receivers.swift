@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NavBench
 import NavTestSystem
 import Synchronization
 

@@ -171,15 +171,13 @@ struct CacheAheadTests {
             wanted.insert(tile)
             if offset <= 4_000 { near.insert(tile) }
         }
-        let server = try CacheTable([
-            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=16-16", "http.listen=127.0.0.1:0",
-        ]) {
+        let (server, address) = try await CacheTable.serving(
+            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=16-16"
+        ) {
             for tile in wanted {
                 try TileFolders.write(TileFolders.png(tile, count: 5_000), "\($0)/map/16/\(tile.x)/\(tile.y).png")
             }
         }
-        try await server.settle()
-        let address = try #require(server.node?.node.serverAddress)
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=16-16",
             "predictive.enabled=true", "predictive.maps.zoom_min=16", "predictive.maps.zoom_max=16",

@@ -141,11 +141,9 @@ struct CacheFaultTests {
     }
 
     @Test func whereTheSourceListsNothingSamplesSayWhetherARegionFits() async throws {
-        let server = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map", "http.listen=127.0.0.1:0"]) {
+        let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 40_000) { _ in 20_000 }
         }
-        try await server.settle()
-        let address = try #require(server.node?.node.serverAddress)
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12", "store.budget_mb=1",
         ])
@@ -161,11 +159,9 @@ struct CacheFaultTests {
     }
 
     @Test func aRegionThatProvesTooLargeStopsAndGoesOnWhenAnotherIsRemoved() async throws {
-        let server = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map", "http.listen=127.0.0.1:0"]) {
+        let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 11...11, reach: 40_000) { _ in 700_000 }
         }
-        try await server.settle()
-        let address = try #require(server.node?.node.serverAddress)
         // So few that nobody looks at their size, and larger than such tiles are.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=11-11", "store.budget_mb=5",
@@ -222,11 +218,9 @@ struct CacheFaultTests {
     }
 
     @Test func whatCameWhileTheWallClockWasAheadIsServedAndAskedForAgain() async throws {
-        let server = try CacheTable([
-            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12", "http.listen=127.0.0.1:0",
-        ]) { try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000) }
-        try await server.settle()
-        let address = try #require(server.node?.node.serverAddress)
+        let (server, address) = try await CacheTable.serving(
+            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12"
+        ) { try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000) }
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12"
         ])
@@ -322,11 +316,9 @@ struct CacheFaultTests {
     }
 
     @Test func aMeteredNetworkIsForWhatTheVehicleNeedsAndNoNetworkForNothing() async throws {
-        let server = try CacheTable([
-            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-13", "http.listen=127.0.0.1:0",
-        ]) { try TileFolders.maps(in: $0 + "/map", zooms: 11...13, reach: 40_000) }
-        try await server.settle()
-        let address = try #require(server.node?.node.serverAddress)
+        let (server, address) = try await CacheTable.serving(
+            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-13"
+        ) { try TileFolders.maps(in: $0 + "/map", zooms: 11...13, reach: 40_000) }
         let asked = { server.node?.node.webRequests ?? 0 }
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=11-13",

@@ -217,11 +217,9 @@ struct CacheRegionTests {
     }
 
     @Test func aRegionWhoseSizeIsBeingFoundOutIsListedCancelledAndRemovedLikeAnyOther() async throws {
-        let server = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map", "http.listen=127.0.0.1:0"]) {
+        let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 40_000) { _ in 20_000 }
         }
-        try await server.settle()
-        let address = try #require(server.node?.node.serverAddress)
         // The samples take as long as they may.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12", "store.budget_mb=1",

@@ -61,6 +61,19 @@ final class CacheTable {
         init(_ node: NodeRunner<TileCacheNode>) { self.node = node }
     }
 
+    /// A cache that serves tiles of a folder over HTTP, and where.
+    ///
+    /// - Parameters:
+    ///   - tileset: the setting of the tileset.
+    ///   - make: writes the tiles into the folder.
+    static func serving(
+        _ tileset: String = "tilesets=name=map,domain=maps,source=FOLDER/map", make: (String) throws -> Void
+    ) async throws -> (server: CacheTable, address: String) {
+        let server = try CacheTable([tileset, "http.listen=127.0.0.1:0"], make: make)
+        try await server.settle()
+        return (server, try #require(server.node?.node.serverAddress))
+    }
+
     /// Ends the node and removes what it wrote.
     func end() async {
         await stop()

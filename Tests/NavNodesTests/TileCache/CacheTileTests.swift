@@ -170,11 +170,9 @@ struct CacheTileTests {
     }
 
     @Test func whatIsOnBoardIsServedAfterItsServerIsGone() async throws {
-        let server = try CacheTable([Self.maps, "http.listen=127.0.0.1:0"]) {
+        let (server, address) = try await CacheTable.serving(Self.maps) {
             try TileFolders.maps(in: $0 + "/map", zooms: 9...13, reach: 12_000)
         }
-        try await server.settle()
-        let address = try #require(server.node?.node.serverAddress)
         // The one cache is the source of the other.
         let table = try CacheTable([
             "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12",
@@ -200,11 +198,9 @@ struct CacheTileTests {
     }
 
     @Test func expiredTilesCountOrAreAskedForAgainAsTheCallerSays() async throws {
-        let server = try CacheTable([Self.maps, "http.listen=127.0.0.1:0"]) {
+        let (server, address) = try await CacheTable.serving(Self.maps) {
             try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 12_000)
         }
-        try await server.settle()
-        let address = try #require(server.node?.node.serverAddress)
         let asked = { server.node?.node.webRequests ?? 0 }
         // This source says that its tiles hold for no time at all.
         let table = try CacheTable([

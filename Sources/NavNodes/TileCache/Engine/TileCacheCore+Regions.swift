@@ -173,9 +173,10 @@ extension TileCacheCore {
             waiting[id] = nil
             isChanged = true
             do throws(StoreError) {
-                if let stored = try store.reader.region(id), stored.staged != nil {
+                let stored = try store.reader.region(id)
+                if stored?.staged != nil {
                     try store.discardStaged(ofRegion: id, now: now)
-                } else if let stored = try store.reader.region(id), stored.state != .complete {
+                } else if let stored, stored.state != .complete {
                     try store.setRegion(
                         id, state: .cancelled, progress: stored.progress,
                         failure: failure.stored, now: now)

@@ -271,8 +271,7 @@ final class TileCacheCore {
             queue.network = next.network.mode
             log.info("the network is \(next.network.mode.rawValue)")
             if next.network.mode != .offline {
-                for desk in desks { (desk.asksAt, desk.failures) = (0, 0) }
-                for desk in desks { desk.isToTell = true }
+                for desk in desks { (desk.asksAt, desk.failures, desk.isToTell) = (0, 0, true) }
                 waits.end(.network)
             }
         }

@@ -6,7 +6,7 @@ package enum LoopbackSocket {
     ///
     /// - Parameter port: 0 takes a free one, which is its own from then on.
     /// - Returns: the socket and its port.
-    /// - Throws: ``Failure`` when the port is taken.
+    /// - Throws: ``BenchError`` when the port is taken.
     package static func listen(port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
         let descriptor = try socket()
         // Once it is left, its port is free at once for who asks for it.
@@ -23,7 +23,7 @@ package enum LoopbackSocket {
         guard isListening else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
-            throw Failure("no port of 127.0.0.1 to listen on: \(reason)")
+            throw BenchError("no port of 127.0.0.1 to listen on: \(reason)")
         }
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
@@ -44,7 +44,7 @@ package enum LoopbackSocket {
 
     /// A connection.
     ///
-    /// - Throws: ``Failure`` when nobody listens.
+    /// - Throws: ``BenchError`` when nobody listens.
     package static func connect(to port: UInt16) throws -> Int32 {
         let descriptor = try socket()
         var address = address(port)
@@ -56,14 +56,14 @@ package enum LoopbackSocket {
         guard code == 0 else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
-            throw Failure("no connection to 127.0.0.1:\(port): \(reason)")
+            throw BenchError("no connection to 127.0.0.1:\(port): \(reason)")
         }
         return descriptor
     }
 
     private static func socket() throws -> Int32 {
         let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw Failure("no socket: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw BenchError("no socket: \(String(cString: strerror(errno)))") }
         return descriptor
     }
 

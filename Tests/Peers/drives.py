@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Drives whose truth is known: how often the vehicle is put on the right road, and how soon a wrong turn is noticed.
+
+Right road: `navbus match` over every trace of the generated drives (causal, and with --smooth), scored against the driven
+line by ../shared/tools/score_match.py. Wrong turns: `navbus replay` guides from each drive's beginning to its destination,
+on the route of our own map; where the true position left that route is found by the same scorer's function, and each
+leaving is compared with the first /nav/progress that says OFF_ROUTE or WRONG_WAY. With rerouting off the first route stays
+and every leaving of it counts; with rerouting on each route counts for as long as it was followed.
+
+    Tests/Peers/drives.py [--navbus PROGRAM] [--maps liechtenstein[,andorra]] [--only snap,deviations] [--folder DIR] [--json]
+
+Needs the Python packages mcap and mcap-protobuf-support.
+"""
+import argparse
+import collections
+import csv
+import glob
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from mcap.reader import make_reader
+from mcap_protobuf.decoder import DecoderFactory
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SHARED = os.path.join(os.path.dirname(ROOT), "shared")
+DATA = os.environ.get("NAVBUS_TEST_DATA", os.path.join(SHARED, "data"))
+sys.path[:0] = [os.path.join(SHARED, "tools"), os.path.join(ROOT, "Tests", "Fixtures")]
+
+import gnsslib  # noqa: E402
+import score_match  # noqa: E402
+
+RECEIVERS = ("suburban_1hz", "suburban_10hz", "urban_1hz", "urban_10hz")
+# DeviationState of Proto/navbus/v1/navigation.proto.
+OFF_ROUTE, WRONG_WAY = 4, 5
+# Metres from the route, and degrees from its direction, from which the vehicle has truly left it: the scorer's own.
+LEFT, TURNED = 20, 60
+# Seconds before the true leaving within which a notice is no false one: the scorer's own.
+EARLY = 2
+
+
+def run(words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise SystemExit(f"{os.path.basename(str(words[0]))}: {lines[-1] if lines else done.returncode}")
+
+
+def share(values, part):
+    ordered = sorted(values)
+    return round(ordered[min(int(part * len(ordered)), len(ordered) - 1)], 1) if ordered else None
+
+
+def without_labels(trace, path):
+    """The trace as a receiver would give it: the label says which faults were made."""
+    with open(trace, newline="") as source, open(path, "w", newline="") as file:
+        rows = csv.DictReader(source)
+        writer = csv.DictWriter(file, [name for name in rows.fieldnames if name != "label"], extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+class Drive:
+    def __init__(self, home, receiver, folder):
+        self.title = f"{os.path.basename(os.path.dirname(home))}/{os.path.basename(home)} {receiver}"
+        self.driven = gnsslib.read_lines(os.path.join(home, "driven.geojson"))
+        self.truth = gnsslib.read_csv(os.path.join(home, "gnss", receiver, "truth_pos.csv"))
+        with open(os.path.join(home, "scenario.json")) as file:
+            self.destination = json.load(file)["destination"]
+        name = self.title.replace("/", "-").replace(" ", "-")
+        self.trace = without_labels(
+            os.path.join(home, "gnss", receiver, "trace.csv"), os.path.join(folder, f"{name}.csv"))
+        self.output = os.path.join(folder, f"{name}.out")
+
+
+def snap(arguments, tiles, drives):
+    """Shares of positions on the right road, of each receiver and mode: the least and the mean of its drives."""
+    rows = []
+    for mode in ([], ["--smooth"]):
+        found = collections.defaultdict(list)
+        for drive in drives:
+            with open(drive.output, "w") as file:
+                subprocess.run(
+                    [arguments.navbus, "match", "--tiles", tiles, drive.trace, *mode], stdout=file, check=True)
+            scored = score_match.score_snap(
+                drive.driven, gnsslib.read_csv(drive.output), drive.truth, tol=8, btol=60, max_dt=0.6)
+            found[drive.title.split()[1]].append(scored)
+        for receiver, scores in found.items():
+            count = sum(score["n"] for score in scores)
+            rows.append({
+                "receiver": receiver, "mode": "smooth" if mode else "causal", "positions": count,
+                "right_road": round(sum(score["right_road"] * score["n"] for score in scores) / count, 4),
+                "worst_drive": round(min(score["right_road"] for score in scores), 4),
+                "cross_track_p95": max(score["cross_track_p95"] for score in scores)})
+    return rows
+
+
+def lines_of(route):
+    """A delta-coded line in degrees."""
+    line, latitude, longitude = [], 0, 0
+    for north, east in zip(route.geometry.lat_deltas_e7, route.geometry.lon_deltas_e7):
+        latitude, longitude = latitude + north, longitude + east
+        line.append((latitude * 1e-7, longitude * 1e-7))
+    return [line]
+
+
+def replayed(path):
+    """The routes with the seconds from which each was followed, and what every progress said, (seconds, is off)."""
+    routes, states = [], []
+    with open(path, "rb") as file:
+        reader = make_reader(file, decoder_factories=[DecoderFactory()])
+        for _, channel, _, message in reader.iter_decoded_messages(topics=["/nav/route", "/nav/progress"]):
+            time = message.stamp_ns / 1e9
+            if channel.topic == "/nav/progress":
+                states.append((time, message.deviation in (OFF_ROUTE, WRONG_WAY)))
+            elif message.HasField("geometry"):
+                routes.append((time, lines_of(message)))
+    return routes, states
+
+
+def leavings(drive, routes, states):
+    """What truly happened and what was said of it, route by route."""
+    delays, missed, false = [], [], []
+    for index, (start, lines) in enumerate(routes):
+        end = routes[index + 1][0] if index + 1 < len(routes) else float("inf")
+        events = score_match.deviate(lines, [row for row in drive.truth if start <= row["t_s"] < end], LEFT, TURNED)
+        times = [event["t_s"] for event in events]
+        # Pairs of leaving and coming back, the last perhaps open.
+        spans = [(times[i], times[i + 1] if i + 1 < len(times) else end) for i in range(0, len(times), 2)]
+        told = [
+            time for (time, is_off), (_, was_off) in zip(states, [(0, False), *states])
+            if start <= time < end and is_off and not was_off
+        ]
+        for left, back in spans:
+            first = next((time for time in told if left - EARLY <= time <= back), None)
+            if first is not None:
+                delays.append(first - left)
+            elif end == float("inf") or back < end:
+                missed.append((drive.title, round(left - drive.truth[0]["t_s"], 1), round(back - left, 1)))
+            # Else another route came in time, for instance the alternative that was driven onto.
+        false += [
+            (drive.title, round(time - drive.truth[0]["t_s"], 1)) for time in told
+            if not any(left - EARLY <= time <= back for left, back in spans)
+        ]
+    return delays, missed, false
+
+
+def deviations(arguments, tiles, drives):
+    rows = []
+    for is_rerouted in (False, True):
+        delays, missed, false = [], [], []
+        for drive in drives:
+            bag = drive.output + ".mcap"
+            words = [
+                arguments.navbus, "replay", drive.trace, "--tiles", tiles, "--out", bag,
+                "--to", ",".join(map(str, drive.destination)), "--set", "alternatives.enabled=false",
+                "--set", "faster.enabled=false", "--set", f"reroute.detect={'true' if is_rerouted else 'false'}",
+            ]
+            run(words)
+            for total, part in zip((delays, missed, false), leavings(drive, *replayed(bag))):
+                total += part
+        rows.append({
+            "rerouting": "on" if is_rerouted else "off", "drives": len(drives), "noticed": len(delays),
+            "missed": missed or 0, "false": false or 0, "p50": round(statistics.median(delays), 1) if delays else None,
+            "p95": share(delays, 0.95), "greatest": share(delays, 1)})
+    return rows
+
+
+def table(rows):
+    columns = list(rows[0])
+    texts = [columns] + [[str(row[column]) for column in columns] for row in rows]
+    widths = [max(len(line[i]) for line in texts) for i in range(len(columns))]
+    for line in texts:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
+    print()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--navbus", default=os.path.join(ROOT, ".build", "release", "navbus"))
+    parser.add_argument("--maps", default="liechtenstein")
+    parser.add_argument("--only", default="snap,deviations")
+    parser.add_argument("--folder", help="where maps are built and kept; a temporary one unless given")
+    parser.add_argument("--json", action="store_true", help="one line of JSON a figure")
+    arguments = parser.parse_args()
+    folder = arguments.folder or tempfile.mkdtemp(prefix="navbus-drives-")
+    os.makedirs(folder, exist_ok=True)
+    try:
+        for name in arguments.maps.split(","):
+            tiles = os.path.join(folder, name)
+            if not os.path.exists(tiles):
+                run([arguments.navbus, "map", "build", os.path.join(DATA, "osm", f"{name}.osm.pbf"), "--out", tiles])
+            homes = sorted(glob.glob(os.path.join(DATA, "gnss", "synth", name, "*")))
+            drives = [Drive(home, receiver, folder) for receiver in RECEIVERS for home in homes]
+            for part, measure in (("snap", snap), ("deviations", deviations)):
+                if part in arguments.only.split(","):
+                    rows = measure(arguments, tiles, drives)
+                    if arguments.json:
+                        for row in rows:
+                            print(json.dumps({"map": name, "part": part, **row}))
+                    else:
+                        print(name)
+                        table(rows)
+    finally:
+        if not arguments.folder:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
