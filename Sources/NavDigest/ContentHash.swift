@@ -2,6 +2,10 @@ internal import CCrypto
 
 /// What content is known by: its SHA-256.
 public struct ContentHash: Sendable, Hashable {
+    /// What it means that there is no hash, and what to do: nothing is known of the content then.
+    public static let refusal =
+        "libcrypto cannot make SHA-256 hashes: look at the memory of this machine and at what OPENSSL_CONF allows"
+
     /// The 32 bytes.
     public let bytes: [UInt8]
 

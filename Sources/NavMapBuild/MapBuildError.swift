@@ -22,6 +22,8 @@ public struct MapBuildError: Error, Sendable, Equatable, CustomStringConvertible
         case noRoads
         /// The map does not fit the tile format.
         case tooLarge
+        /// The system has no hashes, for want of memory above all.
+        case unhashed
     }
 
     /// The kind of failure.

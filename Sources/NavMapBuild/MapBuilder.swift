@@ -71,10 +71,10 @@ public struct MapBuilder: Sendable {
                 tile throws(MapBuildError) in
                 try staging.write(tile.bytes, to: tile.id.path)
                 try staging.write(tile.ranks, to: tile.id.ranksPath)
-                return MapBuilder.entry(tile)
+                return try MapBuilder.entry(tile)
             }
             report.bytes = entries.reduce(0) { $0 + $1.bytes + $1.ranks.bytes }
-            report.mapVersion = MapBuilder.version(entries)
+            report.mapVersion = try MapBuilder.version(entries)
             let tileset = Tileset(
                 mapVersion: report.mapVersion, source: URL(fileURLWithPath: input).lastPathComponent,
                 sourceTimestamp: MapBuilder.timeStamp(data.timestamp), bounds: report.bounds,
@@ -91,19 +91,25 @@ public struct MapBuilder: Sendable {
             tile throws(MapBuildError) in tile
         }
         report.bytes = tiles.reduce(0) { $0 + $1.bytes.count + $1.ranks.count }
-        report.mapVersion = MapBuilder.version(tiles.map(MapBuilder.entry))
+        report.mapVersion = try MapBuilder.version(tiles.map { tile throws(MapBuildError) in try MapBuilder.entry(tile) })
         return (tiles, report)
     }
 
-    /// A hash as tilesets have it; empty, which no reader accepts, when the library refuses.
-    private static func digest(_ bytes: [UInt8]) -> String { ContentHash(of: bytes)?.hexadecimal ?? "" }
+    /// A hash as tilesets have it.
+    private static func digest(_ bytes: [UInt8], _ file: String) throws(MapBuildError) -> String {
+        guard let hash = ContentHash(of: bytes) else {
+            throw MapBuildError(
+                .unhashed, path: file, reason: "cannot be hashed", advice: "\(ContentHash.refusal), and run it again")
+        }
+        return hash.hexadecimal
+    }
 
-    private static func entry(_ tile: BuiltTile) -> Tileset.Entry {
+    private static func entry(_ tile: BuiltTile) throws(MapBuildError) -> Tileset.Entry {
         Tileset.Entry(
             id: tile.id.rawValue, file: tile.id.path, bytes: tile.bytes.count,
-            sha256: digest(tile.bytes),
+            sha256: try digest(tile.bytes, tile.id.path),
             ranks: Tileset.RanksEntry(
-                file: tile.id.ranksPath, bytes: tile.ranks.count, sha256: digest(tile.ranks)))
+                file: tile.id.ranksPath, bytes: tile.ranks.count, sha256: try digest(tile.ranks, tile.id.ranksPath)))
     }
 
     /// Makes all tiles and hands each to `consume`, several at once; the results are in the order of the tiles.
@@ -191,9 +197,9 @@ public struct MapBuilder: Sendable {
     }
 
     /// The hash over the hashes of all tiles, 32 hexadecimal digits.
-    static func version(_ entries: [Tileset.Entry]) -> String {
+    static func version(_ entries: [Tileset.Entry]) throws(MapBuildError) -> String {
         let text = entries.map { "\($0.id) \($0.sha256)\n" }.joined()
-        return String(digest(Array(text.utf8)).prefix(32))
+        return String(try digest(Array(text.utf8), "tileset.json").prefix(32))
     }
 
     /// Seconds since 1970 as ISO 8601; nil without a stamp or for one that no calendar has.

@@ -51,7 +51,7 @@ public enum TilesetChecker {
             report.problems = [Problem(file: "tileset.json", reason: reason)]
             return report
         }
-        checkIndex(tileset, &report)
+        try checkIndex(tileset, &report)
         let counter = ProgressCounter { _, fraction in progress(fraction) }
         let checked = Parallel.map(tileset.tiles.count, jobs: jobs) { number in
             let result = checkTile(tileset.tiles[number], directory)
@@ -89,12 +89,12 @@ public enum TilesetChecker {
         }
     }
 
-    private static func checkIndex(_ tileset: Tileset, _ report: inout Report) {
+    private static func checkIndex(_ tileset: Tileset, _ report: inout Report) throws(MapBuildError) {
         func wrong(_ reason: String) { report.problems.append(Problem(file: "tileset.json", reason: reason)) }
         if zip(tileset.tiles, tileset.tiles.dropFirst()).contains(where: { $0.id >= $1.id }) {
             wrong("its tiles are not in ascending order, each once")
         }
-        if MapBuilder.version(tileset.tiles) != tileset.mapVersion {
+        if try MapBuilder.version(tileset.tiles) != tileset.mapVersion {
             wrong("its map version is not that of its tiles")
         }
     }
@@ -114,7 +114,12 @@ public enum TilesetChecker {
             }
             if content.count != bytes {
                 problems.append(Problem(file: file, reason: "has \(content.count) bytes, its tileset says \(bytes)"))
-            } else if ContentHash(of: content)?.hexadecimal != sha256 {
+                return content
+            }
+            switch ContentHash(of: content)?.hexadecimal {
+            case sha256: break
+            case nil: problems.append(Problem(file: file, reason: "cannot be checked: \(ContentHash.refusal)"))
+            default:
                 problems.append(Problem(file: file, reason: "is not the one that its tileset names: its hash differs"))
             }
             return content

@@ -264,6 +264,26 @@ struct StoreFaultTests {
         try bench.expectSound()
     }
 
+    @Test("A folder that cannot be listed is not taken for an empty one: no index is made of it, and nothing is removed")
+    func unlistable() throws {
+        var (bench, roads) = try bench()
+        bench.store.close()
+        let (folder, aside) = (bench.path + "/tilesets", bench.path + "/aside")
+        let before = bench.folder.files(below: "store/objects")
+        rename(folder, aside)
+        // A link to itself stands for a disk that does not answer.
+        symlink("tilesets", folder)
+        unlink(bench.path + "/index.sqlite")
+        #expect(code { _ = try TileStore(folder: bench.path, options: StoreBench.options()) } == .system)
+        #expect(bench.folder.files(below: "store/objects") == before)
+        unlink(folder)
+        rename(aside, folder)
+        bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
+        #expect(bench.store.opening.recoveredTiles == 2 && bench.store.opening.recoveredRegions == 1)
+        #expect(try bench.text(roads.addresses[0]) == "road 0 of v1")
+        try bench.expectSound()
+    }
+
     private func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) throws {
         let file = open(path, O_WRONLY)
         try #require(file >= 0)

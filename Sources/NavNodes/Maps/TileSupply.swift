@@ -23,6 +23,8 @@ package struct TileSupply {
     private var indexState: FileState?
     /// The files that were refused, as they were.
     private var refused: [String: FileState?] = [:]
+    /// Whether the system kept the last look from a file, which says nothing of the file.
+    private var isHindered = false
 
     private struct Loaded {
         var tile: RoadTile
@@ -50,16 +52,26 @@ package struct TileSupply {
     /// Of the tileset in force each tile counts by itself. Another tileset comes into force as a whole: tiles of two
     /// versions do not fit together.
     ///
-    /// - Parameter problems: What was refused, each once until its file changes.
+    /// - Parameter problems: What was refused, each once until its file changes; what the system kept from being read is
+    ///   tried again at the next look, and told once.
     package mutating func look(_ problems: inout [String]) -> Change? {
+        var hindrance: NodeError?
+        defer {
+            if let hindrance, !isHindered { problems.append("\(hindrance.description); it is tried again until it works") }
+            isHindered = hindrance != nil
+        }
         let index = directory.path + "/tileset.json"
         let state = FileState(index)
         if state != indexState {
-            indexState = state
             do throws(NodeError) {
                 newest = try TilesetDirectory(path: directory.path)
-                refused = [:]
+                (refused, indexState) = ([:], state)
             } catch {
+                guard error.code != .system else {
+                    hindrance = error
+                    return nil
+                }
+                indexState = state
                 problems.append("\(error.description); the map stays as it is")
             }
         }
@@ -83,6 +95,10 @@ package struct TileSupply {
                 arrived.append(Loaded(tile: try newest.loadTile(entry, verifying: true), entry: entry))
             } catch {
                 isSound = false
+                guard error.code != .system else {
+                    hindrance = error
+                    continue
+                }
                 refused[file] = .some(FileState(file))
                 refused[ranks] = .some(FileState(ranks))
                 problems.append("\(error.description); the map goes on without it")

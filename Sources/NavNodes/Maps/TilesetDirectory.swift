@@ -18,6 +18,10 @@ public struct TilesetDirectory: Sendable {
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: file))
         } catch {
+            // What is there and cannot be read may be sound.
+            guard FileState(file) == nil else {
+                throw NodeError(.system, "'\(file)' cannot be read: \(error.localizedDescription)")
+            }
             let hint = "build it with 'navbus map build IN.osm.pbf --out \(path)'"
             throw NodeError(.missing, "no tileset at '\(path)' (\(file) cannot be read): \(hint)")
         }
@@ -74,38 +78,52 @@ public struct TilesetDirectory: Sendable {
             throw NodeError(
                 .invalid, "tileset '\(path)' names a tile \(entry.id) at '\(entry.file)' that cannot be: rebuild it")
         }
-        var file = path + "/" + entry.ranks.file
+        let ranks = try mapFile(entry.ranks.file, sha256: verifying ? entry.ranks.sha256 : nil)
+        let tile = try mapFile(entry.file, sha256: verifying ? entry.sha256 : nil)
         do throws(TileError) {
-            let ranks = try mapFile(file)
-            if verifying { try Self.verify(ranks, entry.ranks.sha256) }
-            file = path + "/" + entry.file
-            let tile = try mapFile(file)
-            if verifying { try Self.verify(tile, entry.sha256) }
             return try RoadTile(tile, expected: id, ranks: ranks)
         } catch {
-            throw NodeError(.invalid, "'\(file)': \(error); rebuild the tiles with 'navbus map build'")
+            throw Self.damaged(path + "/" + entry.file, "\(error)")
         }
     }
 
-    private static func verify(_ file: TileStorage, _ sha256: String) throws(TileError) {
-        guard file.withUnsafeBytes({ ContentHash(of: $0) })?.hexadecimal == sha256 else {
-            throw .corrupt("its content is not the one that the tileset names")
-        }
+    private static func damaged(_ file: String, _ what: String) -> NodeError {
+        NodeError(.invalid, "'\(file)': \(what); rebuild the tiles with 'navbus map build'")
     }
 
-    private func mapFile(_ file: String) throws(TileError) -> TileStorage {
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .corrupt("cannot be opened: \(String(cString: strerror(errno)))") }
+    /// Maps a file of the directory.
+    ///
+    /// - Parameter sha256: the hash that it must have; nil for any.
+    /// - Throws: ``NodeError`` `system` when nothing is known of the file, which may be sound.
+    private func mapFile(_ name: String, sha256: String?) throws(NodeError) -> TileStorage {
+        let file = path + "/" + name
+        func refused(_ what: String) -> NodeError {
+            guard errno != ENOENT else { return Self.damaged(file, "it is not there") }
+            return NodeError(
+                .system,
+                "'\(file)' cannot be \(what): \(String(cString: strerror(errno))); look at the disk and at what this "
+                    + "machine's processes use (ulimit -n)")
+        }
+        // Whoever puts a pipe there does not hold us up.
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw refused("opened") }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_size > 0 else { throw .truncated(expected: 1, found: 0) }
+        guard fstat(descriptor, &status) == 0 else { throw refused("looked at") }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { throw Self.damaged(file, "it is no file with content") }
         let size = Int(status.st_size)
         guard let mapping = mmap(nil, size, PROT_READ, MAP_PRIVATE, descriptor, 0), mapping != MAP_FAILED else {
-            throw .corrupt("cannot be mapped: \(String(cString: strerror(errno)))")
+            throw refused("mapped")
         }
         let address = UInt(bitPattern: mapping)
-        return TileStorage(bytes: UnsafeRawBufferPointer(start: mapping, count: size)) {
+        let storage = TileStorage(bytes: UnsafeRawBufferPointer(start: mapping, count: size)) {
             munmap(UnsafeMutableRawPointer(bitPattern: address), size)
+        }
+        guard let sha256 else { return storage }
+        switch storage.withUnsafeBytes({ ContentHash(of: $0) })?.hexadecimal {
+        case sha256: return storage
+        case nil: throw NodeError(.system, "'\(file)' cannot be checked: \(ContentHash.refusal)")
+        default: throw Self.damaged(file, "its content is not the one that the tileset names")
         }
     }
 

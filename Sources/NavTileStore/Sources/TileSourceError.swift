@@ -62,7 +62,7 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
 
     /// Nothing can be said of some content: its source is not to blame.
     static func unhashed(_ what: String) -> TileSourceError {
-        TileSourceError(.system, "\(what) cannot be hashed: libcrypto refuses, look at this machine's memory")
+        TileSourceError(.system, "\(what) cannot be hashed: \(ContentHash.refusal)")
     }
 
     /// Whether the same question may be answered later.

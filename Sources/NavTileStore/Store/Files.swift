@@ -55,17 +55,25 @@ package enum Files {
         throw error("cannot make the folder", path, errno)
     }
 
-    /// The names in a folder, unordered; empty when it cannot be read.
-    package static func list(_ path: String) -> [String] {
-        guard let directory = opendir(path) else { return [] }
+    /// The names in a folder, unordered; none when there is no such folder.
+    ///
+    /// - Throws: ``StoreError`` when it cannot be read: nobody may take it for empty then.
+    package static func list(_ path: String) throws(StoreError) -> [String] {
+        guard let directory = opendir(path) else {
+            guard errno == ENOENT || errno == ENOTDIR else { throw error("cannot list the folder", path, errno) }
+            return []
+        }
         defer { closedir(directory) }
         var names: [String] = []
-        while let entry = readdir(directory) {
+        while true {
+            errno = 0
+            guard let entry = readdir(directory) else { break }
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             if name != "." && name != ".." { names.append(name) }
         }
+        guard errno == 0 else { throw error("cannot list the folder", path, errno) }
         return names
     }
 
@@ -129,14 +137,14 @@ package enum Files {
     /// Removes an empty folder; nothing happens to others.
     package static func removeEmptyDirectory(_ path: String) { rmdir(path) }
 
-    /// Removes a folder and what is below, following no link.
+    /// Removes a folder and what is below, following no link; what cannot be listed or removed stays.
     package static func removeTree(_ path: String) {
         guard let status = status(path) else { return }
         guard status.isDirectory else {
             unlink(path)
             return
         }
-        for name in list(path) { removeTree(path + "/" + name) }
+        for name in (try? list(path)) ?? [] { removeTree(path + "/" + name) }
         rmdir(path)
     }
 
@@ -250,10 +258,7 @@ extension ContentHash {
     ///   take it for another one.
     package static func checked(_ bytes: [UInt8]) throws(StoreError) -> ContentHash {
         guard let hash = ContentHash(of: bytes) else {
-            throw StoreError(
-                .exhausted,
-                "libcrypto cannot make SHA-256 hashes: look at the memory of this machine and at what OPENSSL_CONF allows"
-            )
+            throw StoreError(.exhausted, ContentHash.refusal)
         }
         return hash
     }

@@ -16,15 +16,18 @@ struct IndexRebuild {
     init(_ access: IndexAccess) { self.access = access }
 
     /// Whether there is something that an index was made for.
-    static func finds(_ folder: StoreFolder) -> Bool {
-        Files.status(folder.regions) != nil || !Files.list(folder.tilesets).isEmpty
-            || Files.list(folder.objects).contains { !Files.list(folder.objects + "/" + $0).isEmpty }
+    static func finds(_ folder: StoreFolder) throws(StoreError) -> Bool {
+        if try Files.status(folder.regions) != nil || !Files.list(folder.tilesets).isEmpty { return true }
+        for group in try Files.list(folder.objects) where try !Files.list(folder.objects + "/" + group).isEmpty {
+            return true
+        }
+        return false
     }
 
     func run(_ report: inout OpeningReport) throws(StoreError) {
-        for name in Files.list(folder.tilesets).sorted() where TilesetName.isValid(name) {
+        for name in try Files.list(folder.tilesets).sorted() where TilesetName.isValid(name) {
             let current = Files.linkTarget(folder.tileset(name) + "/current")
-            for version in Files.list(folder.tileset(name)).sorted() where version != "current" {
+            for version in try Files.list(folder.tileset(name)).sorted() where version != "current" {
                 report.recoveredTiles += try recover(name, version, isCurrent: version == current)
             }
         }
@@ -121,7 +124,7 @@ struct IndexRebuild {
     }
 
     private func recoverRegions() throws(StoreError) -> Int {
-        guard let list = RegionList(folder) else { return 0 }
+        guard let list = try RegionList(folder) else { return 0 }
         return try access.write { index in
             for region in list.regions {
                 try index.execute(
@@ -142,8 +145,8 @@ struct IndexRebuild {
 
     /// Removes the files that no tile has.
     private func removeOthers() throws(StoreError) {
-        for group in Files.list(folder.objects) {
-            for file in Files.list(folder.objects + "/" + group) {
+        for group in try Files.list(folder.objects) {
+            for file in try Files.list(folder.objects + "/" + group) {
                 let path = "\(folder.objects)/\(group)/\(file)"
                 guard let hash = ContentHash(folder: group, file: file) else { continue }
                 let isKnown = try access.read { index in

@@ -117,15 +117,17 @@ struct RegionList: Codable {
         }
     }
 
-    init?(_ folder: StoreFolder) {
-        guard let bytes = try? Files.read(folder.regions, limit: 1 << 28),
+    init?(_ folder: StoreFolder) throws(StoreError) {
+        guard let bytes = try Files.content(folder.regions, limit: 1 << 28),
             let list = try? JSONDecoder().decode(RegionList.self, from: Data(bytes))
         else { return nil }
         self = list
     }
 
     func write(_ folder: StoreFolder, _ temporary: String) throws(StoreError) {
-        let text = (try? RegionRow.encode(self)) ?? nil
-        try Files.replace(folder.regions, with: Array((text ?? "").utf8), by: temporary)
+        guard let text = try? RegionRow.encode(self) else {
+            throw StoreError(.invalid, "the regions cannot be written to '\(folder.regions)': a number in one is none")
+        }
+        try Files.replace(folder.regions, with: Array(text.utf8), by: temporary)
     }
 }

@@ -158,7 +158,7 @@ struct StoreCheck {
     /// Looks at the files whose hashes begin with one byte; false when the caller ends the check.
     private mutating func checkObjects(_ first: UInt8) throws(StoreError) -> Bool {
         let digits = ContentHash.hexadecimal([first])
-        var names = Set(Files.list("\(folder.objects)/\(digits)"))
+        var names = Set(try Files.list("\(folder.objects)/\(digits)"))
         let known = try access.snapshot { index in
             try Row.fetchAll(
                 index, sql: "SELECT hash, bytes FROM objects WHERE uses > 0 AND hash >= ? AND hash < ?",
@@ -187,7 +187,7 @@ struct StoreCheck {
             }
             // What is on its way has no row yet: the list of its batch says so, or its row is there by now. What is
             // about to be unlinked still has one.
-            if try uses(hash) == nil, !isOnItsWay(hash), try uses(hash) == nil {
+            if try uses(hash) == nil, try !isOnItsWay(hash), try uses(hash) == nil {
                 if Files.status(folder.object(hash)) != nil {
                     find(.orphan, subject, "no tile has it", .file(folder.object(hash)))
                 }
@@ -222,15 +222,15 @@ struct StoreCheck {
     }
 
     /// Whether a batch that is being written lists a file.
-    private func isOnItsWay(_ hash: ContentHash) -> Bool {
-        Files.list(folder.incoming).contains { name in
-            guard name.hasPrefix("batch-"), let bytes = try? Files.read(folder.incoming + "/" + name) else {
-                return false
-            }
-            return stride(from: 0, to: bytes.count - 31, by: 32).contains {
+    private func isOnItsWay(_ hash: ContentHash) throws(StoreError) -> Bool {
+        for name in try Files.list(folder.incoming) where name.hasPrefix("batch-") {
+            guard let bytes = try Files.content(folder.incoming + "/" + name) else { continue }
+            let isListed = stride(from: 0, to: bytes.count - 31, by: 32).contains {
                 bytes[$0..<$0 + 32].elementsEqual(hash.bytes)
             }
+            if isListed { return true }
         }
+        return false
     }
 
     // MARK: Folders for mapping
@@ -298,9 +298,9 @@ struct StoreCheck {
                     index, sql: "SELECT id FROM tiles WHERE id BETWEEN ? AND ?",
                     arguments: [range.lowerBound, range.upperBound])
             })
-        for zoom in Files.list(path) where zoom != "tileset.json" {
-            for x in Files.list(path + "/" + zoom) {
-                for name in Files.list("\(path)/\(zoom)/\(x)") {
+        for zoom in try Files.list(path) where zoom != "tileset.json" {
+            for x in try Files.list(path + "/" + zoom) {
+                for name in try Files.list("\(path)/\(zoom)/\(x)") {
                     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
                     let tile = UInt8(zoom).flatMap { zoom in
                         UInt32(x).flatMap { x in UInt32(parts[0]).flatMap { TileID(zoom: zoom, x: x, y: $0) } }

@@ -68,7 +68,7 @@ struct StoreOpening {
 
     private func openIndex(_ report: inout OpeningReport) throws(StoreError) -> IndexAccess {
         let isMarked = Files.status(folder.damageMark) != nil
-        let isLost = Files.status(folder.index) == nil && IndexRebuild.finds(folder)
+        let isLost = try Files.status(folder.index) == nil && IndexRebuild.finds(folder)
         if isMarked || isLost { return try rebuild(&report) }
         do throws(StoreError) {
             return try IndexAccess(folder, isOwner: true, readerCount: options.readerCount)
@@ -107,7 +107,7 @@ struct StoreOpening {
     // MARK: What was left unfinished
 
     private func sweep(_ access: IndexAccess, _ report: inout OpeningReport) throws(StoreError) {
-        for name in Files.list(folder.incoming) {
+        for name in try Files.list(folder.incoming) {
             let path = folder.incoming + "/" + name
             if name.hasPrefix("batch-") { report.removedObjects += try dropBatch(path, access) }
             if Files.remove(path) { report.removedIncoming += 1 }
@@ -139,7 +139,7 @@ struct StoreOpening {
 
     /// Removes those files of a batch that the index does not have.
     private func dropBatch(_ path: String, _ access: IndexAccess) throws(StoreError) -> Int {
-        guard let bytes = try? Files.read(path, limit: 1 << 26) else { return 0 }
+        guard let bytes = try Files.content(path, limit: 1 << 26) else { return 0 }
         var count = 0
         for start in stride(from: 0, to: bytes.count - 31, by: 32) {
             guard let hash = ContentHash(bytes: Array(bytes[start..<start + 32])) else { continue }
@@ -158,9 +158,9 @@ struct StoreOpening {
     private func sweepEditions(_ access: IndexAccess) throws(StoreError) {
         let editions = try access.snapshot { index in try EditionRow.all(index, folder) }
         let views = Set(editions.compactMap(\.viewPath))
-        for tileset in Files.list(folder.tilesets) {
+        for tileset in try Files.list(folder.tilesets) {
             let path = folder.tilesets + "/" + tileset
-            for name in Files.list(path) where name != "current" && !views.contains(path + "/" + name) {
+            for name in try Files.list(path) where name != "current" && !views.contains(path + "/" + name) {
                 Files.removeTree(path + "/" + name)
             }
             if !editions.contains(where: { $0.key.tileset == tileset && $0.viewPath != nil }) {

@@ -246,7 +246,7 @@ extension TileStore {
             if let bytes = try Files.content(path), try ContentHash.checked(bytes) == hash { return RemovalReport() }
             if Files.status(path) != nil {
                 try? Files.makeDirectory(folder.quarantine)
-                for name in Files.list(folder.quarantine).sorted().dropLast(15) {
+                for name in ((try? Files.list(folder.quarantine)) ?? []).sorted().dropLast(15) {
                     Files.remove(folder.quarantine + "/" + name)
                 }
                 try? Files.move(path, to: folder.quarantine + "/" + hash.hexadecimal)

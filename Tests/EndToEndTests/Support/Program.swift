@@ -34,6 +34,14 @@ final class Program: Sendable {
 
     func send(_ signal: Int32) { process.send(signal) }
 
+    /// Lets the process open no file, or as many as is usual; what it has open stays so.
+    func mayOpenFiles(_ isAllowed: Bool) throws {
+        var limit = rlimit(rlim_cur: isAllowed ? 1_024 : 0, rlim_max: 1_024)
+        guard prlimit(process.id, __rlimit_resource(RLIMIT_NOFILE.rawValue), &limit, nil) == 0 else {
+            throw Failure("the limits of \(name) cannot be changed: \(String(cString: strerror(errno)))")
+        }
+    }
+
     /// Waits for the end.
     func wait(seconds: Int = 300) async throws -> Result {
         try await eventually("\(name) ends", seconds: seconds, detail: { self.transcript }) { exitStatus != nil }

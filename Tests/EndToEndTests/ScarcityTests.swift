@@ -1,0 +1,28 @@
+import Foundation
+import NavTestSystem
+import Testing
+
+/// What nodes do when the system gives them no more of something.
+struct ScarcityTests {
+    @Test func aTileThatComesWhileNoFileCanBeOpenedIsTakenOnceOneCan() async throws {
+        try await withSandbox { box in
+            let tiles = try await box.copyTiles()
+            let names = try FileManager.default.subpathsOfDirectory(atPath: tiles)
+            let tile = try #require(names.first { $0.hasSuffix(".road") })
+            let (place, aside) = ("\(tiles)/\(tile)", box.path + "/aside.road")
+            try FileManager.default.moveItem(atPath: place, toPath: aside)
+            let node = try box.start("navigation-node", ["--set", "tiles=\(tiles)", "--set", "destination=\(Town.to)"])
+            try await box.announces("/nav/progress", node: "navigation-node")
+            try node.mayOpenFiles(false)
+            try FileManager.default.moveItem(atPath: aside, toPath: place)
+            try await node.says("it is tried again until it works")
+            // Looks at the tiles go on, and say so no more.
+            try await Task.sleep(for: .seconds(3))
+            #expect(node.errors.ranges(of: "it is tried again until it works").count == 1, "\(node.errors)")
+            try node.mayOpenFiles(true)
+            try await node.says("1 tiles came")
+            node.send(SIGTERM)
+            #expect(try await node.wait().status == 0, "\(node.errors)")
+        }
+    }
+}
