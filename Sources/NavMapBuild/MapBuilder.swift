@@ -91,7 +91,8 @@ public struct MapBuilder: Sendable {
             tile throws(MapBuildError) in tile
         }
         report.bytes = tiles.reduce(0) { $0 + $1.bytes.count + $1.ranks.count }
-        report.mapVersion = try MapBuilder.version(tiles.map { tile throws(MapBuildError) in try MapBuilder.entry(tile) })
+        let entries = try tiles.map { tile throws(MapBuildError) in try MapBuilder.entry(tile) }
+        report.mapVersion = try MapBuilder.version(entries)
         return (tiles, report)
     }
 

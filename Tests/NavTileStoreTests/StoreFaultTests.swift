@@ -264,7 +264,7 @@ struct StoreFaultTests {
         try bench.expectSound()
     }
 
-    @Test("A folder that cannot be listed is not taken for an empty one: no index is made of it, and nothing is removed")
+    @Test("A folder that cannot be listed is not taken for an empty one: nothing is removed")
     func unlistable() throws {
         var (bench, roads) = try bench()
         bench.store.close()

@@ -57,7 +57,9 @@ package struct TileSupply {
     package mutating func look(_ problems: inout [String]) -> Change? {
         var hindrance: NodeError?
         defer {
-            if let hindrance, !isHindered { problems.append("\(hindrance.description); it is tried again until it works") }
+            if let hindrance, !isHindered {
+                problems.append("\(hindrance.description); it is tried again until it works")
+            }
             isHindered = hindrance != nil
         }
         let index = directory.path + "/tileset.json"

@@ -110,7 +110,9 @@ public struct TilesetDirectory: Sendable {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw refused("looked at") }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { throw Self.damaged(file, "it is no file with content") }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
+            throw Self.damaged(file, "it is no file with content")
+        }
         let size = Int(status.st_size)
         guard let mapping = mmap(nil, size, PROT_READ, MAP_PRIVATE, descriptor, 0), mapping != MAP_FAILED else {
             throw refused("mapped")

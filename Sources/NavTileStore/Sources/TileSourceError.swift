@@ -1,3 +1,5 @@
+internal import NavDigest
+
 /// Why there is no answer from a source of tiles.
 public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure.

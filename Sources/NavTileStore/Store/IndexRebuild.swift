@@ -17,7 +17,8 @@ struct IndexRebuild {
 
     /// Whether there is something that an index was made for.
     static func finds(_ folder: StoreFolder) throws(StoreError) -> Bool {
-        if try Files.status(folder.regions) != nil || !Files.list(folder.tilesets).isEmpty { return true }
+        if Files.status(folder.regions) != nil { return true }
+        if try !Files.list(folder.tilesets).isEmpty { return true }
         for group in try Files.list(folder.objects) where try !Files.list(folder.objects + "/" + group).isEmpty {
             return true
         }

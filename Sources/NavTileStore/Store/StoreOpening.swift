@@ -67,9 +67,8 @@ struct StoreOpening {
     // MARK: Index
 
     private func openIndex(_ report: inout OpeningReport) throws(StoreError) -> IndexAccess {
-        let isMarked = Files.status(folder.damageMark) != nil
-        let isLost = try Files.status(folder.index) == nil && IndexRebuild.finds(folder)
-        if isMarked || isLost { return try rebuild(&report) }
+        if Files.status(folder.damageMark) != nil { return try rebuild(&report) }
+        if Files.status(folder.index) == nil, try IndexRebuild.finds(folder) { return try rebuild(&report) }
         do throws(StoreError) {
             return try IndexAccess(folder, isOwner: true, readerCount: options.readerCount)
         } catch {

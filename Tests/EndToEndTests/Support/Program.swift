@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import NavTestSystem
 
@@ -34,11 +35,13 @@ final class Program: Sendable {
 
     func send(_ signal: Int32) { process.send(signal) }
 
-    /// Lets the process open no file, or as many as is usual; what it has open stays so.
+    /// Lets the process open no more files, or as many as is usual.
     func mayOpenFiles(_ isAllowed: Bool) throws {
-        var limit = rlimit(rlim_cur: isAllowed ? 1_024 : 0, rlim_max: 1_024)
-        guard prlimit(process.id, __rlimit_resource(RLIMIT_NOFILE.rawValue), &limit, nil) == 0 else {
-            throw Failure("the limits of \(name) cannot be changed: \(String(cString: strerror(errno)))")
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.id)/fd").compactMap { Int($0) }
+        // A file gets the lowest number that is free.
+        let limit = isAllowed ? 1_024 : (0...1_024).first { !open.contains($0) } ?? 1_024
+        guard Programs.succeeds("/usr/bin/prlimit", ["--pid", "\(process.id)", "--nofile=\(limit):"]) else {
+            throw Failure("prlimit cannot change what \(name) may open")
         }
     }
 
