@@ -18,7 +18,6 @@ import glob
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -37,8 +36,10 @@ import score_match  # noqa: E402
 RECEIVERS = ("suburban_1hz", "suburban_10hz", "urban_1hz", "urban_10hz")
 # DeviationState of Proto/navbus/v1/navigation.proto.
 OFF_ROUTE, WRONG_WAY = 4, 5
-# Metres from the route, and degrees from its direction, from which the vehicle has truly left it: the scorer's own.
-LEFT, TURNED = 20, 60
+# Metres from the route from which the vehicle has truly left it: the scorer's advice, and what it takes unasked.
+LEFT = (20, 8)
+# The same by the direction, degrees.
+TURNED = 60
 # Seconds before the true leaving within which a notice is no false one: the scorer's own.
 EARLY = 2
 
@@ -110,42 +111,45 @@ def lines_of(route):
 
 
 def replayed(path):
-    """The routes with the seconds from which each was followed, and what every progress said, (seconds, is off)."""
-    routes, states = [], []
+    """The routes by number, each with the seconds from which it was followed, and every progress: route, seconds, is off."""
+    routes, states = {}, []
     with open(path, "rb") as file:
         reader = make_reader(file, decoder_factories=[DecoderFactory()])
         for _, channel, _, message in reader.iter_decoded_messages(topics=["/nav/route", "/nav/progress"]):
             time = message.stamp_ns / 1e9
             if channel.topic == "/nav/progress":
-                states.append((time, message.deviation in (OFF_ROUTE, WRONG_WAY)))
-            elif message.HasField("geometry"):
-                routes.append((time, lines_of(message)))
+                states.append((message.route_id, time, message.deviation in (OFF_ROUTE, WRONG_WAY)))
+            elif message.HasField("geometry") and message.route_id not in routes:
+                routes[message.route_id] = (time, lines_of(message))
     return routes, states
 
 
-def leavings(drive, routes, states):
-    """What truly happened and what was said of it, route by route."""
+def spans(drive, lines, start, metres):
+    """When the vehicle truly was further than `metres` from a line, or against it, from `start` on: from, to."""
+    events = score_match.deviate(lines, [row for row in drive.truth if row["t_s"] >= start], metres, TURNED)
+    times = [event["t_s"] for event in events] + [float("inf")]
+    return list(zip(times[::2], times[1::2]))
+
+
+def leavings(drive, routes, states, metres):
+    """What truly happened and what was said of it, route by route; one that leaves it further than `metres` has left it."""
     delays, missed, false = [], [], []
-    for index, (start, lines) in enumerate(routes):
-        end = routes[index + 1][0] if index + 1 < len(routes) else float("inf")
-        events = score_match.deviate(lines, [row for row in drive.truth if start <= row["t_s"] < end], LEFT, TURNED)
-        times = [event["t_s"] for event in events]
-        # Pairs of leaving and coming back, the last perhaps open.
-        spans = [(times[i], times[i + 1] if i + 1 < len(times) else end) for i in range(0, len(times), 2)]
-        told = [
-            time for (time, is_off), (_, was_off) in zip(states, [(0, False), *states])
-            if start <= time < end and is_off and not was_off
-        ]
-        for left, back in spans:
+    begin = drive.truth[0]["t_s"]
+    ends = [start for start, _ in routes.values()][1:] + [float("inf")]
+    for (number, (start, lines)), end in zip(routes.items(), ends):
+        said = [(time, is_off) for route, time, is_off in states if route == number]
+        told = [time for (time, is_off), (_, was_off) in zip(said, [(0, False), *said]) if is_off and not was_off]
+        for left, back in spans(drive, lines, start, metres):
             first = next((time for time in told if left - EARLY <= time <= back), None)
             if first is not None:
                 delays.append(first - left)
-            elif end == float("inf") or back < end:
-                missed.append((drive.title, round(left - drive.truth[0]["t_s"], 1), round(back - left, 1)))
-            # Else another route came in time, for instance the alternative that was driven onto.
+            elif left < end:
+                # What comes after the next route is that one's.
+                missed.append(f"{drive.title} at {left - begin:.1f} s for {back - left:.1f} s")
+        near = spans(drive, lines, start, min(LEFT))
         false += [
-            (drive.title, round(time - drive.truth[0]["t_s"], 1)) for time in told
-            if not any(left - EARLY <= time <= back for left, back in spans)
+            f"{drive.title} at {time - begin:.1f} s" for time in told
+            if not any(left - EARLY <= time <= back for left, back in near)
         ]
     return delays, missed, false
 
@@ -153,21 +157,27 @@ def leavings(drive, routes, states):
 def deviations(arguments, tiles, drives):
     rows = []
     for is_rerouted in (False, True):
-        delays, missed, false = [], [], []
+        runs = []
         for drive in drives:
             bag = drive.output + ".mcap"
-            words = [
+            run([
                 arguments.navbus, "replay", drive.trace, "--tiles", tiles, "--out", bag,
                 "--to", ",".join(map(str, drive.destination)), "--set", "alternatives.enabled=false",
                 "--set", "faster.enabled=false", "--set", f"reroute.detect={'true' if is_rerouted else 'false'}",
-            ]
-            run(words)
-            for total, part in zip((delays, missed, false), leavings(drive, *replayed(bag))):
-                total += part
-        rows.append({
-            "rerouting": "on" if is_rerouted else "off", "drives": len(drives), "noticed": len(delays),
-            "missed": missed or 0, "false": false or 0, "p50": round(statistics.median(delays), 1) if delays else None,
-            "p95": share(delays, 0.95), "greatest": share(delays, 1)})
+            ])
+            runs.append((drive, *replayed(bag)))
+        for metres in LEFT:
+            delays, missed, false = [], [], []
+            for facts in runs:
+                for total, part in zip((delays, missed, false), leavings(*facts, metres)):
+                    total += part
+            for what, places in (("missed", missed), ("false", false)):
+                for place in places:
+                    print(f"{what}: {place}, rerouting {'on' if is_rerouted else 'off'}, {metres} m", file=sys.stderr)
+            rows.append({
+                "rerouting": "on" if is_rerouted else "off", "left_m": metres, "drives": len(drives),
+                "noticed": len(delays), "missed": len(missed), "false": len(false), "p50_s": share(delays, 0.5),
+                "p95_s": share(delays, 0.95), "greatest_s": share(delays, 1)})
     return rows
 
 
