@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""Drives whose truth is known: how often the vehicle is put on the right road, and how soon a wrong turn is noticed.
+"""Drives whose truth is known: how often the vehicle is put on the right road, how soon a wrong turn is noticed, and where it
+is at the end of a tunnel.
 
 Right road: `navbus match` over every trace of the generated drives (causal, and with --smooth), scored against the driven
 line by ../shared/tools/score_match.py. Wrong turns: `navbus replay` guides from each drive's beginning to its destination,
 on the route of our own map; where the true position left that route is found by the same scorer's function, and each
 leaving is compared with the first /nav/progress that says OFF_ROUTE or WRONG_WAY. With rerouting off the first route stays
-and every leaving of it counts; with rerouting on each route counts for as long as it was followed.
+and every leaving of it counts; with rerouting on each route counts for as long as it was followed. Tunnels: the last position
+that was predicted inside beside the true one of that moment, guided and in free drive, without odometry: these traces have
+none. Where today's map has other roads than the one that was driven on, the figures say that and nothing else.
 
-    Tests/Peers/drives.py [--navbus PROGRAM] [--maps liechtenstein[,andorra]] [--only snap,deviations] [--folder DIR] [--json]
+    Tests/Peers/drives.py [--navbus PROGRAM] [--maps liechtenstein[,andorra]] [--only snap,deviations,tunnels] [--folder DIR]
+                          [--json]
 
 Needs the Python packages mcap and mcap-protobuf-support.
 """
 import argparse
+import bisect
 import collections
 import csv
 import glob
@@ -33,9 +38,9 @@ sys.path[:0] = [os.path.join(SHARED, "tools"), os.path.join(ROOT, "Tests", "Fixt
 import gnsslib  # noqa: E402
 import score_match  # noqa: E402
 
-RECEIVERS = ("suburban_1hz", "suburban_10hz", "urban_1hz", "urban_10hz")
-# DeviationState of Proto/navbus/v1/navigation.proto.
+# DeviationState of Proto/navbus/v1/navigation.proto, PositionSource of position.proto.
 OFF_ROUTE, WRONG_WAY = 4, 5
+PREDICTED = 2
 # Metres from the route from which the vehicle has truly left it: the scorer's advice, and what it takes unasked.
 LEFT = (20, 8)
 # The same by the direction, degrees.
@@ -72,7 +77,8 @@ class Drive:
         self.driven = gnsslib.read_lines(os.path.join(home, "driven.geojson"))
         self.truth = gnsslib.read_csv(os.path.join(home, "gnss", receiver, "truth_pos.csv"))
         with open(os.path.join(home, "scenario.json")) as file:
-            self.destination = json.load(file)["destination"]
+            scenario = json.load(file)
+        self.destination, self.tunnels = scenario["destination"], scenario["tunnels"]
         name = self.title.replace("/", "-").replace(" ", "-")
         self.trace = without_labels(
             os.path.join(home, "gnss", receiver, "trace.csv"), os.path.join(folder, f"{name}.csv"))
@@ -110,17 +116,27 @@ def lines_of(route):
     return [line]
 
 
-def replayed(path):
+def replay(arguments, tiles, drive, *words):
+    """What `navbus replay` says of a drive: topic and message, in order."""
+    bag = drive.output + ".mcap"
+    run([arguments.navbus, "replay", drive.trace, "--tiles", tiles, "--out", bag, *words])
+    with open(bag, "rb") as file:
+        reader = make_reader(file, decoder_factories=[DecoderFactory()])
+        return [(channel.topic, message) for _, channel, _, message in reader.iter_decoded_messages()]
+
+
+def guided(drive):
+    return ["--to", ",".join(map(str, drive.destination))]
+
+
+def followed(messages):
     """The routes by number, each with the seconds from which it was followed, and every progress: route, seconds, is off."""
     routes, states = {}, []
-    with open(path, "rb") as file:
-        reader = make_reader(file, decoder_factories=[DecoderFactory()])
-        for _, channel, _, message in reader.iter_decoded_messages(topics=["/nav/route", "/nav/progress"]):
-            time = message.stamp_ns / 1e9
-            if channel.topic == "/nav/progress":
-                states.append((message.route_id, time, message.deviation in (OFF_ROUTE, WRONG_WAY)))
-            elif message.HasField("geometry") and message.route_id not in routes:
-                routes[message.route_id] = (time, lines_of(message))
+    for topic, message in messages:
+        if topic == "/nav/progress":
+            states.append((message.route_id, message.stamp_ns / 1e9, message.deviation in (OFF_ROUTE, WRONG_WAY)))
+        elif topic == "/nav/route" and message.HasField("geometry") and message.route_id not in routes:
+            routes[message.route_id] = (message.stamp_ns / 1e9, lines_of(message))
     return routes, states
 
 
@@ -159,13 +175,10 @@ def deviations(arguments, tiles, drives):
     for is_rerouted in (False, True):
         runs = []
         for drive in drives:
-            bag = drive.output + ".mcap"
-            run([
-                arguments.navbus, "replay", drive.trace, "--tiles", tiles, "--out", bag,
-                "--to", ",".join(map(str, drive.destination)), "--set", "alternatives.enabled=false",
-                "--set", "faster.enabled=false", "--set", f"reroute.detect={'true' if is_rerouted else 'false'}",
-            ])
-            runs.append((drive, *replayed(bag)))
+            messages = replay(
+                arguments, tiles, drive, *guided(drive), "--set", "alternatives.enabled=false",
+                "--set", "faster.enabled=false", "--set", f"reroute.detect={'true' if is_rerouted else 'false'}")
+            runs.append((drive, *followed(messages)))
         for metres in LEFT:
             delays, missed, false = [], [], []
             for facts in runs:
@@ -181,9 +194,34 @@ def deviations(arguments, tiles, drives):
     return rows
 
 
+def tunnels(arguments, tiles, drives):
+    rows = []
+    for drive in drives:
+        times = [row["t_s"] for row in drive.truth]
+        for mode in ("guided", "free") if drive.tunnels else ():
+            messages = replay(arguments, tiles, drive, *(guided(drive) if mode == "guided" else []))
+            for begin, end in drive.tunnels:
+                inside = [row["t_s"] for row in drive.truth if begin <= row["s_m"] <= end]
+                within = [
+                    (topic, message) for topic, message in messages
+                    if topic in ("/nav/position", "/nav/reroute") and inside[0] <= message.stamp_ns / 1e9 <= inside[-1]
+                ]
+                last = [message for topic, message in within if topic == "/nav/position" and message.source == PREDICTED]
+                row = {"drive": drive.title, "mode": mode, "length_m": round(end - begin)}
+                if last:
+                    true = drive.truth[bisect.bisect_left(times, last[-1].stamp_ns / 1e9)]
+                    place = (last[-1].matched.latitude, last[-1].matched.longitude)
+                    error = gnsslib.dist((true["lat"], true["lon"]), place)
+                    row |= {
+                        "error_m": round(error, 1), "share": round(error / (end - begin), 3),
+                        "sigma_m": round(last[-1].along_sigma_m, 1)}
+                rows.append(row | {"reroutes_inside": sum(topic == "/nav/reroute" for topic, _ in within)})
+    return rows
+
+
 def table(rows):
-    columns = list(rows[0])
-    texts = [columns] + [[str(row[column]) for column in columns] for row in rows]
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    texts = [columns] + [[str(row.get(column, "")) for column in columns] for row in rows]
     widths = [max(len(line[i]) for line in texts) for i in range(len(columns))]
     for line in texts:
         print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
@@ -194,7 +232,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--navbus", default=os.path.join(ROOT, ".build", "release", "navbus"))
     parser.add_argument("--maps", default="liechtenstein")
-    parser.add_argument("--only", default="snap,deviations")
+    parser.add_argument("--only", default="snap,deviations,tunnels")
     parser.add_argument("--folder", help="where maps are built and kept; a temporary one unless given")
     parser.add_argument("--json", action="store_true", help="one line of JSON a figure")
     arguments = parser.parse_args()
@@ -206,10 +244,14 @@ def main():
             if not os.path.exists(tiles):
                 run([arguments.navbus, "map", "build", os.path.join(DATA, "osm", f"{name}.osm.pbf"), "--out", tiles])
             homes = sorted(glob.glob(os.path.join(DATA, "gnss", "synth", name, "*")))
-            drives = [Drive(home, receiver, folder) for receiver in RECEIVERS for home in homes]
-            for part, measure in (("snap", snap), ("deviations", deviations)):
+            drives = [
+                Drive(home, receiver, folder) for home in homes for receiver in sorted(os.listdir(os.path.join(home, "gnss")))
+            ]
+            for part, measure in (("snap", snap), ("deviations", deviations), ("tunnels", tunnels)):
                 if part in arguments.only.split(","):
                     rows = measure(arguments, tiles, drives)
+                    if not rows:
+                        continue
                     if arguments.json:
                         for row in rows:
                             print(json.dumps({"map": name, "part": part, **row}))
