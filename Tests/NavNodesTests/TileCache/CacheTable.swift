@@ -44,8 +44,11 @@ final class CacheTable {
     }
 
     deinit {
+        guard let node else {
+            try? FileManager.default.removeItem(atPath: folder)
+            return
+        }
         // A test that threw: whoever waits here would keep a thread that the node's own tasks need.
-        guard let node else { return }
         let (runner, folder) = (Handed(node), folder)
         Thread.detachNewThread {
             runner.node.finish()
