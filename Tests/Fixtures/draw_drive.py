@@ -8,8 +8,7 @@ import math
 import sys
 
 import osmium
-from mcap.reader import make_reader
-from mcap_protobuf.decoder import DecoderFactory
+from recording import line_of, messages
 
 HEIGHT, MAP_WIDTH, PANEL, MARGIN = 760, 560, 460, 46
 MAJOR = {"motorway", "trunk", "primary", "secondary", "motorway_link", "trunk_link", "primary_link", "secondary_link"}
@@ -40,18 +39,9 @@ DARK = """
 def read_bag(path):
     """Messages by topic, in order."""
     topics = {}
-    with open(path, "rb") as file:
-        for _, channel, _, message in make_reader(file, decoder_factories=[DecoderFactory()]).iter_decoded_messages():
-            topics.setdefault(channel.topic, []).append(message)
+    for topic, message in messages(path):
+        topics.setdefault(topic, []).append(message)
     return topics
-
-
-def line_of(polyline):
-    """A delta-coded line in degrees."""
-    latitude = longitude = 0
-    for step_north, step_east in zip(polyline.lat_deltas_e7, polyline.lon_deltas_e7):
-        latitude, longitude = latitude + step_north, longitude + step_east
-        yield latitude * 1e-7, longitude * 1e-7
 
 
 def read_map(path):

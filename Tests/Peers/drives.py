@@ -22,20 +22,14 @@ import csv
 import glob
 import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 
-from mcap.reader import make_reader
-from mcap_protobuf.decoder import DecoderFactory
+from workbench import DATA, ROOT, SHARED, run, say, show, workplace
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SHARED = os.path.join(os.path.dirname(ROOT), "shared")
-DATA = os.environ.get("NAVBUS_TEST_DATA", os.path.join(SHARED, "data"))
 sys.path[:0] = [os.path.join(SHARED, "tools"), os.path.join(ROOT, "Tests", "Fixtures")]
 
 import gnsslib  # noqa: E402
+import recording  # noqa: E402
 import score_match  # noqa: E402
 
 # DeviationState of Proto/navbus/v1/navigation.proto, PositionSource of position.proto.
@@ -47,18 +41,6 @@ LEFT = (20, 8)
 TURNED = 60
 # Seconds before the true leaving within which a notice is no false one: the scorer's own.
 EARLY = 2
-
-
-def run(words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
-    if done.returncode != 0:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        raise SystemExit(f"{os.path.basename(str(words[0]))}: {lines[-1] if lines else done.returncode}")
-
-
-def share(values, part):
-    ordered = sorted(values)
-    return round(ordered[min(int(part * len(ordered)), len(ordered) - 1)], 1) if ordered else None
 
 
 def without_labels(trace, path):
@@ -92,8 +74,7 @@ def snap(arguments, tiles, drives):
         found = collections.defaultdict(list)
         for drive in drives:
             with open(drive.output, "w") as file:
-                subprocess.run(
-                    [arguments.navbus, "match", "--tiles", tiles, drive.trace, *mode], stdout=file, check=True)
+                file.write(run([arguments.navbus, "match", "--tiles", tiles, drive.trace, *mode]))
             scored = score_match.score_snap(
                 drive.driven, gnsslib.read_csv(drive.output), drive.truth, tol=8, btol=60, max_dt=0.6)
             found[drive.title.split()[1]].append(scored)
@@ -107,22 +88,11 @@ def snap(arguments, tiles, drives):
     return rows
 
 
-def lines_of(route):
-    """A delta-coded line in degrees."""
-    line, latitude, longitude = [], 0, 0
-    for north, east in zip(route.geometry.lat_deltas_e7, route.geometry.lon_deltas_e7):
-        latitude, longitude = latitude + north, longitude + east
-        line.append((latitude * 1e-7, longitude * 1e-7))
-    return [line]
-
-
 def replay(arguments, tiles, drive, *words):
     """What `navbus replay` says of a drive: topic and message, in order."""
     bag = drive.output + ".mcap"
     run([arguments.navbus, "replay", drive.trace, "--tiles", tiles, "--out", bag, *words])
-    with open(bag, "rb") as file:
-        reader = make_reader(file, decoder_factories=[DecoderFactory()])
-        return [(channel.topic, message) for _, channel, _, message in reader.iter_decoded_messages()]
+    return list(recording.messages(bag))
 
 
 def guided(drive):
@@ -136,7 +106,7 @@ def followed(messages):
         if topic == "/nav/progress":
             states.append((message.route_id, message.stamp_ns / 1e9, message.deviation in (OFF_ROUTE, WRONG_WAY)))
         elif topic == "/nav/route" and message.HasField("geometry") and message.route_id not in routes:
-            routes[message.route_id] = (message.stamp_ns / 1e9, lines_of(message))
+            routes[message.route_id] = (message.stamp_ns / 1e9, [list(recording.line_of(message.geometry))])
     return routes, states
 
 
@@ -186,11 +156,15 @@ def deviations(arguments, tiles, drives):
                     total += part
             for what, places in (("missed", missed), ("false", false)):
                 for place in places:
-                    print(f"{what}: {place}, rerouting {'on' if is_rerouted else 'off'}, {metres} m", file=sys.stderr)
-            rows.append({
+                    say(f"{what}: {place}, rerouting {'on' if is_rerouted else 'off'}, {metres} m")
+            row = {
                 "rerouting": "on" if is_rerouted else "off", "left_m": metres, "drives": len(drives),
-                "noticed": len(delays), "missed": len(missed), "false": len(false), "p50_s": share(delays, 0.5),
-                "p95_s": share(delays, 0.95), "greatest_s": share(delays, 1)})
+                "noticed": len(delays), "missed": len(missed), "false": len(false)}
+            if delays:
+                row |= {
+                    name: round(gnsslib.pct(delays, percent), 1)
+                    for name, percent in (("p50_s", 50), ("p95_s", 95), ("greatest_s", 100))}
+            rows.append(row)
     return rows
 
 
@@ -219,15 +193,6 @@ def tunnels(arguments, tiles, drives):
     return rows
 
 
-def table(rows):
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    texts = [columns] + [[str(row.get(column, "")) for column in columns] for row in rows]
-    widths = [max(len(line[i]) for line in texts) for i in range(len(columns))]
-    for line in texts:
-        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
-    print()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--navbus", default=os.path.join(ROOT, ".build", "release", "navbus"))
@@ -236,9 +201,7 @@ def main():
     parser.add_argument("--folder", help="where maps are built and kept; a temporary one unless given")
     parser.add_argument("--json", action="store_true", help="one line of JSON a figure")
     arguments = parser.parse_args()
-    folder = arguments.folder or tempfile.mkdtemp(prefix="navbus-drives-")
-    os.makedirs(folder, exist_ok=True)
-    try:
+    with workplace(arguments.folder, "drives") as folder:
         for name in arguments.maps.split(","):
             tiles = os.path.join(folder, name)
             if not os.path.exists(tiles):
@@ -248,20 +211,15 @@ def main():
                 Drive(home, receiver, folder) for home in homes for receiver in sorted(os.listdir(os.path.join(home, "gnss")))
             ]
             for part, measure in (("snap", snap), ("deviations", deviations), ("tunnels", tunnels)):
-                if part in arguments.only.split(","):
-                    rows = measure(arguments, tiles, drives)
-                    if not rows:
-                        continue
-                    if arguments.json:
-                        for row in rows:
-                            print(json.dumps({"map": name, "part": part, **row}))
-                    else:
+                rows = measure(arguments, tiles, drives) if part in arguments.only.split(",") else []
+                if rows:
+                    if not arguments.json:
                         print(name)
-                        table(rows)
-    finally:
-        if not arguments.folder:
-            shutil.rmtree(folder, ignore_errors=True)
+                    show(rows, arguments.json, map=name, part=part)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except RuntimeError as error:
+        sys.exit(f"{error}")

@@ -21,27 +21,12 @@ import math
 import os
 import shutil
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SHARED = os.path.join(os.path.dirname(ROOT), "shared")
-DATA = os.environ.get("NAVBUS_TEST_DATA", os.path.join(SHARED, "data"))
+from workbench import DATA, ROOT, SHARED, run, say, show, workplace
+
 BATCH = 90  # fixes in one request to OSRM in the speed run: its own server's limit is 100
-
-
-def say(text):
-    print(text, file=sys.stderr, flush=True)
-
-
-def run(words, **options):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
-    if done.returncode != 0:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        raise RuntimeError(f"{os.path.basename(str(words[0]))}: {lines[-1] if lines else done.returncode}")
-    return done.stdout
 
 
 def fixes(path):
@@ -395,15 +380,6 @@ def speed(arguments, folder, peers):
     return figures
 
 
-def table(rows):
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    texts = [columns] + [[str(row.get(column, "")) for column in columns] for row in rows]
-    widths = [max(len(line[i]) for line in texts) for i in range(len(columns))]
-    for line in texts:
-        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
-    print()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--map", default=os.path.join(DATA, "osm", "porto.osm.pbf"), help="extract for the speed run")
@@ -424,20 +400,10 @@ def main():
                 peers.append(make())
             except importlib.metadata.PackageNotFoundError as error:
                 say(f"{name} is not installed (pip install {error.name}): left out")
-    folder = arguments.folder or tempfile.mkdtemp(prefix="navbus-matching-")
-    os.makedirs(folder, exist_ok=True)
-    try:
+    with workplace(arguments.folder, "matching") as folder:
         for part, measure in (("accuracy", accuracy), ("speed", speed)):
             if part in arguments.only.split(","):
-                rows = measure(arguments, folder, peers)
-                if arguments.json:
-                    for row in rows:
-                        print(json.dumps({"part": part, **row}))
-                else:
-                    table(rows)
-    finally:
-        if not arguments.folder:
-            shutil.rmtree(folder, ignore_errors=True)
+                show(measure(arguments, folder, peers), arguments.json, part=part)
 
 
 if __name__ == "__main__":

@@ -24,14 +24,9 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SHARED = os.path.join(os.path.dirname(ROOT), "shared")
-DATA = os.environ.get("NAVBUS_TEST_DATA", os.path.join(SHARED, "data"))
+from workbench import DATA, ROOT, SHARED, say
+
 PACKAGES = {"numpy": "numpy", "osrm": "osrm-bindings", "valhalla": "pyvalhalla", "routingkit_cch": "routingkit_cch"}
-
-
-def say(text):
-    print(text, file=sys.stderr, flush=True)
 
 
 # Building: one process after another, each with its own peak of memory.

@@ -53,9 +53,7 @@ final class SlowLink: Sendable {
     }
 
     private func accept() {
-        while true {
-            let client = Glibc.accept(listener, nil, nil)
-            guard client >= 0 else { break }
+        while let client = LoopbackSocket.accept(on: listener) {
             guard let upstream = try? LoopbackSocket.connect(to: server) else {
                 Glibc.close(client)
                 continue

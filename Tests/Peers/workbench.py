@@ -1,0 +1,51 @@
+"""What measurements share: where things are, programs that are run, and figures that are shown."""
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SHARED = os.path.join(os.path.dirname(ROOT), "shared")
+DATA = os.environ.get("NAVBUS_TEST_DATA", os.path.join(SHARED, "data"))
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def run(words, **options):
+    """What a program prints; its last words where it fails."""
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise RuntimeError(f"{os.path.basename(str(words[0]))}: {lines[-1] if lines else done.returncode}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def workplace(folder, name):
+    """A folder that stays, or a temporary one where none is given."""
+    made = folder or tempfile.mkdtemp(prefix=f"navbus-{name}-")
+    os.makedirs(made, exist_ok=True)
+    try:
+        yield made
+    finally:
+        if not folder:
+            shutil.rmtree(made, ignore_errors=True)
+
+
+def show(rows, as_json, **labels):
+    """Figures as a table, or each as a line of JSON with its labels."""
+    if as_json:
+        for row in rows:
+            print(json.dumps({**labels, **row}))
+        return
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    texts = [columns] + [[str(row.get(column, "")) for column in columns] for row in rows]
+    widths = [max(len(line[i]) for line in texts) for i in range(len(columns))]
+    for line in texts:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
+    print()
