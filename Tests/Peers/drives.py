@@ -129,8 +129,13 @@ def leavings(drive, routes, states, metres):
             first = next((time for time in told if left - EARLY <= time <= back), None)
             if first is not None:
                 delays.append(first - left)
-            elif left < end:
+            elif left >= end:
                 # What comes after the next route is that one's.
+                continue
+            elif next((is_off for time, is_off in reversed(said) if time <= left), False):
+                # It was said before and holds: standing, or on a road beside it, the vehicle came near the route's line only.
+                delays.append(0)
+            else:
                 missed.append(f"{drive.title} at {left - begin:.1f} s for {back - left:.1f} s")
         near = spans(drive, lines, start, min(LEFT))
         false += [
