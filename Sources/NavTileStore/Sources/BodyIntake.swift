@@ -1,6 +1,7 @@
 import NavDigest
 
-/// Takes a body in as it comes, bounded; when it is whole it is unpacked and hashed.
+/// Takes a body in as it comes, bounded, and hashes it while it is in the processor's cache; one that is packed is unpacked, and then
+/// hashed, when it is whole.
 struct BodyIntake {
     private let question: WebQuestion
     private let length: Int?
@@ -8,6 +9,8 @@ struct BodyIntake {
     /// Whether it stays as it came.
     private let isKept: Bool
     private var stored: [UInt8] = []
+    /// What hashes the bytes as they come; nil when that is not wanted, or when those that come are others than those that are hashed.
+    private let hasher: ContentHasher?
     /// Most bytes that may come in.
     private let most: Int
 
@@ -33,6 +36,7 @@ struct BodyIntake {
         }
         packing = encoding.first.flatMap(Packing.init(contentEncoding:))
         isKept = packing == nil || (question.keepsPacked && packing != .deflate)
+        hasher = question.hashes && isKept ? ContentHasher() : nil
         // What does not get smaller gets larger by a little, whatever packs it.
         most = isKept ? question.limit : question.limit + question.limit / 64 + 1_024
         if let length, length > most { throw Self.tooLarge(question, "\(length) bytes") }
@@ -45,12 +49,15 @@ struct BodyIntake {
     /// How much a packed body is believed to unpack to, as a multiple of it: road tiles pack to a half.
     private static let usualPacking = 8
 
-    /// Bytes so far.
-    var count: Int { stored.count }
+    /// Whether there is so much to unpack that others should not wait for it.
+    var isLarge: Bool { !isKept && stored.count > Self.muchToUnpack }
+
+    private static let muchToUnpack = 131_072
 
     mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) throws(TileSourceError) {
         guard bytes.count <= most - stored.count else { throw Self.tooLarge(question, "more") }
         stored.append(contentsOf: bytes)
+        hasher?.update(UnsafeRawBufferPointer(bytes))
     }
 
     mutating func finish(into reply: inout WebReply) throws(TileSourceError) {
@@ -70,7 +77,7 @@ struct BodyIntake {
             reply.packing = packing
         }
         if question.hashes {
-            guard let hash = ContentHash(of: stored) else {
+            guard let hash = hasher.map({ $0.finish() }) ?? ContentHash(of: stored) else {
                 throw TileSourceError.unhashed("the answer of '\(question.address)'")
             }
             reply.hash = hash

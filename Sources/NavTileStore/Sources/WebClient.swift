@@ -163,7 +163,7 @@ final class WebClient: Sendable {
         }
     }
 
-    /// What came of it; a large body is unpacked and hashed where it keeps no other answer waiting.
+    /// What came of it; a large body is unpacked where it keeps no other answer waiting.
     private func reply(_ exchange: WebExchange, _ outcome: WebExchange.Outcome) async -> Result<
         WebReply, TileSourceError
     > {

@@ -133,8 +133,8 @@ final class WebExchange: @unchecked Sendable {
         continuation.take()?.resume(returning: outcome)
     }
 
-    /// Whether there is so much to unpack and to hash that others should not wait for it.
-    var isLarge: Bool { (intake?.count ?? 0) > 131_072 }
+    /// Whether there is so much to unpack that others should not wait for it.
+    var isLarge: Bool { intake?.isLarge ?? false }
 
     /// What came: unpacked, and hashed where that was wanted.
     ///
