@@ -15,10 +15,7 @@ public final class DownloadQueue: Sendable {
         var workers: [UInt64: Task<Void, Never>] = [:]
         var questions: [UInt64: Question] = [:]
         var waiters: [DownloadKey: [UInt64: CheckedContinuation<Answer, Never>]] = [:]
-        /// What came in and is to be checked, and how many do so.
-        var arrivals: [Arrival] = []
-        var checkers = 0
-        var checkBeat = BatchBeat()
+        var checks = CheckLine()
         var results: [DownloadResult] = []
         /// What the reader was given last.
         var taken: [DownloadResult] = []
@@ -28,11 +25,6 @@ public final class DownloadQueue: Sendable {
         var lastNumber: UInt64 = 0
         var isStopped = false
         var idle: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private struct Arrival {
-        var key: DownloadKey
-        var tile: UncheckedTile
     }
 
     /// A question that is no tile's.
@@ -302,7 +294,7 @@ public final class DownloadQueue: Sendable {
             for question in state.questions.values { question.cancel() }
             state.timer?.task.cancel()
             state.timer = nil
-            state.arrivals = []
+            state.checks.removeAll()
             state.results = []
             state.reader?.resume(returning: nil)
             state.reader = nil
@@ -332,7 +324,7 @@ public final class DownloadQueue: Sendable {
 
     /// Lets those go on who wait for the end, when it has come.
     private static func settle(_ state: inout State) {
-        guard state.isStopped, state.workers.isEmpty, state.questions.isEmpty, state.checkers == 0 else { return }
+        guard state.isStopped, state.workers.isEmpty, state.questions.isEmpty, state.checks.isAtRest else { return }
         for waiter in state.idle { waiter.resume() }
         state.idle = []
     }
@@ -456,7 +448,7 @@ public final class DownloadQueue: Sendable {
             case _ where state.isStopped: break
             case .success(.unchecked(let tile)):
                 state.plan.noteArrival(key, bytes: Int64(tile.bytes.count))
-                state.arrivals.append(Arrival(key: key, tile: tile))
+                state.checks.add(CheckLine.Arrival(key: key, tile: tile))
             case .success(.answer(let answer)): answered = finish(key, .success(answer), &state, at: now)
             case .failure(let error): answered = finish(key, .failure(error), &state, at: now)
             }
@@ -491,49 +483,30 @@ public final class DownloadQueue: Sendable {
         return state.waiters.removeValue(forKey: key).map { Answered(waiters: $0, answer: outcome) }
     }
 
-    /// Most threads that check: unpacking a tile of a map may take longer than receiving two.
-    private static let mostCheckers = 2
-    /// So many tiles wait for a check when another thread begins with it.
-    private static let longestLine = 32
-
     /// Has what came in checked, when it is time.
     private func seeToCheck(_ state: inout State) {
-        guard !state.arrivals.isEmpty else { return }
-        if state.checkers > 0 {
-            guard state.checkers < Self.mostCheckers, state.arrivals.count >= Self.longestLine else { return }
-            return beginCheck(&state)
-        }
         let isUrgent =
-            state.arrivals.count >= configuration.batchCount || state.running.isEmpty || !state.waiters.isEmpty
-        switch state.checkBeat.step(isUrgent: isUrgent, at: DownloadClock.system.now()) {
-        case .now: beginCheck(&state)
+            state.checks.count >= configuration.batchCount || state.running.isEmpty || !state.waiters.isEmpty
+        switch state.checks.step(isUrgent: isUrgent, at: DownloadClock.system.now()) {
+        case .now: Task { [self] in check() }
         case .pending: break
         case .later(let due):
             Task { [self] in
                 try? await DownloadClock.system.sleep(due)
                 self.state.withLock { state in
-                    state.checkBeat.wake()
+                    state.checks.wake()
                     seeToCheck(&state)
                 }
             }
         }
     }
 
-    private func beginCheck(_ state: inout State) {
-        state.checkers += 1
-        Task { [self] in check() }
-    }
-
     /// Checks what came in, for as long as something does.
     private func check() {
         while true {
             let arrivals = state.withLock { state in
-                let arrivals = state.arrivals.prefix(Self.longestLine)
-                state.arrivals.removeFirst(arrivals.count)
-                if arrivals.isEmpty {
-                    state.checkers -= 1
-                    Self.settle(&state)
-                }
+                let arrivals = state.checks.take()
+                if arrivals.isEmpty { Self.settle(&state) }
                 return arrivals
             }
             if arrivals.isEmpty { return }
