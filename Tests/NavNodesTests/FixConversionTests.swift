@@ -33,6 +33,22 @@ struct FixConversionTests {
         #expect(!half.isUsable)
     }
 
+    @Test(arguments: [Double.nan, .infinity, -.infinity, -1e9, 1e300])
+    func whatIsNoNumberOfItsKindIsUnknown(value: Double) throws {
+        let fix = try #require(
+            Fix(
+                GnssFix(
+                    latitude: 1, longitude: 2, altitude: value, timestamp: .init(nanoseconds: 0), heading: value,
+                    speed: value, course: value, hdop: value, horizontalAccuracyM: value), sequence: 1))
+        #expect(fix.heading == nil && fix.course == nil)
+        let others = [fix.altitude, fix.speed, fix.hdop, fix.horizontalSigma, fix.protectionLevel]
+        #expect(others.allSatisfy { $0.map { $0.isFinite && $0 >= 0 } ?? true })
+        let back = GnssFix(fix)
+        #expect(
+            back.course == nil
+                && [back.speed, back.horizontalAccuracyM, back.altitude].allSatisfy { $0?.isFinite ?? true })
+    }
+
     @Test(arguments: [Int64.min, -1_500_000_001, -1, 0, 1, .max])
     func everyStampComesBack(nanoseconds: Int64) throws {
         let fix = Fix(

@@ -101,6 +101,26 @@ struct PositionHealthTests {
         #expect((topic?.ageS ?? 0) >= 8)
     }
 
+    @Test func withoutAnyPositionTheNodeSaysSo() async throws {
+        let drive = try Helsinki.drive.get()
+        let bench = try Bench()
+        defer { bench.node.finish() }
+        try await bench.take(drive[0], isMissing: true)
+        #expect(bench.codes.contains("gnss_no_fix") && bench.health.state != .ok)
+        for fix in drive[1..<10] {
+            var fix = fix
+            fix.fixType = .noFix
+            try await bench.take(fix)
+        }
+        #expect(bench.codes.contains("gnss_no_fix") && bench.health.state == .lost)
+        #expect(bench.states.last?.gnss?.quality == .lost && bench.states.last?.gnss?.reasons == [.noFix])
+        var timeless = drive[10]
+        (timeless.timestamp, timeless.stampNs) = (nil, nil)
+        for _ in 0..<3 { try await bench.take(timeless) }
+        try await bench.take(drive[20])
+        #expect(bench.counter("fixes_left_out") == 3)
+    }
+
     @Test func odometryOfAnotherClockIsAReason() async throws {
         let drive = try Helsinki.drive.get()
         let bench = try Bench()

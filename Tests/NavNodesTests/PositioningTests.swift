@@ -112,6 +112,54 @@ struct PositioningTests {
         #expect(seat.all(NavMessages.MatchedPosition.self).allSatisfy { $0.source != .predicted })
     }
 
+    @Test(arguments: [1.6, 3.0])
+    func fixesThatComeSeldomAndLateAreNotMissedWhileTheWheelsGoOn(latency: Double) throws {
+        let truth = try Self.truth()
+        let seat = try Seat(Helsinki.configuration)
+        let drive = try Self.drive(noise: .none) {
+            $0.odometryRate = 50
+            $0.latency = latency
+        }
+        drive.inputs.forEach { seat.take($0) }
+        #expect(seat.all(FixRejected.self).isEmpty)
+        #expect(seat.all(NavMessages.SimulationEvent.self).count <= 4)
+        let errors = seat.all(NavMessages.MatchedPosition.self).dropFirst(10).compactMap { error($0, truth) }.sorted()
+        #expect(errors.count > 100)
+        #expect(errors[errors.count * 95 / 100] < 5, "p95 \(errors[errors.count * 95 / 100])")
+    }
+
+    @Test(arguments: [3_600.0, 619_315_200])
+    func oneFixOfAnotherTimeDoesNotSpoilThoseAfterIt(seconds: Double) throws {
+        let seat = try Seat(Helsinki.configuration)
+        let drive = try Helsinki.drive.get()
+        for (index, fix) in drive.prefix(80).enumerated() {
+            // Nobody says when it came.
+            var fix = fix
+            if index == 30 { fix.stampNs = fix.stampNs.map { $0 + Int64(seconds * 1e9) } }
+            seat.take(.fix(fix))
+        }
+        #expect(seat.all(FixRejected.self).count <= 4)
+        let measured = seat.all(NavMessages.MatchedPosition.self).filter { $0.source != .predicted }
+        #expect(measured.count >= 75)
+    }
+
+    @Test func offTheRoadsAPredictionIsAPlaceWithItsUncertainty() throws {
+        let seat = try Seat(NavigationConfiguration())
+        for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {
+            // The same drive where there are no roads, and no position towards its end.
+            var fix = fix
+            fix.latitude = fix.latitude.map { $0 - 3 }
+            if index >= 40 { fix.fixType = .noFix }
+            seat.take(.fix(fix))
+        }
+        let positions = seat.all(NavMessages.MatchedPosition.self)
+        let predicted = positions.filter { $0.source == .predicted }
+        #expect(predicted.count > 10 && predicted.allSatisfy { $0.raw == nil && $0.matched?.latitude != nil })
+        #expect(predicted.allSatisfy { ($0.alongSigmaM ?? 0) > 0 && ($0.crossSigmaM ?? 0) > 0 && $0.isOnRoad == false })
+        let measured = positions.filter { $0.source != .predicted }
+        #expect(measured.count > 30 && measured.allSatisfy { $0.matched == $0.raw && $0.road == nil })
+    }
+
     // MARK: Odometry
 
     @Test func wheelsCarryThePositionThroughAnOutage() throws {

@@ -65,6 +65,20 @@ struct ReceiverSelectionTests {
         #expect(seat.all(ArrivalEvent.self).isEmpty == false || seat.all(RouteProgress.self).count > 100)
     }
 
+    @Test(arguments: [18, -18] as [Int64])
+    func theClockOfAReceiverThatIsNotUsedMovesNoTime(difference: Int64) throws {
+        let seat = try Seat(Helsinki.configuration)
+        let front = try fixes("front", accuracy: 3, 0..<100)
+        let rear = try fixes("rear", accuracy: 3, 0..<100, shift: difference * 1_000_000_000)
+        for (one, other) in zip(front, rear) {
+            seat.take(.fix(one))
+            seat.take(.fix(other))
+        }
+        #expect(seat.all(ReceiverSelection.self).map(\.receiver) == ["front"])
+        #expect(seat.all(MatchedPosition.self).count { $0.source != .predicted } == 100)
+        #expect(seat.all(MatchedPosition.self).count { $0.source == .predicted } <= 20)
+    }
+
     @Test func manyNamesAreNoGrowth() throws {
         let seat = try Seat(NavigationConfiguration())
         for (index, fix) in try Helsinki.drive.get().prefix(60).enumerated() {

@@ -1,6 +1,6 @@
 /// What a fix must be to count, each with its unit and where it comes from.
 public struct FixLimits: Sendable, Hashable {
-    /// Worst horizontal accuracy (1 σ), metres. 100: Mapbox's `isQualified`.
+    /// Worst horizontal accuracy (1 σ per axis, by the dilution of precision where that is all that is known), metres. 100: Mapbox's `isQualified`.
     public var maximumAccuracy = 100.0
     /// Worst horizontal accuracy of the first fix, metres. 20: Mapbox's limit for starting a route.
     public var startMaximumAccuracy = 20.0
@@ -26,7 +26,12 @@ public struct FixLimits: Sendable, Hashable {
     public var jumpDistance = 40.0
     /// How long fixes must stay at another place to be believed, seconds, if a vehicle cannot get there; single wrong fixes come back.
     public var jumpConfirmation = 0.9
-    /// The same, if one can: reflections last for some seconds.
+    /// The same while another receiver has positions: the one that jumps is replaced before.
+    public var comparedConfirmation = 2.5
+    /// The same while the wheels turn, so that nothing carries the vehicle there. 15: reflections have ended by then, and a place that was wrong
+    /// before is not kept for longer.
+    public var drivenConfirmation = 15.0
+    /// The same, if a vehicle can get there: reflections last for some seconds.
     public var slideConfirmation = 6.0
 
     /// Receivers with numbers below this are preferred to all others, in the order of their numbers.

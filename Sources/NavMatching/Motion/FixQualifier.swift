@@ -42,11 +42,15 @@ struct FixQualifier: Sendable {
     /// - Parameters:
     ///   - filter: where the vehicle is expected at the fix's time, nil at the start.
     ///   - wheelSpeed: speed of the wheels at that time, m/s, where known.
+    ///   - isCompared: whether another receiver has positions, too.
     ///   - isVouchedFor: whether it counts unless it tells nothing: what else could be wrong with it was judged elsewhere.
     mutating func judge(
-        _ fix: Fix, expected filter: MotionFilter?, sigma: Double, wheelSpeed: Double?, isVouchedFor: Bool = false
+        _ fix: Fix, expected filter: MotionFilter?, sigma: Double, wheelSpeed: Double?, isCompared: Bool = false,
+        isVouchedFor: Bool = false
     ) -> FixVerdict {
-        if let rejection = void(fix) ?? (isVouchedFor ? nil : defect(of: fix)) { return .rejected(rejection) }
+        if let rejection = void(fix) ?? (isVouchedFor ? nil : defect(of: fix, sigma: sigma)) {
+            return .rejected(rejection)
+        }
         let isClockSet: Bool
         switch order(of: fix) {
         case .success(let set): isClockSet = set
@@ -63,7 +67,11 @@ struct FixQualifier: Sendable {
             stuckStamp = fix.stamp
             return .rejected(FixRejection(reason: .frozen, value: stuck, limit: limits.frozenDistance))
         }
-        switch leap(to: fix, filter, sigma: sigma) {
+        // Who is carried away on a ferry or a truck has wheels that stand.
+        let isDriven = wheelSpeed.map { abs($0) >= limits.frozenSpeed } ?? false
+        let patience =
+            isDriven ? limits.drivenConfirmation : isCompared ? limits.comparedConfirmation : limits.jumpConfirmation
+        switch leap(to: fix, filter, sigma: sigma, patience: patience) {
         case .none: break
         case .suspected(let rejection) where !isVouchedFor: return .rejected(rejection)
         case .suspected, .confirmed:
@@ -89,25 +97,26 @@ struct FixQualifier: Sendable {
 
     /// Why a fix says nothing at all.
     private func void(_ fix: Fix) -> FixRejection? {
-        guard fix.coordinate.isValid else { return FixRejection(reason: .invalid) }
         guard fix.type.hasPosition else { return FixRejection(reason: .fixType) }
+        guard fix.coordinate.isValid else { return FixRejection(reason: .invalid) }
         // Receivers without a solution are known to report 0, 0.
         if fix.coordinate.latitude == 0, fix.coordinate.longitude == 0 { return FixRejection(reason: .invalid) }
         return nil
     }
 
     /// What is wrong with a fix by itself.
-    private func defect(of fix: Fix) -> FixRejection? {
+    private func defect(of fix: Fix, sigma: Double) -> FixRejection? {
         if fix.spoofing == .certain { return FixRejection(reason: .spoofing) }
         if fix.jamming == .certain { return FixRejection(reason: .jamming) }
         if fix.integrity == .certain { return FixRejection(reason: .integrity) }
         guard fix.type.isAtLeast(limits.minimumType) else { return FixRejection(reason: .fixType) }
-        if let sigma = fix.horizontalSigma, sigma > 0 {
-            let limit = isStarted ? limits.maximumAccuracy : limits.startMaximumAccuracy
-            if sigma > limit {
-                return FixRejection(
-                    reason: isStarted ? .accuracy : .startAccuracy, value: sigma.isFinite ? sigma : nil, limit: limit)
-            }
+        let stated = fix.horizontalSigma.flatMap { $0 > 0 ? $0 : nil }
+        // What a dilution of precision comes to is a guess: it is asked for no more at the start than later.
+        let limit = isStarted || stated == nil ? limits.maximumAccuracy : limits.startMaximumAccuracy
+        let accuracy = stated ?? sigma
+        if accuracy > limit {
+            return FixRejection(
+                reason: isStarted ? .accuracy : .startAccuracy, value: accuracy.isFinite ? accuracy : nil, limit: limit)
         }
         if let speed = fix.speed, speed.isFinite, speed > limits.maximumSpeed * 1.5 {
             return FixRejection(reason: .speed, value: speed, limit: limits.maximumSpeed * 1.5)
@@ -162,7 +171,9 @@ struct FixQualifier: Sendable {
     }
 
     /// Whether the fix is where no vehicle, or not this one, can be.
-    private mutating func leap(to fix: Fix, _ filter: MotionFilter?, sigma: Double) -> Leap {
+    ///
+    /// - Parameter patience: how long it must stay where no vehicle can be to be believed, seconds.
+    private mutating func leap(to fix: Fix, _ filter: MotionFilter?, sigma: Double, patience: Double) -> Leap {
         guard let last, let filter else { return .none }
         let seconds = fix.stamp.seconds(since: last.stamp)
         let straight = Geodesy.distance(last.coordinate, fix.coordinate)
@@ -177,7 +188,7 @@ struct FixQualifier: Sendable {
             self.suspect = Suspect(since: fix.stamp, last: fix)
             return .suspected(rejection)
         }
-        let needed = straight > reach ? limits.jumpConfirmation : limits.slideConfirmation
+        let needed = straight > reach ? patience : limits.slideConfirmation
         self.suspect?.last = fix
         return fix.stamp.seconds(since: suspect.since) >= needed ? .confirmed : .suspected(rejection)
     }

@@ -91,7 +91,7 @@ public struct MotionConfig: Sendable, Hashable {
         if let sigma = fix.horizontalSigma, sigma > 0, sigma.isFinite {
             return min(max(sigma * statedSigmaFactor, floor), 1_000)
         }
-        if let hdop = fix.hdop, hdop > 0, hdop < 100 { return min(max(hdop * sigmaPerHDOP, floor), 1_000) }
+        if let hdop = fix.hdop, hdop > 0, hdop.isFinite { return min(max(hdop * sigmaPerHDOP, floor), 1_000) }
         return defaultSigma
     }
 }

@@ -32,7 +32,7 @@ public struct PositionHealth: Sendable, Hashable {
         public static let spoofing = Reasons(rawValue: 1 << 3)
         /// Interference.
         public static let jamming = Reasons(rawValue: 1 << 4)
-        /// The receiver's integrity monitoring has doubts.
+        /// The receiver's integrity monitoring has doubts, or its positions jumped.
         public static let integrity = Reasons(rawValue: 1 << 5)
         /// Fixes arrive late or too rarely.
         public static let latency = Reasons(rawValue: 1 << 6)
@@ -56,6 +56,8 @@ public struct HealthJudge: Sendable {
     public static let lostSigma = 100.0
     /// How long no fix may count before the position is lost, seconds, where nothing carries it on.
     public static let lostAfter = 10.0
+    /// How long positions are doubted after one that the vehicle cannot have reached, seconds.
+    public static let jumpMemory = 10.0
     /// How long a reason lasts after it was last seen, seconds.
     public static let hold = 3.0
 
@@ -63,6 +65,7 @@ public struct HealthJudge: Sendable {
     private var seen = InlineArray<8, Timestamp?>(repeating: nil)
     private var worst = InlineArray<8, PositionHealth.Level>(repeating: .full)
     private var lastGood: Timestamp?
+    private var lastJump: Timestamp?
     private var current: PositionHealth?
 
     /// A judge that has seen nothing.
@@ -72,8 +75,11 @@ public struct HealthJudge: Sendable {
     public var health: PositionHealth? { current }
 
     /// Takes note of a fix.
+    ///
+    /// - Parameter isJump: whether it was believed although the vehicle cannot have got there: this place is wrong, or those before were.
     public mutating func note(
-        _ fix: Fix, isAccepted: Bool, sigma: Double?, inflation: Double, latency: Double?, at stamp: Timestamp
+        _ fix: Fix, isAccepted: Bool, isJump: Bool = false, sigma: Double?, inflation: Double, latency: Double?,
+        at stamp: Timestamp
     ) {
         note(.spoofing, fix.spoofing, at: stamp)
         note(.jamming, fix.jamming, at: stamp)
@@ -85,6 +91,10 @@ public struct HealthJudge: Sendable {
             lastGood = stamp
             clear(.noFix)
             clear(.tunnel)
+            if isJump { lastJump = stamp }
+            if let lastJump, abs(stamp.seconds(since: lastJump)) <= HealthJudge.jumpMemory {
+                mark(.integrity, .reduced, at: stamp)
+            }
             if let sigma, sigma > HealthJudge.reducedSigma || inflation > 4 {
                 mark(.accuracy, sigma > HealthJudge.lostSigma ? .lost : .reduced, at: stamp)
             }
@@ -137,6 +147,12 @@ public struct HealthJudge: Sendable {
             }
             reasons.insert(PositionHealth.Reasons(rawValue: 1 << UInt16(index)))
             level = max(level, worst[index])
+        }
+        // Where nothing carries the position on either, there is none.
+        let hasPosition = lastGood.map { abs(stamp.seconds(since: $0)) <= HealthJudge.lostAfter } ?? false
+        if !hasPosition, reasons.isDisjoint(with: [.noFix, .tunnel]) {
+            reasons.insert(.noFix)
+            level = .lost
         }
         let since = current.map { $0.level == level ? $0.since : stamp } ?? stamp
         current = PositionHealth(level: level, reasons: reasons, since: since)

@@ -60,8 +60,10 @@ public struct PositionTracker: Sendable {
 
     private var qualifier: FixQualifier
     private var selector = ReceiverSelector()
-    /// At the time of the last fix, or of odometry that is too old to keep.
+    /// At the time of the last fix, of odometry that is too old to keep, or of the last place that was reckoned on a road.
     private var base: MotionFilter?
+    /// The same without what was reckoned since, for fixes that are older than that.
+    private var measured: MotionFilter?
     /// Gone on from there.
     private var present: MotionFilter?
     /// Beside the first one, with what the road tells; nil while none is sure.
@@ -93,6 +95,10 @@ public struct PositionTracker: Sendable {
     public var inflation: Double { base?.inflation ?? 1 }
     /// The odometer's error as a share and its standard deviation; nil before the first fix.
     public var odometerScale: (mean: Double, sigma: Double)? { base?.scale }
+    /// How far the newest odometry is ahead of a moment, seconds; nil without any that is.
+    func odometryLead(of stamp: Timestamp) -> Double? {
+        reports.newest.map { $0.seconds(since: stamp) }.flatMap { $0 > 0 ? $0 : nil }
+    }
     /// Usual time between a fix's time and its arrival, seconds; nil when the fixes do not tell.
     public var usualLatency: Double? { qualifier.usualLatency }
     /// The receiver in use.
@@ -123,10 +129,15 @@ public struct PositionTracker: Sendable {
         var beat = regulator
         let valid = beat.validity(of: fix.stamp)
         var expected = base
+        if let here = base, let measured, valid < here.stamp { expected = measured }
         expected?.advance(to: valid, reports)
         let verdict = qualifier.judge(
             fix, expected: expected, sigma: config.sigma(of: fix), wheelSpeed: reports.wheelSpeed(at: fix.stamp),
-            isVouchedFor: isVouchedFor)
+            isCompared: selector.hasOther(at: fix.stamp), isVouchedFor: isVouchedFor)
+        if verdict.isAccepted {
+            selector.noteCounted(fix)
+            measured = nil
+        }
         switch verdict {
         case .rejected, .standby: return verdict
         case .acceptedAfterClockSet:
@@ -161,8 +172,9 @@ public struct PositionTracker: Sendable {
     public mutating func take(_ odometry: Odometry) {
         guard let odometry = odometry.usable else { return }
         if let dropped = reports.append(odometry) {
-            base?.update(dropped)
-            onRoad?.update(dropped)
+            base?.goOn(dropped)
+            measured?.goOn(dropped)
+            onRoad?.goOn(dropped)
         }
         guard let present, odometry.stamp > present.stamp else { return }
         self.present?.update(odometry)
@@ -181,7 +193,8 @@ public struct PositionTracker: Sendable {
     /// Forgets what roads told: it is not sure any more which one it is.
     public mutating func release() { onRoad = nil }
 
-    /// Puts the vehicle where it was reckoned to be on the road, at the time of the newest input; the filter at the last fix follows.
+    /// Puts the vehicle where it was reckoned to be on the road, at the time of the newest input. A fix of a later moment is expected from there;
+    /// one of an earlier moment, from where fixes come late, from the last fix.
     mutating func settle(
         _ coordinate: Coordinate, bearing: Double, alongSigma: Double, crossSigma: Double, speed: Double?,
         speedSigma: Double, at stamp: Timestamp
@@ -190,10 +203,10 @@ public struct PositionTracker: Sendable {
         filter.predict(to: stamp)
         filter.settle(coordinate, bearing: bearing, alongSigma: alongSigma, crossSigma: crossSigma)
         if let speed { filter.expect(speed: speed, sigma: speedSigma) }
+        measured = measured ?? base
         present = filter
         base = filter
         onRoad = nil
-        reports.drop(through: stamp)
     }
 
     /// Forgets everything but the thresholds.
@@ -212,10 +225,15 @@ extension MotionFilter {
     mutating func advance(to stamp: Timestamp, _ reports: OdometryBuffer) {
         var index = 0
         while index < reports.count, reports[index].stamp <= stamp {
-            if reports[index].stamp > self.stamp { update(reports[index]) }
+            goOn(reports[index])
             index += 1
         }
         predict(to: stamp)
+    }
+
+    /// Goes on with odometry that it does not know yet.
+    mutating func goOn(_ odometry: Odometry) {
+        if odometry.stamp > stamp { update(odometry) }
     }
 }
 

@@ -2,16 +2,48 @@ import NavGeo
 
 /// Chooses among several receivers: the better one is used, and it stays in use until another is clearly better or it falls silent.
 ///
-/// A receiver that is preferred is better than those after it while it has positions that can be used.
+/// A receiver that is preferred is better than those after it while it has positions that can be used. What the receiver in use says of
+/// itself does not keep it in use: its fixes must have counted. Of the others nothing else is known.
 struct ReceiverSelector: Sendable {
     private struct Receiver: Sendable {
         var id: UInt8
         /// Standard deviation, averaged over some seconds.
         var sigma: Double
-        /// Time of the last fix that could be used.
+        /// Time of the last fix that counted, or of one not in use that could be used.
         var good: Timestamp?
         /// Since when it has been better than the one in use.
         var betterSince: Timestamp?
+        /// Its first usable fix after the last one that counted of the receiver in use: whether that is silent is told by this one's own clock as
+        /// well, for clocks of receivers differ.
+        var aloneSince: Timestamp?
+        /// How often in a row it fell silent while it was in use.
+        var failures = 0
+        /// For how long it is not trusted again, seconds, once it is heard; and until when.
+        var doubt = 0.0
+        var doubtedUntil: Timestamp?
+        /// Which fix of all was its last.
+        var heard: UInt64 = 0
+
+        init(_ fix: Fix, sigma: Double) {
+            id = fix.receiver
+            self.sigma = sigma
+        }
+
+        /// It fell silent while it was in use.
+        mutating func fail() {
+            failures += 1
+            doubt = min(ReceiverSelector.dwell * Double(1 << min(failures - 1, 16)), ReceiverSelector.longestDoubt)
+            doubtedUntil = nil
+        }
+
+        /// Whether it failed so lately that it is taken for want of another only.
+        mutating func isDoubted(at stamp: Timestamp) -> Bool {
+            if doubt > 0 {
+                doubtedUntil = stamp.advanced(bySeconds: doubt)
+                doubt = 0
+            }
+            return doubtedUntil.map { stamp < $0 } ?? false
+        }
     }
 
     /// The receiver in use; nil before the first fix.
@@ -20,15 +52,23 @@ struct ReceiverSelector: Sendable {
     private(set) var replaced: UInt8?
     private var receivers = InlineArray<4, Receiver?>(repeating: nil)
     private var lastSwitch: Timestamp?
+    private var count: UInt64 = 0
 
     /// How long the one in use may be silent or without a position, seconds; then another one is used at once.
     private static let silence = 1.5
+    /// For how long the other one must have been heard alone by its own clock, seconds: two fixes at 1 Hz.
+    private static let alone = 0.9
     /// How much smaller the other's standard deviation must be: a third less.
     private static let advantage = 0.67
     /// For how long, seconds.
     private static let patience = 5.0
-    /// Shortest time between two such changes, seconds.
+    /// Shortest time between two such changes, seconds; as long one that failed is not trusted, twice as long each time that it fails again.
     private static let dwell = 10.0
+    private static let longestDoubt = 640.0
+    /// How long one that failed must do well to be as good as new, seconds.
+    private static let recovery = 60.0
+    /// How much longer than ``silence`` nobody else must be heard before one is taken that is not trusted.
+    private static let despair = 4.0
     /// Over how long standard deviations are averaged, fixes.
     private static let memory = 0.2
 
@@ -38,57 +78,83 @@ struct ReceiverSelector: Sendable {
         let isGood =
             fix.isUsable && fix.spoofing != .certain && fix.jamming != .certain && fix.integrity != .certain
             && sigma <= limits.maximumAccuracy && fix.type.isAtLeast(limits.minimumType)
-        guard let index = note(fix, sigma: sigma, isGood: isGood) else { return fix.receiver == active }
-        guard let active, let current = entry(active) else {
+        let index = note(fix, sigma: sigma)
+        guard let active, let position = position(of: active), let current = receivers[position] else {
+            replaced = active
             active = fix.receiver
             return true
         }
-        if active == fix.receiver { return true }
-        guard isGood, let candidate = receivers[index] else {
+        if position == index { return true }
+        guard isGood, var candidate = receivers[index] else {
             receivers[index]?.betterSince = nil
             return false
         }
+        candidate.good = fix.stamp
+        let isDoubted = candidate.isDoubted(at: fix.stamp)
         // A clock that was set back looks like silence that has not begun.
-        let silent = current.good.map { abs(fix.stamp.seconds(since: $0)) > ReceiverSelector.silence } ?? true
+        let waited = current.good.map { abs(fix.stamp.seconds(since: $0)) } ?? .infinity
+        let aloneSince = candidate.aloneSince ?? fix.stamp
+        candidate.aloneSince = aloneSince
+        let isAlone = current.good == nil || fix.stamp.seconds(since: aloneSince) >= Self.alone
+        let isSilent = isAlone && waited > Self.silence * (isDoubted ? Self.despair : 1)
         let ranks = (min(Int(candidate.id), limits.preferredReceivers), min(Int(active), limits.preferredReceivers))
-        if ranks.0 < ranks.1
-            || ranks.0 == ranks.1 && candidate.sigma < current.sigma * ReceiverSelector.advantage
-        {
-            if candidate.betterSince == nil { receivers[index]?.betterSince = fix.stamp }
-        } else {
-            receivers[index]?.betterSince = nil
-        }
-        let isBetter =
-            receivers[index]?.betterSince.map { fix.stamp.seconds(since: $0) >= ReceiverSelector.patience } ?? false
-        let isSettled = lastSwitch.map { abs(fix.stamp.seconds(since: $0)) >= ReceiverSelector.dwell } ?? true
-        guard silent || isBetter && isSettled else { return false }
+        let isAhead = ranks.0 < ranks.1 || ranks.0 == ranks.1 && candidate.sigma < current.sigma * Self.advantage
+        candidate.betterSince = isAhead && !isDoubted ? candidate.betterSince ?? fix.stamp : nil
+        let isBetter = candidate.betterSince.map { fix.stamp.seconds(since: $0) >= Self.patience } ?? false
+        let isSettled = lastSwitch.map { abs(fix.stamp.seconds(since: $0)) >= Self.dwell } ?? true
+        receivers[index] = candidate
+        guard isSilent || isBetter && isSettled else { return false }
+        if isSilent { receivers[position]?.fail() }
         replaced = active
         self.active = fix.receiver
         lastSwitch = fix.stamp
-        for other in receivers.indices { receivers[other]?.betterSince = nil }
+        for other in receivers.indices {
+            receivers[other]?.betterSince = nil
+            receivers[other]?.aloneSince = nil
+        }
         return true
     }
 
-    private func entry(_ id: UInt8) -> Receiver? {
+    /// Takes note that the last fix, of the receiver in use, counted.
+    mutating func noteCounted(_ fix: Fix) {
         for index in receivers.indices {
-            if let receiver = receivers[index], receiver.id == id { return receiver }
+            guard receivers[index]?.id == active else {
+                receivers[index]?.aloneSince = nil
+                continue
+            }
+            receivers[index]?.good = fix.stamp
+            if lastSwitch.map({ fix.stamp.seconds(since: $0) >= Self.recovery }) ?? true {
+                receivers[index]?.failures = 0
+            }
         }
-        return nil
     }
 
-    /// Takes note of a fix; nil when there are more receivers than are kept.
-    private mutating func note(_ fix: Fix, sigma: Double, isGood: Bool) -> Int? {
+    /// Whether another receiver has a position at about a moment.
+    func hasOther(at stamp: Timestamp) -> Bool {
         for index in receivers.indices {
-            guard var receiver = receivers[index] else {
-                receivers[index] = Receiver(id: fix.receiver, sigma: sigma, good: isGood ? fix.stamp : nil)
-                return index
-            }
-            guard receiver.id == fix.receiver else { continue }
-            receiver.sigma += (sigma - receiver.sigma) * ReceiverSelector.memory
-            if isGood { receiver.good = fix.stamp }
-            receivers[index] = receiver
-            return index
+            guard let receiver = receivers[index], receiver.id != active, let good = receiver.good else { continue }
+            if abs(stamp.seconds(since: good)) <= Self.silence { return true }
         }
-        return nil
+        return false
     }
+
+    private func position(of id: UInt8) -> Int? { receivers.indices.first { receivers[$0]?.id == id } }
+
+    /// Takes note of a fix; where its receiver is kept, if need be in the place of the one that was silent longest of those not in use.
+    private mutating func note(_ fix: Fix, sigma: Double) -> Int {
+        count += 1
+        let index =
+            position(of: fix.receiver) ?? receivers.indices.first { receivers[$0] == nil }
+            ?? receivers.indices.filter { receivers[$0]?.id != active }.min { heard($0) < heard($1) } ?? 0
+        if var receiver = receivers[index], receiver.id == fix.receiver {
+            receiver.sigma += (sigma - receiver.sigma) * Self.memory
+            receivers[index] = receiver
+        } else {
+            receivers[index] = Receiver(fix, sigma: sigma)
+        }
+        receivers[index]?.heard = count
+        return index
+    }
+
+    private func heard(_ index: Int) -> UInt64 { receivers[index]?.heard ?? 0 }
 }

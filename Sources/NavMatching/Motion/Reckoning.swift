@@ -64,8 +64,12 @@ public struct Reckoning: Sendable {
     /// Usual time between fixes, seconds, and the one before the last fix.
     private var period = 1.0
     private var lastWait = 1.0
+    /// How far the odometry is usually ahead of a fix when that comes, seconds: so much later is it missed, by the odometry's time.
+    private var lag = 0.0
     private var isGivenUp = false
 
+    /// The longest time that fixes are believed to take to arrive, seconds: of what is older the odometry is not kept.
+    private static let longestLag = 10.0
     /// Probability of a road from which the driver's pace is learned on it.
     private static let learningProbability = 0.7
     /// Probability of a road from which the position follows it.
@@ -97,7 +101,7 @@ public struct Reckoning: Sendable {
     private func patience(_ origin: Origin) -> Double {
         // Fixes that come every five seconds are not missed after two and a half.
         let patience = isInTunnel ? config.tunnelStartAfter : config.startAfter
-        return max(patience, 1.5 * min(period, 20))
+        return max(patience, 1.5 * min(period, 20)) + lag
     }
 
     private var isInTunnel = false
@@ -110,6 +114,8 @@ public struct Reckoning: Sendable {
     public mutating func note(
         _ fix: Fix, _ match: MatchedPosition, _ tracker: PositionTracker, _ metric: Metric, _ prior: RoutePrior? = nil
     ) -> Bool {
+        let late = min(tracker.odometryLead(of: fix.stamp) ?? 0, Reckoning.longestLag)
+        lag = origin == nil ? late : lag + (late - lag) * 0.2
         if let origin, fix.stamp > origin.stamp {
             let seconds = min(fix.stamp.seconds(since: origin.stamp), 30)
             // Of two waits the shorter: one is long where fixes fail, and both where they come seldom.

@@ -415,15 +415,15 @@ public struct MatchedPosition: Message {
     public var eventSequence: UInt64?
     /// What the receiver said; absent when the position is predicted without one.
     public var raw: Pose?
-    /// The matched position; off the road it equals the raw one.
+    /// The matched position; off the road it equals the raw one, and without a fix it is where the filter has the vehicle.
     public var matched: Pose?
     /// Whether matched lies on a road.
     public var isOnRoad: Bool?
     /// The place on the road graph; absent off road.
     public var road: RoadPosition?
-    /// Standard deviation along the road in m.
+    /// Standard deviation along the road in m; off the road that of each axis, where it is known.
     public var alongSigmaM: Double?
-    /// Standard deviation across the road in m.
+    /// Standard deviation across the road in m; off the road that of each axis, where it is known.
     public var crossSigmaM: Double?
     /// Probability that road is the right one, 0 to 1.
     public var confidence: Double?

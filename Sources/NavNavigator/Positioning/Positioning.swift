@@ -83,8 +83,8 @@ struct Positioning {
         }
         let estimate = tracker.estimate
         judge.note(
-            fix, isAccepted: true, sigma: estimate?.covariance.perAxis, inflation: tracker.inflation,
-            latency: tracker.usualLatency, at: now)
+            fix, isAccepted: true, isJump: verdict == .acceptedAfterJump, sigma: estimate?.covariance.perAxis,
+            inflation: tracker.inflation, latency: tracker.usualLatency, at: now)
         let match = match(fix, estimate, isJump: verdict == .acceptedAfterJump, metric, prior)
         let reason = reckoning.reason
         let ends = reckoning.note(fix, match, tracker, metric, prior)

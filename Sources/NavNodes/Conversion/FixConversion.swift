@@ -5,14 +5,17 @@ public import NavMessages
 extension Fix {
     /// The core's fix from a message; nil when the message has no time.
     ///
+    /// What is no number, or none that the quantity can have, is unknown, as is what is absent.
+    ///
     /// The receiver's accuracy becomes a σ per axis: from the covariance where it is known, else from the 1 σ accuracy of the message.
     public init?(_ message: NavMessages.GnssFix, sequence: UInt64?) {
         guard let nanoseconds = message.stampNs else { return nil }
         self.init(
             stamp: NavGeo.Timestamp(nanoseconds: nanoseconds),
             coordinate: NavGeo.Coordinate(latitude: message.latitude ?? .nan, longitude: message.longitude ?? .nan),
-            horizontalSigma: message.horizontalSigma, speed: message.groundSpeed, course: message.groundCourse,
-            heading: message.heading, hdop: message.hdop, altitude: message.altitude,
+            horizontalSigma: message.horizontalSigma?.known(from: 0), speed: message.groundSpeed?.known(from: 0),
+            course: message.groundCourse?.knownAngle, heading: message.heading?.knownAngle,
+            hdop: message.hdop?.known(from: 0), altitude: message.altitude?.known(from: -20_000),
             type: NavMatching.FixType(
                 message.fixType, hasPosition: message.latitude != nil && message.longitude != nil),
             sequence: sequence)
@@ -20,8 +23,15 @@ extension Fix {
         spoofing = SignalAlarm(message.spoofing)
         jamming = SignalAlarm(message.jamming)
         integrity = SignalAlarm(message.integrity)
-        protectionLevel = message.horizontalProtectionLevelM
+        protectionLevel = message.horizontalProtectionLevelM?.known(from: 0)
     }
+}
+
+extension Double {
+    /// Itself where it is a number from the least possible one on.
+    fileprivate func known(from least: Double) -> Double? { isFinite && self >= least ? self : nil }
+    /// Itself where it is an angle, radians: a few turns at most.
+    fileprivate var knownAngle: Double? { abs(self) <= 8 * .pi ? self : nil }
 }
 
 extension NavMessages.GnssFix {

@@ -13,9 +13,11 @@ extension NavMessages.MatchedPosition {
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence,
             raw: sighting.prediction == nil ? Pose(raw: sighting) : nil,
-            matched: match.road.map { Pose($0, sighting) }, isOnRoad: match.road != nil,
-            road: match.road.map { RoadPosition($0, graph: graph) }, alongSigmaM: match.road?.alongSigma,
-            crossSigmaM: match.road?.crossSigma, confidence: match.road == nil ? nil : match.confidence,
+            matched: match.road.map { Pose($0, sighting) } ?? (sighting.coordinate.isValid ? Pose(raw: sighting) : nil),
+            isOnRoad: match.road != nil, road: match.road.map { RoadPosition($0, graph: graph) },
+            alongSigmaM: match.road?.alongSigma ?? sighting.sigma,
+            crossSigmaM: match.road?.crossSigma ?? sighting.sigma,
+            confidence: match.road == nil ? nil : match.confidence,
             offRoadProbability: match.state == .unusable ? nil : match.offRoadProbability,
             candidates: match.candidates.map { MatchCandidate($0, graph: graph) },
             source: PositionSource(sighting), prediction: sighting.prediction.map { NavMessages.PredictionMethod($0) },
@@ -40,7 +42,7 @@ extension EventContext {
 }
 
 extension Pose {
-    /// What the receiver said.
+    /// What the receiver said, or where the filter has the vehicle without it.
     init(raw sighting: Sighting) {
         let fix = sighting.fix
         self.init(

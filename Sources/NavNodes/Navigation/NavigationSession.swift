@@ -155,11 +155,15 @@ public final class NavigationSession {
     /// Takes a fix in. A message without a time cannot be placed among the events and is left out.
     public func handle(_ message: NavMessages.GnssFix, sequence: UInt64) -> Outcome {
         outcome = Outcome()
-        guard var fix = Fix(message, sequence: sequence) else { return outcome }
+        guard var fix = Fix(message, sequence: sequence) else {
+            positioning.timeless += 1
+            return outcome
+        }
         fix.receiver = receivers.number(of: message)
+        let tellsTime = receivers.tellsTime(fix)
         receivers.note(fix, limit: configuration.navigator.fixMaximumAccuracy)
         if journalSequence == 0 { start(at: fix.stamp) }
-        fireTimers(before: min(fix.stamp, present(fix)))
+        if tellsTime { fireTimers(before: min(fix.stamp, present(fix))) }
         encoder.fix = message
         journal(.fix(message), fix.stamp, cause: sequence)
         (fixAtHand, isStandby) = (fix, true)

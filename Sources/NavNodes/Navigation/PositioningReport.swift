@@ -7,6 +7,8 @@ package struct PositioningReport: Sendable {
     package internal(set) var health: PositionHealth?
     /// Fixes that were used.
     package internal(set) var used: UInt64 = 0
+    /// Fixes without a time, which cannot be placed among the events.
+    package internal(set) var timeless: UInt64 = 0
     /// Fixes of receivers that are not in use.
     package internal(set) var standby: UInt64 = 0
     /// Fixes that were rejected, by the reasons' numbers.
@@ -23,7 +25,7 @@ package struct PositioningReport: Sendable {
         [
             ("fixes_used", used), ("fixes_standby", standby), ("odometry_used", odometry),
             ("odometry_left_out", odometryLeftOut),
-        ]
+        ] + (timeless > 0 ? [("fixes_left_out", timeless)] : [])
             + zip(FixRejection.Reason.allCases, rejected).filter { $0.1 > 0 }.map { reason, count in
                 ("fixes_rejected_" + FixRejectionReason(reason).word, count)
             }
@@ -31,7 +33,14 @@ package struct PositioningReport: Sendable {
 
     /// Why the node is not well, as far as positions go.
     package var findings: [HealthFinding] {
-        guard let health, health.level != .full else { return [] }
+        guard let health else {
+            return [
+                HealthFinding(
+                    "gnss_no_fix", "no fix has come yet: does a receiver's node run, such as gnss-node?",
+                    severity: .degraded)
+            ]
+        }
+        guard health.level != .full else { return [] }
         let severity: HealthFinding.Severity = health.level == .lost ? .lost : .degraded
         return Self.explanations.filter { health.reasons.contains($0.reason) }.map {
             HealthFinding($0.code, $0.text, severity: severity)
@@ -50,7 +59,9 @@ package struct PositioningReport: Sendable {
         (.fixType, "gnss_fix_type", "the receiver carries its position on by itself"),
         (.spoofing, "gnss_spoofing", "the receiver notices counterfeit signals"),
         (.jamming, "gnss_jamming", "the receiver notices interference"),
-        (.integrity, "gnss_integrity", "the receiver's integrity monitoring has doubts"),
+        (
+            .integrity, "gnss_integrity", "the receiver's integrity monitoring has doubts, or its positions jumped"
+        ),
         (
             .latency, "gnss_latency",
             "fixes arrive late, or too rarely: look at the receiver's rate and at the host's load"

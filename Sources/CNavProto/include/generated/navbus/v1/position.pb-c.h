@@ -280,7 +280,7 @@ struct  Navbus__V1__MatchedPosition
    */
   Navbus__V1__Pose *raw;
   /*
-   * The matched position; off the road it equals the raw one.
+   * The matched position; off the road it equals the raw one, and without a fix it is where the filter has the vehicle.
    */
   Navbus__V1__Pose *matched;
   /*
@@ -293,12 +293,12 @@ struct  Navbus__V1__MatchedPosition
    */
   Navbus__V1__RoadPosition *road;
   /*
-   * Standard deviation along the road in m.
+   * Standard deviation along the road in m; off the road that of each axis, where it is known.
    */
   protobuf_c_boolean has_along_sigma_m;
   double along_sigma_m;
   /*
-   * Standard deviation across the road in m.
+   * Standard deviation across the road in m; off the road that of each axis, where it is known.
    */
   protobuf_c_boolean has_cross_sigma_m;
   double cross_sigma_m;

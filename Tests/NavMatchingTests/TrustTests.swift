@@ -1,0 +1,183 @@
+import NavGeo
+import NavMatching
+import Testing
+
+/// Receivers that fail in ways that they do not tell, and what positioning then says of itself.
+@Suite struct TrustTests {
+    private static let start = Timestamp(nanoseconds: 1_767_225_600_000_000_000)
+    private static let origin = Coordinate(latitude: 47, longitude: 9)
+    private static let speed = 20.0
+
+    private static func place(_ seconds: Double, aside: Double = 0) -> Coordinate {
+        let along = Geodesy.destination(from: origin, bearing: 0, distance: speed * seconds)
+        return Geodesy.destination(from: along, bearing: .pi / 2, distance: aside)
+    }
+
+    /// - Parameters:
+    ///   - clock: by how much the receiver's clock is ahead, seconds.
+    ///   - aside: metres beside the truth.
+    private static func fix(
+        _ seconds: Double, _ receiver: UInt8 = 1, clock: Double = 0, aside: Double = 0, sigma: Double? = 3
+    ) -> Fix {
+        var fix = Fix(
+            stamp: start.advanced(bySeconds: seconds + clock), coordinate: place(seconds, aside: aside),
+            horizontalSigma: sigma, speed: speed, course: 0, type: .fix3D)
+        fix.receiver = receiver
+        return fix
+    }
+
+    private static func odometry(_ seconds: Double, speed: Double) -> Odometry {
+        Odometry(stamp: start.advanced(bySeconds: seconds), speed: speed)
+    }
+
+    private static func reason(_ verdict: FixVerdict) -> FixRejection.Reason? {
+        if case .rejected(let rejection) = verdict { return rejection.reason }
+        return nil
+    }
+
+    // MARK: Several receivers
+
+    @Test func oneThatRepeatsItsPlaceIsReplacedAndNotTakenBack() {
+        var tracker = PositionTracker()
+        var switches: [Double] = []
+        for second in 0..<120 {
+            let seconds = Double(second)
+            var front = TrustTests.fix(seconds, 1)
+            if second >= 30 { front.coordinate = TrustTests.place(29) }
+            for fix in [front, TrustTests.fix(seconds + 0.4, 2)] {
+                _ = tracker.take(fix)
+                if tracker.replacedReceiver != nil { switches.append(seconds) }
+            }
+        }
+        #expect(switches.count == 1 && switches.allSatisfy { (31...33).contains($0) })
+        #expect(tracker.receiver == 2)
+    }
+
+    @Test func oneThatJumpsIsReplacedBeforeItIsBelieved() {
+        var tracker = PositionTracker()
+        var worst = 0.0
+        for second in 0..<90 {
+            let seconds = Double(second)
+            for fix in [
+                TrustTests.fix(seconds, 1, aside: second >= 30 ? 3_000 : 0), TrustTests.fix(seconds + 0.4, 2),
+            ] where tracker.take(fix).isAccepted {
+                worst = max(worst, Geodesy.distance(tracker.estimate?.coordinate ?? TrustTests.origin, fix.coordinate))
+                #expect(
+                    Geodesy.distance(fix.coordinate, TrustTests.place(fix.stamp.seconds(since: TrustTests.start))) < 1)
+            }
+        }
+        #expect(tracker.receiver == 2)
+        #expect(worst < 5)
+    }
+
+    @Test func aReceiverThatFailsAgainAndAgainIsLeftAloneForLonger() {
+        var tracker = PositionTracker(
+            limits: {
+                var limits = FixLimits()
+                limits.preferredReceivers = 1
+                return limits
+            }())
+        var switches = 0
+        for second in 0..<600 {
+            let seconds = Double(second)
+            // The one that is preferred is well for 20 s of 30.
+            var front = TrustTests.fix(seconds, 0)
+            if second % 30 >= 20 { front.coordinate = TrustTests.place(Double(second - second % 30 + 19)) }
+            for fix in [front, TrustTests.fix(seconds + 0.4, 1)] {
+                _ = tracker.take(fix)
+                if tracker.replacedReceiver != nil { switches += 1 }
+            }
+        }
+        #expect(switches > 2 && switches < 14, "\(switches) changes")
+    }
+
+    @Test(arguments: [18.0, -18])
+    func clocksThatDifferMakeNobodySilent(difference: Double) {
+        var tracker = PositionTracker()
+        var switches = 0
+        for second in 0..<100 {
+            for fix in [TrustTests.fix(Double(second), 1), TrustTests.fix(Double(second) + 0.5, 2, clock: difference)] {
+                _ = tracker.take(fix)
+                if tracker.replacedReceiver != nil { switches += 1 }
+            }
+        }
+        #expect(switches == 0 && tracker.receiver == 1)
+    }
+
+    @Test func aFifthReceiverIsHeardAndFiveAtOnceAreNoneTooMany() {
+        var tracker = PositionTracker()
+        var switches = 0
+        for second in 0..<100 {
+            // All but the fifth fall silent.
+            for receiver in 1...5 where second < 50 || receiver == 5 {
+                _ = tracker.take(TrustTests.fix(Double(second) + Double(receiver) * 0.1, UInt8(receiver)))
+                if tracker.replacedReceiver != nil { switches += 1 }
+            }
+        }
+        #expect(switches == 1 && tracker.receiver == 5)
+        #expect(tracker.estimate.map { $0.stamp.seconds(since: TrustTests.start) > 99 } == true)
+    }
+
+    // MARK: What counts
+
+    @Test func aDilutionOfPrecisionIsAnAccuracy() {
+        func verdict(_ dilution: Double) -> FixVerdict {
+            var tracker = PositionTracker()
+            var fix = TrustTests.fix(0, sigma: nil)
+            fix.hdop = dilution
+            return tracker.take(fix)
+        }
+        #expect(verdict(1) == .accepted && verdict(8) == .accepted)
+        #expect(TrustTests.reason(verdict(50)) == .startAccuracy && TrustTests.reason(verdict(500)) == .startAccuracy)
+    }
+
+    @Test func whoseWheelsTurnWasNotCarriedAway() {
+        for (wheels, isBelieved) in [(TrustTests.speed, false), (0, true)] {
+            var tracker = PositionTracker()
+            var believed = 0
+            for tenth in 0..<480 {
+                let seconds = Double(tenth) / 10
+                tracker.take(TrustTests.odometry(seconds, speed: seconds < 29 ? TrustTests.speed : wheels))
+                guard tenth % 10 == 0 else { continue }
+                // For ten seconds five kilometres to the side.
+                let isAway = (30..<40).contains(seconds)
+                let verdict = tracker.take(TrustTests.fix(seconds, aside: isAway ? 5_000 : 0))
+                if isAway, verdict.isAccepted { believed += 1 }
+            }
+            #expect((believed > 0) == isBelieved, "\(believed) believed with wheels at \(wheels) m/s")
+        }
+    }
+
+    // MARK: Health
+
+    private static func judge(_ seconds: ClosedRange<Int>, _ judge: inout HealthJudge, isAccepted: Bool) {
+        for second in seconds {
+            let fix = fix(Double(second))
+            judge.note(fix, isAccepted: isAccepted, sigma: 3, inflation: 1, latency: nil, at: fix.stamp)
+        }
+    }
+
+    @Test func withoutAPositionItIsLostForAsLongAsThatLasts() {
+        var judge = HealthJudge()
+        TrustTests.judge(0...30, &judge, isAccepted: false)
+        #expect(judge.health?.level == .lost && judge.health?.reasons == .noFix)
+        #expect(judge.health?.since == TrustTests.start)
+        TrustTests.judge(31...40, &judge, isAccepted: true)
+        #expect(judge.health?.level == .full)
+        // The receiver goes on without a position, and nothing carries it on.
+        judge.noteMissing(nil, sigma: nil, isLost: true, at: TrustTests.start.advanced(bySeconds: 60))
+        TrustTests.judge(61...900, &judge, isAccepted: false)
+        #expect(judge.health?.level == .lost && judge.health?.reasons == .noFix)
+    }
+
+    @Test func aPlaceThatCannotBeReachedIsDoubtedForAWhile() {
+        var judge = HealthJudge()
+        TrustTests.judge(0...9, &judge, isAccepted: true)
+        let fix = TrustTests.fix(10, aside: 3_000)
+        judge.note(fix, isAccepted: true, isJump: true, sigma: 3, inflation: 1, latency: nil, at: fix.stamp)
+        TrustTests.judge(11...19, &judge, isAccepted: true)
+        #expect(judge.health?.level == .reduced && judge.health?.reasons == .integrity)
+        TrustTests.judge(20...30, &judge, isAccepted: true)
+        #expect(judge.health?.level == .full)
+    }
+}
