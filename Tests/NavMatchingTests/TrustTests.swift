@@ -148,6 +148,85 @@ import Testing
         }
     }
 
+    // MARK: Signals that are wrong
+
+    /// What a block after the other looks like, 20 s straight on and 4 s round the corner to the right, at 10 Hz: the fixes each second, the
+    /// odometry, and where the vehicle is.
+    private static func blocks(
+        _ seconds: Int, _ change: (inout Fix, inout Odometry, Double) -> Void
+    ) -> (tracker: PositionTracker, rejected: Int, worst: Double) {
+        var tracker = PositionTracker()
+        var (place, course) = (origin, 0.0)
+        var (rejected, worst) = (0, 0.0)
+        for tenth in 0..<seconds * 10 {
+            let time = Double(tenth) / 10
+            let rate = time.truncatingRemainder(dividingBy: 24) < 20 ? 0 : Double.pi / 8
+            course += rate / 10
+            place = Geodesy.destination(from: place, bearing: course, distance: 1.2)
+            let stamp = start.advanced(bySeconds: time)
+            // What a receiver errs wanders by some metres.
+            let error = Geodesy.destination(
+                from: place, bearing: time / 7, distance: 3 * (time / 40).truncatingRemainder(dividingBy: 1))
+            var fix = Fix(
+                stamp: stamp, coordinate: error, horizontalSigma: 3, speed: 12,
+                course: course.truncatingRemainder(dividingBy: 2 * .pi), type: .fix3D)
+            var odometry = Odometry(stamp: stamp, speed: 12, turnRate: rate)
+            change(&fix, &odometry, time)
+            tracker.take(odometry)
+            guard tenth % 10 == 0 else { continue }
+            if !tracker.take(fix).isAccepted { rejected += 1 }
+            if time > 120, let there = tracker.estimate?.coordinate {
+                worst = max(worst, Geodesy.distance(there, place))
+            }
+        }
+        return (tracker, rejected, worst)
+    }
+
+    @Test func signalsThatAreRightAreBelieved() {
+        let drive = TrustTests.blocks(600) { fix, _, time in
+            // A reflection every minute, for ten seconds.
+            guard time.truncatingRemainder(dividingBy: 60) >= 50 else { return }
+            fix.coordinate = Geodesy.destination(from: fix.coordinate, bearing: time, distance: 30)
+        }
+        #expect(drive.tracker.distrusted.isEmpty)
+    }
+
+    @Test(arguments: [
+        (MotionSignals.turnRate, "sign"), (.turnRate, "degrees"), (.wheels, "km/h"), (.wheels, "stand"),
+        (.receiverSpeed, "zero"), (.receiverSpeed, "knots"), (.receiverCourse, "constant"),
+        (.receiverCourse, "backwards"),
+    ])
+    func aSignalThatIsWrongIsFoundAndLeftOut(signal: MotionSignals, fault: String) {
+        let drive = TrustTests.blocks(300) { fix, odometry, time in
+            switch (signal, fault) {
+            case (.turnRate, "sign"): odometry.turnRate = odometry.turnRate.map { -$0 }
+            case (.turnRate, _): odometry.turnRate = odometry.turnRate.map { $0 * 180 / .pi / 5 }
+            case (.wheels, "km/h"): odometry.speed = 12 * 3.6
+            case (.wheels, _): odometry.standsStill = true
+            case (.receiverSpeed, "zero"): fix.speed = 0
+            case (.receiverSpeed, _): fix.speed = 12 / 0.514
+            case (_, "constant"): fix.course = 0
+            default: fix.course = fix.course.map { $0 + .pi }
+            }
+        }
+        #expect(drive.tracker.distrusted == signal)
+        #expect(drive.rejected < 40 && drive.worst < 15, "\(drive.rejected) rejected, \(drive.worst) m")
+    }
+
+    @Test func whatIsRightAgainIsBelievedAgain() {
+        let drive = TrustTests.blocks(600) { fix, odometry, time in if time < 150 { odometry.speed = 0 } }
+        #expect(drive.tracker.distrusted.isEmpty && drive.worst < 15)
+    }
+
+    @Test func aReceiverOfPositionsAloneIsFollowedRoundCorners() {
+        let drive = TrustTests.blocks(600) { fix, odometry, _ in
+            (fix.speed, fix.course) = (nil, nil)
+            odometry = Odometry(stamp: odometry.stamp)
+        }
+        #expect(drive.rejected == 0 && drive.worst < 25)
+        #expect(drive.tracker.estimate.map { $0.covariance.perAxis < 10 } == true)
+    }
+
     // MARK: Health
 
     private static func judge(_ seconds: ClosedRange<Int>, _ judge: inout HealthJudge, isAccepted: Bool) {

@@ -84,17 +84,21 @@ extension MotionFilter {
         measureCourse(course, sigma: sigma)
     }
 
-    /// Finds speed and direction from two positions, for a receiver that tells neither.
+    /// Finds speed and direction from two positions, for a receiver that tells neither: at first, and where what is believed of the direction
+    /// is not what the positions do. Of a direction that is known to a radian only they would never tell it (see ``predict(to:)``).
     private mutating func orient(by fix: Fix) {
         let sigma = config.sigma(of: fix)
         let seconds = fix.stamp.seconds(since: anchor.stamp)
         let distance = Geodesy.distance(anchor.coordinate, fix.coordinate)
         guard seconds > 0, distance > 2 * (sigma + anchor.sigma) else { return }
-        if !isOriented {
-            let bearing = Geodesy.bearing(from: anchor.coordinate, to: fix.coordinate)
+        let direction = Geodesy.bearing(from: anchor.coordinate, to: fix.coordinate)
+        let bearing = speed < 0 && isOriented ? direction + .pi : direction
+        if !isOriented || courseSigma > MotionFilter.lostCourse
+            || Angle.separation(course, bearing) > MotionFilter.otherCourse
+        {
             if fix.usableSpeed == nil {
                 state.isolate(Axis.speed, variance: 9)
-                state.mean[Axis.speed] = min(distance / seconds, 60)
+                state.mean[Axis.speed] = min(distance / seconds, 60) * (speed < 0 && isOriented ? -1 : 1)
             }
             state.isolate(Axis.course, variance: 0.25)
             state.mean[Axis.course] = bearing
@@ -102,6 +106,10 @@ extension MotionFilter {
         }
         anchor = (fix.stamp, fix.coordinate, sigma)
     }
+
+    /// Standard deviation of a course that is as good as none, and a difference between it and the way between two positions that are further
+    /// apart than their errors, radians.
+    private static let (lostCourse, otherCourse) = (0.7, 1.0)
 
     private mutating func measureSpeed(_ speed: Double, sigma: Double) {
         var direction = FilterState.Vector.zero

@@ -38,6 +38,8 @@ public struct PositionHealth: Sendable, Hashable {
         public static let latency = Reasons(rawValue: 1 << 6)
         /// The vehicle is in a tunnel of the map.
         public static let tunnel = Reasons(rawValue: 1 << 7)
+        /// The receiver's speed or course, or the odometry, contradicts the positions and is left out.
+        public static let contradiction = Reasons(rawValue: 1 << 8)
     }
 
     /// The verdict.
@@ -61,9 +63,9 @@ public struct HealthJudge: Sendable {
     /// How long a reason lasts after it was last seen, seconds.
     public static let hold = 3.0
 
-    private static let count = 8
-    private var seen = InlineArray<8, Timestamp?>(repeating: nil)
-    private var worst = InlineArray<8, PositionHealth.Level>(repeating: .full)
+    private static let count = 9
+    private var seen = InlineArray<9, Timestamp?>(repeating: nil)
+    private var worst = InlineArray<9, PositionHealth.Level>(repeating: .full)
     private var lastGood: Timestamp?
     private var lastJump: Timestamp?
     private var current: PositionHealth?
@@ -101,6 +103,9 @@ public struct HealthJudge: Sendable {
         }
         judge(at: stamp)
     }
+
+    /// Takes note that a signal is left out.
+    public mutating func noteContradiction(at stamp: Timestamp) { mark(.contradiction, .reduced, at: stamp) }
 
     /// Takes note that time has passed without a fix that counts.
     ///

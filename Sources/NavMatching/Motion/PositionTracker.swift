@@ -70,6 +70,7 @@ public struct PositionTracker: Sendable {
     private var onRoad: MotionFilter?
     private var reports = OdometryBuffer()
     private var regulator = StampRegulator()
+    private var monitor = SignalMonitor()
     /// At the time of the last fix that counted.
     private var answer: MotionEstimate?
 
@@ -105,6 +106,8 @@ public struct PositionTracker: Sendable {
     public var receiver: UInt8? { selector.active }
     /// The receiver that was in use before the last fix changed it; nil when that did not.
     public var replacedReceiver: UInt8? { selector.replaced }
+    /// What contradicts the positions for so long that it is left out.
+    public var distrusted: MotionSignals { monitor.distrusted }
     /// Whether wheel speed is known at a moment.
     public func hasWheelSpeed(at stamp: Timestamp) -> Bool { reports.wheelSpeed(at: stamp) != nil }
 
@@ -126,6 +129,8 @@ public struct PositionTracker: Sendable {
     ///   doubts are no reason to leave it out.
     public mutating func take(_ fix: Fix, isVouchedFor: Bool = false) -> FixVerdict {
         guard selector.choose(fix, sigma: config.sigma(of: fix), limits) else { return .standby }
+        observe(fix)
+        let fix = trusted(fix)
         var beat = regulator
         let valid = beat.validity(of: fix.stamp)
         var expected = base
@@ -168,15 +173,34 @@ public struct PositionTracker: Sendable {
         return verdict
     }
 
+    /// Compares what tells of the motion with the positions. Once a signal is found to be wrong, what was made of it is forgotten.
+    private mutating func observe(_ fix: Fix) {
+        guard fix.isUsable else { return }
+        if selector.replaced != nil { monitor = SignalMonitor() }
+        let before = monitor.distrusted
+        monitor.note(fix, sigma: config.sigma(of: fix), reports)
+        reports.distrusted = monitor.distrusted
+        guard !monitor.distrusted.subtracting(before).isEmpty else { return }
+        (base, measured, onRoad) = (nil, nil, nil)
+    }
+
+    /// A fix without what contradicts the positions.
+    public func trusted(_ fix: Fix) -> Fix {
+        var fix = fix
+        if distrusted.contains(.receiverSpeed) { fix.speed = nil }
+        if distrusted.contains(.receiverCourse) { fix.course = nil }
+        return fix
+    }
+
     /// Takes in odometry; one without usable numbers, or older than the one before, changes nothing.
     public mutating func take(_ odometry: Odometry) {
         guard let odometry = odometry.usable else { return }
-        if let dropped = reports.append(odometry) {
+        if let dropped = reports.append(odometry), let dropped = reports.trusted(dropped) {
             base?.goOn(dropped)
             measured?.goOn(dropped)
             onRoad?.goOn(dropped)
         }
-        guard let present, odometry.stamp > present.stamp else { return }
+        guard let present, odometry.stamp > present.stamp, let odometry = reports.trusted(odometry) else { return }
         self.present?.update(odometry)
     }
 
@@ -225,7 +249,7 @@ extension MotionFilter {
     mutating func advance(to stamp: Timestamp, _ reports: OdometryBuffer) {
         var index = 0
         while index < reports.count, reports[index].stamp <= stamp {
-            goOn(reports[index])
+            if let report = reports.trusted(reports[index]) { goOn(report) }
             index += 1
         }
         predict(to: stamp)
@@ -248,6 +272,8 @@ struct OdometryBuffer: Sendable {
     private var first = 0
     private(set) var count = 0
     private var last: Odometry?
+    /// What contradicts the positions.
+    var distrusted: MotionSignals = []
 
     init() {
         ring = ContiguousArray(
@@ -278,6 +304,15 @@ struct OdometryBuffer: Sendable {
         return dropped
     }
 
+    /// A report without what contradicts the positions; nil when nothing is left.
+    func trusted(_ odometry: Odometry) -> Odometry? {
+        guard !distrusted.isEmpty else { return odometry }
+        var odometry = odometry
+        if distrusted.contains(.wheels) { (odometry.speed, odometry.standsStill) = (nil, false) }
+        if distrusted.contains(.turnRate) { odometry.turnRate = nil }
+        return odometry.speed == nil && odometry.turnRate == nil && !odometry.standsStill ? nil : odometry
+    }
+
     /// Forgets what is not later than a moment.
     mutating func drop(through stamp: Timestamp) {
         while count > 0, ring[first].stamp <= stamp {
@@ -295,13 +330,14 @@ struct OdometryBuffer: Sendable {
 
     /// Whether the rate of turn is known at about a moment.
     func hasTurnRate(at stamp: Timestamp) -> Bool {
-        guard let last, last.turnRate != nil else { return false }
+        guard let last, last.turnRate != nil, !distrusted.contains(.turnRate) else { return false }
         return abs(stamp.seconds(since: last.stamp)) < OdometryBuffer.validity
     }
 
     /// Speed of the wheels at about a moment, m/s.
     func wheelSpeed(at stamp: Timestamp) -> Double? {
-        guard let last, abs(stamp.seconds(since: last.stamp)) < OdometryBuffer.validity else { return nil }
+        guard let last, !distrusted.contains(.wheels), abs(stamp.seconds(since: last.stamp)) < OdometryBuffer.validity
+        else { return nil }
         return last.standsStill ? 0 : last.speed
     }
 }

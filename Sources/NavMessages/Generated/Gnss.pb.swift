@@ -268,6 +268,8 @@ public struct GnssQualityReason: ProtoEnum {
     public static let latency = Self(rawValue: 7)
     /// The vehicle is in a mapped tunnel.
     public static let tunnel = Self(rawValue: 8)
+    /// The receiver's speed or course, or the odometry, contradicts the positions and is left out: a unit, a sign, a broken sensor.
+    public static let contradiction = Self(rawValue: 9)
 
     /// Names in the schema, by number.
     public static var names: [(value: Int32, name: String)] {
@@ -281,6 +283,7 @@ public struct GnssQualityReason: ProtoEnum {
             (6, "GNSS_QUALITY_REASON_INTEGRITY"),
             (7, "GNSS_QUALITY_REASON_LATENCY"),
             (8, "GNSS_QUALITY_REASON_TUNNEL"),
+            (9, "GNSS_QUALITY_REASON_CONTRADICTION"),
         ]
     }
 }
@@ -800,7 +803,7 @@ extension GnssHealth: WireMessage {
     public static var fullName: String { "navbus.v1.GnssHealth" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x96d7c1cac64b9004 }
+    public static var schemaFingerprint: UInt64 { 0xea569ea6ab989200 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -282,7 +282,7 @@ extension NavigationState: WireMessage {
     public static var fullName: String { "navbus.v1.NavigationState" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xad6b4f77da1c303e }
+    public static var schemaFingerprint: UInt64 { 0x34034c30798343ca }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -82,6 +82,8 @@ struct Positioning {
             happenings.append(.receiver(from: replaced, to: fix.receiver))
         }
         let estimate = tracker.estimate
+        let fix = tracker.trusted(fix)
+        if !tracker.distrusted.isEmpty { judge.noteContradiction(at: now) }
         judge.note(
             fix, isAccepted: true, isJump: verdict == .acceptedAfterJump, sigma: estimate?.covariance.perAxis,
             inflation: tracker.inflation, latency: tracker.usualLatency, at: now)
@@ -180,6 +182,7 @@ struct Positioning {
         // Nothing new is known of the present.
         case .duplicate, .outOfOrder, .stale, .future: return []
         case .invalid, .fixType, .accuracy, .startAccuracy, .frozen, .speed, .jump, .integrity, .spoofing, .jamming:
+            if !tracker.distrusted.isEmpty { judge.noteContradiction(at: now) }
             judge.note(
                 fix, isAccepted: false, sigma: nil, inflation: tracker.inflation, latency: tracker.usualLatency,
                 at: now)

@@ -105,6 +105,7 @@ extension GnssHealth {
         let names: [(PositionHealth.Reasons, GnssQualityReason)] = [
             (.noFix, .noFix), (.accuracy, .accuracy), (.fixType, .fixType), (.spoofing, .spoofing),
             (.jamming, .jamming), (.integrity, .integrity), (.latency, .latency), (.tunnel, .tunnel),
+            (.contradiction, .contradiction),
         ]
         self.init(
             quality: quality, reasons: names.filter { health.reasons.contains($0.0) }.map(\.1),

@@ -66,6 +66,10 @@ package struct PositioningReport: Sendable {
             .latency, "gnss_latency",
             "fixes arrive late, or too rarely: look at the receiver's rate and at the host's load"
         ),
+        (
+            .contradiction, "gnss_contradiction",
+            "the receiver's speed or course, or the odometry, contradicts the positions and is left out: look at units and signs"
+        ),
         (.tunnel, "gnss_tunnel", "the vehicle is in a tunnel of the map: positions are predicted"),
     ]
 }

@@ -1311,7 +1311,7 @@ const ProtobufCEnumDescriptor navbus__v1__gnss_quality__descriptor =
   navbus__v1__gnss_quality__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue navbus__v1__gnss_quality_reason__enum_values_by_number[9] =
+static const ProtobufCEnumValue navbus__v1__gnss_quality_reason__enum_values_by_number[10] =
 {
   { "GNSS_QUALITY_REASON_UNSPECIFIED", "NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_UNSPECIFIED", 0 },
   { "GNSS_QUALITY_REASON_NO_FIX", "NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_NO_FIX", 1 },
@@ -1322,13 +1322,15 @@ static const ProtobufCEnumValue navbus__v1__gnss_quality_reason__enum_values_by_
   { "GNSS_QUALITY_REASON_INTEGRITY", "NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_INTEGRITY", 6 },
   { "GNSS_QUALITY_REASON_LATENCY", "NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_LATENCY", 7 },
   { "GNSS_QUALITY_REASON_TUNNEL", "NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_TUNNEL", 8 },
+  { "GNSS_QUALITY_REASON_CONTRADICTION", "NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_CONTRADICTION", 9 },
 };
 static const ProtobufCIntRange navbus__v1__gnss_quality_reason__value_ranges[] = {
-{0, 0},{0, 9}
+{0, 0},{0, 10}
 };
-static const ProtobufCEnumValueIndex navbus__v1__gnss_quality_reason__enum_values_by_name[9] =
+static const ProtobufCEnumValueIndex navbus__v1__gnss_quality_reason__enum_values_by_name[10] =
 {
   { "GNSS_QUALITY_REASON_ACCURACY", 2 },
+  { "GNSS_QUALITY_REASON_CONTRADICTION", 9 },
   { "GNSS_QUALITY_REASON_FIX_TYPE", 3 },
   { "GNSS_QUALITY_REASON_INTEGRITY", 6 },
   { "GNSS_QUALITY_REASON_JAMMING", 5 },
@@ -1345,9 +1347,9 @@ const ProtobufCEnumDescriptor navbus__v1__gnss_quality_reason__descriptor =
   "GnssQualityReason",
   "Navbus__V1__GnssQualityReason",
   "navbus.v1",
-  9,
+  10,
   navbus__v1__gnss_quality_reason__enum_values_by_number,
-  9,
+  10,
   navbus__v1__gnss_quality_reason__enum_values_by_name,
   1,
   navbus__v1__gnss_quality_reason__value_ranges,

@@ -254,7 +254,11 @@ typedef enum _Navbus__V1__GnssQualityReason {
   /*
    * The vehicle is in a mapped tunnel.
    */
-  NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_TUNNEL = 8
+  NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_TUNNEL = 8,
+  /*
+   * The receiver's speed or course, or the odometry, contradicts the positions and is left out: a unit, a sign, a broken sensor.
+   */
+  NAVBUS__V1__GNSS_QUALITY_REASON__GNSS_QUALITY_REASON_CONTRADICTION = 9
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__GNSS_QUALITY_REASON)
 } Navbus__V1__GnssQualityReason;
 /*

@@ -1,0 +1,200 @@
+import Glibc
+import NavGeo
+
+/// What else than positions tells how a vehicle moves, and may be wrong for good: the wrong unit, the wrong sign, a value that never changes.
+public struct MotionSignals: OptionSet, Sendable, Hashable {
+    /// One bit a signal.
+    public let rawValue: UInt8
+    /// Signals from their bits.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// The receiver's speed over ground.
+    public static let receiverSpeed = MotionSignals(rawValue: 1 << 0)
+    /// The receiver's course over ground.
+    public static let receiverCourse = MotionSignals(rawValue: 1 << 1)
+    /// The speed of the wheels, and that they stand.
+    public static let wheels = MotionSignals(rawValue: 1 << 2)
+    /// The rate of turn.
+    public static let turnRate = MotionSignals(rawValue: 1 << 3)
+}
+
+/// Finds signals that contradict the positions for so long that they are wrong, and not the positions.
+///
+/// The way is cut into legs of some seconds. Of each the length and the direction by its ends are compared with what each signal makes of it. A
+/// reflection makes positions wrong for seconds, and one way and the other; a wrong unit makes a speed wrong always, and the same way. Where two
+/// signals say the same, both are right and the positions are not.
+struct SignalMonitor: Sendable {
+    /// Those that are not to be believed.
+    private(set) var distrusted: MotionSignals = []
+
+    private struct Leg: Sendable {
+        var bearing: Double
+        var turned: Double?
+    }
+
+    /// A rate that is summed up over time, by trapezoids.
+    private struct Sum: Sendable {
+        var value = 0.0
+        /// Seconds that it is of.
+        var seconds = 0.0
+        private(set) var last: (stamp: Timestamp, rate: Double)?
+
+        mutating func add(_ rate: Double, at stamp: Timestamp, longest: Double) {
+            if let last {
+                let step = stamp.seconds(since: last.stamp)
+                if step > 0, step <= longest {
+                    value += (rate + last.rate) / 2 * step
+                    seconds += step
+                }
+            }
+            last = (stamp, rate)
+        }
+
+        mutating func begin() { (value, seconds) = (0, 0) }
+
+        /// The sum over a leg; nil where too little of it is known.
+        func total(of length: Double) -> Double? { seconds >= SignalMonitor.coverage * length ? value : nil }
+    }
+
+    /// How often in a row a signal was wrong, and which way.
+    private struct Evidence: Sendable {
+        var count = 0
+        var sign = 0
+
+        mutating func add(_ found: Int, limit: Int) {
+            if found == 0 {
+                count = max(count - 1, 0)
+            } else if found == sign || count == 0 {
+                (count, sign) = (min(count + 1, 2 * limit), found)
+            } else {
+                (count, sign) = (1, found)
+            }
+        }
+    }
+
+    private var anchor: (stamp: Timestamp, coordinate: Coordinate, sigma: Double)?
+    private var newest: Timestamp?
+    private var receiver = Sum()
+    private var wheels = Sum()
+    private var turn = Sum()
+    /// Sum of the receiver's courses as vectors.
+    private var course = (east: 0.0, north: 0.0, count: 0)
+    private var before: Leg?
+    private var evidence = InlineArray<4, Evidence>(repeating: Evidence())
+
+    /// Shortest and longest leg, seconds.
+    private static let (shortest, longest) = (5.0, 15.0)
+    /// Shortest leg, metres, and in standard deviations of its ends: its direction is known to some 20°.
+    private static let (length, deviations) = (15.0, 4.0)
+    /// Longest time between two values that are summed up, seconds: of the receiver, and of odometry.
+    private static let (receiverGap, odometryGap) = (2.5, 0.5)
+    /// Share of a leg's time that a signal must cover.
+    private static let coverage = 0.8
+    /// By what share lengths differ that contradict each other, and that agree: bends, errors of the scale and of time are less.
+    private static let (contradiction, agreement) = (0.25, 0.15)
+    /// The same of directions, radians: 60° and 30°; of turns 45° and 20°.
+    private static let (astray, towards) = (Double.pi / 3, Double.pi / 6)
+    private static let (mistaken, followed) = (Double.pi / 4, Double.pi / 9)
+    /// Legs that contradict a signal: where another one sides with the positions, a direction, and a speed alone.
+    private static let (sided, direction, alone) = (3, 6, 10)
+
+    /// Takes note of a position, whatever it is held for, with the odometry up to then.
+    mutating func note(_ fix: Fix, sigma: Double, _ reports: OdometryBuffer) {
+        guard newest.map({ fix.stamp > $0 }) ?? true else {
+            // A clock that was set begins anew; what is a little late is left out.
+            if let newest, newest.seconds(since: fix.stamp) > SignalMonitor.longest { begin(fix, sigma) }
+            return
+        }
+        newest = fix.stamp
+        for index in 0..<reports.count where reports[index].stamp <= fix.stamp { add(reports[index]) }
+        if let speed = fix.usableSpeed { receiver.add(speed, at: fix.stamp, longest: SignalMonitor.receiverGap) }
+        if let angle = fix.course, angle.isFinite {
+            course = (course.east + sin(angle), course.north + cos(angle), course.count + 1)
+        }
+        guard let anchor else { return begin(fix, sigma) }
+        let seconds = fix.stamp.seconds(since: anchor.stamp)
+        guard seconds >= SignalMonitor.shortest else { return }
+        let spread = (sigma * sigma + anchor.sigma * anchor.sigma).squareRoot()
+        let distance = Geodesy.distance(anchor.coordinate, fix.coordinate)
+        if distance >= max(SignalMonitor.length, SignalMonitor.deviations * spread) {
+            judge(distance, Geodesy.bearing(from: anchor.coordinate, to: fix.coordinate), spread: spread, seconds)
+            begin(fix, sigma)
+        } else if seconds > SignalMonitor.longest {
+            before = nil
+            begin(fix, sigma)
+        }
+    }
+
+    private mutating func add(_ report: Odometry) {
+        let newest = wheels.last?.stamp ?? Timestamp(nanoseconds: .min)
+        if report.stamp > newest, let speed = report.standsStill ? 0 : report.speed {
+            wheels.add(abs(speed), at: report.stamp, longest: SignalMonitor.odometryGap)
+        }
+        let turned = turn.last?.stamp ?? Timestamp(nanoseconds: .min)
+        if report.stamp > turned, let rate = report.turnRate {
+            turn.add(rate, at: report.stamp, longest: SignalMonitor.odometryGap)
+        }
+    }
+
+    private mutating func begin(_ fix: Fix, _ sigma: Double) {
+        anchor = (fix.stamp, fix.coordinate, sigma)
+        newest = fix.stamp
+        receiver.begin()
+        wheels.begin()
+        turn.begin()
+        course = (0, 0, 0)
+    }
+
+    private mutating func judge(_ distance: Double, _ bearing: Double, spread: Double, _ seconds: Double) {
+        let turned = turn.total(of: seconds)
+        var leg: Leg? = Leg(bearing: bearing, turned: turned)
+        defer { before = leg }
+        let bend = before.map { Angle.difference(from: $0.bearing, to: bearing) }
+        let isStraight = bend.map { abs($0) < SignalMonitor.towards } ?? false
+        let margin = 2 * spread + 5
+        /// -1 too short, 1 too long, 0 right, nil for neither.
+        func verdict(_ way: Double?) -> Int? {
+            guard let way else { return nil }
+            let difference = way - distance
+            let most = max(way, distance)
+            if abs(difference) <= margin + SignalMonitor.agreement * most { return 0 }
+            guard abs(difference) > margin + SignalMonitor.contradiction * most else { return nil }
+            // Between the ends of a leg nothing is shorter than a straight line; a bend is longer.
+            return difference < 0 ? -1 : isStraight ? 1 : nil
+        }
+        let (ofReceiver, ofWheels) = (verdict(receiver.total(of: seconds)), verdict(wheels.total(of: seconds)))
+        // Two that are wrong alike are right.
+        if ofReceiver == 0 || ofReceiver != ofWheels {
+            weigh(.receiverSpeed, ofReceiver, legs: ofWheels == 0 ? SignalMonitor.sided : SignalMonitor.alone)
+            weigh(.wheels, ofWheels, legs: ofReceiver == 0 ? SignalMonitor.sided : SignalMonitor.alone)
+        }
+        // Positions that went further than what is believed so far lets them are the ones that are wrong.
+        let isDoubtful =
+            ofReceiver == -1 && !distrusted.contains(.receiverSpeed) || ofWheels == -1 && !distrusted.contains(.wheels)
+        guard !isDoubtful else { return leg = nil }
+        if course.count > 1 {
+            let separation = Angle.separation(atan2(course.east, course.north), bearing)
+            let found = separation > SignalMonitor.astray ? 1 : separation < SignalMonitor.towards ? 0 : nil
+            weigh(.receiverCourse, found, legs: SignalMonitor.direction)
+        }
+        if let bend, let first = before?.turned, let turned {
+            let rate = (first + turned) / 2
+            let miss = abs(bend - rate)
+            let found =
+                min(miss, abs(2 * .pi - miss)) > SignalMonitor.mistaken ? 1 : miss < SignalMonitor.followed ? 0 : nil
+            // Positions turn by themselves, rates do not: only one that says that the vehicle turned is asked.
+            weigh(.turnRate, abs(rate) > SignalMonitor.towards ? found : nil, legs: SignalMonitor.sided)
+        }
+    }
+
+    /// - Parameters:
+    ///   - found: which way the signal is wrong, 0 for right, nil for neither.
+    ///   - legs: how many that say so make it wrong.
+    private mutating func weigh(_ signal: MotionSignals, _ found: Int?, legs: Int) {
+        guard let found else { return }
+        let index = signal.rawValue.trailingZeroBitCount
+        evidence[index].add(found, limit: legs)
+        if evidence[index].count >= legs { distrusted.insert(signal) }
+        if evidence[index].count == 0 { distrusted.remove(signal) }
+    }
+}
