@@ -13,7 +13,7 @@ struct IntegrityCommand: ParsableCommand {
         discussion: """
             A row per trace: how many fixes count, the median and 95 % error of the fixes and of the filter, and the shares of the filter's \
             errors within 1, 2 and 3 of its own standard deviations, along and across the direction of travel (0.683, 0.954 and 0.997 if it \
-            is calibrated; more is cautious).
+            is calibrated; more is cautious). The odometry of a bag is used, and of several receivers the one that is chosen.
             """)
 
     @Argument(help: "Traces: CSV, GPX, NMEA 0183, gpsd JSON or MCAP.") var traces: [String]
@@ -35,6 +35,11 @@ struct IntegrityCommand: ParsableCommand {
         var along: [Double]
         var across: [Double]
     }
+
+    private static let names: [(MotionSignals, String)] = [
+        (.receiverSpeed, "the receiver's speed"), (.receiverCourse, "the receiver's course"),
+        (.wheels, "the speed of the wheels"), (.turnRate, "the rate of turn"),
+    ]
 
     func validate() throws { if traces.isEmpty { throw ValidationError("give a trace") } }
 
@@ -70,12 +75,16 @@ struct IntegrityCommand: ParsableCommand {
         var table = CalibrationTable()
         var rejected = 0
         var next = 1
-        for message in try TraceInput(path: trace).fixes {
-            guard let fix = Fix(message, sequence: nil), tracker.take(fix).isAccepted, let estimate = tracker.estimate
-            else {
-                rejected += 1
+        var contradicting: MotionSignals = []
+        for input in try MatchCommand.Inputs(trace).all {
+            guard case .fix(let fix) = input else {
+                if case .odometry(let odometry) = input { tracker.take(odometry) }
                 continue
             }
+            let verdict = tracker.take(fix)
+            contradicting.formUnion(tracker.distrusted)
+            if case .rejected = verdict { rejected += 1 }
+            guard verdict.isAccepted, let estimate = tracker.estimate else { continue }
             if next < reference.count, fix.stamp < reference[next - 1].stamp { next = 1 }
             while next < reference.count, reference[next].stamp < fix.stamp { next += 1 }
             guard next < reference.count, fix.stamp >= reference[next - 1].stamp else { continue }
@@ -90,6 +99,9 @@ struct IntegrityCommand: ParsableCommand {
         }
         guard table.count > 0 else {
             throw NodeError(.invalid, "'\(trace)' and '\(path)' have no time in common: no error can be told")
+        }
+        for (signal, name) in Self.names where contradicting.contains(signal) {
+            Console.note("'\(trace)': \(name) contradicts the positions and was left out: look at units and signs")
         }
         let shares = { (side: CalibrationTable.Shares) in (1...3).map { side.share(within: $0) } }
         return Row(

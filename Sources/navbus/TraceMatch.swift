@@ -233,10 +233,14 @@ private struct Text {
         return time(stamp) + String(format: ",%.8f,%.8f", coordinate.latitude, coordinate.longitude)
     }
 
+    /// Seconds with three decimals where there are any, and with all nine where three do not do.
     private static func time(_ stamp: NavGeo.Timestamp) -> String {
-        let seconds = stamp.nanoseconds / 1_000_000_000
-        let millis = abs(stamp.nanoseconds % 1_000_000_000) / 1_000_000
-        return millis == 0 ? "\(seconds)" : "\(seconds)." + String(format: "%03d", Int(millis))
+        let sign = stamp.nanoseconds < 0 ? "-" : ""
+        let (seconds, rest) = stamp.nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000_000)
+        guard rest > 0 else { return "\(sign)\(seconds)" }
+        let (millis, fine) = rest.quotientAndRemainder(dividingBy: 1_000_000)
+        return "\(sign)\(seconds)." + String(format: "%03d", Int(millis))
+            + (fine > 0 ? String(format: "%06d", Int(fine)) : "")
     }
 
     private static func road(_ way: Int64, _ from: Int64, _ to: Int64, _ offset: Double) -> String {
