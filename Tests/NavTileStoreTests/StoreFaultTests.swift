@@ -85,9 +85,20 @@ struct StoreFaultTests {
         #expect(try bench.totals().corruptCount == 0)
     }
 
+    @Test("A store that was closed needs no log of its index")
+    func closed() throws {
+        var (bench, roads) = try bench()
+        bench.store.close()
+        for suffix in ["-wal", "-shm"] { unlink(bench.path + "/index.sqlite" + suffix) }
+        bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
+        #expect(bench.store.opening.damagedIndex == nil && bench.store.opening.recoveredTiles == 0)
+        #expect(try bench.text(roads.addresses[0], version: "v1") == "road 0 of v1")
+        #expect(try bench.store.reader.region("home") != nil)
+    }
+
     @Test(
         "A damaged index is set aside and kept; road tiles come back from their folders, regions from their list",
-        arguments: ["garbage", "cut", "marked", "gone"])
+        arguments: ["garbage", "cut", "marked", "gone", "empty"])
     func damagedIndex(how: String) throws {
         var (bench, roads) = try bench()
         let second = try RoadEdition("v2", count: 1)
@@ -99,6 +110,11 @@ struct StoreFaultTests {
         let index = bench.path + "/index.sqlite"
         for suffix in ["-wal", "-shm"] where how != "marked" { unlink(index + suffix) }
         switch how {
+        case "empty":
+            let other = try StoreBench()
+            other.store.close()
+            unlink(index)
+            try FileManager.default.copyItem(atPath: other.path + "/index.sqlite", toPath: index)
         case "garbage": try Data(repeating: 0x47, count: 9_000).write(to: URL(fileURLWithPath: index))
         case "cut":
             let whole = try RoadEdition("v3", count: 1).edition.document

@@ -16,9 +16,7 @@ extension Fix {
             horizontalSigma: message.horizontalSigma?.known(from: 0), speed: message.groundSpeed?.known(from: 0),
             course: message.groundCourse?.knownAngle, heading: message.heading?.knownAngle,
             hdop: message.hdop?.known(from: 0), altitude: message.altitude?.known(from: -20_000),
-            type: NavMatching.FixType(
-                message.fixType, hasPosition: message.latitude != nil && message.longitude != nil),
-            sequence: sequence)
+            type: NavMatching.FixType(message.fixType), sequence: sequence)
         received = message.receiveStampNs.map { NavGeo.Timestamp(nanoseconds: $0) }
         spoofing = SignalAlarm(message.spoofing)
         jamming = SignalAlarm(message.jamming)
@@ -74,7 +72,7 @@ extension NavMessages.GnssFix {
 }
 
 extension NavMatching.FixType {
-    init(_ message: NavMessages.FixType?, hasPosition: Bool) {
+    init(_ message: NavMessages.FixType?) {
         switch message {
         case .noFix, .timeOnly: self = .noFix
         case .twoD: self = .fix2D
@@ -84,7 +82,7 @@ extension NavMatching.FixType {
         case .rtkFixed: self = .rtkFixed
         case .deadReckoning, .gnssDeadReckoning: self = .deadReckoning
         case .simulated: self = .simulated
-        default: self = hasPosition ? .unknown : .noFix
+        default: self = .unknown
         }
     }
 }

@@ -70,10 +70,20 @@ struct StoreOpening {
         if Files.status(folder.damageMark) != nil { return try rebuild(&report) }
         if Files.status(folder.index) == nil, try IndexRebuild.finds(folder) { return try rebuild(&report) }
         do throws(StoreError) {
-            return try IndexAccess(folder, isOwner: true, readerCount: options.readerCount)
+            let access = try IndexAccess(folder, isOwner: true, readerCount: options.readerCount)
+            guard try Self.isEmpty(access), try IndexRebuild.finds(folder) else { return access }
+            // SQLite takes a log that is damaged or gone for one that ends there: an index that was never written back is empty then.
+            access.close()
+            return try rebuild(&report)
         } catch {
             guard error.code == .corruptIndex else { throw error }
             return try rebuild(&report)
+        }
+    }
+
+    private static func isEmpty(_ access: IndexAccess) throws(StoreError) -> Bool {
+        try access.snapshot { index in
+            try Int64.fetchOne(index, sql: "SELECT 1 FROM editions UNION ALL SELECT 1 FROM regions LIMIT 1") == nil
         }
     }
 

@@ -71,6 +71,8 @@ public final class TileStore: Sendable {
             guard !writer.isClosed else { return }
             _ = try? change(&writer) { _ in }
             writer.isClosed = true
+            // What lies in the log alone is gone with one bit of it, and without a word.
+            access.checkpoint()
             access.close()
             lock.withLock { $0 = nil }
         }
