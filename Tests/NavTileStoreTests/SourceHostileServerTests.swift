@@ -296,7 +296,9 @@ struct SourceHostileServerTests {
         #expect(try await roadFailure { $0.path.hasSuffix("json") ? .answer(status: 404) : nil }?.code == .missing)
     }
 
-    @Test("A server that refuses to say what it has is left alone like one that is not there", arguments: [400, 412, 451])
+    @Test(
+        "A server that refuses to say what it has is left alone like one that is not there", arguments: [400, 412, 451]
+    )
     func refusedLists(status: Int) async throws {
         let list = try await roadFailure { $0.path.hasSuffix("json") ? .answer(status: status) : nil }
         #expect(list?.code == .missing && list?.blamesSource == true, "\(String(describing: list))")
