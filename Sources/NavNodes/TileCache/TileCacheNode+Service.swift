@@ -242,7 +242,7 @@ extension TileCacheCore {
         do throws(StoreError) {
             let report = try store.purge(tileset: tileset, expiredAt: expiredOnly ? now : nil)
             for desk in desks where tileset == nil || desk.keys.name == tileset { planAnew(desk) }
-            isChanged = true
+            noteRoom()
             return report
         } catch {
             throw TileFailure(error)

@@ -173,7 +173,7 @@ extension TileCacheCore {
                 try store.removeEdition(key)
                 outdated[key] = nil
                 log.info("edition \(key) went")
-                isChanged = true
+                noteRoom()
             } catch {
                 outdated[key] = moment + Self.grace
                 if error.code != .inUse { note(error, "removing edition \(key)") }

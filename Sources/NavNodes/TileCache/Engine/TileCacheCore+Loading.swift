@@ -173,6 +173,8 @@ extension TileCacheCore {
         if load.changesGeometry { tell(.geometryChanged, id) }
         if load.changesMetadata { tell(.metadataChanged, id) }
         tell(.loadFinished, id, load.progress, success: true)
+        // What it was before has room for others.
+        if load.isUpdate { noteRoom() }
     }
 
     /// A region is not loaded any further, for now or for good.

@@ -156,8 +156,7 @@ extension TileCacheCore {
         waiting[id] = nil
         isChanged = true
         outbox.tell(RegionEvent(kind: .removed, regionId: id))
-        // Others may find the room that it had.
-        waits.end(.budget)
+        noteRoom()
     }
 
     /// Stops loading a region: what was loaded stays, and an update leaves it as it was.
@@ -176,6 +175,7 @@ extension TileCacheCore {
                 let stored = try store.reader.region(id)
                 if stored?.staged != nil {
                     try store.discardStaged(ofRegion: id, now: now)
+                    noteRoom()
                 } else if let stored, stored.state != .complete {
                     try store.setRegion(
                         id, state: .cancelled, progress: stored.progress,
@@ -197,6 +197,7 @@ extension TileCacheCore {
             waiting[id] = nil
             isChanged = true
             tell(.loadFinished, id, load.progress, success: false, failure)
+            noteRoom()
         } else {
             end(id, .cancelled, failure)
         }

@@ -258,11 +258,10 @@ final class TileCacheCore {
         isChanged = true
         if next.budgetMB != old.budgetMB {
             store.setBudget(next.budgetBytes)
-            refusedCount = 0
             attempt("making room") { () throws(StoreError) in
                 evictedCount += try store.makeRoom(for: 0, needed: nil).removedCount
             }
-            waits.end(.budget)
+            noteRoom()
         }
         if next.network.bytesPerSecond != old.network.bytesPerSecond {
             queue.bytesPerSecond = next.network.bytesPerSecond
@@ -285,5 +284,9 @@ final class TileCacheCore {
             next.predictive.navigationProfile, isEnabled: next.predictive.isEnabled, vehicle)
         planners[.maps]?.restart(next.predictive.mapsProfile, isEnabled: next.predictive.isEnabled, vehicle)
         for desk in desks { planAnew(desk) }
+        // The store learns at once what is not needed any more: room is looked for with it.
+        guardedAt = 0
+        tellStore(moment)
+        noteRoom()
     }
 }

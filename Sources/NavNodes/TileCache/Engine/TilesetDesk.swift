@@ -37,6 +37,8 @@ final class TilesetDesk {
     var toldCursor = 0.0
     /// Whether the store has to be told what is wanted.
     var isToGuard = false
+    /// Whether tiles are among that which will not be needed any more.
+    var hasLessToGuard = false
 
     init(_ keys: TilesetKeys, isRemote: Bool) {
         self.keys = keys
