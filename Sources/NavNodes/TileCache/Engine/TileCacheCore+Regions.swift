@@ -37,11 +37,12 @@ extension TileCacheCore {
         let (tiles, editions) = try tiles(of: definition)
         let id = definition.id
         try expectRoom(id, tiles, editions, estimates)
-        if let old = loads.removeValue(forKey: id) { queue.forget(old.owner) }
-        waits.remove(id)
         do throws(StoreError) {
+            // Until that has succeeded the region is what it was, and is loaded or waits as it did.
             let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
+            if let old = loads.removeValue(forKey: id) { queue.forget(old.owner) }
             waiting[id] = nil
+            waits.add(id, until: nextTry)
             try resume(region)
         } catch {
             throw TileFailure(error)
