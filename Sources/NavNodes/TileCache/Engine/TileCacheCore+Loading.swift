@@ -30,16 +30,20 @@ extension TileCacheCore {
 
     /// Completes regions again of which a tile went: its file was damaged.
     func checkRegions(_ moment: Int64) {
-        guard moment - regionsCheckedAt >= Self.checkInterval else { return }
-        regionsCheckedAt = moment
+        let damaged = lookup.counts.damaged
+        guard damaged != damagedCount || moment - regionsCheckedAt >= Self.checkInterval else { return }
+        (damagedCount, regionsCheckedAt) = (damaged, moment)
         attempt("the offline regions") { () throws(StoreError) in
             for region in try store.reader.regions() where region.staged == nil && region.failure == nil {
                 let id = region.definition.id
-                guard region.state == .complete || region.state == .incomplete, loads[id] == nil, !waits.contains(id),
-                    try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty
-                else { continue }
-                log.warning("tiles of region '\(id)' are missing: they are fetched again")
-                waits.add(id, until: moment)
+                guard loads[id] == nil, !waits.contains(id) else { continue }
+                switch region.state {
+                case .complete where try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty, .incomplete:
+                    // Somebody may have fetched what went: then all that is left to do is to say so.
+                    log.warning("region '\(id)' is not whole any more: what is missing is fetched again")
+                    waits.add(id, until: moment)
+                case .complete, .cancelled, .loading: continue
+                }
             }
         }
     }
@@ -317,6 +321,12 @@ extension TileCacheCore {
                 region.progress = StoredRegionProgress(
                     requiredCount: required, completedCount: present, completedBytes: bytes)
                 if present == required { region.state = .complete }
+            } else if region.state == .incomplete {
+                // Tiles may have come or gone since it was loaded.
+                let (required, present, bytes) = try store.reader.completeness(ofRegion: id)
+                region.progress.requiredCount = required
+                region.progress.completedCount = present
+                region.progress.completedBytes = bytes
             }
             if let reason = waiting[id] { region.failure = reason.stored }
         }

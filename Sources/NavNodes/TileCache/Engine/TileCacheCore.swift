@@ -35,6 +35,8 @@ final class TileCacheCore {
     var loads: [String: RegionLoad] = [:]
     /// When complete regions are looked at again, monotonic ns: a damaged file may have taken a tile of them.
     var regionsCheckedAt: Int64 = 0
+    /// Damaged files that were found when they were.
+    var damagedCount: UInt64 = 0
     /// Regions that are not complete and are tried again.
     var waits = RegionWaits()
     /// Why regions stay of an older edition, by id.
