@@ -75,7 +75,7 @@ extension TileCacheCore {
             guard desk.isToTell || isNearer else { continue }
             desk.isToTell = false
             desk.toldCursor = cursor
-            guard !desk.open.isEmpty, !isInVain(desk) else {
+            guard !desk.open.isEmpty, !isInVain(desk), !desk.inquiry.isSuperseded else {
                 queue.forget(desk.owner)
                 continue
             }

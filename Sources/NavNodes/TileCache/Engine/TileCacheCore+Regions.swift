@@ -63,7 +63,7 @@ extension TileCacheCore {
                 throw TileFailure(.notFound, "there is no tileset '\(descriptor.tileset)' any more")
             }
             guard let newest = desk.newest else {
-                desk.asksAt = min(desk.asksAt, moment)
+                desk.inquiry.hurry()
                 throw TileFailure(
                     .providerUnavailable,
                     "it is not known yet what tileset '\(desk.keys.name)' has: "
@@ -235,7 +235,7 @@ extension TileCacheCore {
         let stored = try stored(id)
         for descriptor in stored.newest.descriptors {
             guard let desk = desk(descriptor.tileset) else { continue }
-            (desk.asksAt, desk.failures, desk.isToAsk) = (moment, 0, true)
+            desk.inquiry.restart(isUrgent: true)
         }
         guard loads[id] == nil else { return }
         try put(stored.newest, now: now)
