@@ -100,4 +100,54 @@ struct CacheEditionTests {
         #expect(try table.check() == [])
         await table.end()
     }
+
+    @Test func aSourceThatHasChangedAndCannotSayHowIsNotAskedByEachOfItsTiles() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/tile-server-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try TileFolders.roads(in: folder, reach: 40_000)
+        // Once the newer list has been sent there is none any more.
+        let lists = Mutex(Int.max)
+        let server = try LoopbackServer { request, _ in
+            guard let body = FileManager.default.contents(atPath: folder + request.path) else {
+                return .answer(status: 404)
+            }
+            guard request.path.hasSuffix("tileset.json") else { return .answer(body: [UInt8](body)) }
+            let isLeft = lists.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            return isLeft ? .answer(body: [UInt8](body)) : .answer(status: 418)
+        }
+        let table = try CacheTable([
+            "tilesets=name=roads,source=\(server.url)", "edition.check_interval_s=86400", "region.retry_s=86400",
+            "network.retries=0",
+        ])
+        try await table.settle()
+        // A list that has just been asked for is not doubted.
+        let seen = table.healthCount
+        try await table.until("some seconds have passed") { table.healthCount > seen + 6 }
+        try TileFolders.roads(in: folder, version: "two", reach: 40_000)
+        lists.withLock { $0 = 1 }
+        let before = server.requests.count { $0.path.hasSuffix("tileset.json") }
+        let tile = TileID(containing: TileFolders.porto, zoom: 12)
+        let key = TileKey(domain: .navigation, zoom: 12, x: tile.x, y: tile.y)
+        let doubted = try await table.call(TileCacheService.getTile, GetTileRequest(key: key))
+        #expect(doubted.error?.code == .wrongState, "\(doubted)")
+
+        let area = try RegionArea.circle(around: TileFolders.porto, radius: 30_000)
+        try table.caller.call(
+            TileCacheService.loadRegion,
+            LoadRegionRequest(
+                definition: RegionDefinition(
+                    regionId: "r", geometry: MultiPolygon(area), descriptors: [TilesetDescriptor(tileset: "roads")])),
+            options: CallOptions(timeout: .seconds(600))
+        ) { _ in }
+        let begun = table.healthCount
+        try await table.until("some seconds have passed") { table.healthCount > begun + 3 }
+        #expect(try table.findings.contains { $0.code == "source_unreachable" })
+        // One that was answered, and then one after each pause: 2, 4 and 8 s.
+        let asked = server.requests.count { $0.path.hasSuffix("tileset.json") } - before
+        #expect((2...20).contains(asked), "\(asked)")
+        await table.end()
+    }
 }

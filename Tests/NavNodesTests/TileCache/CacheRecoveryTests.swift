@@ -32,13 +32,12 @@ struct CacheRecoveryTests {
             "predictive.maps.zoom_max=11", "predictive.maps.current_radius_m=16000",
         ])
         table.position(TileFolders.porto)
-        try await table.until("tiles ahead fill the budget") {
-            try table.findings.contains { $0.code == "budget_full" }
-        }
+        try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
         let other = Geodesy.destination(from: TileFolders.porto, bearing: 1.5, distance: 30_000)
         let stopped = try #require(try await table.load(try Self.definition(9_000, around: other, zooms: 11...11)).last)
         #expect(stopped.region?.state == .incomplete && stopped.error?.code == .resourceExhausted, "\(stopped)")
         #expect(stopped.error?.message?.contains("predictive") == true, "\(stopped)")
+        try await table.until("the health says so") { try table.findings.contains { $0.code == "budget_full" } }
         try await table.set("predictive.enabled", .boolValue(false))
         try await table.until("the region is complete") { try Self.isLoaded(table) }
         try await table.until("the health says so") { try !table.findings.contains { $0.code == "budget_full" } }
