@@ -33,6 +33,9 @@ struct CacheRecoveryTests {
         ])
         table.position(TileFolders.porto)
         try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
+        // The store is told now and then what goes last.
+        let seen = table.healthCount
+        try await table.until("the store knows what is ahead") { table.healthCount > seen + 3 }
         let other = Geodesy.destination(from: TileFolders.porto, bearing: 1.5, distance: 30_000)
         let stopped = try #require(try await table.load(try Self.definition(9_000, around: other, zooms: 11...11)).last)
         #expect(stopped.region?.state == .incomplete && stopped.error?.code == .resourceExhausted, "\(stopped)")
