@@ -296,6 +296,21 @@ struct SourceHostileServerTests {
         #expect(try await roadFailure { $0.path.hasSuffix("json") ? .answer(status: 404) : nil }?.code == .missing)
     }
 
+    @Test(
+        "A server that refuses to say what it has is left alone like one that is not there", arguments: [400, 412, 451]
+    )
+    func refusedLists(status: Int) async throws {
+        let list = try await roadFailure { $0.path.hasSuffix("json") ? .answer(status: status) : nil }
+        #expect(list?.code == .missing && list?.blamesSource == true, "\(String(describing: list))")
+        let server = try LoopbackServer(.answer(status: status))
+        let archive = try TileSourceConfiguration("map", .maps, address: server.url + "/map.pmtiles").open()
+        let error = await SourceFixture.failure { () throws(TileSourceError) in
+            _ = try await archive.edition(known: nil)
+        }
+        #expect(error?.code == .missing && error?.blamesSource == true, "\(String(describing: error))")
+        await archive.close()
+    }
+
     @Test("Taking a question back ends it soon, and closing a source ends all")
     func cancelled() async throws {
         let server = try LoopbackServer(.silence)

@@ -55,6 +55,8 @@ struct StoreRegionTests {
         let lacks = [RegionTile(roads.addresses[0], edition: "v1"), RegionTile(roads.addresses[1], edition: "v1")]
         #expect(try bench.store.reader.missingTiles(ofRegion: "home") == lacks)
         #expect(try bench.store.reader.missingTiles(ofRegion: "home", limit: 1) == [lacks[0]])
+        #expect(try bench.store.reader.missingTiles(ofRegion: "home", after: lacks[0], limit: 5) == [lacks[1]])
+        #expect(try bench.store.reader.missingTiles(ofRegion: "home", after: lacks[1], limit: 5).isEmpty)
         #expect(code { try bench.store.completeRegions(["home": StoredRegionProgress()], now: at(2)) } == .inUse)
         #expect(try bench.store.reader.region("home")?.state == .loading)
         _ = try bench.store.commit([roads.tiles[0]], now: at(2))

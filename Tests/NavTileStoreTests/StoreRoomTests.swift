@@ -88,8 +88,8 @@ struct StoreRoomTests {
         try bench.put(1, "old")
         let report = try bench.store.commit(
             [mapTile(1, String(repeating: "x", count: 21)), mapTile(2, "fits")], now: at(2))
-        #expect(report.refused == [TileAddress("maps", tileID(1))])
-        #expect(report.stored == [TileAddress("maps", tileID(2))])
+        #expect(report.refused.map(\.address) == [TileAddress("maps", tileID(1))])
+        #expect(report.stored.map(\.address) == [TileAddress("maps", tileID(2))])
         #expect(try bench.text(TileAddress("maps", tileID(1))) == "old")
         #expect(bench.folder.files(below: "store/objects").count == 2)
         try bench.expectSound()

@@ -67,7 +67,7 @@ struct StoreBench {
     @discardableResult
     func put(_ x: UInt32, _ text: String, tileset: String = "maps", now: Int64 = 1) throws -> TileAddress {
         let tile = mapTile(x, text, tileset: tileset)
-        try #require(try store.commit([tile], now: at(now)).stored == [tile.address])
+        try #require(try store.commit([tile], now: at(now)).stored.map(\.address) == [tile.address])
         return tile.address
     }
 

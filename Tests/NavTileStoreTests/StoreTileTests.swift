@@ -23,7 +23,7 @@ struct StoreTileTests {
                             mediaType: "application/vnd.mapbox-vector-tile")
                     ], validators: validators)
             ], now: at(3))
-        #expect(report.stored == [address])
+        #expect(report.stored.map(\.address) == [address])
         #expect(report.addedBytes == 4)
         for _ in 0..<2 {
             let tile = try #require(try bench.find(address, now: 49))

@@ -95,7 +95,8 @@ extension TileCacheNode: TileCacheServiceProvider {
         try ask(call, { UpdateRegionResponse(error: $0) }) { core throws(TileFailure) in
             let metadata = request.metadata.isEmpty ? nil : try RegionOrder.metadata(request.metadata)
             let region = try core.update(
-                id, name: request.name, metadata: metadata, isToRevalidate: request.revalidate ?? false)
+                id, name: try RegionOrder.name(request.name, of: id), metadata: metadata,
+                isToRevalidate: request.revalidate ?? false)
             return UpdateRegionResponse(region: region)
         }
     }
@@ -241,7 +242,7 @@ extension TileCacheCore {
         do throws(StoreError) {
             let report = try store.purge(tileset: tileset, expiredAt: expiredOnly ? now : nil)
             for desk in desks where tileset == nil || desk.keys.name == tileset { planAnew(desk) }
-            isChanged = true
+            noteRoom()
             return report
         } catch {
             throw TileFailure(error)

@@ -46,7 +46,13 @@ final class PMTilesSource: ReceivingSource {
 
     func edition(known caller: Validators?) async throws(TileSourceError) -> EditionAnswer {
         let before = known.withLock { $0 }
-        guard let begun = try await ranges.begin(PMTilesHeader.rootEnd, known: before?.state.validators) else {
+        let first: (bytes: [UInt8], state: ArchiveState)?
+        do throws(TileSourceError) {
+            first = try await ranges.begin(PMTilesHeader.rootEnd, known: before?.state.validators)
+        } catch {
+            throw error.ofEdition
+        }
+        guard let begun = first else {
             guard let before else {
                 throw TileSourceError(.malformed, "'\(place)' has not changed, says its server, which was not asked")
             }

@@ -67,6 +67,13 @@ public struct TileSourceError: Error, Sendable, Equatable, CustomStringConvertib
         TileSourceError(.system, "\(what) cannot be hashed: \(ContentHash.refusal)")
     }
 
+    /// The same of the question what a source has: one that refuses to say so has no tile for anybody, and is left alone
+    /// like one that is not there.
+    var ofEdition: TileSourceError {
+        code == .refused || code == .editionChanged
+            ? TileSourceError(.missing, message, retryAfter: retryAfter) : self
+    }
+
     /// Whether the same question may be answered later.
     public var isRetryable: Bool {
         switch code {

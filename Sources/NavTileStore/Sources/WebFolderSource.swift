@@ -70,7 +70,7 @@ final class WebFolderSource: ReceivingSource {
         case .absent:
             throw TileSourceError(
                 .missing, "there is no '\(address)': the address must be the folder that 'navbus map build' has made")
-        case .failure(let error): throw error
+        case .failure(let error): throw error.ofEdition
         }
         known.withLock { $0 = current }
         return current

@@ -54,21 +54,21 @@ enum RegionRow {
         StoreError(.missing, "no region '\(id)' in the store: list them")
     }
 
-    /// The first `limit` tiles that a region lacks.
+    /// The first `limit` tiles that a region lacks and that come after another one.
     static func missing(
-        _ number: Int64, isStaged: Bool, expiredAt moment: Timestamp?, now: Timestamp? = nil, limit: Int,
-        _ index: Database
+        _ number: Int64, isStaged: Bool, expiredAt moment: Timestamp?, now: Timestamp? = nil, after last: Int64 = .min,
+        limit: Int, _ index: Database
     ) throws -> [Int64] {
         try Int64.fetchAll(
             index,
             sql: """
                 SELECT p.tile FROM pins p LEFT JOIN tiles t ON t.id = p.tile
-                WHERE p.region = ? AND p.staged = ? AND (t.id IS NULL OR ifnull(t.expires <= ?, 0)
+                WHERE p.region = ? AND p.staged = ? AND p.tile > ? AND (t.id IS NULL OR ifnull(t.expires <= ?, 0)
                   OR (t.expires IS NOT NULL AND ifnull(t.fetched > ?, 0)))
                 ORDER BY p.tile LIMIT ?
                 """,
             arguments: [
-                number, isStaged, moment?.nanoseconds, WallClock.latestFetch(moment == nil ? nil : now ?? moment),
+                number, isStaged, last, moment?.nanoseconds, WallClock.latestFetch(moment == nil ? nil : now ?? moment),
                 limit == .max ? -1 : max(limit, 0),
             ])
     }

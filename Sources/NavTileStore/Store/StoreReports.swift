@@ -36,9 +36,9 @@ public struct OpeningReport: Sendable, Hashable {
 /// What became of tiles that were to be stored.
 public struct CommitReport: Sendable, Hashable {
     /// Tiles that are on board now, all of each.
-    public var stored: [TileAddress] = []
+    public var stored: [RegionTile] = []
     /// Tiles for which there was no room in the budget.
-    public var refused: [TileAddress] = []
+    public var refused: [RegionTile] = []
     /// Bytes that the store grew by; negative when it shrank.
     public var addedBytes: Int64 = 0
     /// Tiles that went for it.

@@ -143,7 +143,7 @@ public struct StagedRegion: Sendable, Hashable {
     }
 }
 
-/// A tile that a region needs.
+/// A tile of an edition: a region needs it of that one and of no other.
 public struct RegionTile: Sendable, Hashable {
     /// Which.
     public var address: TileAddress

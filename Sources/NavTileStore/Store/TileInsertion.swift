@@ -25,7 +25,7 @@ struct TileInsertion {
         let size = tiles.reduce(Int64(0)) { $0 + $1.size }
         // Where all of it fits no tile needs a way back of its own.
         let isTight = before.addingReportingOverflow(size).overflow || before + size > budget
-        var stored: [(address: TileAddress, number: Int64)] = []
+        var stored: [(tile: RegionTile, number: Int64)] = []
         var evicted: Set<Int64> = []
         for tile in tiles {
             guard let edition = editions[EditionKey(tile.address.tileset, tile.edition)] else { continue }
@@ -39,7 +39,7 @@ struct TileInsertion {
                 }
                 try RoomFinder.putBehind(victims, index)
                 guard victims.suffices else {
-                    report.refused.append(tile.address)
+                    report.refused.append(RegionTile(tile.address, edition: tile.edition))
                     continue
                 }
                 evicted.formUnion(victims.numbers)
@@ -49,9 +49,9 @@ struct TileInsertion {
                 try insert(tile, number)
             }
             evicted.remove(number)
-            stored.append((tile.address, number))
+            stored.append((RegionTile(tile.address, edition: tile.edition), number))
         }
-        report.stored = stored.filter { !evicted.contains($0.number) }.map(\.address)
+        report.stored = stored.filter { !evicted.contains($0.number) }.map(\.tile)
         report.addedBytes = try Self.bytes(index) - before
         return report
     }

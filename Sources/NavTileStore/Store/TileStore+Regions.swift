@@ -253,14 +253,24 @@ extension TileStoreReader {
     /// Tiles that a region needs and that are not on board, or had expired at a moment when that is given: of the staged
     /// tiles while there are any. By edition and tile, at most `limit`.
     ///
-    /// - Parameter now: Tiles fetched later than now came while the clock was wrong and count as expired; nil: `moment`.
+    /// - Parameters:
+    ///   - now: Tiles fetched later than now came while the clock was wrong and count as expired; nil: `moment`.
+    ///   - last: Only what comes after this one; whoever goes through a large region window by window looks at no tile
+    ///     twice.
     public func missingTiles(
-        ofRegion id: String, expiredAt moment: Timestamp? = nil, now: Timestamp? = nil, limit: Int = .max
+        ofRegion id: String, expiredAt moment: Timestamp? = nil, now: Timestamp? = nil, after last: RegionTile? = nil,
+        limit: Int = .max
     ) throws(StoreError) -> [RegionTile] {
         try access.snapshot { index in
             guard let region = try RegionRow.number(id, index) else { throw RegionRow.unknown(id) }
+            let place = try last.flatMap { last in
+                try EditionRow.number(EditionKey(last.address.tileset, last.edition), index).map {
+                    TileNumber.of(last.address.tile, edition: $0)
+                }
+            }
             return try RegionRow.missing(
-                region.number, isStaged: region.isStaged, expiredAt: moment, now: now, limit: limit, index
+                region.number, isStaged: region.isStaged, expiredAt: moment, now: now, after: place ?? .min,
+                limit: limit, index
             ).compactMap { number in
                 guard let tile = TileNumber.tile(number),
                     let edition = try EditionRow.key(TileNumber.edition(number), index)?.key

@@ -256,7 +256,7 @@ struct CacheRegionTests {
         let removed = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "porto"))
         #expect(removed.error == nil)
         try await table.until("both loads are over") { ends.count == 3 }
-        #expect(ends.allSatisfy { $0.error?.code == .cancelled })
+        #expect(ends.allSatisfy { $0.error?.code == .cancelled }, "\(ends)")
         let again = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "porto"))
         #expect(again.error?.code == .notFound)
         #expect(try table.events.isEmpty)

@@ -21,6 +21,16 @@ struct RegionWaitsTests {
         #expect(others.allSatisfy { waits.remove("b \($0)") } && !waits.remove("b \(obstacle)"))
     }
 
+    @Test func anObstacleThatMayHaveEndedHastensAndNeverDelays() {
+        var waits = RegionWaits()
+        waits.add("never", until: .max, for: .budget)
+        waits.add("soon", until: 10, for: .budget)
+        waits.add("other", until: .max, for: .disk)
+        waits.end(.budget, by: 20)
+        #expect(waits.takeDue(at: 10) == ["soon"] && waits.takeDue(at: 19).isEmpty)
+        #expect(waits.takeDue(at: 20) == ["never"] && waits.contains("other"))
+    }
+
     @Test func aRegionThatWaitsAnewWaitsForWhatEndedItLast() {
         var waits = RegionWaits()
         waits.add("r", until: 10, for: .disk)

@@ -129,13 +129,20 @@ struct RegionOrder: Sendable {
         guard Set(descriptors.map(\.tileset)).count == descriptors.count else {
             throw TileFailure(.invalidRequest, "region '\(id)' has two descriptors of the same tileset")
         }
+        let name = try Self.name(message.name, of: id)
         let metadata = try Self.metadata(message.metadata)
         definition = StoredRegionDefinition(
-            id: id, name: message.name ?? "", geometry: MultiPolygon(area).encoded(), descriptors: descriptors,
+            id: id, name: name ?? "", geometry: MultiPolygon(area).encoded(), descriptors: descriptors,
             acceptExpired: message.acceptExpired ?? false, metadata: metadata)
-        guard definition.name.utf8.count <= Self.greatestTextSize else {
-            throw TileFailure(.invalidRequest, "the name of region '\(id)' is too long")
+    }
+
+    /// The name of a region for people; nil when none is given.
+    static func name(_ name: String?, of id: String) throws(TileFailure) -> String? {
+        guard name?.utf8.count ?? 0 <= greatestTextSize else {
+            throw TileFailure(
+                .invalidRequest, "the name of region '\(id)' is too long: give it at most \(greatestTextSize) bytes")
         }
+        return name
     }
 
     /// The client's own data; the last value of a key counts.

@@ -1,19 +1,20 @@
-import NavMessages
+package import NavMessages
 import NavTileCache
 import NavTileStore
 
 /// Why the tile cache could not do what it was asked for.
-struct TileFailure: Error, Sendable, Equatable {
+package struct TileFailure: Error, Sendable, Equatable {
     /// The kind.
-    var code: ErrorCode
+    package var code: ErrorCode
     /// What, where and what to do.
-    var message: String
+    package var message: String
     /// Whether the same may succeed later.
-    var isRetryable: Bool
+    package var isRetryable: Bool
     /// What of this machine's own has to end before; nil when it is nothing of that.
-    var obstacle: RegionObstacle?
+    package var obstacle: RegionObstacle?
 
-    init(_ code: ErrorCode, _ message: String, isRetryable: Bool = false, obstacle: RegionObstacle? = nil) {
+    /// A failure.
+    package init(_ code: ErrorCode, _ message: String, isRetryable: Bool = false, obstacle: RegionObstacle? = nil) {
         self.obstacle = obstacle
         self.code = code
         self.message = message

@@ -40,8 +40,10 @@ package struct RegionWaits {
     package func contains(_ id: String) -> Bool { waits[id] != nil }
 
     /// An obstacle has ended: what it kept waiting is due.
-    package mutating func end(_ obstacle: RegionObstacle) {
-        for (id, wait) in waits where wait.obstacle == obstacle { waits[id]?.moment = .min }
+    ///
+    /// - Parameter moment: When at the latest, monotonic ns; by default at once.
+    package mutating func end(_ obstacle: RegionObstacle, by moment: Int64 = .min) {
+        for (id, wait) in waits where wait.obstacle == obstacle { waits[id]?.moment = min(wait.moment, moment) }
     }
 
     /// Takes the regions that are due, by id.

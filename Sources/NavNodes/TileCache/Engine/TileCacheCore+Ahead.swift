@@ -31,6 +31,7 @@ extension TileCacheCore {
         for desk in desks where desk.keys.domain == domain && desk.keys.isCacheable {
             desk.unwant(changes.removed)
             desk.isToGuard = true
+            desk.hasLessToGuard = desk.hasLessToGuard || !changes.removed.isEmpty
             attempt("tiles of '\(desk.keys.name)'") { () throws(StoreError) in
                 try desk.want(changes.added, store.reader, now: now)
                 if isMove { try touch(changes.added, desk) }
@@ -74,7 +75,7 @@ extension TileCacheCore {
             guard desk.isToTell || isNearer else { continue }
             desk.isToTell = false
             desk.toldCursor = cursor
-            guard !desk.open.isEmpty, !isInVain(desk) else {
+            guard !desk.open.isEmpty, !isInVain(desk), !desk.inquiry.isSuperseded else {
                 queue.forget(desk.owner)
                 continue
             }
@@ -88,6 +89,11 @@ extension TileCacheCore {
         guardedAt = moment
         for desk in desks where desk.isToGuard {
             desk.isToGuard = false
+            if desk.hasLessToGuard {
+                desk.hasLessToGuard = false
+                // The vehicle moves on all the time, and each trial may fetch in vain: no sooner than after any failure.
+                waits.end(.budget, by: nextTry)
+            }
             let wanted = planners[desk.keys.domain]?.wanted ?? []
             attempt("what is wanted of '\(desk.keys.name)'") { () throws(StoreError) in
                 for index in [desk.newest, desk.isPending ? desk.current : nil] {

@@ -3,6 +3,21 @@ import NavTileStore
 
 /// Whether offline regions fit into the budget.
 extension TileCacheCore {
+    /// There may be room within the budget again: what found none is tried again.
+    func noteRoom() {
+        isChanged = true
+        waits.end(.budget)
+        guard refusedCount > 0 else { return }
+        refusedCount = 0
+        for desk in desks { planAnew(desk) }
+    }
+
+    /// What fills the budget, and what to do about it, for people.
+    var budgetAdvice: String {
+        "store.budget_mb (\(configuration.budgetMB)), which offline regions and tiles ahead of the vehicle fill: raise it, "
+            + "remove offline regions, or keep less ahead (predictive.*)"
+    }
+
     /// Refuses a region that cannot fit beside the others, before anything of it is fetched.
     ///
     /// - Parameter estimates: Bytes of its tiles by tileset, where the source does not list them; a tileset of which

@@ -9,9 +9,6 @@ import NavTileStore
 extension TileCacheCore {
     /// How long an edition stays on disk that is no longer in use, ns: readers finish with it.
     private static let grace: Int64 = 60_000_000_000
-    /// Pauses after failed questions, ns.
-    private static let firstPause: Int64 = 2_000_000_000
-    private static let longestPause: Int64 = 60_000_000_000
 
     /// What the store has is in use until the sources tell of something newer.
     func takeStoredEditions() throws(StoreError) {
@@ -42,19 +39,19 @@ extension TileCacheCore {
     /// Whether what is known of its editions will do: over a network that costs nobody asks for another one. As long as a source is
     /// not asked it goes on with that edition, and tiles ahead are of it.
     private func holds(_ desk: TilesetDesk) -> Bool {
-        isDear && desk.isRemote && desk.current != nil && !desk.isToAsk
+        isDear && desk.isRemote && desk.current != nil && !desk.inquiry.isUrgent
     }
 
     /// Asks the sources that are due.
     func askForEditions(_ moment: Int64) {
-        for desk in desks where desk.keys.isCacheable && !desk.isAsking && desk.asksAt <= moment && !holds(desk) {
+        for desk in desks where desk.keys.isCacheable && desk.inquiry.isDue(at: moment) && !holds(desk) {
             guard configuration.network.mode != .offline || !desk.isRemote else {
                 desk.problem = desk.newest == nil ? "the network is offline, and nothing is on board" : nil
-                desk.asksAt = moment + Self.longestPause
+                desk.inquiry.postpone(at: moment)
                 share()
                 continue
             }
-            (desk.isAsking, desk.isToAsk) = (true, false)
+            desk.inquiry.begin()
             let (name, known) = (desk.keys.name, desk.newest == nil ? nil : desk.known)
             Task { [queue, post] in
                 do throws(TileSourceError) {
@@ -69,10 +66,7 @@ extension TileCacheCore {
 
     private func take(_ error: TileSourceError, of name: String) {
         guard let desk = desk(name) else { return }
-        desk.isAsking = false
-        desk.failures += 1
-        let pause = min(Self.firstPause << Int64(min(desk.failures - 1, 10)), Self.longestPause)
-        desk.asksAt = moment + pause
+        desk.inquiry.fail(at: moment)
         if desk.problem != error.message { log.warning("tileset '\(name)': \(error.message)") }
         desk.problem = error.message
         share()
@@ -80,19 +74,26 @@ extension TileCacheCore {
 
     private func take(_ answer: EditionAnswer, of name: String) {
         guard let desk = desk(name) else { return }
-        desk.isAsking = false
-        (desk.failures, desk.problem) = (0, nil)
+        desk.problem = nil
         isChanged = true
-        let pause: Double
+        let wasSuperseded = desk.inquiry.isSuperseded
+        let before = desk.newest?.edition
         switch answer {
-        case .notModified(let validators):
-            desk.known = validators
-            pause = configuration.editionInterval
+        case .notModified(let validators): desk.known = validators
         case .edition(let edition, let validators):
-            pause = take(edition, desk) ? configuration.editionInterval : 10
-            desk.known = pause == 10 ? nil : validators
+            guard take(edition, desk) else {
+                desk.known = nil
+                desk.inquiry.fail(at: moment)
+                return
+            }
+            desk.known = validators
         }
-        desk.asksAt = moment + Int64(pause * 1e9)
+        desk.inquiry.succeed(
+            isNews: before != desk.newest?.edition, interval: Int64(configuration.editionInterval * 1e9), at: moment)
+        guard wasSuperseded else { return }
+        // Nothing was asked for until now.
+        desk.isToTell = true
+        askAnew(for: name)
     }
 
     /// False when it could not be kept.
@@ -148,7 +149,14 @@ extension TileCacheCore {
             if ready.isEmpty {
                 for key in keys { try store.use(key, now: now) }
             } else {
-                try store.completeRegions(ready, using: keys, now: now)
+                do throws(StoreError) {
+                    try store.completeRegions(ready, using: keys, now: now)
+                } catch {
+                    guard error.code == .inUse else { throw error }
+                    // A tile went while others were waited for: its file was damaged.
+                    for id in ready.keys.sorted() { try reopen(id) }
+                    return
+                }
             }
             for desk in pending {
                 if let old = desk.current?.key { outdated[old] = moment + Self.grace }
@@ -159,6 +167,11 @@ extension TileCacheCore {
             share()
             for id in ready.keys.sorted() { finish(id) }
         }
+    }
+
+    /// Whether tiles of an edition can be stored.
+    func isOnBoard(_ key: EditionKey) -> Bool {
+        desks.contains { $0.current?.key == key || $0.newest?.key == key } || outdated[key] != nil
     }
 
     /// Removes editions that nobody uses any more; those that an offline region still has stay.
@@ -173,7 +186,7 @@ extension TileCacheCore {
                 try store.removeEdition(key)
                 outdated[key] = nil
                 log.info("edition \(key) went")
-                isChanged = true
+                noteRoom()
             } catch {
                 outdated[key] = moment + Self.grace
                 if error.code != .inUse { note(error, "removing edition \(key)") }

@@ -30,16 +30,20 @@ extension TileCacheCore {
 
     /// Completes regions again of which a tile went: its file was damaged.
     func checkRegions(_ moment: Int64) {
-        guard moment - regionsCheckedAt >= Self.checkInterval else { return }
-        regionsCheckedAt = moment
+        let damaged = lookup.counts.damaged
+        guard damaged != damagedCount || moment - regionsCheckedAt >= Self.checkInterval else { return }
+        (damagedCount, regionsCheckedAt) = (damaged, moment)
         attempt("the offline regions") { () throws(StoreError) in
             for region in try store.reader.regions() where region.staged == nil && region.failure == nil {
                 let id = region.definition.id
-                guard region.state == .complete || region.state == .incomplete, loads[id] == nil, !waits.contains(id),
-                    try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty
-                else { continue }
-                log.warning("tiles of region '\(id)' are missing: they are fetched again")
-                waits.add(id, until: moment)
+                guard loads[id] == nil, !waits.contains(id) else { continue }
+                switch region.state {
+                case .complete where try !store.reader.missingTiles(ofRegion: id, limit: 1).isEmpty, .incomplete:
+                    // Somebody may have fetched what went: then all that is left to do is to say so.
+                    log.warning("region '\(id)' is not whole any more: what is missing is fetched again")
+                    waits.add(id, until: moment)
+                case .complete, .cancelled, .loading: continue
+                }
             }
         }
     }
@@ -76,10 +80,11 @@ extension TileCacheCore {
             guard let load = loads[id], !load.isReady else { continue }
             if let fullDisk {
                 end(id, .incomplete, fullDisk.failure(store.reader.folder))
-            } else if let failure = load.failure, failure.code == .resourceExhausted {
-                // What finds no room now finds none later: no more of it is fetched in vain.
+            } else if let failure = load.failure, [.resourceExhausted, .wrongState].contains(failure.code) {
+                // What finds no room now finds none later, and a source has no older edition than its own: no more of
+                // it is asked for in vain.
                 end(id, .incomplete, failure)
-            } else if load.isToAsk || load.window.isEmpty {
+            } else if load.isToAsk || load.window.isEmpty, superseded(load) == nil {
                 attempt("region '\(id)'") { () throws(StoreError) in try ask(id) }
             } else if let reason = stall(load, moment) {
                 end(id, .incomplete, reason)
@@ -92,15 +97,21 @@ extension TileCacheCore {
         return due
     }
 
+    /// The tileset of a region whose source has another edition, and has not said yet which: until then its tiles are
+    /// asked for in vain.
+    private func superseded(_ load: RegionLoad) -> TilesetDesk? {
+        desks.first { $0.inquiry.isSuperseded && load.editions[$0.keys.name] != nil }
+    }
+
     /// Makes the next window of missing tiles; when there are none the region is through.
     private func ask(_ id: String) throws(StoreError) {
         guard var load = loads[id] else { return }
         load.isToAsk = false
+        load.clearWindow()
         defer { if loads[id] != nil, !load.isReady { loads[id] = load } }
         let open = try nextTiles(&load)
         guard !open.isEmpty, load.failed.count < RegionLoad.greatestFailures else {
             queue.forget(load.owner)
-            load.window = [:]
             loads[id] = load
             if let failure = load.failure {
                 end(id, .incomplete, failure)
@@ -110,7 +121,6 @@ extension TileCacheCore {
             if let now = loads[id] { load = now }
             return
         }
-        load.window = [:]
         var wants: [TileWant] = []
         for (place, tile) in open.enumerated() {
             // A tile on board that its source says holds on is not sent again.
@@ -127,14 +137,14 @@ extension TileCacheCore {
     /// Tiles to ask for next: missing ones, those that have expired where that matters, then those that are to be asked
     /// for again.
     private func nextTiles(_ load: inout RegionLoad) throws(StoreError) -> [RegionTile] {
-        let missing = try store.reader.missingTiles(
-            ofRegion: load.definition.id, expiredAt: load.definition.acceptExpired ? nil : load.started, now: now,
-            limit: RegionLoad.windowSize + load.failed.count + load.settled.count)
-        let open = missing.filter { !load.failed.contains($0.address) && !load.settled.contains($0.address) }
-        guard open.isEmpty else { return Array(open.prefix(RegionLoad.windowSize)) }
-        let again = load.toRevalidate.suffix(RegionLoad.windowSize)
-        load.toRevalidate.removeLast(again.count)
-        return again.filter { !load.failed.contains($0.address) && !load.settled.contains($0.address) }.reversed()
+        while !load.isSearched {
+            let open = load.takeFound(
+                try store.reader.missingTiles(
+                    ofRegion: load.definition.id, expiredAt: load.definition.acceptExpired ? nil : load.started,
+                    now: now, after: load.searched, limit: RegionLoad.windowSize))
+            if !open.isEmpty { return open }
+        }
+        return load.takeToRevalidate()
     }
 
     /// Everything is on board.
@@ -145,6 +155,7 @@ extension TileCacheCore {
         loads[id]?.progress.completedCount = present
         loads[id]?.progress.completedBytes = bytes
         guard let load = loads[id] else { return }
+        guard present == required else { return try reopen(id) }
         // What is of a newer edition comes into use with everything else of it.
         let waits = load.editions.contains { name, version in
             desk(name).map { $0.current != nil && $0.current?.key.version != version } ?? false
@@ -158,10 +169,16 @@ extension TileCacheCore {
         } catch {
             guard error.code == .inUse else { throw error }
             // A tile went meanwhile: its file was damaged.
-            loads[id]?.isToAsk = true
-            return
+            return try reopen(id)
         }
         finish(id)
+    }
+
+    /// Asks again for what a region misses that seemed to be whole.
+    func reopen(_ id: String) throws(StoreError) {
+        let missing = try store.reader.missingTiles(ofRegion: id, limit: RegionLoad.windowSize)
+        guard !missing.isEmpty else { return }
+        loads[id]?.reopen(missing)
     }
 
     /// A region is complete, and the store knows.
@@ -173,6 +190,8 @@ extension TileCacheCore {
         if load.changesGeometry { tell(.geometryChanged, id) }
         if load.changesMetadata { tell(.metadataChanged, id) }
         tell(.loadFinished, id, load.progress, success: true)
+        // What it was before has room for others.
+        if load.isUpdate { noteRoom() }
     }
 
     /// A region is not loaded any further, for now or for good.
@@ -197,16 +216,22 @@ extension TileCacheCore {
 
     /// Why nothing comes; nil when something may.
     private func stall(_ load: RegionLoad, _ moment: Int64) -> TileFailure? {
-        let names = Set(load.window.keys.map(\.tileset))
-        let remote = desks.filter { names.contains($0.keys.name) && $0.isRemote }
-        guard !remote.isEmpty, remote.count == names.count else { return nil }
+        let names = load.window.isEmpty ? Set(load.editions.keys) : Set(load.window.keys.map(\.tileset))
+        let isRemote = desks.allSatisfy { $0.isRemote || !names.contains($0.keys.name) }
         let network = configuration.network
-        if network.mode == .offline || (network.mode == .metered && !network.metered.contains(.region)) {
+        if isRemote, network.mode == .offline || (network.mode == .metered && !network.metered.contains(.region)) {
             return TileFailure(
                 .providerUnavailable, "the network is \(network.mode.rawValue): tiles of regions are not fetched now",
                 isRetryable: true, obstacle: .network)
         }
         guard moment - load.cameAt > Self.patience else { return nil }
+        if let desk = superseded(load) {
+            return TileFailure(
+                .providerUnavailable,
+                "the source of '\(desk.keys.name)' has another edition, and does not say which: "
+                    + (desk.problem ?? "it has not answered yet"), isRetryable: true)
+        }
+        guard isRemote else { return nil }
         let conditions = queue.conditions.filter { names.contains($0.tileset) }
         if let down = conditions.first(where: { $0.reachability == .offline }) {
             return TileFailure(
@@ -226,7 +251,7 @@ extension TileCacheCore {
         guard loads[id] == nil else { return }
         let isDone = attempt("region '\(id)'") { () throws(StoreError) in
             guard let region = try store.reader.region(id) else { return }
-            if region.needsPlanning || region.state == .complete {
+            if region.needsPlanning || region.state == .complete || isOutdated(region) {
                 do throws(TileFailure) {
                     try put(region.newest, now: now)
                 } catch {
@@ -240,27 +265,43 @@ extension TileCacheCore {
         if !isDone, loads[id] == nil { waits.add(id, until: nextTry, for: fullDisk == nil ? nil : .disk) }
     }
 
+    /// Whether a region is, or is being loaded, of other editions than the newest.
+    private func isOutdated(_ region: StoredRegion) -> Bool {
+        (region.staged?.editions ?? region.editions).contains { name, version in
+            desk(name)?.newest.map { $0.key.version != version } ?? false
+        }
+    }
+
     // MARK: What came
 
     /// A tile is on board.
-    func takeIntoLoads(_ address: TileAddress, bytes: Int64) {
-        for id in loads.keys { loads[id]?.take(address, bytes: bytes, at: moment) }
+    func takeIntoLoads(_ tile: RegionTile, bytes: Int64) {
+        for id in loads.keys { loads[id]?.take(tile, bytes: bytes, at: moment) }
     }
 
     /// A tile holds on.
-    func settleLoads(_ address: TileAddress) { for id in loads.keys { loads[id]?.settle(address, at: moment) } }
+    func settleLoads(_ address: TileAddress, of edition: String?) {
+        for id in loads.keys { loads[id]?.settle(address, of: edition, at: moment) }
+    }
 
     /// There is no such tile.
-    func dropFromLoads(_ address: TileAddress) {
+    func dropFromLoads(_ address: TileAddress, of edition: String?) {
         for id in loads.keys.sorted() {
-            guard let tile = loads[id]?.drop(address, at: moment) else { continue }
+            guard let tile = loads[id]?.drop(address, of: edition, at: moment) else { continue }
             attempt("region '\(id)'") { () throws(StoreError) in try store.dropTiles([tile], fromRegion: id) }
         }
     }
 
     /// A tile could not be got.
-    func failLoads(_ address: TileAddress, _ failure: TileFailure) {
-        for id in loads.keys { loads[id]?.fail(address, failure, at: moment) }
+    func failLoads(_ address: TileAddress, of edition: String?, _ failure: TileFailure) {
+        for id in loads.keys { loads[id]?.fail(address, of: edition, failure, at: moment) }
+    }
+
+    /// Loads ask anew for tiles of a tileset.
+    func askAnew(for tileset: String) {
+        for id in loads.keys where loads[id]?.editions[tileset] != nil && loads[id]?.isReady == false {
+            loads[id]?.isToAsk = true
+        }
     }
 
     // MARK: What is told
@@ -315,6 +356,12 @@ extension TileCacheCore {
                 region.progress = StoredRegionProgress(
                     requiredCount: required, completedCount: present, completedBytes: bytes)
                 if present == required { region.state = .complete }
+            } else if region.state == .incomplete {
+                // Tiles may have come or gone since it was loaded.
+                let (required, present, bytes) = try store.reader.completeness(ofRegion: id)
+                region.progress.requiredCount = required
+                region.progress.completedCount = present
+                region.progress.completedBytes = bytes
             }
             if let reason = waiting[id] { region.failure = reason.stored }
         }

@@ -37,11 +37,12 @@ extension TileCacheCore {
         let (tiles, editions) = try tiles(of: definition)
         let id = definition.id
         try expectRoom(id, tiles, editions, estimates)
-        if let old = loads.removeValue(forKey: id) { queue.forget(old.owner) }
-        waits.remove(id)
         do throws(StoreError) {
+            // Until that has succeeded the region is what it was, and is loaded or waits as it did.
             let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
+            if let old = loads.removeValue(forKey: id) { queue.forget(old.owner) }
             waiting[id] = nil
+            waits.add(id, until: nextTry)
             try resume(region)
         } catch {
             throw TileFailure(error)
@@ -62,7 +63,7 @@ extension TileCacheCore {
                 throw TileFailure(.notFound, "there is no tileset '\(descriptor.tileset)' any more")
             }
             guard let newest = desk.newest else {
-                desk.asksAt = min(desk.asksAt, moment)
+                desk.inquiry.hurry()
                 throw TileFailure(
                     .providerUnavailable,
                     "it is not known yet what tileset '\(desk.keys.name)' has: "
@@ -156,8 +157,7 @@ extension TileCacheCore {
         waiting[id] = nil
         isChanged = true
         outbox.tell(RegionEvent(kind: .removed, regionId: id))
-        // Others may find the room that it had.
-        waits.end(.budget)
+        noteRoom()
     }
 
     /// Stops loading a region: what was loaded stays, and an update leaves it as it was.
@@ -176,6 +176,7 @@ extension TileCacheCore {
                 let stored = try store.reader.region(id)
                 if stored?.staged != nil {
                     try store.discardStaged(ofRegion: id, now: now)
+                    noteRoom()
                 } else if let stored, stored.state != .complete {
                     try store.setRegion(
                         id, state: .cancelled, progress: stored.progress,
@@ -197,6 +198,7 @@ extension TileCacheCore {
             waiting[id] = nil
             isChanged = true
             tell(.loadFinished, id, load.progress, success: false, failure)
+            noteRoom()
         } else {
             end(id, .cancelled, failure)
         }
@@ -233,7 +235,7 @@ extension TileCacheCore {
         let stored = try stored(id)
         for descriptor in stored.newest.descriptors {
             guard let desk = desk(descriptor.tileset) else { continue }
-            (desk.asksAt, desk.failures, desk.isToAsk) = (moment, 0, true)
+            desk.inquiry.restart(isUrgent: true)
         }
         guard loads[id] == nil else { return }
         try put(stored.newest, now: now)

@@ -71,10 +71,7 @@ extension TileCacheCore {
         if let fullDisk { findings.append(HealthFinding("disk_full", fullDisk.text(store.reader.folder))) }
         if refusedCount > 0 {
             findings.append(
-                HealthFinding(
-                    "budget_full",
-                    "\(refusedCount) tiles found no room within store.budget_mb (\(configuration.budgetMB)): raise it, or "
-                        + "remove offline regions"))
+                HealthFinding("budget_full", "\(refusedCount) tiles found no room within \(budgetAdvice)"))
         }
         for (id, reason) in waiting.sorted(by: { $0.key < $1.key }) {
             findings.append(

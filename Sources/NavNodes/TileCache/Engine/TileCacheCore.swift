@@ -35,6 +35,8 @@ final class TileCacheCore {
     var loads: [String: RegionLoad] = [:]
     /// When complete regions are looked at again, monotonic ns: a damaged file may have taken a tile of them.
     var regionsCheckedAt: Int64 = 0
+    /// Damaged files that were found when they were.
+    var damagedCount: UInt64 = 0
     /// Regions that are not complete and are tried again.
     var waits = RegionWaits()
     /// Why regions stay of an older edition, by id.
@@ -177,28 +179,32 @@ final class TileCacheCore {
         let now = now
         var tiles: [FetchedTile] = []
         for result in results {
-            let desk = desk(result.address.tileset)
+            let (address, edition) = (result.address, result.edition)
+            let desk = desk(address.tileset)
             switch result.outcome {
             case .success(.fetched(let tile)):
-                if desk?.keys.isCacheable == true { tiles.append(tile) }
-            case .success(.unstorable):
-                desk?.settle(result.address.tile)
+                // What is late, and of an edition that went meanwhile, must not keep the others from being stored.
+                if desk?.keys.isCacheable == true, isOnBoard(EditionKey(address.tileset, tile.edition)) {
+                    tiles.append(tile)
+                }
+            case .success(.unstorable(let tile)):
+                desk?.settle(address.tile, of: tile.edition)
                 failLoads(
-                    result.address,
+                    address, of: tile.edition,
                     TileFailure(
                         .deniedByPolicy,
-                        "the server of '\(result.address.tileset)' says that its tiles must not be stored"))
+                        "the server of '\(address.tileset)' says that its tiles must not be stored"))
             case .success(.notModified(let validators)):
-                desk?.settle(result.address.tile)
-                let version = result.edition ?? desk?.newest?.key.version ?? ""
-                attempt("tile \(result.address)") { () throws(StoreError) in
-                    try store.revalidate(result.address, version: version, validators: validators, now: now)
+                desk?.settle(address.tile, of: edition)
+                let version = edition ?? desk?.newest?.key.version ?? ""
+                attempt("tile \(address)") { () throws(StoreError) in
+                    try store.revalidate(address, version: version, validators: validators, now: now)
                 }
-                settleLoads(result.address)
+                settleLoads(address, of: edition)
             case .success(.absent):
-                desk?.settle(result.address.tile)
-                dropFromLoads(result.address)
-            case .failure(let error): fail(result.address, error, desk)
+                desk?.settle(address.tile, of: edition)
+                dropFromLoads(address, of: edition)
+            case .failure(let error): fail(result, error, desk)
             }
         }
         if !tiles.isEmpty { commit(tiles, now: now) }
@@ -214,39 +220,43 @@ final class TileCacheCore {
             // They are asked for again; what else failed than the disk's size will fail again, and later.
             guard error.code != .diskFull else { return }
             for tile in tiles {
-                desk(tile.address.tileset)?.settle(tile.address.tile)
-                failLoads(tile.address, TileFailure(error))
+                desk(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
+                failLoads(tile.address, of: tile.edition, TileFailure(error))
             }
             return
         }
         (storeProblem, diskFailures) = (nil, 0)
         evictedCount += report.evictedCount
-        let sizes = Dictionary(tiles.map { ($0.address, $0.size) }, uniquingKeysWith: { first, _ in first })
-        for address in report.stored {
-            desk(address.tileset)?.settle(address.tile)
-            takeIntoLoads(address, bytes: sizes[address] ?? 0)
+        let sizes = Dictionary(
+            tiles.map { (RegionTile($0.address, edition: $0.edition), $0.size) },
+            uniquingKeysWith: { first, _ in first })
+        for tile in report.stored {
+            desk(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
+            takeIntoLoads(tile, bytes: sizes[tile] ?? 0)
         }
-        for address in report.refused {
-            desk(address.tileset)?.settle(address.tile)
+        for tile in report.refused {
+            desk(tile.address.tileset)?.settle(tile.address.tile, of: tile.edition)
             refusedCount += 1
             failLoads(
-                address,
+                tile.address, of: tile.edition,
                 TileFailure(
-                    .resourceExhausted,
-                    "there is no room for \(address) within store.budget_mb (\(configuration.budgetMB)): raise it or remove "
-                        + "offline regions", obstacle: .budget))
+                    .resourceExhausted, "there is no room for \(tile.address) within \(budgetAdvice)",
+                    obstacle: .budget))
         }
     }
 
-    private func fail(_ address: TileAddress, _ error: TileSourceError, _ desk: TilesetDesk?) {
-        if error.code == .editionChanged {
-            desk?.asksAt = 0
-            desk?.isToAsk = true
-            desk?.isToTell = true
-            for id in loads.keys.sorted() where loads[id]?.window[address] != nil { loads[id]?.isToAsk = true }
+    private func fail(_ result: DownloadResult, _ error: TileSourceError, _ desk: TilesetDesk?) {
+        // Whether it is news that the source has another edition: what was asked for may be of an older one itself.
+        if error.code == .editionChanged, let desk, result.edition == desk.newest?.key.version {
+            desk.inquiry.noteChange()
+            desk.isToTell = true
+            for id in loads.keys.sorted() where loads[id]?.window[result.address]?.edition == result.edition {
+                loads[id]?.isToAsk = true
+                loads[id].map { queue.forget($0.owner) }
+            }
             return
         }
-        failLoads(address, TileFailure(error))
+        failLoads(result.address, of: result.edition, TileFailure(error))
     }
 
     // MARK: Configuration
@@ -258,11 +268,10 @@ final class TileCacheCore {
         isChanged = true
         if next.budgetMB != old.budgetMB {
             store.setBudget(next.budgetBytes)
-            refusedCount = 0
             attempt("making room") { () throws(StoreError) in
                 evictedCount += try store.makeRoom(for: 0, needed: nil).removedCount
             }
-            waits.end(.budget)
+            noteRoom()
         }
         if next.network.bytesPerSecond != old.network.bytesPerSecond {
             queue.bytesPerSecond = next.network.bytesPerSecond
@@ -271,7 +280,10 @@ final class TileCacheCore {
             queue.network = next.network.mode
             log.info("the network is \(next.network.mode.rawValue)")
             if next.network.mode != .offline {
-                for desk in desks { (desk.asksAt, desk.failures, desk.isToTell) = (0, 0, true) }
+                for desk in desks {
+                    desk.inquiry.restart(isUrgent: false)
+                    desk.isToTell = true
+                }
                 waits.end(.network)
             }
         }
@@ -285,5 +297,9 @@ final class TileCacheCore {
             next.predictive.navigationProfile, isEnabled: next.predictive.isEnabled, vehicle)
         planners[.maps]?.restart(next.predictive.mapsProfile, isEnabled: next.predictive.isEnabled, vehicle)
         for desk in desks { planAnew(desk) }
+        // The store learns at once what is not needed any more: room is looked for with it.
+        guardedAt = 0
+        tellStore(moment)
+        noteRoom()
     }
 }

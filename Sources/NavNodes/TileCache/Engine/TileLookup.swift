@@ -33,6 +33,8 @@ final class TileLookup: Sendable {
         var hits: UInt64 = 0
         /// Questions that went to a source.
         var misses: UInt64 = 0
+        /// Tiles found damaged, and put aside.
+        var damaged: UInt64 = 0
     }
 
     let store: TileStore
@@ -183,7 +185,9 @@ final class TileLookup: Sendable {
             return .success(.found(tile))
         } catch {
             // What was found damaged has been put aside: it is missing.
-            return error.code == .corruptObject ? .success(.absent) : .failure(TileFailure(error))
+            guard error.code == .corruptObject else { return .failure(TileFailure(error)) }
+            tally.withLock { $0.damaged += 1 }
+            return .success(.absent)
         }
     }
 

@@ -14,16 +14,10 @@ final class TilesetDesk {
     var newest: EditionIndex?
     /// What is known of the newest edition's list, so that its source can say that it holds on.
     var known: Validators?
-    /// Whether its source is being asked for its edition.
-    var isAsking = false
-    /// When its source is to be asked again, monotonic ns.
-    var asksAt: Int64 = 0
-    /// Whether it is to be asked whatever that costs: it has shown that it has another edition, or somebody wants to know.
-    var isToAsk = false
+    /// When its source is asked for its edition.
+    var inquiry = EditionInquiry()
     /// Whether regions keep the newest edition from coming into use that are not loaded of it yet.
     var waitsForRegions = false
-    /// Questions that failed one after the other.
-    var failures = 0
     /// Why the last question failed.
     var problem: String?
 
@@ -37,6 +31,8 @@ final class TilesetDesk {
     var toldCursor = 0.0
     /// Whether the store has to be told what is wanted.
     var isToGuard = false
+    /// Whether tiles are among that which will not be needed any more.
+    var hasLessToGuard = false
 
     init(_ keys: TilesetKeys, isRemote: Bool) {
         self.keys = keys
@@ -92,8 +88,10 @@ final class TilesetDesk {
         (open, expired) = ([:], [:])
     }
 
-    /// A tile is on board now, or will never be; the queue knows.
-    func settle(_ tile: TileID) {
+    /// A tile of an edition is on board now, or will never be; the queue knows. Of another than the newest one it says
+    /// nothing of those that are missing.
+    func settle(_ tile: TileID, of edition: String?) {
+        guard edition == newest?.key.version else { return }
         open[tile] = nil
         expired[tile] = nil
     }

@@ -1,0 +1,127 @@
+import Foundation
+import NavBus
+import NavGeo
+import NavMessages
+import NavNodes
+import NavTestSupport
+import NavTileCache
+import Testing
+
+/// Offline regions that are not whole become so by themselves when what hindered them is over.
+struct CacheRecoveryTests {
+    private static func definition(
+        _ radius: Double, around place: NavGeo.Coordinate = TileFolders.porto, zooms: ClosedRange<UInt32>
+    ) throws -> RegionDefinition {
+        RegionDefinition(
+            regionId: "r", geometry: MultiPolygon(try RegionArea.circle(around: place, radius: radius)),
+            descriptors: [TilesetDescriptor(tileset: "map", zoomMin: zooms.lowerBound, zoomMax: zooms.upperBound)],
+            acceptExpired: true)
+    }
+
+    private static func isLoaded(_ table: CacheTable) throws -> Bool {
+        try table.events.last { $0.kind == .loadFinished }?.success == true
+    }
+
+    @Test func whereTilesAheadFillTheBudgetARegionSaysSoAndGoesOnWhenFewerAreKept() async throws {
+        let (server, address) = try await CacheTable.serving {
+            try TileFolders.maps(in: $0 + "/map", zooms: 11...11, reach: 40_000) { _ in 700_000 }
+        }
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=11-11", "store.budget_mb=5",
+            "region.retry_s=86400", "predictive.enabled=true", "predictive.maps.zoom_min=11",
+            "predictive.maps.zoom_max=11", "predictive.maps.current_radius_m=16000",
+        ])
+        table.position(TileFolders.porto)
+        try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
+        // The store is told now and then what goes last.
+        let seen = table.healthCount
+        try await table.until("the store knows what is ahead") { table.healthCount > seen + 3 }
+        let other = Geodesy.destination(from: TileFolders.porto, bearing: 1.5, distance: 30_000)
+        let stopped = try #require(try await table.load(try Self.definition(9_000, around: other, zooms: 11...11)).last)
+        #expect(stopped.region?.state == .incomplete && stopped.error?.code == .resourceExhausted, "\(stopped)")
+        #expect(stopped.error?.message?.contains("predictive") == true, "\(stopped)")
+        try await table.until("the health says so") { try table.findings.contains { $0.code == "budget_full" } }
+        try await table.set("predictive.enabled", .boolValue(false))
+        try await table.until("the region is complete") { try Self.isLoaded(table) }
+        try await table.until("the health says so") { try !table.findings.contains { $0.code == "budget_full" } }
+        #expect(try table.check() == [])
+        await server.end()
+        await table.end()
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"))
+    func aRegionThatWaitsGoesOnWaitingWhenItCannotBeChanged() async throws {
+        let disk = try #require(SmallDisk(megabytes: 24))
+        let (server, address) = try await CacheTable.serving {
+            try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000)
+        }
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-15",
+            "region.retry_s=86400",
+        ]) {
+            try FileManager.default.createDirectory(atPath: disk.path + "/store", withIntermediateDirectories: false)
+            try FileManager.default.createSymbolicLink(
+                atPath: $0 + "/store", withDestinationPath: disk.path + "/store")
+        }
+        try await table.settle()
+        try await table.set("network.mode", .stringValue("offline"))
+        let small = try #require(try await table.load(try Self.definition(5_000, zooms: 12...12)).last)
+        #expect(small.region?.state == .incomplete, "\(small)")
+        disk.fillUp()
+        let large = try #require(try await table.load(try Self.definition(60_000, zooms: 12...15)).last)
+        #expect(large.error?.code == .resourceExhausted && large.region == nil, "\(large)")
+        disk.free(1 << 30)
+        try await table.set("network.mode", .stringValue("unmetered"))
+        try await table.until("the region is complete") { try Self.isLoaded(table) }
+        let region = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "r")).region
+        #expect(region?.state == .complete && region?.definition?.descriptors.first?.zoomMax == 12)
+        await server.end()
+        await table.end()
+    }
+
+    @Test func aRegionOfWhichADamagedTileWasFetchedAgainIsWholeAgain() async throws {
+        let table = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12"]) {
+            try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000)
+        }
+        let loaded = try #require(try await table.load(try Self.definition(5_000, zooms: 12...12)).last)
+        #expect(loaded.region?.state == .complete)
+        let tile = TileID(containing: TileFolders.porto, zoom: 12)
+        let key = TileKey(domain: .maps, zoom: 12, x: tile.x, y: tile.y)
+        let file = try #require(
+            try await table.call(TileCacheService.getTile, GetTileRequest(key: key, acceptPath: true)).path)
+        let ends = try table.events.count { $0.kind == .loadFinished }
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        try Data("rubbish".utf8).write(to: URL(fileURLWithPath: file))
+        let healed = try await table.call(TileCacheService.getTile, GetTileRequest(key: key))
+        #expect(healed.data == TileFolders.png(tile) && healed.fromCache == false, "\(healed)")
+        try await table.until("the region is complete again") {
+            try table.events.count { $0.kind == .loadFinished } > ends
+        }
+        let region = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "r")).region
+        #expect(region?.state == .complete && region?.error == nil)
+        #expect(region?.progress?.completedCount == loaded.progress?.requiredCount)
+        #expect(try table.check() == [])
+        await table.end()
+    }
+
+    @Test func aNameIsNoLongerWhenARegionIsChangedThanWhenItIsMade() async throws {
+        let table = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map,zooms=12-12"]) {
+            try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000)
+        }
+        var definition = try Self.definition(5_000, zooms: 12...12)
+        _ = try await table.load(definition)
+        let longest = String(repeating: "a", count: 65_536)
+        func rename(_ name: String) async throws -> ErrorCode? {
+            try await table.call(
+                TileCacheService.updateRegion, UpdateRegionRequest(regionId: "r", name: name)
+            ).error?.code
+        }
+        #expect(try await rename(longest + "a") == .invalidRequest)
+        #expect(try await rename(longest) == nil)
+        definition.name = longest + "a"
+        #expect(try await table.load(definition).last?.error?.code == .invalidRequest)
+        let region = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "r")).region
+        #expect(region?.definition?.name == longest && region?.state == .complete)
+        await table.end()
+    }
+}
