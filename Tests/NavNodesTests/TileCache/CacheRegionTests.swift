@@ -3,6 +3,7 @@ import NavBus
 import NavGeo
 import NavMessages
 import NavNodes
+import NavTestSystem
 import NavTileCache
 import NavTileStore
 import Testing
@@ -217,13 +218,10 @@ struct CacheRegionTests {
     }
 
     @Test func aRegionWhoseSizeIsBeingFoundOutIsListedCancelledAndRemovedLikeAnyOther() async throws {
-        let (server, address) = try await CacheTable.serving {
-            try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 40_000) { _ in 20_000 }
-        }
         // The samples take as long as they may.
+        let server = try LoopbackServer { _, _ in .silence }
         let table = try CacheTable([
-            "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12", "store.budget_mb=1",
-            "network.bandwidth_kbps=8",
+            "tilesets=name=map,domain=maps,source=\(server.url)/map/{z}/{x}/{y},zooms=12-12", "store.budget_mb=1",
         ])
         try await table.settle()
         var ends: [LoadRegionResponse] = []
@@ -260,7 +258,6 @@ struct CacheRegionTests {
         let again = try await table.call(TileCacheService.removeRegion, RemoveRegionRequest(regionId: "porto"))
         #expect(again.error?.code == .notFound)
         #expect(try table.events.isEmpty)
-        await server.end()
         await table.end()
     }
 
