@@ -26,11 +26,6 @@ import Testing
         return tracker
     }
 
-    private static func reason(_ verdict: FixVerdict) -> FixRejection.Reason? {
-        if case .rejected(let rejection) = verdict { return rejection.reason }
-        return nil
-    }
-
     // MARK: Qualification
 
     @Test(arguments: [1.0, 5, 10, 20])
@@ -49,7 +44,7 @@ import Testing
         func rejected(_ change: (inout Fix) -> Void) -> FixRejection.Reason? {
             var fix = MotionTests.fix(20)
             change(&fix)
-            return MotionTests.reason(tracker.take(fix))
+            return tracker.take(fix).rejection
         }
         #expect(rejected { $0.coordinate.latitude = .nan } == .invalid)
         #expect(rejected { $0.coordinate = Coordinate(latitude: 0, longitude: 0) } == .invalid)
@@ -75,11 +70,11 @@ import Testing
             return tracker.take(fix)
         }
         for second in 0..<10 { #expect(take(Double(second), arriving: Double(second) + 0.1) == .accepted) }
-        #expect(MotionTests.reason(take(10, arriving: 13)) == .stale)
+        #expect(take(10, arriving: 13).rejection == .stale)
         #expect(take(13, arriving: 13.1) == .accepted)
-        #expect(MotionTests.reason(take(15, arriving: 14.1)) == .future)
+        #expect(take(15, arriving: 14.1).rejection == .future)
         // A receiver that learns of a leap second goes on with another clock.
-        #expect(MotionTests.reason(take(16, arriving: 15.1)) == .future)
+        #expect(take(16, arriving: 15.1).rejection == .future)
         #expect(take(17, arriving: 16.1) == .acceptedAfterClockSet)
         #expect(take(18, arriving: 17.1) == .accepted)
     }

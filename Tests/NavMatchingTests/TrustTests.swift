@@ -30,11 +30,6 @@ import Testing
         Odometry(stamp: start.advanced(bySeconds: seconds), speed: speed)
     }
 
-    private static func reason(_ verdict: FixVerdict) -> FixRejection.Reason? {
-        if case .rejected(let rejection) = verdict { return rejection.reason }
-        return nil
-    }
-
     // MARK: Several receivers
 
     @Test func oneThatRepeatsItsPlaceIsReplacedAndNotTakenBack() {
@@ -128,7 +123,7 @@ import Testing
             return tracker.take(fix)
         }
         #expect(verdict(1) == .accepted && verdict(8) == .accepted)
-        #expect(TrustTests.reason(verdict(50)) == .startAccuracy && TrustTests.reason(verdict(500)) == .startAccuracy)
+        #expect(verdict(50).rejection == .startAccuracy && verdict(500).rejection == .startAccuracy)
     }
 
     @Test func whoseWheelsTurnWasNotCarriedAway() {

@@ -12,7 +12,6 @@ import importlib
 import importlib.metadata
 import json
 import os
-import socket
 import statistics
 import struct
 import subprocess
@@ -21,7 +20,8 @@ import tempfile
 import threading
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from workbench import ROOT, free_port
+
 PROBE = 2**64 - 1  # the index of messages that only find out whether somebody answers
 CASES = [("bus.pubsub.ipc.{size}B", 0, 10_000), ("bus.pubsub.ipc.{size}B.paced", 1000, 1000)]
 
@@ -150,9 +150,7 @@ class Zenoh:
         """A free port, chosen by the echo and left in a file for the other side."""
         path = os.path.join(folder, "port")
         if role == "echo":
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                port = probe.getsockname()[1]
+            port = free_port()
             with open(path + ".new", "w") as file:
                 file.write(str(port))
             os.rename(path + ".new", path)

@@ -11,7 +11,6 @@ Needs osrm-bindings and pyvalhalla, whose wheels hold the servers.
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,8 @@ import urllib.request
 import osrm
 import valhalla
 
+from workbench import free_port
+
 OSRM, VALHALLA = os.path.dirname(osrm.__file__), os.path.dirname(valhalla.__file__)
 
 
@@ -27,12 +28,6 @@ def run(words):
     done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(f"{words[0]} failed: {(done.stderr.strip().splitlines() or ['no word'])[-1]}")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def build_osrm(source, folder):

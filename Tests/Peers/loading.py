@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 
-from workbench import ROOT, run, show, workplace
+from workbench import ROOT, free_port, run, show, workplace
 
 CONNECTIONS = 6
 
@@ -56,9 +56,7 @@ def until(what, seconds=20):
 
 def server(nginx, tiles, folder):
     """What runs nginx in the foreground, and where it is reached."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     names = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     places = " ".join(f"{name}_temp_path {folder}/{name};" for name in names)
     path = os.path.join(folder, "nginx.conf")

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,13 @@ def run(words, **options):
         lines = (done.stderr or done.stdout).strip().splitlines()
         raise RuntimeError(f"{os.path.basename(str(words[0]))}: {lines[-1] if lines else done.returncode}")
     return done.stdout
+
+
+def free_port():
+    """A port of the loopback that nobody has, for now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 @contextlib.contextmanager

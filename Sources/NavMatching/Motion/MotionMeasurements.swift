@@ -85,20 +85,20 @@ extension MotionFilter {
     }
 
     /// Finds speed and direction from two positions, for a receiver that tells neither: at first, and where what is believed of the direction
-    /// is not what the positions do. Of a direction that is known to a radian only they would never tell it (see ``predict(to:)``).
+    /// is not what the positions do. One that is not known to a radian they would not correct (see ``predict(to:)``).
     private mutating func orient(by fix: Fix) {
         let sigma = config.sigma(of: fix)
         let seconds = fix.stamp.seconds(since: anchor.stamp)
         let distance = Geodesy.distance(anchor.coordinate, fix.coordinate)
         guard seconds > 0, distance > 2 * (sigma + anchor.sigma) else { return }
-        let direction = Geodesy.bearing(from: anchor.coordinate, to: fix.coordinate)
-        let bearing = speed < 0 && isOriented ? direction + .pi : direction
+        let isBackwards = isOriented && speed < 0
+        let bearing = Geodesy.bearing(from: anchor.coordinate, to: fix.coordinate) + (isBackwards ? .pi : 0)
         if !isOriented || courseSigma > MotionFilter.lostCourse
             || Angle.separation(course, bearing) > MotionFilter.otherCourse
         {
             if fix.usableSpeed == nil {
                 state.isolate(Axis.speed, variance: 9)
-                state.mean[Axis.speed] = min(distance / seconds, 60) * (speed < 0 && isOriented ? -1 : 1)
+                state.mean[Axis.speed] = min(distance / seconds, 60) * (isBackwards ? -1 : 1)
             }
             state.isolate(Axis.course, variance: 0.25)
             state.mean[Axis.course] = bearing

@@ -37,12 +37,14 @@ struct SignalMonitor: Sendable {
         var value = 0.0
         /// Seconds that it is of.
         var seconds = 0.0
-        private(set) var last: (stamp: Timestamp, rate: Double)?
+        private var last: (stamp: Timestamp, rate: Double)?
 
+        /// Takes the next rate; one that is not later than the last is known already.
         mutating func add(_ rate: Double, at stamp: Timestamp, longest: Double) {
             if let last {
                 let step = stamp.seconds(since: last.stamp)
-                if step > 0, step <= longest {
+                guard step > 0 else { return }
+                if step <= longest {
                     value += (rate + last.rate) / 2 * step
                     seconds += step
                 }
@@ -102,7 +104,10 @@ struct SignalMonitor: Sendable {
     mutating func note(_ fix: Fix, sigma: Double, _ reports: OdometryBuffer) {
         guard newest.map({ fix.stamp > $0 }) ?? true else {
             // A clock that was set begins anew; what is a little late is left out.
-            if let newest, newest.seconds(since: fix.stamp) > SignalMonitor.longest { begin(fix, sigma) }
+            if let newest, newest.seconds(since: fix.stamp) > SignalMonitor.longest {
+                (receiver, wheels, turn) = (Sum(), Sum(), Sum())
+                begin(fix, sigma)
+            }
             return
         }
         newest = fix.stamp
@@ -126,14 +131,10 @@ struct SignalMonitor: Sendable {
     }
 
     private mutating func add(_ report: Odometry) {
-        let newest = wheels.last?.stamp ?? Timestamp(nanoseconds: .min)
-        if report.stamp > newest, let speed = report.standsStill ? 0 : report.speed {
+        if let speed = report.standsStill ? 0 : report.speed {
             wheels.add(abs(speed), at: report.stamp, longest: SignalMonitor.odometryGap)
         }
-        let turned = turn.last?.stamp ?? Timestamp(nanoseconds: .min)
-        if report.stamp > turned, let rate = report.turnRate {
-            turn.add(rate, at: report.stamp, longest: SignalMonitor.odometryGap)
-        }
+        if let rate = report.turnRate { turn.add(rate, at: report.stamp, longest: SignalMonitor.odometryGap) }
     }
 
     private mutating func begin(_ fix: Fix, _ sigma: Double) {

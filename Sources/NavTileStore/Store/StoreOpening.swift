@@ -69,15 +69,21 @@ struct StoreOpening {
     private func openIndex(_ report: inout OpeningReport) throws(StoreError) -> IndexAccess {
         if Files.status(folder.damageMark) != nil { return try rebuild(&report) }
         if Files.status(folder.index) == nil, try IndexRebuild.finds(folder) { return try rebuild(&report) }
+        if let access = try soundIndex() { return access }
+        return try rebuild(&report)
+    }
+
+    /// The index as it is; nil when it must be made anew.
+    private func soundIndex() throws(StoreError) -> IndexAccess? {
         do throws(StoreError) {
             let access = try IndexAccess(folder, isOwner: true, readerCount: options.readerCount)
             guard try Self.isEmpty(access), try IndexRebuild.finds(folder) else { return access }
             // SQLite takes a log that is damaged or gone for one that ends there: an index that was never written back is empty then.
             access.close()
-            return try rebuild(&report)
+            return nil
         } catch {
             guard error.code == .corruptIndex else { throw error }
-            return try rebuild(&report)
+            return nil
         }
     }
 
