@@ -99,17 +99,18 @@ import Testing
             fix.receiver = receiver
             return tracker.take(fix)
         }
-        var switches: [(second: Int, to: UInt8)] = []
+        var switches: [(second: Int, change: ReceiverChange)] = []
         for second in 0..<60 {
             // The first falls silent at 40; until then the other is better only from 10 to 12, and from 20 on.
             let isBetter = (10...12).contains(second) || second >= 20
             if second < 40 { _ = take(Double(second), 1, sigma: 6) }
-            if let old = tracker.replacedReceiver { switches.append((second, old)) }
+            if let change = tracker.receiverChange { switches.append((second, change)) }
             _ = take(Double(second) + 0.3, 2, sigma: isBetter ? 2 : 6)
-            if tracker.replacedReceiver != nil { switches.append((second, tracker.receiver ?? 0)) }
+            if let change = tracker.receiverChange { switches.append((second, change)) }
         }
         #expect(switches.count == 1)
-        #expect(switches.first.map { $0.to == 2 && (25...30).contains($0.second) } == true)
+        #expect(switches.first.map { (25...30).contains($0.second) } == true)
+        #expect(switches.first?.change == ReceiverChange(old: 1, new: 2, reason: .better))
         // The better one fails: the other is used at once.
         for second in 60..<66 { _ = take(Double(second), 1, sigma: 6) }
         #expect(tracker.receiver == 1)

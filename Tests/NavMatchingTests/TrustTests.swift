@@ -34,17 +34,18 @@ import Testing
 
     @Test func oneThatRepeatsItsPlaceIsReplacedAndNotTakenBack() {
         var tracker = PositionTracker()
-        var switches: [Double] = []
+        var switches: [(second: Double, change: ReceiverChange)] = []
         for second in 0..<120 {
             let seconds = Double(second)
             var front = TrustTests.fix(seconds, 1)
             if second >= 30 { front.coordinate = TrustTests.place(29) }
             for fix in [front, TrustTests.fix(seconds + 0.4, 2)] {
                 _ = tracker.take(fix)
-                if tracker.replacedReceiver != nil { switches.append(seconds) }
+                if let change = tracker.receiverChange { switches.append((seconds, change)) }
             }
         }
-        #expect(switches.count == 1 && switches.allSatisfy { (31...33).contains($0) })
+        #expect(switches.count == 1 && switches.allSatisfy { (31...33).contains($0.second) })
+        #expect(switches.first?.change == ReceiverChange(old: 1, new: 2, reason: .failed))
         #expect(tracker.receiver == 2)
     }
 
@@ -80,7 +81,7 @@ import Testing
             if second % 30 >= 20 { front.coordinate = TrustTests.place(Double(second - second % 30 + 19)) }
             for fix in [front, TrustTests.fix(seconds + 0.4, 1)] {
                 _ = tracker.take(fix)
-                if tracker.replacedReceiver != nil { switches += 1 }
+                if tracker.receiverChange != nil { switches += 1 }
             }
         }
         #expect(switches > 2 && switches < 14, "\(switches) changes")
@@ -93,7 +94,7 @@ import Testing
         for second in 0..<100 {
             for fix in [TrustTests.fix(Double(second), 1), TrustTests.fix(Double(second) + 0.5, 2, clock: difference)] {
                 _ = tracker.take(fix)
-                if tracker.replacedReceiver != nil { switches += 1 }
+                if tracker.receiverChange != nil { switches += 1 }
             }
         }
         #expect(switches == 0 && tracker.receiver == 1)
@@ -106,7 +107,7 @@ import Testing
             // All but the fifth fall silent.
             for receiver in 1...5 where second < 50 || receiver == 5 {
                 _ = tracker.take(TrustTests.fix(Double(second) + Double(receiver) * 0.1, UInt8(receiver)))
-                if tracker.replacedReceiver != nil { switches += 1 }
+                if tracker.receiverChange != nil { switches += 1 }
             }
         }
         #expect(switches == 1 && tracker.receiver == 5)

@@ -335,7 +335,7 @@ import Testing
             case .policyRequest(let request): asked += request.requestID > 0 ? 1 : 0
             case .policyDecision(let decision): try #require(decision.latency >= 0)
             case .simulation(let event): try hold(simulations.breach(event))
-            case .receiver(let old, let new): try #require(old != new)
+            case .receiver(let change): try #require(change.old != change.new)
             case .position(let position):
                 if position.prediction != nil { predicted += 1 }
                 try #require(position.coordinate.isValid)

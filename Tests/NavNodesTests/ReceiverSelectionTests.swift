@@ -52,6 +52,21 @@ struct ReceiverSelectionTests {
         #expect(seat.all(SimulationEvent.self).isEmpty)
     }
 
+    @Test(arguments: [false, true])
+    func oneThatCallsItselfGoodAndIsNotHasFailed(isFrozen: Bool) throws {
+        var front = try fixes("front", accuracy: 2, 0..<60)
+        for index in 30..<60 {
+            if isFrozen {
+                (front[index].latitude, front[index].longitude) = (front[29].latitude, front[29].longitude)
+            } else {
+                front[index].latitude = front[index].latitude.map { $0 + 0.05 }
+            }
+        }
+        let seat = try run(front, try fixes("rear", accuracy: 3, 0..<60, shift: Self.half))
+        let selections = seat.all(ReceiverSelection.self)
+        #expect(selections.map(\.receiver) == ["front", "rear"] && selections.map(\.reason) == [.first, .failed])
+    }
+
     @Test func theConfiguredOrderWinsOverAccuracyWhileTheReceiverCanBeUsed() throws {
         var configuration = Helsinki.configuration
         configuration.receivers = ["rtk", "backup"]

@@ -88,7 +88,7 @@ struct EventLog {
         case .arrival(let event): "arrival \(event.phase) leg \(event.leg) waypoint \(event.waypoint)"
         case .fixRejected(let fix, let rejection): "fix \(clock(fix.stamp)) rejected: \(rejection.reason)"
         case .simulation(let event): "simulation \(event.phase) \(event.reason)"
-        case .receiver(let old, let new): "receiver \(new) in the place of \(old)"
+        case .receiver(let change): "receiver \(change.new) in the place of \(change.old): \(change.reason)"
         case .preview(let preview): "preview of \(preview.routes.count), active \(preview.active)"
         case .alternatives(let update):
             "alternatives \(update.alternatives.map(\.id)) added \(update.added) removed \(update.removed.map { "\($0.id) \($0.reason)" })"

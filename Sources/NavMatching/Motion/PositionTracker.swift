@@ -71,6 +71,8 @@ public struct PositionTracker: Sendable {
     private var reports = OdometryBuffer()
     private var regulator = StampRegulator()
     private var monitor = SignalMonitor()
+    /// Whether no fix of the receiver in use has counted yet, after another one's.
+    private var isNewReceiver = false
     /// At the time of the last fix that counted.
     private var answer: MotionEstimate?
 
@@ -104,8 +106,8 @@ public struct PositionTracker: Sendable {
     public var usualLatency: Double? { qualifier.usualLatency }
     /// The receiver in use.
     public var receiver: UInt8? { selector.active }
-    /// The receiver that was in use before the last fix changed it; nil when that did not.
-    public var replacedReceiver: UInt8? { selector.replaced }
+    /// How the last fix changed which receiver is used; nil when it did not.
+    public var receiverChange: ReceiverChange? { selector.change }
     /// What contradicts the positions for so long that it is left out.
     public var distrusted: MotionSignals { monitor.distrusted }
     /// Whether wheel speed is known at a moment.
@@ -129,6 +131,7 @@ public struct PositionTracker: Sendable {
     ///   doubts are no reason to leave it out.
     public mutating func take(_ fix: Fix, isVouchedFor: Bool = false) -> FixVerdict {
         guard selector.choose(fix, sigma: config.sigma(of: fix), limits) else { return .standby }
+        if selector.change != nil { noteReceiver() }
         observe(fix)
         let fix = trusted(fix)
         var beat = regulator
@@ -159,24 +162,30 @@ public struct PositionTracker: Sendable {
                 base = MotionFilter(fix, config: config)
                 break
             }
-            if selector.replaced != nil { filter.noteReceiver() }
+            if isNewReceiver { filter.noteReceiver() }
             filter.update(fix)
             // Numbers that are none any more are not to last.
             base = filter.isFinite ? filter : MotionFilter(fix, config: config)
             onRoad?.advance(to: valid, reports)
-            if selector.replaced != nil { onRoad?.noteReceiver() }
+            if isNewReceiver { onRoad?.noteReceiver() }
             onRoad?.update(fix)
             if onRoad?.isFinite == false { onRoad = nil }
         }
+        isNewReceiver = false
         reports.drop(through: valid)
         goOn(to: fix.stamp)
         return verdict
     }
 
+    /// What is known of the errors of the receiver before tells nothing of this one's.
+    private mutating func noteReceiver() {
+        isNewReceiver = true
+        monitor = SignalMonitor()
+    }
+
     /// Compares what tells of the motion with the positions. Once a signal is found to be wrong, what was made of it is forgotten.
     private mutating func observe(_ fix: Fix) {
         guard fix.isUsable else { return }
-        if selector.replaced != nil { monitor = SignalMonitor() }
         let before = monitor.distrusted
         monitor.note(fix, sigma: config.sigma(of: fix), reports)
         reports.distrusted = monitor.distrusted

@@ -48,8 +48,8 @@ struct ReceiverSelector: Sendable {
 
     /// The receiver in use; nil before the first fix.
     private(set) var active: UInt8?
-    /// The one that the last fix replaced.
-    private(set) var replaced: UInt8?
+    /// What the last fix changed.
+    private(set) var change: ReceiverChange?
     private var receivers = InlineArray<4, Receiver?>(repeating: nil)
     private var lastSwitch: Timestamp?
     private var count: UInt64 = 0
@@ -74,14 +74,13 @@ struct ReceiverSelector: Sendable {
 
     /// Whether a fix is of the receiver in use, which this fix may change.
     mutating func choose(_ fix: Fix, sigma: Double, _ limits: FixLimits) -> Bool {
-        replaced = nil
+        change = nil
         let isGood =
             fix.isUsable && fix.spoofing != .certain && fix.jamming != .certain && fix.integrity != .certain
             && sigma <= limits.maximumAccuracy && fix.type.isAtLeast(limits.minimumType)
         let index = note(fix, sigma: sigma)
         guard let active, let position = position(of: active), let current = receivers[position] else {
-            replaced = active
-            active = fix.receiver
+            self.active = fix.receiver
             return true
         }
         if position == index { return true }
@@ -98,14 +97,16 @@ struct ReceiverSelector: Sendable {
         let isAlone = current.good == nil || fix.stamp.seconds(since: aloneSince) >= Self.alone
         let isSilent = isAlone && waited > Self.silence * (isDoubted ? Self.despair : 1)
         let ranks = (min(Int(candidate.id), limits.preferredReceivers), min(Int(active), limits.preferredReceivers))
-        let isAhead = ranks.0 < ranks.1 || ranks.0 == ranks.1 && candidate.sigma < current.sigma * Self.advantage
+        let isPreferred = ranks.0 < ranks.1
+        let isAhead = isPreferred || ranks.0 == ranks.1 && candidate.sigma < current.sigma * Self.advantage
         candidate.betterSince = isAhead && !isDoubted ? candidate.betterSince ?? fix.stamp : nil
         let isBetter = candidate.betterSince.map { fix.stamp.seconds(since: $0) >= Self.patience } ?? false
         let isSettled = lastSwitch.map { abs(fix.stamp.seconds(since: $0)) >= Self.dwell } ?? true
         receivers[index] = candidate
         guard isSilent || isBetter && isSettled else { return false }
         if isSilent { receivers[position]?.fail() }
-        replaced = active
+        change = ReceiverChange(
+            old: active, new: fix.receiver, reason: isSilent ? .failed : isPreferred ? .preferred : .better)
         self.active = fix.receiver
         lastSwitch = fix.stamp
         for other in receivers.indices {

@@ -59,7 +59,7 @@ public enum Publication: Sendable {
     /// Positions are predicted from now on, or follow fixes again.
     case simulation(SimulationEvent)
     /// Another receiver is used from now on.
-    case receiver(from: UInt8, to: UInt8)
+    case receiver(ReceiverChange)
     /// Routes to choose from before the start; none once the choice is over.
     case preview(RoutePreview)
     /// The alternatives to the route in force.

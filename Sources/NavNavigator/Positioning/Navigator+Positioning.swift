@@ -35,7 +35,7 @@ extension Navigator {
                 guard rejection.reason.isJudgement else { publish(.fixRejected(fix, rejection), event); continue }
                 ask(.shouldDiscardFix(fix, rejection), standard: true, event)
             case .clockSet: noteClockSet(to: event.stamp)
-            case .receiver(let old, let new): publish(.receiver(from: old, to: new), event)
+            case .receiver(let change): publish(.receiver(change), event)
             case .simulation(let simulation): publish(.simulation(simulation), event)
             case .position(let position): follow(position, event)
             }

@@ -14,7 +14,7 @@ struct Positioning {
         /// The clock of the fixes was set; they go on from this moment.
         case clockSet(Timestamp)
         /// Another receiver is used from now on.
-        case receiver(from: UInt8, to: UInt8)
+        case receiver(ReceiverChange)
         /// A prediction begins or ends.
         case simulation(SimulationEvent)
         /// A position, measured or predicted.
@@ -65,8 +65,9 @@ struct Positioning {
     ) -> [Happening] {
         var happenings: [Happening] = []
         let verdict = tracker.take(fix, isVouchedFor: isVouchedFor)
+        if let change = tracker.receiverChange { happenings.append(.receiver(change)) }
         switch verdict {
-        case .standby: return []
+        case .standby: return happenings
         case .rejected(let rejection):
             happenings.append(.rejected(fix, rejection))
             happenings += reject(fix, rejection, at: now, metric, prior)
@@ -78,15 +79,9 @@ struct Positioning {
             told = nil
             happenings.append(.clockSet(fix.stamp))
         }
-        if let replaced = tracker.replacedReceiver {
-            happenings.append(.receiver(from: replaced, to: fix.receiver))
-        }
         let estimate = tracker.estimate
         let fix = tracker.trusted(fix)
-        if !tracker.distrusted.isEmpty { judge.noteContradiction(at: now) }
-        judge.note(
-            fix, isAccepted: true, isJump: verdict == .acceptedAfterJump, sigma: estimate?.covariance.perAxis,
-            inflation: tracker.inflation, latency: tracker.usualLatency, at: now)
+        assess(fix, isAccepted: true, isJump: verdict == .acceptedAfterJump, estimate?.covariance.perAxis, at: now)
         let match = match(fix, estimate, isJump: verdict == .acceptedAfterJump, metric, prior)
         let reason = reckoning.reason
         let ends = reckoning.note(fix, match, tracker, metric, prior)
@@ -182,13 +177,20 @@ struct Positioning {
         // Nothing new is known of the present.
         case .duplicate, .outOfOrder, .stale, .future: return []
         case .invalid, .fixType, .accuracy, .startAccuracy, .frozen, .speed, .jump, .integrity, .spoofing, .jamming:
-            if !tracker.distrusted.isEmpty { judge.noteContradiction(at: now) }
-            judge.note(
-                fix, isAccepted: false, sigma: nil, inflation: tracker.inflation, latency: tracker.usualLatency,
-                at: now)
+            assess(fix, isAccepted: false, at: now)
             reckoning.noteBad()
             return advance(to: now, metric, prior)
         }
+    }
+
+    /// What a fix means for the health.
+    private mutating func assess(
+        _ fix: Fix, isAccepted: Bool, isJump: Bool = false, _ sigma: Double? = nil, at now: Timestamp
+    ) {
+        if !tracker.distrusted.isEmpty { judge.noteContradiction(at: now) }
+        judge.note(
+            fix, isAccepted: isAccepted, isJump: isJump, sigma: sigma, inflation: tracker.inflation,
+            latency: tracker.usualLatency, at: now)
     }
 
     private static func end(of reason: ReckoningReason, at position: Sighting?) -> [Happening] {

@@ -54,6 +54,16 @@ extension SignalAlarm {
     }
 }
 
+extension ReceiverSelectionReason {
+    init(_ reason: ReceiverChange.Reason) {
+        switch reason {
+        case .failed: self = .failed
+        case .preferred: self = .preferred
+        case .better: self = .better
+        }
+    }
+}
+
 extension PositionSource {
     init(_ sighting: Sighting) {
         if sighting.prediction != nil {

@@ -161,7 +161,7 @@ public final class NavigationSession {
         }
         fix.receiver = receivers.number(of: message)
         let tellsTime = receivers.tellsTime(fix)
-        receivers.note(fix, limit: configuration.navigator.fixMaximumAccuracy)
+        receivers.note(fix)
         if journalSequence == 0 { start(at: fix.stamp) }
         if tellsTime { fireTimers(before: min(fix.stamp, present(fix))) }
         encoder.fix = message
@@ -362,8 +362,8 @@ public final class NavigationSession {
 
     private func publish(_ publication: Publication, _ context: EventContext) {
         take(note: publication, context)
-        if case .receiver(let old, let new) = publication {
-            var selection = receivers.change(from: old, to: new, at: context.stamp)
+        if case .receiver(let change) = publication {
+            var selection = receivers.note(change)
             selection.place(in: context)
             outcome.messages.append(OutgoingMessage("/nav/receiver", context.stamp, selection))
             return

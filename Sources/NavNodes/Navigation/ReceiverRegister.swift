@@ -10,8 +10,6 @@ package struct ReceiverRegister {
         var name: String
         /// Time of its last fix.
         var heard: NavGeo.Timestamp?
-        /// Time of its last fix with a position that can be used.
-        var good: NavGeo.Timestamp?
         /// Whether the receiver in use was heard since its last fix, or before its first.
         var isFollowed = false
     }
@@ -20,8 +18,6 @@ package struct ReceiverRegister {
     static let most = 8
     /// The most that can be preferred: as many as are compared.
     static let mostPreferred = 4
-    /// How long the receiver in use may be without a position before another one is used, seconds, as the core has it.
-    private static let patience = 1.5
 
     private let preferred: Int
     private var receivers: [Receiver]
@@ -56,9 +52,7 @@ package struct ReceiverRegister {
     }
 
     /// Takes note of a fix before the core sees it.
-    ///
-    /// - Parameter limit: standard deviation up to which its position can be used, metres.
-    mutating func note(_ fix: Fix, limit: Double) {
+    mutating func note(_ fix: Fix) {
         let number = Int(fix.receiver)
         guard receivers.indices.contains(number) else { return }
         receivers[number].heard = fix.stamp
@@ -67,8 +61,6 @@ package struct ReceiverRegister {
             for other in receivers.indices where other != number { receivers[other].isFollowed = true }
         }
         newest = fix.stamp
-        let isSound = fix.spoofing != .certain && fix.jamming != .certain && fix.integrity != .certain
-        if fix.isUsable, isSound, (fix.horizontalSigma ?? 0) <= limit { receivers[number].good = fix.stamp }
     }
 
     /// The first receiver in use; nil when there was one already.
@@ -79,13 +71,10 @@ package struct ReceiverRegister {
     }
 
     /// Another receiver is used from now on.
-    mutating func change(from old: UInt8, to new: UInt8, at stamp: NavGeo.Timestamp) -> ReceiverSelection {
-        active = new
+    mutating func note(_ change: ReceiverChange) -> ReceiverSelection {
+        active = change.new
         switches += 1
-        let good = receivers.indices.contains(Int(old)) ? receivers[Int(old)].good : nil
-        let hasFailed = good.map { abs(stamp.seconds(since: $0)) > Self.patience } ?? true
-        let isPreferred = Int(new) < preferred && new < old
-        return selection(of: new, instead: old, hasFailed ? .failed : isPreferred ? .preferred : .better)
+        return selection(of: change.new, instead: change.old, ReceiverSelectionReason(change.reason))
     }
 
     private func selection(
