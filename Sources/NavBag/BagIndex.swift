@@ -6,6 +6,16 @@ public struct BagIndex: Hashable, Sendable {
         case summary
         /// The whole bag was read, because it has no usable summary or the options ask for it.
         case scan(BagEnding, BagDamage)
+
+        /// What of the bag cannot be read, one line; nil when all of it can, as far as is known.
+        public var loss: String? {
+            guard case .scan(let ending, let damage) = self else { return nil }
+            if ending != .complete { return ending.description }
+            if let first = damage.errors.first {
+                return damage.count > 1 ? "\(first), and \(damage.count - 1) more" : first.description
+            }
+            return damage.isNone ? nil : "\(damage.orphanMessages) messages are of channels that it does not define"
+        }
     }
 
     /// Where the index came from.

@@ -99,6 +99,7 @@ struct MatchCommand: ParsableCommand {
             var timeless = 0
             var receivers = ReceiverRegister(preferred: [])
             let trace = try TraceInput(path: path)
+            if let loss = trace.loss { Console.note(loss) }
             try trace.forEachInput { input in
                 switch input {
                 case .odometry(let message): if let odometry = Odometry(message) { all.append(.odometry(odometry)) }

@@ -15,7 +15,8 @@ struct ReplayCommand: ParsableCommand {
         discussion: """
             Of a bag its /gnss/fix, /vehicle/odometry and /traffic/speeds enter the core, in the order in which they were recorded, \
             and the commands and policy decisions of its /nav/journal. Equal input, configuration and tiles give byte-identical \
-            output; 'navbus bag diff' says what another configuration changed.
+            output; 'navbus bag diff' says what another configuration changed. The exit status is 1 when a destination was given and \
+            no route to it was found.
 
             With --journal the events of the bag's /nav/journal are executed again in their order: what the node said while it \
             was recorded must come out bit for bit, and the first difference is named (and the exit status 1).
@@ -78,6 +79,7 @@ struct ReplayCommand: ParsableCommand {
         let map = MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile))
         let file = configuration.traffic.isEmpty ? nil : try TrafficFile(path: configuration.traffic)
         let trace = try TraceInput(path: input)
+        if let loss = trace.loss { Console.note(loss) }
         let fixes = trace.fixes
         let bar = ProgressBar()
         let summary: Replay.Summary
@@ -101,6 +103,9 @@ struct ReplayCommand: ParsableCommand {
             print(
                 "\(out): \(summary.fixes) fixes, \(motion)\(told)\(summary.messages) messages, \(summary.routes) routes, \(summary.reroutes) reroutes, "
                     + "\(summary.arrivals) arrivals, \(summary.rejected) fixes rejected")
+        }
+        if summary.routes == 0, let failure = summary.failure {
+            throw NodeError(.missing, "no route was found, '\(out)' is a drive without guidance: \(failure)")
         }
     }
 }

@@ -204,6 +204,8 @@ struct BadInputTests {
         Mistake(call: "bag play DRIVE --start 5 --end 4", status: 2, says: ["--end"]),
         Mistake(call: "bag play DRIVE --remap /gnss/fix", status: 2, says: ["--remap /gnss/fix", "such as"]),
         Mistake(call: "replay text.mcap --tiles TILES --out o", status: 1, says: ["text.mcap", "not an MCAP file"]),
+        Mistake(
+            call: "replay DRIVE --tiles TILES --to 48.1,11.5 --out o", status: 1, says: ["no route was found", "48.1"]),
         Mistake(call: "replay hollow.mcap --tiles TILES --out o", status: 1, says: ["hollow.mcap", "/gnss/fix"]),
         Mistake(call: "replay missing.csv --tiles TILES --out o", status: 1, says: ["missing.csv", "does it exist"]),
         Mistake(call: "replay text.csv --tiles TILES --out o", status: 1, says: ["text.csv", "lat"]),
@@ -251,6 +253,8 @@ struct BadInputTests {
             let replay = try await box.succeed(
                 "navbus", ["replay", bag, "--tiles", tiles, "--out", "o.mcap", "--json"])
             #expect((try json(replay.output) as? [String: Any])?["fixes"] as? Int == fixes)
+            let match = try await box.succeed("navbus", ["match", bag, "--tiles", tiles])
+            for told in [replay, match] { #expect(told.errors.contains("'\(bag)' is not whole")) }
             try await box.succeed(
                 "navbus", ["bag", "play", bag, "--rate", "1000", "--wait", "0", "--topics", "/gnss/fix"])
         }

@@ -54,7 +54,7 @@ struct ReceiverSelectionTests {
 
     @Test(arguments: [false, true])
     func oneThatCallsItselfGoodAndIsNotHasFailed(isFrozen: Bool) throws {
-        var front = try fixes("front", accuracy: 2, 0..<60)
+        var front = try fixes("front", accuracy: 2.5, 0..<60)
         for index in 30..<60 {
             if isFrozen {
                 (front[index].latitude, front[index].longitude) = (front[29].latitude, front[29].longitude)

@@ -27,6 +27,8 @@ public struct Replay {
         public var arrivals = 0
         /// Fixes that were rejected.
         public var rejected = 0
+        /// Why the last route that was asked for was not found, one line; nil when it was, or none was asked for.
+        public var failure: String?
     }
 
     private let map: MapSnapshot
@@ -195,8 +197,11 @@ public struct Replay {
 extension Replay.Summary {
     mutating func count(_ message: any Message) {
         switch message {
-        case let route as NavMessages.Route where route.geometry != nil: routes += 1
+        case let route as NavMessages.Route where route.geometry != nil:
+            routes += 1
+            failure = nil
         case let event as NavMessages.RerouteEvent where event.phase == .applied: reroutes += 1
+        case let event as NavMessages.RerouteEvent where event.phase == .failed: failure = event.error?.message
         case let event as NavMessages.ArrivalEvent where event.phase == .arrived: arrivals += 1
         case is FixRejected: rejected += 1
         default: break

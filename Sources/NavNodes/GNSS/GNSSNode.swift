@@ -48,6 +48,7 @@ public final class GNSSNode: Node {
             isFile = isRegular
             if isFile {
                 let trace = try TraceInput(path: path)
+                if let loss = trace.loss { context.log.warning("\(loss)") }
                 rejected.add(trace.rejected.reduce(0) { $0 + $1.count })
                 self.trace = trace
             }

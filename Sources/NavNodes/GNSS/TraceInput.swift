@@ -11,6 +11,8 @@ public struct TraceInput: Sendable {
     public let others: InputTrack?
     /// What was left out, by reason.
     public let rejected: [(reason: String, count: Int)]
+    /// What of a bag cannot be read, one line; nil when all of it can.
+    public let loss: String?
 
     /// Reads a file.
     public init(path: String) throws(NodeError) {
@@ -29,6 +31,7 @@ public struct TraceInput: Sendable {
             let trace = try TraceReader.read([UInt8](data), name: path)
             fixes = trace.fixes
             others = nil
+            loss = nil
             rejected = trace.rejections.all.filter { $0.count > 0 }.map { ($0.reason.rawValue, $0.count) }
         } catch {
             throw NodeError(.invalid, "'\(path)': \(error)")
@@ -73,6 +76,7 @@ public struct TraceInput: Sendable {
             }
             self.fixes = fixes
             others = track.isEmpty ? nil : track
+            loss = reader.index.origin.loss.map { "'\(path)' is not whole: \($0); what can be read of it is used" }
             rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
         } catch {
             throw NodeError(.invalid, error.description)
