@@ -127,7 +127,8 @@ import Testing
         #expect(verdict(50).rejection == .startAccuracy && verdict(500).rejection == .startAccuracy)
     }
 
-    @Test func whoseWheelsTurnWasNotCarriedAway() {
+    @Test(arguments: [5_000.0, 500])
+    func whoseWheelsTurnWasNotCarriedAway(distance: Double) {
         for (wheels, isBelieved) in [(TrustTests.speed, false), (0, true)] {
             var tracker = PositionTracker()
             var believed = 0
@@ -135,9 +136,9 @@ import Testing
                 let seconds = Double(tenth) / 10
                 tracker.take(TrustTests.odometry(seconds, speed: seconds < 29 ? TrustTests.speed : wheels))
                 guard tenth % 10 == 0 else { continue }
-                // For ten seconds five kilometres to the side.
+                // For ten seconds to the side: 500 m are what a vehicle can drive in seven.
                 let isAway = (30..<40).contains(seconds)
-                let verdict = tracker.take(TrustTests.fix(seconds, aside: isAway ? 5_000 : 0))
+                let verdict = tracker.take(TrustTests.fix(seconds, aside: isAway ? distance : 0))
                 if isAway, verdict.isAccepted { believed += 1 }
             }
             #expect((believed > 0) == isBelieved, "\(believed) believed with wheels at \(wheels) m/s")
@@ -188,7 +189,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (MotionSignals.turnRate, "sign"), (.turnRate, "degrees"), (.wheels, "km/h"), (.wheels, "stand"),
+        (MotionSignals.turnRate, "sign"), (.turnRate, "degrees"), (.turnRate, "zero"), (.wheels, "km/h"), (.wheels, "stand"),
         (.receiverSpeed, "zero"), (.receiverSpeed, "knots"), (.receiverCourse, "constant"),
         (.receiverCourse, "backwards"),
     ])
@@ -196,6 +197,7 @@ import Testing
         let drive = TrustTests.blocks(300) { fix, odometry, time in
             switch (signal, fault) {
             case (.turnRate, "sign"): odometry.turnRate = odometry.turnRate.map { -$0 }
+            case (.turnRate, "zero"): odometry.turnRate = 0
             case (.turnRate, _): odometry.turnRate = odometry.turnRate.map { $0 * 180 / .pi / 5 }
             case (.wheels, "km/h"): odometry.speed = 12 * 3.6
             case (.wheels, _): odometry.standsStill = true

@@ -68,10 +68,11 @@ struct FixQualifier: Sendable {
             return .rejected(FixRejection(reason: .frozen, value: stuck, limit: limits.frozenDistance))
         }
         // Who is carried away on a ferry or a truck has wheels that stand.
-        let isDriven = wheelSpeed.map { abs($0) >= limits.frozenSpeed } ?? false
+        let driven = wheelSpeed.map(abs).flatMap { $0 >= limits.frozenSpeed ? $0 : nil }
         let patience =
-            isDriven ? limits.drivenConfirmation : isCompared ? limits.comparedConfirmation : limits.jumpConfirmation
-        switch leap(to: fix, filter, sigma: sigma, patience: patience) {
+            driven != nil ? limits.drivenConfirmation
+            : isCompared ? limits.comparedConfirmation : limits.jumpConfirmation
+        switch leap(to: fix, filter, sigma: sigma, driven: driven, patience: patience) {
         case .none: break
         case .suspected(let rejection) where !isVouchedFor: return .rejected(rejection)
         case .suspected, .confirmed:
@@ -172,12 +173,17 @@ struct FixQualifier: Sendable {
 
     /// Whether the fix is where no vehicle, or not this one, can be.
     ///
-    /// - Parameter patience: how long it must stay where no vehicle can be to be believed, seconds.
-    private mutating func leap(to fix: Fix, _ filter: MotionFilter?, sigma: Double, patience: Double) -> Leap {
+    /// - Parameters:
+    ///   - driven: speed by which the wheels take the vehicle on, m/s; nil when they stand or are not known.
+    ///   - patience: how long it must stay where no vehicle, or not this one, can be to be believed, seconds.
+    private mutating func leap(
+        to fix: Fix, _ filter: MotionFilter?, sigma: Double, driven: Double?, patience: Double
+    ) -> Leap {
         guard let last, let filter else { return .none }
         let seconds = fix.stamp.seconds(since: last.stamp)
         let straight = Geodesy.distance(last.coordinate, fix.coordinate)
-        let reach = limits.maximumSpeed * seconds + 8 * sigma + 10
+        let errors = 8 * sigma + 10
+        let reach = limits.maximumSpeed * seconds + errors
         let expected = filter.expectedError(of: fix)
         let slack = max(limits.jumpDistance, limits.jumpDeviations * expected.variance.squareRoot())
         guard straight > reach || expected.distance > slack else { return .none }
@@ -188,7 +194,8 @@ struct FixQualifier: Sendable {
             self.suspect = Suspect(since: fix.stamp, last: fix)
             return .suspected(rejection)
         }
-        let needed = straight > reach ? patience : limits.slideConfirmation
+        let speed = driven.map { min(1.5 * $0 + 10, limits.maximumSpeed) } ?? limits.maximumSpeed
+        let needed = straight > speed * seconds + errors ? patience : limits.slideConfirmation
         self.suspect?.last = fix
         return fix.stamp.seconds(since: suspect.since) >= needed ? .confirmed : .suspected(rejection)
     }

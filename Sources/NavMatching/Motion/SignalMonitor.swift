@@ -29,6 +29,8 @@ struct SignalMonitor: Sendable {
 
     private struct Leg: Sendable {
         var bearing: Double
+        /// Mean course of the receiver.
+        var course: Double?
         var turned: Double?
     }
 
@@ -148,7 +150,8 @@ struct SignalMonitor: Sendable {
 
     private mutating func judge(_ distance: Double, _ bearing: Double, spread: Double, _ seconds: Double) {
         let turned = turn.total(of: seconds)
-        var leg: Leg? = Leg(bearing: bearing, turned: turned)
+        let heading = course.count > 1 ? atan2(course.east, course.north) : nil
+        var leg: Leg? = Leg(bearing: bearing, course: heading, turned: turned)
         defer { before = leg }
         let bend = before.map { Angle.difference(from: $0.bearing, to: bearing) }
         let isStraight = bend.map { abs($0) < SignalMonitor.towards } ?? false
@@ -173,8 +176,8 @@ struct SignalMonitor: Sendable {
         let isDoubtful =
             ofReceiver == -1 && !distrusted.contains(.receiverSpeed) || ofWheels == -1 && !distrusted.contains(.wheels)
         guard !isDoubtful else { return leg = nil }
-        if course.count > 1 {
-            let separation = Angle.separation(atan2(course.east, course.north), bearing)
+        if let heading {
+            let separation = Angle.separation(heading, bearing)
             let found = separation > SignalMonitor.astray ? 1 : separation < SignalMonitor.towards ? 0 : nil
             weigh(.receiverCourse, found, legs: SignalMonitor.direction)
         }
@@ -183,8 +186,15 @@ struct SignalMonitor: Sendable {
             let miss = abs(bend - rate)
             let found =
                 min(miss, abs(2 * .pi - miss)) > SignalMonitor.mistaken ? 1 : miss < SignalMonitor.followed ? 0 : nil
-            // Positions turn by themselves, rates do not: only one that says that the vehicle turned is asked.
-            weigh(.turnRate, abs(rate) > SignalMonitor.towards ? found : nil, legs: SignalMonitor.sided)
+            // Positions turn by themselves, rates do not: one that says that the vehicle did not turn is asked where the receiver's course,
+            // which is measured by itself, turned with the positions.
+            var isSeen = abs(rate) > SignalMonitor.towards
+            if !isSeen, abs(bend) > SignalMonitor.mistaken, let from = before?.course, let heading {
+                isSeen =
+                    !distrusted.contains(.receiverCourse)
+                    && Angle.separation(Angle.difference(from: from, to: heading), bend) < SignalMonitor.followed
+            }
+            weigh(.turnRate, isSeen ? found : nil, legs: SignalMonitor.sided)
         }
     }
 

@@ -7,7 +7,8 @@ extension Fix {
     ///
     /// What is no number, or none that the quantity can have, is unknown, as is what is absent.
     ///
-    /// The receiver's accuracy becomes a σ per axis: from the covariance where it is known, else from the 1 σ accuracy of the message.
+    /// The receiver's accuracy becomes a σ per axis: from the covariance where it is known, else the message's radius as it is. Of errors that
+    /// are Gaussian a radius of 68 % is 1.5 σ; receivers' radii are too small by about as much, as drives with a reference show.
     public init?(_ message: NavMessages.GnssFix, sequence: UInt64?) {
         guard let nanoseconds = message.stampNs else { return nil }
         self.init(
