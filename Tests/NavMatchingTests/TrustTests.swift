@@ -189,7 +189,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (MotionSignals.turnRate, "sign"), (.turnRate, "degrees"), (.turnRate, "zero"), (.wheels, "km/h"), (.wheels, "stand"),
+        (MotionSignals.turnRate, "sign"), (.turnRate, "degrees"), (.turnRate, "zero"), (.wheels, "km/h"),
+        (.wheels, "stand"),
         (.receiverSpeed, "zero"), (.receiverSpeed, "knots"), (.receiverCourse, "constant"),
         (.receiverCourse, "backwards"),
     ])

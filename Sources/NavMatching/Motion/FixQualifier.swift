@@ -70,7 +70,8 @@ struct FixQualifier: Sendable {
         // Who is carried away on a ferry or a truck has wheels that stand.
         let driven = wheelSpeed.map(abs).flatMap { $0 >= limits.frozenSpeed ? $0 : nil }
         let patience =
-            driven != nil ? limits.drivenConfirmation
+            driven != nil
+            ? limits.drivenConfirmation
             : isCompared ? limits.comparedConfirmation : limits.jumpConfirmation
         switch leap(to: fix, filter, sigma: sigma, driven: driven, patience: patience) {
         case .none: break

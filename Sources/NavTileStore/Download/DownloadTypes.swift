@@ -144,8 +144,9 @@ public struct DownloadConfiguration: Sendable, Hashable {
     public var bytesPerSecond: Double?
     /// What is fetched over a metered network.
     public var metered: Set<DownloadUrgency> = [.asked, .predicted]
-    /// Most bytes of tiles that are fetched and not yet taken, or being fetched: one tile may always be.
-    public var undeliveredBytes: Int64 = 32 << 20
+    /// Most bytes of tiles that are fetched and not yet taken, or being fetched: one tile may always be. 64 MiB: half of it is what is stored at
+    /// once, and what the disk takes for a batch it takes less often.
+    public var undeliveredBytes: Int64 = 64 << 20
     /// Most results in one batch.
     public var batchCount = 256
     /// How often a tile is asked for again that failed.

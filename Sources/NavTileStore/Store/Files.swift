@@ -97,6 +97,13 @@ package enum Files {
         return file
     }
 
+    /// Begins to bring a file to the disk that was written, so that there is less to wait for later: Linux does so before it drops pages
+    /// that nobody needs, and keeps those that it is writing.
+    package static func beginSync(_ file: Int32) { _ = posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) }
+
+    /// Takes the content of a file away, if there is one.
+    package static func empty(_ path: String) { _ = truncate(path, 0) }
+
     /// Waits until a file that was written is on the disk, and closes it.
     package static func sync(_ file: Int32, _ path: String) throws(StoreError) {
         let result = fsync(file)

@@ -223,14 +223,10 @@ struct StoreCheck {
 
     /// Whether a batch that is being written lists a file.
     private func isOnItsWay(_ hash: ContentHash) throws(StoreError) -> Bool {
-        for name in try Files.list(folder.incoming) where name.hasPrefix("batch-") {
-            guard let bytes = try Files.content(folder.incoming + "/" + name) else { continue }
-            let isListed = stride(from: 0, to: bytes.count - 31, by: 32).contains {
-                bytes[$0..<$0 + 32].elementsEqual(hash.bytes)
-            }
-            if isListed { return true }
+        guard let bytes = try Files.content(folder.batch) else { return false }
+        return stride(from: 0, to: bytes.count - 31, by: 32).contains {
+            bytes[$0..<$0 + 32].elementsEqual(hash.bytes)
         }
-        return false
     }
 
     // MARK: Folders for mapping

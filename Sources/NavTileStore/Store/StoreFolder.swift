@@ -19,6 +19,9 @@ package struct StoreFolder: Sendable, Hashable {
     package var damageMark: String { path + "/index.damaged" }
     package var regions: String { path + "/regions.json" }
     package var incoming: String { path + "/incoming" }
+    /// The hashes of the files of the batch that is being stored, 32 bytes each; empty between batches. One file for all of them: ext4 looks
+    /// at each file that was removed in the last five seconds whenever it makes another.
+    package var batch: String { path + "/batch" }
     package var objects: String { path + "/objects" }
     package var quarantine: String { path + "/quarantine" }
     package var setAside: String { path + "/set-aside" }

@@ -4,7 +4,7 @@ internal import GRDB
 /// Opens a store for its owner, and finishes what a process that was killed had begun.
 ///
 /// What that costs grows with what was unfinished, not with the store: files on their way lie in `incoming`, a batch's
-/// new files are listed there until the index has them, and the index knows which files are to be unlinked and which
+/// new files are listed in `batch` until the index has them, and the index knows which files are to be unlinked and which
 /// tiles' links may be behind.
 struct StoreOpening {
     /// A store that is open.
@@ -122,11 +122,10 @@ struct StoreOpening {
     // MARK: What was left unfinished
 
     private func sweep(_ access: IndexAccess, _ report: inout OpeningReport) throws(StoreError) {
-        for name in try Files.list(folder.incoming) {
-            let path = folder.incoming + "/" + name
-            if name.hasPrefix("batch-") { report.removedObjects += try dropBatch(path, access) }
-            if Files.remove(path) { report.removedIncoming += 1 }
+        for name in try Files.list(folder.incoming) where Files.remove(folder.incoming + "/" + name) {
+            report.removedIncoming += 1
         }
+        report.removedObjects += try dropBatch(access)
         try sweepEditions(access)
         var number = 0
         let done = FileSettling(access).run {
@@ -153,8 +152,9 @@ struct StoreOpening {
     }
 
     /// Removes those files of a batch that the index does not have.
-    private func dropBatch(_ path: String, _ access: IndexAccess) throws(StoreError) -> Int {
-        guard let bytes = try Files.content(path, limit: 1 << 26) else { return 0 }
+    private func dropBatch(_ access: IndexAccess) throws(StoreError) -> Int {
+        guard let bytes = try Files.content(folder.batch, limit: 1 << 26) else { return 0 }
+        defer { Files.empty(folder.batch) }
         var count = 0
         for start in stride(from: 0, to: bytes.count - 31, by: 32) {
             guard let hash = ContentHash(bytes: Array(bytes[start..<start + 32])) else { continue }

@@ -17,8 +17,8 @@ extension TileStore {
         guard !tiles.isEmpty else { return CommitReport() }
         return try write { writer throws(StoreError) in
             let editions = try editions(of: tiles)
+            defer { Files.empty(folder.batch) }
             let new = try writeObjects(of: tiles, &writer)
-            defer { Files.remove(new.intent) }
             let budget = budgetBytes
             let needed = order.withLock { $0.moment(now) }
             do throws(StoreError) {
@@ -82,17 +82,16 @@ extension TileStore {
 
     // MARK: Files
 
-    /// Files that a commit made: their hashes, and the file that lists them until the index does.
+    /// Files that a commit made, which ``StoreFolder/batch`` lists until the index does.
     private struct NewObjects {
         var hashes: [ContentHash] = []
         /// Those of them that take the place of a damaged file.
         var replaced: [ContentHash] = []
-        var intent: String
     }
 
     /// Makes the files of tiles unless they are there, so that each is on the disk before its name is.
     private func writeObjects(of tiles: [FetchedTile], _ writer: inout Writer) throws(StoreError) -> NewObjects {
-        var new = NewObjects(intent: writer.name("batch", folder))
+        var new = NewObjects()
         var seen: Set<ContentHash> = []
         var files: [NewFile] = []
         do throws(StoreError) {
@@ -106,7 +105,7 @@ extension TileStore {
                 new.hashes.append(part.hash)
             }
             guard !files.isEmpty else { return new }
-            try write(new.hashes.flatMap(\.bytes), as: nil, to: new.intent, &files)
+            try write(new.hashes.flatMap(\.bytes), as: nil, to: folder.batch, &files)
             try sync(&files)
             var folders: Set<String> = []
             for file in files {
@@ -120,10 +119,9 @@ extension TileStore {
         } catch {
             for file in files {
                 if let descriptor = file.descriptor { Files.close(descriptor) }
-                Files.remove(file.path)
+                if file.hash != nil { Files.remove(file.path) }
             }
             removeUnused(new.hashes)
-            Files.remove(new.intent)
             throw error
         }
     }
@@ -142,7 +140,9 @@ extension TileStore {
     private func write(
         _ data: [UInt8], as hash: ContentHash?, to path: String, _ files: inout [NewFile]
     ) throws(StoreError) {
-        files.append(NewFile(descriptor: try Files.write(data, to: path), path: path, hash: hash))
+        let descriptor = try Files.write(data, to: path)
+        Files.beginSync(descriptor)
+        files.append(NewFile(descriptor: descriptor, path: path, hash: hash))
         if files.count(where: { $0.descriptor != nil }) >= Self.greatestOpen { try sync(&files) }
     }
 
