@@ -20,7 +20,7 @@ package struct StoreFolder: Sendable, Hashable {
     package var regions: String { path + "/regions.json" }
     package var incoming: String { path + "/incoming" }
     /// The hashes of the files of the batch that is being stored, 32 bytes each; empty between batches. One file for all of them: ext4 looks
-    /// at each file that was removed in the last five seconds whenever it makes another.
+    /// at each file that was removed in the last minutes whenever it makes another.
     package var batch: String { path + "/batch" }
     package var objects: String { path + "/objects" }
     package var quarantine: String { path + "/quarantine" }
