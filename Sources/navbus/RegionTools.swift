@@ -46,7 +46,7 @@ struct RegionList: ParsableCommand {
             try bus.show(region) { for line in Self.lines(region) { print(Console.printable(line)) } }
             return
         }
-        let answer = try bus.ask(TileCacheService.listRegions, ListRegionsRequest())
+        let answer = try regions()
         try bus.show(answer) {
             guard !answer.regions.isEmpty else { return print("no offline regions") }
             var table = Table(["region", "state", "tiles", "size", "name"])
@@ -66,6 +66,24 @@ struct RegionList: ParsableCommand {
         let definition = region.definition ?? RegionDefinition()
         var lines = ["region    \(definition.regionId ?? "")"]
         if let name = definition.name { lines.append("name      \(name)") }
+    /// Regions that are asked for at a time.
+    private static let pageSize: UInt32 = 100
+
+    /// All regions, page by page: there is no bound to how many there are.
+    private func regions() throws -> ListRegionsResponse {
+        let tool = try bus.join()
+        defer { tool.close() }
+        var all = ListRegionsResponse()
+        var start: String?
+        repeat {
+            let request = ListRegionsRequest(startAfter: start, pageSize: Self.pageSize)
+            let page = try bus.ask(TileCacheService.listRegions, request, on: tool)
+            all.regions += page.regions
+            start = page.nextStartAfter
+        } while start != nil
+        return all
+    }
+
         lines.append("state     \(region.stateWord)")
         if let error = region.error?.message { lines.append("because   \(error)") }
         if let progress = region.progress { lines.append("tiles     \(progress.text)") }

@@ -59,14 +59,15 @@ extension TileCacheNode: TileCacheServiceProvider {
         call.onCancel = { [weak self] in self?.forget(token, order.definition.id) }
     }
 
-    /// All offline regions.
+    /// All offline regions, or a page of them.
     public func listRegions(_ request: ListRegionsRequest, _ call: UnaryCall<ListRegionsResponse>) throws {
         let responder = call.makeResponder()
         let isTaken = engine.submit { core in
             do throws(TileFailure) {
-                responder.finish(ListRegionsResponse(regions: try core.regions()))
+                responder.finish(try core.regions(request))
             } catch {
-                responder.fail(CallStatus(.internal, error.message))
+                let isTooMuch = error.code == .resourceExhausted
+                responder.fail(CallStatus(isTooMuch ? .resourceExhausted : .internal, error.message))
             }
         }
         if !isTaken { responder.fail(TileCacheNode.overloaded) }

@@ -246,6 +246,11 @@ extension TileStoreReader {
     public func regions() throws(StoreError) -> [StoredRegion] { try access.snapshot { try RegionRow.all($0) } }
 
     /// A region; nil when there is none of that id.
+    /// The ids of all regions.
+    public func regionIDs() throws(StoreError) -> [String] {
+        try access.snapshot { try String.fetchAll($0, sql: "SELECT name FROM regions ORDER BY name") }
+    }
+
     public func region(_ id: String) throws(StoreError) -> StoredRegion? {
         try access.snapshot { try RegionRow.one(id, $0) }
     }
