@@ -213,6 +213,14 @@ extension TileCacheNode: TileCacheServiceProvider {
     }
 
     /// Shows those who wait for a region what became of it.
+    /// Whoever waits for a region hears that no more comes, and why.
+    func endStreams() {
+        let status = CallStatus(
+            .unavailable, "the tile cache ends: what was loaded stays, and loading goes on when it is started again")
+        for call in Array(askers.values) + watchers.values.joined().map(\.call) { call.fail(status) }
+        (askers, watchers) = ([:], [:])
+    }
+
     func show(_ event: RegionEvent) {
         guard let id = event.regionId, let calls = watchers[id] else { return }
         if event.kind == .loadProgress {

@@ -217,7 +217,11 @@ final class TileLookup: Sendable {
                 .failure(TileFailure(.deadlineExceeded, "tile \(want.address) did not come in time", isRetryable: true))
             )
         }
-        let result = await answer.value()
+        let result = await withTaskCancellationHandler {
+            await answer.value()
+        } onCancel: {
+            answer.give(.failure(TileFailure(.cancelled, "nobody waits for tile \(want.address) any more")))
+        }
         fetching.cancel()
         waiting.cancel()
         return try result.get()
