@@ -276,12 +276,7 @@ extension TileStoreReader {
             return try RegionRow.missing(
                 region.number, isStaged: region.isStaged, expiredAt: moment, now: now, after: place ?? .min,
                 limit: limit, index
-            ).compactMap { number in
-                guard let tile = TileNumber.tile(number),
-                    let edition = try EditionRow.key(TileNumber.edition(number), index)?.key
-                else { return nil }
-                return RegionTile(TileAddress(edition.tileset, tile), edition: edition.version)
-            }
+            ).compactMap { try EditionRow.tile($0, index) }
         }
     }
 
