@@ -14,7 +14,7 @@ struct RegionEstimate: ParsableCommand {
 
     func run() throws {
         let definition = RegionDefinition(
-            regionId: "estimate", geometry: MultiPolygon(try area.area()), descriptors: try area.descriptors(bus))
+            geometry: MultiPolygon(try area.area()), descriptors: try area.descriptors(bus))
         let estimate = try bus.ask(
             TileCacheService.estimateRegion, EstimateRegionRequest(definition: definition), seconds: 120)
         if let error = estimate.error { throw error.failure }
@@ -24,8 +24,12 @@ struct RegionEstimate: ParsableCommand {
         try bus.show(estimate) {
             print(
                 "\(estimate.tileCount ?? 0) tiles, \(Format.bytes(size)), \(Format.bytes(toLoad)) of it to download; "
-                    + "\(Format.bytes(free)) are free")
-            if toLoad > free { Console.note("it does not fit: raise store.budget_mb or remove regions") }
+                    + "\(Format.bytes(free)) are free for it")
+            if toLoad > free {
+                Console.note(
+                    "it does not fit: raise store.budget_mb, remove regions, or keep less ahead of the vehicle (predictive.*)"
+                )
+            }
         }
     }
 }
@@ -62,10 +66,6 @@ struct RegionList: ParsableCommand {
         }
     }
 
-    private static func lines(_ region: Region) -> [String] {
-        let definition = region.definition ?? RegionDefinition()
-        var lines = ["region    \(definition.regionId ?? "")"]
-        if let name = definition.name { lines.append("name      \(name)") }
     /// Regions that are asked for at a time.
     private static let pageSize: UInt32 = 100
 
@@ -84,6 +84,10 @@ struct RegionList: ParsableCommand {
         return all
     }
 
+    private static func lines(_ region: Region) -> [String] {
+        let definition = region.definition ?? RegionDefinition()
+        var lines = ["region    \(definition.regionId ?? "")"]
+        if let name = definition.name { lines.append("name      \(name)") }
         lines.append("state     \(region.stateWord)")
         if let error = region.error?.message { lines.append("because   \(error)") }
         if let progress = region.progress { lines.append("tiles     \(progress.text)") }

@@ -19,13 +19,20 @@ extension TileCacheNode: TileCacheServiceProvider {
             call.finish(GetTileResponse(.notFound, "there is no tileset '\(key.tileset ?? "")'"))
             return
         }
+        let keys = view.keys
+        if let domain = TileDomain(key.domain), domain != keys.domain {
+            call.finish(
+                GetTileResponse(
+                    .invalidRequest, "tileset '\(keys.name)' has \(keys.domain.rawValue) tiles and no others"))
+            return
+        }
         let deadline = call.deadlineNanoseconds
         let responder = call.makeResponder()
         let acceptsPath = request.acceptPath ?? false
         Task { [lookup = engine.lookup] in
             do throws(TileFailure) {
                 let tile = try await lookup.find(
-                    TileAddress(view.keys.name, tile), cacheOnly: request.cacheOnly ?? false,
+                    TileAddress(keys.name, tile), cacheOnly: request.cacheOnly ?? false,
                     acceptsExpired: request.acceptExpired ?? true, acceptsPath: acceptsPath, deadline: deadline)
                 responder.finish(GetTileResponse(tile, acceptsPath: acceptsPath))
             } catch {
@@ -206,13 +213,6 @@ extension TileCacheNode: TileCacheServiceProvider {
         askers.removeValue(forKey: token)?.finish(LoadRegionResponse(error: ErrorInfo(failure)))
     }
 
-    private func forget(_ token: UInt64, _ region: String) {
-        askers[token] = nil
-        watchers[region]?.removeAll { $0.token == token }
-        if watchers[region]?.isEmpty == true { watchers[region] = nil }
-    }
-
-    /// Shows those who wait for a region what became of it.
     /// Whoever waits for a region hears that no more comes, and why.
     func endStreams() {
         let status = CallStatus(
@@ -221,6 +221,13 @@ extension TileCacheNode: TileCacheServiceProvider {
         (askers, watchers) = ([:], [:])
     }
 
+    private func forget(_ token: UInt64, _ region: String) {
+        askers[token] = nil
+        watchers[region]?.removeAll { $0.token == token }
+        if watchers[region]?.isEmpty == true { watchers[region] = nil }
+    }
+
+    /// Shows those who wait for a region what became of it.
     func show(_ event: RegionEvent) {
         guard let id = event.regionId, let calls = watchers[id] else { return }
         if event.kind == .loadProgress {

@@ -49,6 +49,10 @@ struct CacheTileTests {
             (TileKey(domain: .maps, tileset: "map", zoom: 12, x: 5_000, y: 0), .invalidRequest),
             (TileKey(domain: .maps, tileset: "map", zoom: 300, x: 0, y: 0), .invalidRequest),
             (TileKey(domain: .navigation, zoom: 12, x: 0, y: 0), .notFound),
+            (
+                TileKey(domain: .navigation, tileset: "map", zoom: 12, x: Self.middle.x, y: Self.middle.y),
+                .invalidRequest
+            ),
             (Self.key(try #require(TileID(zoom: 12, x: 0, y: 0))), .notFound),
         ] as [(TileKey, ErrorCode)] {
             #expect(try await get(GetTileRequest(key: wrong)).error?.code == code)

@@ -56,6 +56,7 @@ extension TileCacheCore {
         guard let area = definition.area else {
             throw TileFailure(.corruptData, "the stored area of region '\(definition.id)' cannot be read: load it anew")
         }
+        var found = AreaTiles(limit: configuration.regionGreatestCount)
         var tiles: [TileAddress] = []
         var editions: [String: String] = [:]
         for descriptor in definition.descriptors {
@@ -70,20 +71,8 @@ extension TileCacheCore {
                         + (desk.problem ?? "its source is being asked"), isRetryable: true,
                     obstacle: desk.isRemote && configuration.network.mode == .offline ? .network : nil)
             }
-            do throws(RegionFault) {
-                let levels = newest.levels(of: descriptor.layers)
-                let rows = try area.tiles(of: levels, limit: configuration.regionGreatestCount)
-                tiles += newest.tiles(of: rows).map { TileAddress(descriptor.tileset, $0) }
-            } catch {
-                throw TileFailure(error)
-            }
+            tiles += try found.tiles(of: area, descriptor, newest).map { TileAddress(descriptor.tileset, $0) }
             editions[descriptor.tileset] = newest.key.version
-        }
-        guard tiles.count <= configuration.regionGreatestCount else {
-            throw TileFailure(
-                .invalidRequest,
-                "region '\(definition.id)' has \(tiles.count) tiles, more than region.max_tiles "
-                    + "(\(configuration.regionGreatestCount)): make it smaller")
         }
         guard !tiles.isEmpty else {
             throw TileFailure(
@@ -116,6 +105,17 @@ extension TileCacheCore {
     /// takes who says nothing else.
     private static let greatestPage = 2 << 20
 
+    /// Regions by id: all of them, or a page.
+    func regions(_ request: ListRegionsRequest) throws(TileFailure) -> ListRegionsResponse {
+        let isPage = request.pageSize != nil
+        let response: ListRegionsResponse
+        do throws(StoreError) {
+            response = try regions(
+                after: request.startAfter ?? "", atMost: request.pageSize.map { max(Int($0), 1) } ?? .max,
+                bytes: isPage ? Self.greatestPage : Self.greatestList)
+        } catch {
+            throw TileFailure(error)
+        }
         guard isPage || response.nextStartAfter == nil else {
             throw TileFailure(
                 .resourceExhausted,
@@ -144,17 +144,6 @@ extension TileCacheCore {
 
     private static func isBefore(_ left: String, _ right: String) -> Bool {
         left.utf8.lexicographicallyPrecedes(right.utf8)
-    /// Regions by id: all of them, or a page.
-    func regions(_ request: ListRegionsRequest) throws(TileFailure) -> ListRegionsResponse {
-        let isPage = request.pageSize != nil
-        let response: ListRegionsResponse
-        do throws(StoreError) {
-            response = try regions(
-                after: request.startAfter ?? "", atMost: request.pageSize.map { max(Int($0), 1) } ?? .max,
-                bytes: isPage ? Self.greatestPage : Self.greatestList)
-        } catch {
-            throw TileFailure(error)
-        }
     }
 
     /// One region.
