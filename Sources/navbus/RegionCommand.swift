@@ -54,6 +54,13 @@ struct RegionBusOptions: ParsableArguments {
     ) throws -> Response {
         let tool = try join()
         defer { tool.close() }
+        return try ask(method, request, on: tool, seconds: seconds)
+    }
+
+    /// Asks the cache, from a place on the bus that is kept.
+    func ask<Request, Response>(
+        _ method: UnaryMethod<Request, Response>, _ request: Request, on tool: ToolBus, seconds: Double = 30
+    ) throws -> Response {
         do throws(CallStatus) {
             return try tool.bus.callBlocking(method, request, options: call(seconds: seconds))
         } catch {

@@ -14,7 +14,7 @@ struct RegionEstimate: ParsableCommand {
 
     func run() throws {
         let definition = RegionDefinition(
-            regionId: "estimate", geometry: MultiPolygon(try area.area()), descriptors: try area.descriptors(bus))
+            geometry: MultiPolygon(try area.area()), descriptors: try area.descriptors(bus))
         let estimate = try bus.ask(
             TileCacheService.estimateRegion, EstimateRegionRequest(definition: definition), seconds: 120)
         if let error = estimate.error { throw error.failure }
@@ -24,8 +24,12 @@ struct RegionEstimate: ParsableCommand {
         try bus.show(estimate) {
             print(
                 "\(estimate.tileCount ?? 0) tiles, \(Format.bytes(size)), \(Format.bytes(toLoad)) of it to download; "
-                    + "\(Format.bytes(free)) are free")
-            if toLoad > free { Console.note("it does not fit: raise store.budget_mb or remove regions") }
+                    + "\(Format.bytes(free)) are free for it")
+            if toLoad > free {
+                Console.note(
+                    "it does not fit: raise store.budget_mb, remove regions, or keep less ahead of the vehicle (predictive.*)"
+                )
+            }
         }
     }
 }
@@ -46,7 +50,7 @@ struct RegionList: ParsableCommand {
             try bus.show(region) { for line in Self.lines(region) { print(Console.printable(line)) } }
             return
         }
-        let answer = try bus.ask(TileCacheService.listRegions, ListRegionsRequest())
+        let answer = try regions()
         try bus.show(answer) {
             guard !answer.regions.isEmpty else { return print("no offline regions") }
             var table = Table(["region", "state", "tiles", "size", "name"])
@@ -60,6 +64,24 @@ struct RegionList: ParsableCommand {
             }
             table.show()
         }
+    }
+
+    /// Regions that are asked for at a time.
+    private static let pageSize: UInt32 = 100
+
+    /// All regions, page by page: there is no bound to how many there are.
+    private func regions() throws -> ListRegionsResponse {
+        let tool = try bus.join()
+        defer { tool.close() }
+        var all = ListRegionsResponse()
+        var start: String?
+        repeat {
+            let request = ListRegionsRequest(startAfter: start, pageSize: Self.pageSize)
+            let page = try bus.ask(TileCacheService.listRegions, request, on: tool)
+            all.regions += page.regions
+            start = page.nextStartAfter
+        } while start != nil
+        return all
     }
 
     private static func lines(_ region: Region) -> [String] {

@@ -71,6 +71,46 @@ struct CacheToolTests {
             try FileManager.default.removeItem(at: object)
             let broken = try await box.run("tile-cache-node", ["--check", "--set", "store.path=\(box.path)/store"])
             #expect(broken.status == 1 && broken.output.contains("faults"), "\(broken.output)")
+            let repaired = try await box.succeed(
+                "tile-cache-node", ["--repair", "--set", "store.path=\(box.path)/store"])
+            #expect(repaired.output.contains("(repaired)") && repaired.output.contains("all put right"))
+            let sound = try await box.succeed("tile-cache-node", ["--check", "--set", "store.path=\(box.path)/store"])
+            #expect(sound.output.contains("sound"))
+        }
+    }
+
+    @Test func whoWaitsWhenTheCacheIsToldToEndHearsSoAtOnce() async throws {
+        // A source that says nothing: a region and a web map wait for their tiles.
+        let server = try LoopbackServer { _, _ in .silence }
+        try await withSandbox { box in
+            let node = try box.start(
+                "tile-cache-node",
+                [
+                    "--set", "store.path=\(box.path)/store", "--set", "http.listen=127.0.0.1:0", "--set",
+                    "tilesets=name=map,domain=maps,source=\(server.url)/{z}/{x}/{y}.png,zooms=0-14",
+                ])
+            try await node.says("tiles for web maps at")
+            let port = try #require(node.errors.firstMatch(of: #/at http:\/\/127\.0\.0\.1:(\d+)\//#)?.output.1)
+            let map = try box.start(
+                "/bin/bash",
+                [
+                    "-c",
+                    #"exec 3<>/dev/tcp/127.0.0.1/$0; printf 'GET /map/3/1/1 HTTP/1.1\r\nHost: a\r\n\r\n' >&3; cat <&3"#,
+                    "\(port)",
+                ])
+            let load = try box.start(
+                "navbus", ["region", "load", "r", "--circle", Self.centre + ",500", "--tileset", "map:14-14"])
+            try await eventually("both wait", detail: { node.errors + load.errors }) {
+                server.requests.contains { $0.path.hasPrefix("/3/") }
+                    && server.requests.contains { $0.path.hasPrefix("/14/") }
+            }
+            node.send(SIGTERM)
+            let ended = try await node.wait()
+            #expect(ended.status == 0 && !ended.errors.contains("EventLoop"), "\(ended.errors)")
+            let told = try await load.wait()
+            #expect(
+                told.status == 1 && told.errors.contains("loading goes on when it is started again"), "\(told.errors)")
+            #expect(try await map.wait().output.isEmpty)
         }
     }
 

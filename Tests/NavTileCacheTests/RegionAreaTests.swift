@@ -106,6 +106,23 @@ import Testing
         }
     }
 
+    @Test func anOutlineThatGoesToAndFroIsSaidToBeTooComplicatedAndNotTooLarge() throws {
+        // 40 tiles of zoom level 12, over and over again.
+        let (west, east) = (Self.porto.longitude, Self.porto.longitude + 3.5)
+        let ring = (0..<10_000).map { number in
+            Coordinate(
+                latitude: Self.porto.latitude + Double(number) * 1e-6, longitude: number.isMultiple(of: 2) ? west : east
+            )
+        }
+        let area = try RegionArea(polygons: [[ring]])
+        #expect(throws: RegionFault.tooComplicated(zoom: 12)) { try area.tiles(zoom: 12, limit: 1_000) }
+        #expect(throws: RegionFault.tooComplicated(zoom: 12)) {
+            try area.tiles(of: RegionLayer.maps(12...12), limit: 1_000)
+        }
+        #expect(RegionFault.tooComplicated(zoom: 12).description.contains("simplify"))
+        #expect(throws: RegionFault.tooManyTiles(zoom: 12, limit: 30)) { try area.tiles(zoom: 12, limit: 30) }
+    }
+
     @Test func roadTilesReachFurtherOnTheUpperLayers() throws {
         #expect(
             RegionLayer.navigation() == [
@@ -179,6 +196,7 @@ import Testing
         #expect(fault([[[(80, -120), (80, 0), (80, 120)]]]) == .aroundPole(polygon: 0, ring: 0))
         let long = (0...RegionArea.greatestCornerCount).map { (Double($0 % 80), Double($0 % 170)) }
         #expect(fault([[long]]) == .tooManyCorners(RegionArea.greatestCornerCount))
+        #expect(RegionFault.badReach(0).description.contains("above 0"))
         for reach in [0, -1, 600_000, Double.nan] {
             #expect(throws: RegionFault.self) { try RegionArea.circle(around: Self.porto, radius: reach) }
             #expect(throws: RegionFault.self) { try RegionArea.corridor(along: [Self.porto], buffer: reach) }

@@ -19,6 +19,10 @@ func unhashed(_ folder: String, settings: String) throws {
     }
     told("check") { () throws(StoreError) in _ = try store.reader.check() }
     told("repair") { () throws(StoreError) in _ = try store.checkAndRepair() }
+    told("patrol") { () throws(StoreError) in
+        var place = PatrolPlace()
+        for _ in 0..<10 { place = try store.patrol(from: place, bytes: 1).place }
+    }
     for edition in try store.reader.editions() {
         for tile in try store.reader.edition(edition.key)?.tiles ?? [] {
             let address = TileAddress(edition.key.tileset, tile.tile)

@@ -59,6 +59,23 @@ struct DownloadQueueTests {
         await queue.stop()
     }
 
+    @Test("What was taken is not fetched again until its reader is done with it, and then as soon as it is wanted")
+    func released() async throws {
+        let source = DownloadTestSource(rule: { tile, _ in .success(DownloadTestSource.tile("map", tile)) })
+        let queue = try Self.queue(source)
+        queue.want([Self.want(1)], for: Self.owner)
+        #expect(await queue.next()?.map(\.address.tile) == [Self.tile(1)])
+        // Its reader may be storing it.
+        queue.want([Self.want(1)], for: Self.owner)
+        #expect(queue.statistics.pendingCount == 0 && source.asked.count == 1)
+        // It could not: whoever wants it now wants it for good, before anything else is asked for.
+        queue.release()
+        queue.want([Self.want(1)], for: Self.owner)
+        try await eventually { source.asked.count == 2 }
+        #expect(await queue.next()?.map(\.address.tile) == [Self.tile(1)])
+        await queue.stop()
+    }
+
     @Test("Several who wait for a tile get one answer; the tile is delivered too")
     func waiters() async throws {
         let source = DownloadTestSource()

@@ -148,5 +148,22 @@ struct SourceFolderTests {
             }
         }
         #expect(throws: TileSourceError.self) { try TileSourceConfiguration("../a", .maps, address: "/x").open() }
+        for address in [
+            "ftp://a/b", "FTP://a/{z}/{x}/{y}", "s3://bucket/roads", "x-y.z+1://a", "pmtiles://https://a/b.pmtiles",
+        ] {
+            for domain in [TileDomain.navigation, .maps] {
+                do throws(TileSourceError) {
+                    _ = try TileSourceConfiguration("a", domain, address: address).open()
+                    Issue.record("\(address) is taken for a source")
+                } catch {
+                    #expect(
+                        error.code == .configuration && error.message.contains("file:, http: or https:"), "\(error)")
+                }
+            }
+        }
+        // A folder of this machine may be called anything.
+        for path in ["./ftp://a", "/srv/1://a", "a:b/c"] {
+            #expect(TileSourceConfiguration("a", .navigation, address: path).fault == nil, "\(path)")
+        }
     }
 }

@@ -258,8 +258,8 @@ struct StoreFaultTests {
         let kinds = Set(lines.dropFirst())
         #expect(
             kinds == [
-                "check: exhausted", "repair: exhausted", "data: exhausted", "quarantine: exhausted",
-                "edition: exhausted",
+                "check: exhausted", "repair: exhausted", "patrol: exhausted", "data: exhausted",
+                "quarantine: exhausted", "edition: exhausted",
             ], "\(lines)")
         bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
         #expect(bench.folder.files(below: "store/quarantine").isEmpty)
@@ -298,12 +298,5 @@ struct StoreFaultTests {
         #expect(bench.store.opening.recoveredTiles == 2 && bench.store.opening.recoveredRegions == 1)
         #expect(try bench.text(roads.addresses[0]) == "road 0 of v1")
         try bench.expectSound()
-    }
-
-    private func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) throws {
-        let file = open(path, O_WRONLY)
-        try #require(file >= 0)
-        defer { close(file) }
-        try #require(pwrite(file, bytes, bytes.count, off_t(offset)) == bytes.count)
     }
 }

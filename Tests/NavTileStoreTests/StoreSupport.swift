@@ -147,6 +147,14 @@ struct RoadEdition {
     var key: EditionKey { EditionKey(edition.tileset, edition.version) }
 }
 
+/// Writes bytes into a file that is there.
+func overwrite(_ path: String, at offset: Int, with bytes: [UInt8]) throws {
+    let file = open(path, O_WRONLY)
+    try #require(file >= 0)
+    defer { close(file) }
+    try #require(pwrite(file, bytes, bytes.count, off_t(offset)) == bytes.count)
+}
+
 /// The code of the error that `body` throws.
 func code(_ body: () throws -> Void) -> StoreError.Code? {
     do {

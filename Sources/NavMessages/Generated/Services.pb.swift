@@ -204,10 +204,10 @@ public enum TileCacheService: ServiceSchema {
     public static let loadRegion = StreamingMethod<LoadRegionRequest, LoadRegionResponse>(
         service: name, name: "LoadRegion", isIdempotent: false,
         summary: "Creates or updates an offline region and loads it: progress first, then the region.")
-    /// All offline regions.
+    /// All offline regions, or a page of them.
     public static let listRegions = UnaryMethod<ListRegionsRequest, ListRegionsResponse>(
         service: name, name: "ListRegions", isIdempotent: false,
-        summary: "All offline regions.")
+        summary: "All offline regions, or a page of them.")
     /// One offline region.
     public static let getRegion = UnaryMethod<GetRegionRequest, GetRegionResponse>(
         service: name, name: "GetRegion", isIdempotent: false,

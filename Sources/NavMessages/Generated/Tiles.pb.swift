@@ -1151,8 +1151,20 @@ extension LoadRegionResponse: WireMessage {
 
 /// Request of ListRegions.
 public struct ListRegionsRequest: Message {
-    /// Makes a message.
-    public init() {}
+    /// Only regions whose id comes after this one; absent: all.
+    public var startAfter: String?
+    /// Most regions of the answer, at least 1; it may have fewer. Absent: all of them, or RESOURCE_EXHAUSTED where they are
+    /// more than one answer holds.
+    public var pageSize: UInt32?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        startAfter: String? = nil,
+        pageSize: UInt32? = nil
+    ) {
+        self.startAfter = startAfter
+        self.pageSize = pageSize
+    }
 }
 
 extension ListRegionsRequest: WireMessage {
@@ -1160,7 +1172,7 @@ extension ListRegionsRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ListRegionsRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x067f41bd26d8caaa }
+    public static var schemaFingerprint: UInt64 { 0x6eb997d5d2614de3 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1184,22 +1196,35 @@ extension ListRegionsRequest: WireMessage {
     }
 
     func fill(_ c: UnsafeMutablePointer<Navbus__V1__ListRegionsRequest>, _ arena: Wire.Arena) {
+        if let value = startAfter {
+            c.pointee.start_after = Wire.string(value, arena)
+        }
+        if let value = pageSize {
+            c.pointee.page_size = value
+            c.pointee.has_page_size = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__ListRegionsRequest>) throws(MessageError) {
+        startAfter = try Wire.string(c.pointee.start_after, "navbus.v1.ListRegionsRequest.start_after")
+        pageSize = c.pointee.has_page_size != 0 ? c.pointee.page_size : nil
     }
 }
 
 /// Answer of ListRegions.
 public struct ListRegionsResponse: Message {
-    /// The regions, by id.
+    /// The regions, by id: in the order of its bytes (UTF-8).
     public var regions: [Region]
+    /// After which region the next page begins; absent: there are no more.
+    public var nextStartAfter: String?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
-        regions: [Region] = []
+        regions: [Region] = [],
+        nextStartAfter: String? = nil
     ) {
         self.regions = regions
+        self.nextStartAfter = nextStartAfter
     }
 }
 
@@ -1208,7 +1233,7 @@ extension ListRegionsResponse: WireMessage {
     public static var fullName: String { "navbus.v1.ListRegionsResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xdfdf106e9442e526 }
+    public static var schemaFingerprint: UInt64 { 0x50af9475a4aaec75 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1236,10 +1261,14 @@ extension ListRegionsResponse: WireMessage {
             c.pointee.n_regions = regions.count
             c.pointee.regions = Wire.messages(regions, arena)
         }
+        if let value = nextStartAfter {
+            c.pointee.next_start_after = Wire.string(value, arena)
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__ListRegionsResponse>) throws(MessageError) {
         regions = try Wire.messages(c.pointee.regions, c.pointee.n_regions)
+        nextStartAfter = try Wire.string(c.pointee.next_start_after, "navbus.v1.ListRegionsResponse.next_start_after")
     }
 }
 
@@ -1711,7 +1740,7 @@ extension CancelLoadResponse: WireMessage {
 
 /// Request of EstimateRegion.
 public struct EstimateRegionRequest: Message {
-    /// The region.
+    /// The region; it needs no id, and is that region's update when it has one.
     public var definition: RegionDefinition?
 
     /// Makes a message; a field that is left out is unknown.
@@ -1769,7 +1798,7 @@ public struct EstimateRegionResponse: Message {
     public var sizeBytes: UInt64?
     /// Bytes of those that are still to be downloaded.
     public var downloadBytes: UInt64?
-    /// Bytes that are free in the budget.
+    /// Bytes of the budget that there are for those: free ones, and those of tiles that would be evicted for the region.
     public var freeBytes: UInt64?
     /// Why it cannot be said.
     public var error: ErrorInfo?
@@ -1853,7 +1882,7 @@ extension EstimateRegionResponse: WireMessage {
 public struct TileCoverageRequest: Message {
     /// Area.
     public var geometry: MultiPolygon?
-    /// Tiles wanted.
+    /// Tiles wanted; those of several descriptors of one tileset count once.
     public var descriptors: [TilesetDescriptor]
 
     /// Makes a message; a field that is left out is unknown.

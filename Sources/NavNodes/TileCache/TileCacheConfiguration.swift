@@ -9,6 +9,8 @@ public struct TileCacheConfiguration: NodeConfiguration {
     public var storePath = ""
     /// Most bytes of tiles on disk, in units of 1,000,000.
     public var budgetMB = 4_096.0
+    /// How fast the files of tiles on board are looked at for damage, bytes per second; 0 for never.
+    public var patrolBytesPerSecond = 250_000
     /// The tilesets.
     public var tilesets: [TilesetKeys] = []
     /// What is kept ahead of the vehicle.
@@ -49,6 +51,10 @@ public struct TileCacheConfiguration: NodeConfiguration {
             .number(
                 "store.budget_mb", \.budgetMB, in: 1...10_000_000,
                 "Most tiles on disk, megabytes; what offline regions have counts and is never evicted."
+            ).live,
+            .integer(
+                "store.patrol_bytes_per_s", \.patrolBytesPerSecond, in: 0...100_000_000,
+                "How fast files on board are looked at for damage while nothing else is to be done, bytes per second; 0: never."
             ).live,
             .text(
                 "tilesets", \.tilesets, range: TilesetKeys.range, "The tilesets: their names and where they come from.",

@@ -19,13 +19,20 @@ extension TileCacheNode: TileCacheServiceProvider {
             call.finish(GetTileResponse(.notFound, "there is no tileset '\(key.tileset ?? "")'"))
             return
         }
+        let keys = view.keys
+        if let domain = TileDomain(key.domain), domain != keys.domain {
+            call.finish(
+                GetTileResponse(
+                    .invalidRequest, "tileset '\(keys.name)' has \(keys.domain.rawValue) tiles and no others"))
+            return
+        }
         let deadline = call.deadlineNanoseconds
         let responder = call.makeResponder()
         let acceptsPath = request.acceptPath ?? false
         Task { [lookup = engine.lookup] in
             do throws(TileFailure) {
                 let tile = try await lookup.find(
-                    TileAddress(view.keys.name, tile), cacheOnly: request.cacheOnly ?? false,
+                    TileAddress(keys.name, tile), cacheOnly: request.cacheOnly ?? false,
                     acceptsExpired: request.acceptExpired ?? true, acceptsPath: acceptsPath, deadline: deadline)
                 responder.finish(GetTileResponse(tile, acceptsPath: acceptsPath))
             } catch {
@@ -59,14 +66,15 @@ extension TileCacheNode: TileCacheServiceProvider {
         call.onCancel = { [weak self] in self?.forget(token, order.definition.id) }
     }
 
-    /// All offline regions.
+    /// All offline regions, or a page of them.
     public func listRegions(_ request: ListRegionsRequest, _ call: UnaryCall<ListRegionsResponse>) throws {
         let responder = call.makeResponder()
         let isTaken = engine.submit { core in
             do throws(TileFailure) {
-                responder.finish(ListRegionsResponse(regions: try core.regions()))
+                responder.finish(try core.regions(request))
             } catch {
-                responder.fail(CallStatus(.internal, error.message))
+                let isTooMuch = error.code == .resourceExhausted
+                responder.fail(CallStatus(isTooMuch ? .resourceExhausted : .internal, error.message))
             }
         }
         if !isTaken { responder.fail(TileCacheNode.overloaded) }
@@ -203,6 +211,14 @@ extension TileCacheNode: TileCacheServiceProvider {
             }
         }
         askers.removeValue(forKey: token)?.finish(LoadRegionResponse(error: ErrorInfo(failure)))
+    }
+
+    /// Whoever waits for a region hears that no more comes, and why.
+    func endStreams() {
+        let status = CallStatus(
+            .unavailable, "the tile cache ends: what was loaded stays, and loading goes on when it is started again")
+        for call in Array(askers.values) + watchers.values.joined().map(\.call) { call.fail(status) }
+        (askers, watchers) = ([:], [:])
     }
 
     private func forget(_ token: UInt64, _ region: String) {

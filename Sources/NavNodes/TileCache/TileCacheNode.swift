@@ -126,7 +126,7 @@ public final class TileCacheNode: Node {
         show(event)
     }
 
-    /// Live keys: budget, network, what is kept ahead, intervals.
+    /// Live keys: budget, patrol, network, what is kept ahead, intervals, size of regions.
     public func reconfigure(_ configuration: TileCacheConfiguration) { engine.post { $0.reconfigure(configuration) } }
 
     /// Whether sources, disk and budget are well.
@@ -145,8 +145,9 @@ public final class TileCacheNode: Node {
     /// Whether the cache's thread has something to do; downloads are not waited for.
     public var pendingCount: Int { engine.isBusy ? 1 : 0 }
 
-    /// Ends the server, downloads and the thread, and closes the store.
+    /// Ends calls that wait, the server, downloads and the thread, and closes the store.
     public func finish() {
+        endStreams()
         server?.stop()
         server = nil
         engine.stop()

@@ -29,7 +29,12 @@ extension TileLookup {
         for descriptor in request.descriptors { descriptors.append(try RegionDescriptor(descriptor, in: keys)) }
         var response = TileCoverageResponse(wantedCount: 0, presentCount: 0)
         var (wanted, present) = (0, 0)
-        for part in try parts(of: area, descriptors, \.current) {
+        var counted: [String: Set<TileID>] = [:]
+        for var part in try parts(of: area, descriptors, \.current) {
+            let name = part.view.keys.name
+            if descriptors.count(where: { $0.tileset == name }) > 1 {
+                part.tiles = part.tiles.filter { counted[name, default: []].insert($0).inserted }
+            }
             let missing: [TileID]
             do throws(StoreError) {
                 missing = try store.reader.absent(part.tiles, in: part.index.key)
@@ -40,29 +45,34 @@ extension TileLookup {
             present += part.tiles.count - missing.count
             let room = Self.greatestMissingCount - response.missing.count
             response.missing += missing.prefix(room).map {
-                TileKey(TileAddress(part.view.keys.name, $0), part.view.keys.domain)
+                TileKey(TileAddress(name, $0), part.view.keys.domain)
             }
         }
         (response.wantedCount, response.presentCount) = (UInt64(wanted), UInt64(present))
         return response
     }
 
-    /// How many tiles and bytes a region would take: exactly where the sources list their tiles, else by samples.
+    /// How many tiles and bytes a region would take: exactly where the sources list their tiles, else by samples; and how
+    /// many there are for those that are still to be downloaded.
     func estimate(_ request: EstimateRegionRequest) async throws(TileFailure) -> EstimateRegionResponse {
         guard let definition = request.definition else {
             throw TileFailure(.invalidRequest, "an estimate needs a region's definition")
         }
-        let order = try RegionOrder(definition, tilesets: views.map(\.keys))
+        let order = try RegionOrder(definition, tilesets: views.map(\.keys), needsID: false)
         await waitUntilKnown(order.definition.descriptors.map(\.tileset))
         let budget = store.budgetBytes
         let found = try await read {
-            [self] () -> Result<(parts: [Part], missing: [[TileID]], stored: Int64), TileFailure> in
+            [self] () -> Result<(parts: [Part], missing: [[TileID]], kept: Int64), TileFailure> in
             Result { () throws(TileFailure) in
                 let parts = try parts(of: order.area, order.definition.descriptors, \.newest)
                 do throws(StoreError) {
                     var missing: [[TileID]] = []
                     for part in parts { missing.append(try store.reader.absent(part.tiles, in: part.index.key)) }
-                    return (parts, missing, try store.reader.statistics(now: now).objectBytes)
+                    let tiles = parts.flatMap { part in part.tiles.map { TileAddress(part.view.keys.name, $0) } }
+                    let editions = parts.map { ($0.view.keys.name, $0.index.key.version) }
+                    let kept = try store.keptBytes(
+                        besideRegion: order.definition.id, tiles, editions: Dictionary(editions) { $1 })
+                    return (parts, missing, kept)
                 } catch {
                     throw TileFailure(error)
                 }
@@ -91,7 +101,7 @@ extension TileLookup {
         }
         return EstimateRegionResponse(
             tileCount: UInt64(clamping: count), sizeBytes: UInt64(clamping: bytes),
-            downloadBytes: UInt64(clamping: toDownload), freeBytes: UInt64(clamping: max(budget - found.stored, 0)))
+            downloadBytes: UInt64(clamping: toDownload), freeBytes: UInt64(clamping: max(budget - found.kept, 0)))
     }
 
     /// The largest that tiles of an unlisted tileset are thought to be when their sum is weighed, bytes.
@@ -135,7 +145,7 @@ extension TileLookup {
         of area: RegionArea, _ descriptors: [NavTileStore.RegionDescriptor],
         _ edition: KeyPath<TilesetView, EditionIndex?>
     ) throws(TileFailure) -> [Part] {
-        var left = configuration.regionGreatestCount
+        var found = AreaTiles(limit: configuration.regionGreatestCount)
         var parts: [Part] = []
         for descriptor in descriptors {
             guard let view = view(descriptor.tileset, nil), let index = view[keyPath: edition] else {
@@ -144,13 +154,7 @@ extension TileLookup {
                     "it is not known yet what tileset '\(descriptor.tileset)' has: its source has not answered",
                     isRetryable: true)
             }
-            do throws(RegionFault) {
-                let rows = try area.tiles(of: index.levels(of: descriptor.layers), limit: left)
-                left -= rows.reduce(0) { $0 + $1.count }
-                parts.append(Part(view: view, index: index, tiles: index.tiles(of: rows)))
-            } catch {
-                throw TileFailure(error)
-            }
+            parts.append(Part(view: view, index: index, tiles: try found.tiles(of: area, descriptor, index)))
         }
         return parts
     }

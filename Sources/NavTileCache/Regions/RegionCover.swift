@@ -35,7 +35,8 @@ extension RegionArea {
     /// - Parameters:
     ///   - margin: Metres, 0 ... ``greatestReach``.
     ///   - limit: The most tiles.
-    /// - Throws: ``RegionFault/tooManyTiles(zoom:limit:)``, ``RegionFault/badReach(_:)``.
+    /// - Throws: ``RegionFault/tooManyTiles(zoom:limit:)``, ``RegionFault/tooComplicated(zoom:)``,
+    ///   ``RegionFault/badReach(_:)``.
     public func tiles(zoom: UInt8, margin: Double = 0, limit: Int) throws(RegionFault) -> TileRows {
         guard margin >= 0, margin <= Self.greatestReach else { throw .badReach(margin) }
         var tracer = BoundaryTracer(zoom: zoom, margin: margin, limit: 4 * max(limit, 1) + 4 * cornerCount)
@@ -43,10 +44,10 @@ extension RegionArea {
             let rings = Self.rings(of: polygon)
             for ring in rings {
                 for (start, end) in zip(ring, ring.dropFirst()) {
-                    guard tracer.trace(start, end) else { throw .tooManyTiles(zoom: tracer.grid.zoom, limit: limit) }
+                    guard tracer.trace(start, end) else { throw tracer.fault(limit) }
                 }
             }
-            guard tracer.fill(rings) else { throw .tooManyTiles(zoom: tracer.grid.zoom, limit: limit) }
+            guard tracer.fill(rings) else { throw tracer.fault(limit) }
         }
         let rows = TileRows(zoom: tracer.grid.zoom, tracer.spans)
         guard rows.count <= limit else { throw .tooManyTiles(zoom: rows.zoom, limit: limit) }
@@ -84,6 +85,8 @@ private struct BoundaryTracer {
     let limit: Int
     var spans: [TileRows.Span] = []
     private var isFull = false
+    /// Whether one edge alone has, with its margin, more tiles than are allowed.
+    private var isLarge = false
     /// Tiles that were looked at.
     private var looks = 0
 
@@ -93,11 +96,20 @@ private struct BoundaryTracer {
         self.limit = limit
     }
 
+    /// Why it ended early: more tiles than `allowed`, or so much of an outline around fewer.
+    func fault(_ allowed: Int) -> RegionFault {
+        isLarge || TileRows(zoom: grid.zoom, spans).count > allowed
+            ? .tooManyTiles(zoom: grid.zoom, limit: allowed) : .tooComplicated(zoom: grid.zoom)
+    }
+
     /// Adds the tiles within the margin of an edge; false when there are too many.
     mutating func trace(_ start: TileGrid.Point, _ end: TileGrid.Point) -> Bool {
         let (from, to) = (grid.point(start), grid.point(end))
         let steps = max(abs(to.x - from.x), abs(to.y - from.y))
-        guard steps <= Double(limit) else { return false }
+        guard steps <= Double(limit) else {
+            isLarge = true
+            return false
+        }
         let pieces = max(1, Int((steps / Self.longestPiece).rounded(.up)))
         for piece in 0..<pieces where !isFull {
             trace(piece: between(from, to, piece, pieces), between(from, to, piece + 1, pieces))
@@ -119,7 +131,7 @@ private struct BoundaryTracer {
         // A margin of many tiles around many corners would be work without end.
         let (share, isOver) = rows.count.multipliedReportingOverflow(by: columns.count)
         guard !isOver, looks + share <= 64 * limit else {
-            isFull = true
+            (isFull, isLarge) = (true, isOver || share > 64 * limit)
             return
         }
         looks += share

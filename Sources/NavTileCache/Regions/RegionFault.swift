@@ -12,10 +12,12 @@ public enum RegionFault: Error, Sendable, Hashable {
     case edgeWithoutWidth(polygon: Int, ring: Int, corner: Int)
     /// There are more corners than ``RegionArea/greatestCornerCount``.
     case tooManyCorners(Int)
-    /// A radius or a distance is not within 0 ... ``RegionArea/greatestReach``.
+    /// A radius or a distance is not above 0, or is larger than ``RegionArea/greatestReach``.
     case badReach(Double)
     /// It has more tiles than were allowed.
     case tooManyTiles(zoom: UInt8, limit: Int)
+    /// Its outline goes to and fro so often that its tiles cannot be found with bounded work, few as they may be.
+    case tooComplicated(zoom: UInt8)
 }
 
 extension RegionFault: CustomStringConvertible {
@@ -34,9 +36,11 @@ extension RegionFault: CustomStringConvertible {
                 + "other, which has no width: put corners in between, edges go the short way round"
         case .tooManyCorners(let limit): "the area has more than \(limit) corners: simplify it"
         case .badReach(let reach):
-            "\(reach) m is not within 0 ... \(Int(RegionArea.greatestReach)) m"
+            "a reach of \(reach) m makes no area: give metres, above 0 and at most \(Int(RegionArea.greatestReach))"
         case .tooManyTiles(let zoom, let limit):
             "the area has more than \(limit) tiles of zoom level \(zoom): take a smaller area or a lower zoom level"
+        case .tooComplicated(let zoom):
+            "the outline of the area is too complicated for zoom level \(zoom): simplify it, or take a lower zoom level"
         }
     }
 }

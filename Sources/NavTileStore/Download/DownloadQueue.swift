@@ -71,8 +71,9 @@ public final class DownloadQueue: Sendable {
 
     /// Replaces what an owner wants. Wants for tilesets without a source are ignored.
     ///
-    /// Each want gets one result. A tile whose result waits to be taken, or was taken last, is not fetched again; one that
-    /// was given up lately (``DownloadConfiguration/failureRest``) gets that failure again at once.
+    /// Each want gets one result. A tile whose result waits to be taken, or was taken and is not done with
+    /// (``release()``), is not fetched again; one that was given up lately (``DownloadConfiguration/failureRest``) gets that
+    /// failure again at once.
     public func want(_ wants: [TileWant], for owner: DownloadOwner) {
         state.withLock { $0.plan.want(wants, for: owner) }
         pump()
@@ -119,17 +120,15 @@ public final class DownloadQueue: Sendable {
 
     /// Waits for the next results, at least one; nil when the queue has stopped, or the task is cancelled.
     ///
-    /// For one reader: what it was given last counts as held until it asks again, and while it holds too much
-    /// (``DownloadConfiguration/undeliveredBytes``) nothing is begun.
+    /// For one reader: what it was given last counts as held until it says that it is done with it (``release()``), or asks
+    /// again, and while it holds too much (``DownloadConfiguration/undeliveredBytes``) nothing is begun.
     public func next() async -> [DownloadResult]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let now = clock.now()
                 let (other, done, delivery) = state.withLock { state in
                     let other = state.reader
-                    let done = state.taken
-                    for result in done { state.plan.release(result) }
-                    state.taken = []
+                    let done = Self.release(&state)
                     state.reader = continuation
                     if state.isStopped || Task.isCancelled {
                         state.reader = nil
@@ -148,6 +147,20 @@ public final class DownloadQueue: Sendable {
                 state.reader = nil
             }
         }
+    }
+
+    /// The reader is done with what it was given last: who wants some of it from now on could not keep it, and it is
+    /// fetched again.
+    public func release() {
+        let done = state.withLock { Self.release(&$0) }
+        _ = consume done
+        pump()
+    }
+
+    private static func release(_ state: inout State) -> [DownloadResult] {
+        for result in state.taken { state.plan.release(result) }
+        defer { state.taken = [] }
+        return state.taken
     }
 
     // Single questions.

@@ -32,6 +32,11 @@ extension TileSourceConfiguration {
         if !(pixelRatio.isFinite && pixelRatio > 0) { return "the pixel ratio of '\(tileset)' must be above 0" }
         if zooms.upperBound > 22 { return "the zoom levels of '\(tileset)' must be 0 to 22" }
         if let fault = limits.fault { return "the limits of '\(tileset)': \(fault)" }
+        if let scheme, !Self.schemes.contains(scheme) {
+            return
+                "the address of '\(tileset)' begins with '\(scheme):', which is not known: give a path of this machine, or an "
+                + "address of file:, http: or https:"
+        }
         let isRoad = [.folder, .webFolder].contains(resolvedKind)
         if domain == .navigation, !isRoad {
             return "road tiles come from a folder or a static server, not from '\(resolvedKind.rawValue)'"
@@ -52,6 +57,25 @@ extension TileSourceConfiguration {
         if path.hasSuffix(".mbtiles") { return .mbtiles }
         guard isWeb else { return .folder }
         return domain == .maps && path.hasSuffix(".json") ? .tileJSON : .webFolder
+    }
+
+    /// What an address may begin with, besides a path.
+    private static let schemes: Set<String> = ["file", "http", "https"]
+
+    /// What stands before `://`, in small letters; nil for a path.
+    private var scheme: String? {
+        guard let mark = address.firstRange(of: "://") else { return nil }
+        let scheme = address[..<mark.lowerBound].lowercased()
+        // RFC 3986, 3.1; a folder may have such a name, and is then given with its path: './name:'.
+        let isScheme =
+            scheme.utf8.first.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) } == true
+            && scheme.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                default: "+-.".utf8.contains(byte)
+                }
+            }
+        return isScheme ? scheme : nil
     }
 
     private enum Place {

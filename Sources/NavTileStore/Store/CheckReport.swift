@@ -72,6 +72,8 @@ public struct CheckReport: Sendable, Hashable {
     public var findings: [CheckFinding] = []
     /// How much is wrong, including what is not in `findings`.
     public var findingCount = 0
+    /// How much of it was put right.
+    public var repairedCount = 0
     /// Whether the caller ended it early.
     public var isCancelled = false
 

@@ -24,6 +24,14 @@ enum EditionRow {
         return (EditionKey(row.text(0), row.text(1)), TileDomain(rawValue: row.text(2)) ?? .maps)
     }
 
+    /// The tile of a number in the index; nil when it is none.
+    static func tile(_ number: Int64, _ index: Database) throws -> RegionTile? {
+        guard let tile = TileNumber.tile(number), let edition = try key(TileNumber.edition(number), index)?.key else {
+            return nil
+        }
+        return RegionTile(TileAddress(edition.tileset, tile), edition: edition.version)
+    }
+
     static func all(_ index: Database, _ folder: StoreFolder) throws -> [EditionRecord] {
         let rows = try Row.fetchCursor(
             index,

@@ -18,6 +18,7 @@ struct StoreCheck {
     private let progress: (CheckProgress) -> Bool
 
     private var folder: StoreFolder { access.folder }
+    private var files: TileFiles { TileFiles(access: access) }
 
     /// What a repair is about.
     enum Fault {
@@ -71,6 +72,7 @@ struct StoreCheck {
     private mutating func find(_ kind: CheckFinding.Kind, _ subject: String, _ detail: String, _ fault: Fault) {
         let isRepaired = repair?(fault) ?? false
         report.findingCount += 1
+        if isRepaired { report.repairedCount += 1 }
         guard report.findings.count < options.greatestFindings else { return }
         report.findings.append(
             CheckFinding(kind: kind, subject: subject, detail: detail, isRepaired: isRepaired))
@@ -170,8 +172,9 @@ struct StoreCheck {
         }
         for object in known {
             names.remove(String(object.hash.hexadecimal.dropFirst(2)))
-            if let (kind, detail) = try fault(object.hash, object.bytes), try uses(object.hash) ?? 0 > 0 {
-                find(kind, "objects/" + Self.place(object.hash), detail, .object(object.hash))
+            let fault = try files.fault(object.hash, object.bytes, readsContent: options.readsContent)
+            if let fault, try uses(object.hash) ?? 0 > 0 {
+                find(fault.kind, folder.objectName(object.hash), fault.detail, .object(object.hash))
             }
             state.files += 1
             if options.readsContent { state.bytes += object.bytes }
@@ -196,23 +199,6 @@ struct StoreCheck {
         return progress(state)
     }
 
-    private static func place(_ hash: ContentHash) -> String {
-        let digits = hash.hexadecimal
-        return "\(digits.prefix(2))/\(digits.dropFirst(2))"
-    }
-
-    private func fault(
-        _ hash: ContentHash, _ bytes: Int64
-    ) throws(StoreError) -> (CheckFinding.Kind, String)? {
-        guard let status = Files.status(folder.object(hash)) else { return (.missingObject, "it is not there") }
-        guard status.isFile, status.size == bytes else {
-            return (.wrongSize, "\(status.size) bytes, the index says \(bytes)")
-        }
-        guard options.readsContent else { return nil }
-        guard let data = try Files.content(folder.object(hash)) else { return (.wrongHash, "it cannot be read") }
-        return try ContentHash.checked(data) == hash ? nil : (.wrongHash, "its content is another")
-    }
-
     /// How many tiles have a file, as of now; nil when the index does not know it.
     private func uses(_ hash: ContentHash) throws(StoreError) -> Int64? {
         try access.read { index in
@@ -235,14 +221,14 @@ struct StoreCheck {
         let editions = try access.snapshot { index in try EditionRow.all(index, folder) }
         for edition in editions {
             guard let path = edition.viewPath else { continue }
-            if try lasts({ () throws(StoreError) in try documentFault(edition.key, path) }) != nil {
-                find(.view, relative(path) + "/tileset.json", "not the edition's", .edition(edition.key))
+            if try lasts({ () throws(StoreError) in try files.documentFault(edition.key, path) }) != nil {
+                find(.view, folder.relative(path) + "/tileset.json", "not the edition's", .edition(edition.key))
             }
-            if let detail = try lasts({ () throws(StoreError) in try currentFault(edition.key) }),
+            if let detail = try lasts({ () throws(StoreError) in try files.currentFault(edition.key) }),
                 try !isStillToFollow(edition.key, among: editions.map(\.key))
             {
                 let link = folder.tileset(edition.key.tileset) + "/current"
-                find(.current, relative(link), detail, .edition(edition.key))
+                find(.current, folder.relative(link), detail, .edition(edition.key))
             }
             try checkView(edition.key, path)
         }
@@ -256,21 +242,6 @@ struct StoreCheck {
             found = try fault()
         }
         return found
-    }
-
-    private func documentFault(_ key: EditionKey, _ path: String) throws(StoreError) -> String? {
-        guard let document = try access.snapshot({ try EditionRow.edition(key, $0)?.document }) else { return nil }
-        return try Files.content(path + "/tileset.json") == document ? nil : "not the edition's"
-    }
-
-    private func currentFault(_ key: EditionKey) throws(StoreError) -> String? {
-        let isCurrent = try access.snapshot { index in
-            try EditionRow.all(index, folder).contains { $0.key == key && $0.isCurrent }
-        }
-        guard isCurrent else { return nil }
-        let target = try StoreFolder.folderName(ofVersion: key.version)
-        let found = Files.linkTarget(folder.tileset(key.tileset) + "/current")
-        return found == target ? nil : "points to '\(found ?? "nothing")', not to '\(target)'"
     }
 
     /// Whether `current` leads to another edition on board and nobody owns the store: its owner ended before it led to the
@@ -307,7 +278,7 @@ struct StoreCheck {
                             file == path + "/" + StoreFolder.viewFile(tile, $0)
                         })
                     else {
-                        find(.foreign, relative(file), "the store makes no file of this name", .none)
+                        find(.foreign, folder.relative(file), "the store makes no file of this name", .none)
                         continue
                     }
                     tiles.insert(TileNumber.of(tile, edition: number))
@@ -316,38 +287,14 @@ struct StoreCheck {
         }
         for tile in tiles.sorted() {
             guard let place = TileNumber.tile(tile),
-                let detail = try lasts({ () throws(StoreError) in try viewFault(tile, path, place) })
+                let detail = try lasts({ () throws(StoreError) in
+                    // Who repairs is the owner, and sees to what has yet to follow the index as well.
+                    try files.viewFault(tile, path, place, isLenient: repair == nil)
+                })
             else { continue }
-            find(.view, relative(path + "/" + StoreFolder.viewFile(place, .body)), detail, .tile(tile))
+            find(.view, folder.relative(path + "/" + StoreFolder.viewFile(place, .body)), detail, .tile(tile))
         }
     }
-
-    /// What is wrong with a tile's files for mapping, as of now.
-    private func viewFault(_ number: Int64, _ path: String, _ place: TileID) throws(StoreError) -> String? {
-        let (tile, isSettled) = try access.snapshot { index in
-            let find = try index.cachedStatement(sql: "SELECT 1 FROM unsettled WHERE tile = ?")
-            return (try ViewTile(number, index), try Int64.fetchOne(find, arguments: [number]) == nil)
-        }
-        // The index knows that its files may have to follow: the owner sees to it, or did not live to and the next will.
-        guard isSettled || repair != nil else { return nil }
-        for (part, hash) in [(TilePart.body, tile.body), (.ranks, tile.ranks)] {
-            let file = path + "/" + StoreFolder.viewFile(place, part)
-            let status = Files.status(file)
-            guard let hash else {
-                if status != nil { return "\(part): there, but the tile is not on board" }
-                continue
-            }
-            guard let status else { return "\(part): not there" }
-            if Files.isSame(file, folder.object(hash)) { continue }
-            // Where there are no hard links it is a copy.
-            guard status.size == Files.status(folder.object(hash))?.size, let data = try Files.content(file),
-                try ContentHash.checked(data) == hash
-            else { return "\(part): another content" }
-        }
-        return nil
-    }
-
-    private func relative(_ path: String) -> String { String(path.dropFirst(folder.path.count + 1)) }
 
     // MARK: Regions
 

@@ -28,10 +28,16 @@ package struct StoreFolder: Sendable, Hashable {
     package var tilesets: String { path + "/tilesets" }
 
     /// The file of a content: `objects/ab/cdef…`.
-    package func object(_ hash: ContentHash) -> String {
+    package func object(_ hash: ContentHash) -> String { path + "/" + objectName(hash) }
+
+    /// The same, relative to the folder.
+    func objectName(_ hash: ContentHash) -> String {
         let digits = hash.hexadecimal
-        return "\(objects)/\(digits.prefix(2))/\(digits.dropFirst(2))"
+        return "objects/\(digits.prefix(2))/\(digits.dropFirst(2))"
     }
+
+    /// A path of the store, relative to its folder.
+    func relative(_ path: String) -> String { String(path.dropFirst(self.path.count + 1)) }
 
     /// The folder of all editions of a tileset.
     package func tileset(_ name: String) -> String { "\(tilesets)/\(name)" }

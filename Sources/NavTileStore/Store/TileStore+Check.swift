@@ -34,7 +34,8 @@ extension TileStore {
         return try result.get()
     }
 
-    private func repair(_ fault: StoreCheck.Fault) -> Bool {
+    /// Puts a finding right; false when it cannot be now.
+    func repair(_ fault: StoreCheck.Fault) -> Bool {
         do throws(StoreError) {
             switch fault {
             case .object(let hash): return try quarantine(hash).removedCount > 0

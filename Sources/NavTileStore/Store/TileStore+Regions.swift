@@ -56,7 +56,8 @@ extension TileStore {
         return (index.lastInsertedRowID, false)
     }
 
-    private static func numbers(
+    /// The numbers of tiles in the index.
+    static func numbers(
         _ tiles: [TileAddress], _ editions: [String: String], _ index: Database
     ) throws -> [Int64] {
         var known: [String: Int64] = [:]
@@ -245,6 +246,11 @@ extension TileStoreReader {
     /// All regions, by id.
     public func regions() throws(StoreError) -> [StoredRegion] { try access.snapshot { try RegionRow.all($0) } }
 
+    /// The ids of all regions.
+    public func regionIDs() throws(StoreError) -> [String] {
+        try access.snapshot { try String.fetchAll($0, sql: "SELECT name FROM regions ORDER BY name") }
+    }
+
     /// A region; nil when there is none of that id.
     public func region(_ id: String) throws(StoreError) -> StoredRegion? {
         try access.snapshot { try RegionRow.one(id, $0) }
@@ -271,12 +277,7 @@ extension TileStoreReader {
             return try RegionRow.missing(
                 region.number, isStaged: region.isStaged, expiredAt: moment, now: now, after: place ?? .min,
                 limit: limit, index
-            ).compactMap { number in
-                guard let tile = TileNumber.tile(number),
-                    let edition = try EditionRow.key(TileNumber.edition(number), index)?.key
-                else { return nil }
-                return RegionTile(TileAddress(edition.tileset, tile), edition: edition.version)
-            }
+            ).compactMap { try EditionRow.tile($0, index) }
         }
     }
 

@@ -31,6 +31,31 @@ extension TileStore {
         }
     }
 
+    /// Bytes of the store that stay whatever a region needs: tiles of other regions, and of itself as it is while it is
+    /// updated, tiles that are wanted, and those of its own that are on board. All others may be evicted for it.
+    ///
+    /// - Parameters:
+    ///   - id: The region; empty for one that has no id yet.
+    ///   - tiles: All tiles that it needs.
+    ///   - editions: The edition of each tileset among them, by name of the tileset.
+    /// - Returns: Bytes; what tiles share with those of regions counts once, what others share counts for each.
+    public func keptBytes(
+        besideRegion id: String, _ tiles: [TileAddress], editions: [String: String]
+    ) throws(StoreError) -> Int64 {
+        let (held, others) = try reader.held(besideRegion: id, tiles, editions: editions)
+        let wanted = wanted.withLock { $0.numbers }
+        return try access.snapshot { index in
+            let own = Set(try Self.numbers(others, editions, index))
+            let find = try index.cachedStatement(
+                sql: "SELECT body_bytes + ifnull(ranks_bytes, 0), pins FROM tiles WHERE id = ?")
+            return try own.union(wanted).reduce(into: held) { bytes, number in
+                guard let row = try Row.fetchOne(find, arguments: [number]) else { return }
+                // What other regions have was counted.
+                if own.contains(number) || row.integer(1) == 0 { bytes += row.integer(0) }
+            }
+        }
+    }
+
     /// Removes tiles that no region has.
     ///
     /// - Parameters:

@@ -235,7 +235,7 @@ extension TileStore {
     }
 
     /// Looks again at a file that seems not to be what it should be; if so, takes it out of the store with the tiles
-    /// that have it, and counts it. The last 16 such files lie in `quarantine`.
+    /// that have it, counts it, and notes them as lost (``takeLosses()``). The last 16 such files lie in `quarantine`.
     ///
     /// - Throws: ``StoreError`` `exhausted` when it cannot be looked at: it stays.
     @discardableResult
@@ -251,14 +251,18 @@ extension TileStore {
                 }
                 try? Files.move(path, to: folder.quarantine + "/" + hash.hexadecimal)
             }
-            return try clear(&writer) { index in
+            var lost: [RegionTile] = []
+            let report = try clear(&writer) { index in
                 let numbers = try Int64.fetchAll(
                     index, sql: "SELECT id FROM tiles WHERE body = ?1 OR ranks = ?1", arguments: [hash.blob])
                 guard !numbers.isEmpty else { return RemovalReport() }
+                lost = try numbers.compactMap { try EditionRow.tile($0, index) }
                 try index.execute(sql: "UPDATE totals SET corrupt_count = corrupt_count + 1")
                 try RegionRow.noteLoss(of: numbers, index)
                 return try TileRemoval.remove(numbers, index)
             }
+            losses.withLock { $0 += lost }
+            return report
         }
     }
 }

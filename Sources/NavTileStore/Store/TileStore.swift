@@ -25,6 +25,8 @@ public final class TileStore: Sendable {
     let order: Mutex<UseOrder>
     /// What will be needed. Who tells it does not wait for a writer.
     let wanted = Mutex(WantedTiles())
+    /// Tiles that left the store because their files were damaged, and of which nobody has been told.
+    let losses = Mutex<[RegionTile]>([])
 
     var folder: StoreFolder { access.folder }
 

@@ -21,6 +21,9 @@ struct WantedTiles {
     /// How soon a tile will be needed; nil when nobody wants it.
     func need(_ number: Int64) -> Double? { needs[TileNumber.edition(number)]?[number] }
 
+    /// All of them, unordered.
+    var numbers: [Int64] { needs.values.flatMap(\.keys) }
+
     /// The tiles that are needed later than `need`, the latest first.
     mutating func later(than need: Double) -> ArraySlice<(number: Int64, need: Double)> {
         let all =

@@ -74,4 +74,103 @@ struct CacheEstimateTests {
         await local.end()
         await web.end()
     }
+
+    private static func region(
+        _ radius: Double, around place: NavGeo.Coordinate = TileFolders.porto, id: String? = nil
+    ) throws -> RegionDefinition {
+        RegionDefinition(
+            regionId: id, geometry: MultiPolygon(try RegionArea.circle(around: place, radius: radius)),
+            descriptors: [TilesetDescriptor(tileset: "map")], acceptExpired: true)
+    }
+
+    @Test func whatMayBeEvictedForARegionIsFreeForItAndWhatIsAheadIsNot() async throws {
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=FOLDER/map,zooms=11-11", "store.budget_mb=5",
+            "predictive.enabled=true",
+            "predictive.maps.zoom_min=11", "predictive.maps.zoom_max=11", "predictive.maps.current_radius_m=16000",
+        ]) { try TileFolders.maps(in: $0 + "/map", zooms: 11...11, reach: 40_000) { _ in 700_000 } }
+        table.position(TileFolders.porto)
+        try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
+        // The store is told now and then what goes last.
+        let seen = table.healthCount
+        try await table.until("the store knows what is ahead") { table.healthCount > seen + 3 }
+        let other = Geodesy.destination(from: TileFolders.porto, bearing: 1.5, distance: 30_000)
+        func estimate(_ definition: RegionDefinition) async throws -> EstimateRegionResponse {
+            let answer = try await table.call(
+                TileCacheService.estimateRegion, EstimateRegionRequest(definition: definition))
+            #expect(answer.error == nil, "\(answer)")
+            return answer
+        }
+        let ahead = try await estimate(try Self.region(5_000, around: other))
+        let needed = try #require(ahead.downloadBytes)
+        #expect(needed > 700_000 && ahead.freeBytes.map { $0 < needed } == true, "\(ahead)")
+        try await table.set("predictive.enabled", .boolValue(false))
+        try await table.settle()
+        let idle = try await estimate(try Self.region(5_000, around: other))
+        // What it has on board already is not free for the rest of it.
+        #expect(idle.downloadBytes == needed && idle.freeBytes == 5_000_000 + needed - (idle.sizeBytes ?? 0), "\(idle)")
+        #expect(try table.states.last?.sizeBytes ?? 0 > 4_900_000)
+        let loaded = try #require(try await table.load(try Self.region(5_000, around: other, id: "r")).last)
+        #expect(loaded.region?.state == .complete, "\(loaded)")
+        let held = try #require(loaded.progress?.completedBytes)
+        // Another one has what that one leaves; the same has its own.
+        let beside = try await estimate(try Self.region(5_000))
+        #expect(beside.freeBytes == 5_000_000 - held - (beside.sizeBytes ?? 0) + (beside.downloadBytes ?? 0))
+        let same = try await estimate(try Self.region(5_000, around: other, id: "r"))
+        #expect(same.downloadBytes == 0 && same.freeBytes == 5_000_000 - held, "\(same)")
+        #expect(try table.check() == [])
+        await table.end()
+    }
+
+    @Test func howManyTilesARegionMayHaveIsOneNumberForAllWhoAsk() async throws {
+        let table = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-12"]) {
+            try TileFolders.maps(in: $0 + "/map", zooms: 9...12, reach: 20_000)
+        }
+        let region = try Self.region(9_000, id: "r")
+        let area = try #require(region.geometry)
+        func errors() async throws -> [ErrorInfo?] {
+            [
+                try await table.call(TileCacheService.estimateRegion, EstimateRegionRequest(definition: region)).error,
+                try await table.call(
+                    TileCacheService.coverage, TileCoverageRequest(geometry: area, descriptors: region.descriptors)
+                ).error,
+                try await table.load(region).last?.error,
+            ]
+        }
+        try await table.settle()
+        #expect(try await errors() == [nil, nil, nil])
+        try await table.set("region.max_tiles", .intValue(5))
+        try await table.settle()
+        for error in try await errors() {
+            #expect(
+                error?.code == .invalidRequest && error?.message?.contains("more than 5 ") == true, "\(error as Any)")
+        }
+        try await table.set("region.max_tiles", .intValue(500))
+        try await table.settle()
+        #expect(try await errors() == [nil, nil, nil])
+        await table.end()
+    }
+
+    @Test func aTilesetThatIsNamedTwiceIsCoveredOnce() async throws {
+        let table = try CacheTable(["tilesets=name=map,domain=maps,source=FOLDER/map,zooms=9-12"]) {
+            try TileFolders.maps(in: $0 + "/map", zooms: 9...12, reach: 20_000)
+        }
+        try await table.settle()
+        let area = try #require(try Self.region(9_000).geometry)
+        func coverage(_ zooms: [ClosedRange<UInt32>]) async throws -> TileCoverageResponse {
+            let descriptors = zooms.map {
+                TilesetDescriptor(tileset: "map", zoomMin: $0.lowerBound, zoomMax: $0.upperBound)
+            }
+            return try await table.call(
+                TileCacheService.coverage, TileCoverageRequest(geometry: area, descriptors: descriptors))
+        }
+        let whole = try await coverage([9...12])
+        #expect(whole.error == nil && whole.wantedCount ?? 0 > 8)
+        #expect(try await coverage([9...12, 9...12]) == whole)
+        let parts = try await coverage([9...11, 10...12])
+        #expect(
+            parts.wantedCount == whole.wantedCount
+                && Set(parts.missing.map { $0.encoded() }).count == parts.missing.count)
+        await table.end()
+    }
 }

@@ -20,12 +20,17 @@ final class CacheTable {
     private(set) var heard: [Delivery] = []
     private let settings: [String]
     private let isPlayed: Bool
+    private let hearsLog: Bool
     /// The machine's wall clock, as the cache sees it.
     let wallClock = WallClock()
     private var stamp: Int64 = 1_767_258_000_000_000_000
 
-    /// - Parameter isPlayed: Whether the cache lives by `/clock`.
-    init(_ settings: [String], isPlayed: Bool = false, make: (String) throws -> Void = { _ in }) throws {
+    /// - Parameters:
+    ///   - isPlayed: Whether the cache lives by `/clock`.
+    ///   - hearsLog: Whether its warnings are taken down.
+    init(
+        _ settings: [String], isPlayed: Bool = false, hearsLog: Bool = false, make: (String) throws -> Void = { _ in }
+    ) throws {
         let folder = FileManager.default.temporaryDirectory.path + "/tile-cache-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         self.folder = folder
@@ -35,9 +40,10 @@ final class CacheTable {
             try InProcessBus(name: "navigation-node", network: network), log: NodeLog(node: "test", level: .critical))
         try out.advertise(["/clock", "/nav/position", "/nav/progress", "/nav/state", "/nav/route", "/nav/alternatives"])
         self.isPlayed = isPlayed
+        self.hearsLog = hearsLog
         self.settings = settings.map { $0.replacingOccurrences(of: "FOLDER", with: folder) }
         _ = try caller.subscribe(
-            matching: TopicFilter(include: ["/tiles/*", "/health/*"]), qos: .keepLast(100_000),
+            matching: TopicFilter(include: ["/tiles/*", "/health/*", "/log"]), qos: .keepLast(100_000),
             maximumPayloadSize: 1 << 24)
         setTime()
         try start()
@@ -92,7 +98,8 @@ final class CacheTable {
         run.kit.simTime = isPlayed
         node = try NodeRunner<TileCacheNode>(
             try InProcessBus(name: "tile-cache-node", network: network), configuration: run,
-            log: NodeLog(node: "test", level: .critical))
+            log: NodeLog(
+                node: "tile-cache-node", level: hearsLog ? .warning : .critical, isWrittenToStandardError: !hearsLog))
     }
 
     /// Ends the node; its store stays.
@@ -194,6 +201,9 @@ final class CacheTable {
     var findings: [HealthReason] {
         get throws { try (messages("/health/tile-cache-node") as [NodeHealth]).last?.reasons ?? [] }
     }
+
+    /// The warnings of its log.
+    var log: [String] { get throws { try (messages("/log") as [LogEntry]).compactMap(\.text) } }
 
     /// How often it told of its health, about once a second.
     var healthCount: Int { heard.count { $0.topic == "/health/tile-cache-node" } }

@@ -18,7 +18,10 @@ struct CacheTileTests {
     private static let middle = TileID(containing: TileFolders.porto, zoom: 12)
 
     @Test func aTileComesFromItsSourceOnceAndFromTheCacheFromThenOn() async throws {
-        let table = try CacheTable([Self.maps]) { try TileFolders.maps(in: $0 + "/map", zooms: 9...13, reach: 5_000) }
+        // Whoever asks finds the damage, and nobody before.
+        let table = try CacheTable([Self.maps, "store.patrol_bytes_per_s=0"]) {
+            try TileFolders.maps(in: $0 + "/map", zooms: 9...13, reach: 5_000)
+        }
         try await table.settle()
         let get = { (request: GetTileRequest) in try await table.call(TileCacheService.getTile, request) }
         let key = Self.key(Self.middle)
@@ -46,6 +49,10 @@ struct CacheTileTests {
             (TileKey(domain: .maps, tileset: "map", zoom: 12, x: 5_000, y: 0), .invalidRequest),
             (TileKey(domain: .maps, tileset: "map", zoom: 300, x: 0, y: 0), .invalidRequest),
             (TileKey(domain: .navigation, zoom: 12, x: 0, y: 0), .notFound),
+            (
+                TileKey(domain: .navigation, tileset: "map", zoom: 12, x: Self.middle.x, y: Self.middle.y),
+                .invalidRequest
+            ),
             (Self.key(try #require(TileID(zoom: 12, x: 0, y: 0))), .notFound),
         ] as [(TileKey, ErrorCode)] {
             #expect(try await get(GetTileRequest(key: wrong)).error?.code == code)

@@ -25,9 +25,12 @@ extension RegionArea {
             var rings: [[NavGeo.Coordinate]] = []
             for (place, ring) in polygon.rings.enumerated() {
                 guard let corners = ring.corners else {
+                    let isEven = ring.latDeltasE7.count == ring.lonDeltasE7.count
                     throw TileFailure(
-                        .invalidRequest, "ring \(place) of polygon \(number) has a corner that is no place in the world"
-                    )
+                        .invalidRequest,
+                        "ring \(place) of polygon \(number) has "
+                            + (isEven
+                                ? "a corner that is no place in the world" : "not as many latitudes as longitudes"))
                 }
                 rings.append(corners)
             }
@@ -110,9 +113,11 @@ struct RegionOrder: Sendable {
     var area: RegionArea
 
     /// Checks a definition.
-    init(_ message: RegionDefinition, tilesets: [TilesetKeys]) throws(TileFailure) {
+    ///
+    /// - Parameter needsID: Whether it is to be kept, by its id.
+    init(_ message: RegionDefinition, tilesets: [TilesetKeys], needsID: Bool = true) throws(TileFailure) {
         let id = message.regionId ?? ""
-        guard (1...256).contains(id.utf8.count) else {
+        guard ((needsID ? 1 : 0)...256).contains(id.utf8.count) else {
             throw TileFailure(.invalidRequest, "a region needs an id of 1 to 256 bytes")
         }
         guard let geometry = message.geometry else {

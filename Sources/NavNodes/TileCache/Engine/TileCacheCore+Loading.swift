@@ -30,9 +30,8 @@ extension TileCacheCore {
 
     /// Completes regions again of which a tile went: its file was damaged.
     func checkRegions(_ moment: Int64) {
-        let damaged = lookup.counts.damaged
-        guard damaged != damagedCount || moment - regionsCheckedAt >= Self.checkInterval else { return }
-        (damagedCount, regionsCheckedAt) = (damaged, moment)
+        if let regionsCheckedAt, moment - regionsCheckedAt < Self.checkInterval { return }
+        regionsCheckedAt = moment
         attempt("the offline regions") { () throws(StoreError) in
             for region in try store.reader.regions() where region.staged == nil && region.failure == nil {
                 let id = region.definition.id
@@ -209,6 +208,12 @@ extension TileCacheCore {
             waits.add(id, until: max(nextTry, moment + Self.longestPatience), for: failure.obstacle)
         } else if state == .incomplete, let obstacle = failure.obstacle {
             waits.add(id, until: .max, for: obstacle)
+        }
+        if state == .incomplete {
+            log.warning(
+                "region '\(id)' is not whole, \(load.progress.completedCount) of \(load.progress.requiredCount) tiles are on "
+                    + "board: \(failure.message); "
+                    + (waits.contains(id) ? "it is tried again by itself" : "load it again when that is mended"))
         }
         if load.isUpdate { waiting[id] = failure }
         tell(.loadFinished, id, load.progress, success: false, failure)

@@ -56,6 +56,7 @@ extension TileCacheCore {
         guard let area = definition.area else {
             throw TileFailure(.corruptData, "the stored area of region '\(definition.id)' cannot be read: load it anew")
         }
+        var found = AreaTiles(limit: configuration.regionGreatestCount)
         var tiles: [TileAddress] = []
         var editions: [String: String] = [:]
         for descriptor in definition.descriptors {
@@ -70,20 +71,8 @@ extension TileCacheCore {
                         + (desk.problem ?? "its source is being asked"), isRetryable: true,
                     obstacle: desk.isRemote && configuration.network.mode == .offline ? .network : nil)
             }
-            do throws(RegionFault) {
-                let levels = newest.levels(of: descriptor.layers)
-                let rows = try area.tiles(of: levels, limit: configuration.regionGreatestCount)
-                tiles += newest.tiles(of: rows).map { TileAddress(descriptor.tileset, $0) }
-            } catch {
-                throw TileFailure(error)
-            }
+            tiles += try found.tiles(of: area, descriptor, newest).map { TileAddress(descriptor.tileset, $0) }
             editions[descriptor.tileset] = newest.key.version
-        }
-        guard tiles.count <= configuration.regionGreatestCount else {
-            throw TileFailure(
-                .invalidRequest,
-                "region '\(definition.id)' has \(tiles.count) tiles, more than region.max_tiles "
-                    + "(\(configuration.regionGreatestCount)): make it smaller")
         }
         guard !tiles.isEmpty else {
             throw TileFailure(
@@ -110,17 +99,51 @@ extension TileCacheCore {
         }
     }
 
-    /// All regions, by id.
-    func regions() throws(TileFailure) -> [Region] {
+    /// Most bytes of regions in an answer that is to have all of them: what may wait for a slow client.
+    private static let greatestList = 16 << 20
+    /// Most bytes of regions of a page, one region at least: with the largest one it is within the 4 MiB that a caller
+    /// takes who says nothing else.
+    private static let greatestPage = 2 << 20
+
+    /// Regions by id: all of them, or a page.
+    func regions(_ request: ListRegionsRequest) throws(TileFailure) -> ListRegionsResponse {
+        let isPage = request.pageSize != nil
+        let response: ListRegionsResponse
         do throws(StoreError) {
-            var messages: [Region] = []
-            for region in try store.reader.regions() { messages.append(try message(of: region)) }
-            let known = Set(messages.compactMap { $0.definition?.regionId })
-            for (id, request) in requests where !known.contains(id) { messages.append(Region(request, .loading)) }
-            return messages.sorted { $0.definition?.regionId ?? "" < $1.definition?.regionId ?? "" }
+            response = try regions(
+                after: request.startAfter ?? "", atMost: request.pageSize.map { max(Int($0), 1) } ?? .max,
+                bytes: isPage ? Self.greatestPage : Self.greatestList)
         } catch {
             throw TileFailure(error)
         }
+        guard isPage || response.nextStartAfter == nil else {
+            throw TileFailure(
+                .resourceExhausted,
+                "there are more offline regions than one answer holds: ask for them page by page (page_size, start_after)"
+            )
+        }
+        return response
+    }
+
+    private func regions(after start: String, atMost count: Int, bytes: Int) throws(StoreError) -> ListRegionsResponse {
+        let ids = Set(try store.reader.regionIDs()).union(requests.keys).filter { Self.isBefore(start, $0) }
+        var response = ListRegionsResponse()
+        var size = 0
+        for id in ids.sorted(by: Self.isBefore) {
+            let stored = try store.reader.region(id)
+            guard let region = try stored.map(message) ?? requests[id].map({ Region($0, .loading) }) else { continue }
+            size += region.encoded().count
+            guard response.regions.isEmpty || (response.regions.count < count && size <= bytes) else {
+                response.nextStartAfter = response.regions.last?.definition?.regionId
+                break
+            }
+            response.regions.append(region)
+        }
+        return response
+    }
+
+    private static func isBefore(_ left: String, _ right: String) -> Bool {
+        left.utf8.lexicographicallyPrecedes(right.utf8)
     }
 
     /// One region.

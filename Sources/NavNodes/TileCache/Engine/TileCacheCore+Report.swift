@@ -19,11 +19,13 @@ extension TileCacheCore {
         reportedAt = moment
         wasBusy = isBusy
         attempt("the totals") { () throws(StoreError) in
+            try forgetMended()
             outbox.tell(
                 try state(), findings: findings(),
                 counters: [
                     "tiles_fetched": statistics.fetchedCount, "tiles_failed": statistics.failedCount,
                     "tiles_corrupt": statistics.corruptCount, "tiles_evicted": evictedCount,
+                    "tiles_damaged": damagedCount,
                 ])
             isChanged = false
         }
@@ -72,6 +74,13 @@ extension TileCacheCore {
         if refusedCount > 0 {
             findings.append(
                 HealthFinding("budget_full", "\(refusedCount) tiles found no room within \(budgetAdvice)"))
+        }
+        if let first = damaged.first {
+            findings.append(
+                HealthFinding(
+                    "tiles_damaged",
+                    "\(damaged.count) tiles were damaged on the disk and are not back yet, the first of them "
+                        + "\(first.address): they are fetched again as soon as their source can be asked"))
         }
         for (id, reason) in waiting.sorted(by: { $0.key < $1.key }) {
             findings.append(

@@ -10,8 +10,6 @@ import NavTileStore
 ///
 /// Everything here is called on one thread, which may wait for the disk; the network is waited for elsewhere.
 final class TileCacheCore {
-    /// What is configured now.
-    private(set) var configuration: TileCacheConfiguration
     /// The store; this is its only writer but for readers that find a file damaged.
     let store: TileStore
     /// Fetches what is wanted.
@@ -33,10 +31,18 @@ final class TileCacheCore {
     var lastRequest: UInt64 = 0
     /// Offline regions that are being loaded, by id.
     var loads: [String: RegionLoad] = [:]
-    /// When complete regions are looked at again, monotonic ns: a damaged file may have taken a tile of them.
-    var regionsCheckedAt: Int64 = 0
-    /// Damaged files that were found when they were.
-    var damagedCount: UInt64 = 0
+    /// When complete regions were looked at last, monotonic ns; nil when a damaged file has taken a tile since, of them
+    /// maybe.
+    var regionsCheckedAt: Int64? = 0
+    /// When files on board are looked at for damage, and how far that is.
+    var pace: PatrolPace
+    var patrolPlace = PatrolPlace()
+    /// Why the last step of the patrol failed.
+    var patrolProblem: String?
+    /// Tiles that left the store because their files were damaged and that are needed; the first of them.
+    var damaged: [RegionTile] = []
+    /// How many tiles were found damaged since the start.
+    var damagedCount = 0
     /// Regions that are not complete and are tried again.
     var waits = RegionWaits()
     /// Why regions stay of an older edition, by id.
@@ -65,7 +71,7 @@ final class TileCacheCore {
         sources: [String: any TileSource], outbox: TileCacheOutbox, lookup: TileLookup, log: NodeLog,
         post: @escaping @Sendable (@escaping @Sendable (TileCacheCore) -> Void) -> Void
     ) {
-        self.configuration = configuration
+        pace = PatrolPace(bytesPerSecond: Int64(configuration.patrolBytesPerSecond))
         self.store = store
         self.queue = queue
         self.outbox = outbox
@@ -81,6 +87,9 @@ final class TileCacheCore {
     }
 
     // MARK: The thread
+
+    /// What is configured now.
+    var configuration: TileCacheConfiguration { lookup.configuration }
 
     /// The wall clock: for what expires, and for what is noted with tiles and regions.
     var now: NavGeo.Timestamp { lookup.now }
@@ -106,6 +115,7 @@ final class TileCacheCore {
         var due = moment + 1_000_000_000
         due = min(due, lookAtDisk(moment))
         askForEditions(moment)
+        due = min(due, patrol(moment))
         due = min(due, turnRegions(moment))
         removeOutdated(moment)
         tellQueue(moment)
@@ -264,8 +274,16 @@ final class TileCacheCore {
     /// Takes live keys.
     func reconfigure(_ next: TileCacheConfiguration) {
         let old = configuration
-        configuration = next
+        var next = next
+        if next.predictive != old.predictive, let fault = next.predictive.fault {
+            log.warning("\(fault): the predictive cache stays as it was")
+            next.predictive = old.predictive
+        }
+        lookup.configure(next)
         isChanged = true
+        if next.patrolBytesPerSecond != old.patrolBytesPerSecond {
+            pace = PatrolPace(bytesPerSecond: Int64(next.patrolBytesPerSecond))
+        }
         if next.budgetMB != old.budgetMB {
             store.setBudget(next.budgetBytes)
             attempt("making room") { () throws(StoreError) in
@@ -288,11 +306,6 @@ final class TileCacheCore {
             }
         }
         guard next.predictive != old.predictive else { return }
-        if let fault = next.predictive.fault {
-            log.warning("\(fault): the predictive cache stays as it was")
-            configuration.predictive = old.predictive
-            return
-        }
         planners[.navigation]?.restart(
             next.predictive.navigationProfile, isEnabled: next.predictive.isEnabled, vehicle)
         planners[.maps]?.restart(next.predictive.mapsProfile, isEnabled: next.predictive.isEnabled, vehicle)

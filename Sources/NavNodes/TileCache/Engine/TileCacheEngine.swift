@@ -108,6 +108,8 @@ final class TileCacheEngine: Sendable {
                 guard !state.isStopped else { return false }
                 state.work.append { core in
                     core.take(results)
+                    // What could not be kept may be wanted again in this very turn.
+                    core.queue.release()
                     continuation.resume()
                 }
                 return true

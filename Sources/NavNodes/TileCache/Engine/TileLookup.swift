@@ -33,20 +33,20 @@ final class TileLookup: Sendable {
         var hits: UInt64 = 0
         /// Questions that went to a source.
         var misses: UInt64 = 0
-        /// Tiles found damaged, and put aside.
-        var damaged: UInt64 = 0
     }
 
     let store: TileStore
     let queue: DownloadQueue
-    /// How the cache was configured at the start.
-    let configuration: TileCacheConfiguration
+    /// What is configured now, for the cache's thread as well.
+    private let live: Mutex<TileCacheConfiguration>
+    private let wallClock: @Sendable () -> NavGeo.Timestamp
     private let tilesets = Mutex<[TilesetView]>([])
     private let tally = Mutex(Counts())
     private let workers: OperationQueue
 
     init(_ configuration: TileCacheConfiguration, store: TileStore, queue: DownloadQueue) {
-        self.configuration = configuration
+        live = Mutex(configuration)
+        wallClock = configuration.wallClock
         self.store = store
         self.queue = queue
         workers = OperationQueue()
@@ -60,7 +60,16 @@ final class TileLookup: Sendable {
     }
 
     /// The wall clock: for what expires.
-    var now: NavGeo.Timestamp { configuration.wallClock() }
+    var now: NavGeo.Timestamp { wallClock() }
+
+    /// What is configured now.
+    var configuration: TileCacheConfiguration { live.withLock { $0 } }
+
+    /// Takes live keys.
+    func configure(_ next: TileCacheConfiguration) { live.withLock { $0 = next } }
+
+    /// Whether a question waits for the disk.
+    var isBusy: Bool { workers.operationCount > 0 }
 
     /// What has been counted.
     var counts: Counts { tally.withLock { $0 } }
@@ -185,9 +194,7 @@ final class TileLookup: Sendable {
             return .success(.found(tile))
         } catch {
             // What was found damaged has been put aside: it is missing.
-            guard error.code == .corruptObject else { return .failure(TileFailure(error)) }
-            tally.withLock { $0.damaged += 1 }
-            return .success(.absent)
+            return error.code == .corruptObject ? .success(.absent) : .failure(TileFailure(error))
         }
     }
 
@@ -217,7 +224,11 @@ final class TileLookup: Sendable {
                 .failure(TileFailure(.deadlineExceeded, "tile \(want.address) did not come in time", isRetryable: true))
             )
         }
-        let result = await answer.value()
+        let result = await withTaskCancellationHandler {
+            await answer.value()
+        } onCancel: {
+            answer.give(.failure(TileFailure(.cancelled, "nobody waits for tile \(want.address) any more")))
+        }
         fetching.cancel()
         waiting.cancel()
         return try result.get()

@@ -1,3 +1,4 @@
+import Dispatch
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -38,8 +39,9 @@ final class TileServer: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelInitializer { channel in
-                guard tally.enter(limit: keys.connections) else { return channel.close() }
-                channel.closeFuture.whenComplete { _ in tally.leave() }
+                guard tally.enter(channel, limit: keys.connections) else { return channel.close() }
+                let number = ObjectIdentifier(channel)
+                channel.closeFuture.whenComplete { _ in tally.leave(number) }
                 return channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
@@ -58,9 +60,12 @@ final class TileServer: Sendable {
         self.address = "\(host):\(channel.localAddress?.port ?? address.port)"
     }
 
-    /// Closes all connections and ends the thread.
+    /// Closes all connections and ends the thread. Answers that are being looked for are taken back, and waited for: they
+    /// would else come to a thread that is no more.
     func stop() {
         try? channel.close().wait()
+        for connection in tally.connections { try? connection.close().wait() }
+        tally.answers.wait()
         try? group.syncShutdownGracefully()
     }
 }
@@ -69,19 +74,25 @@ final class TileServer: Sendable {
 final class TileServerTally: Sendable {
     let requests = Atomic<Int>(0)
     let refused = Atomic<Int>(0)
-    private let open = Atomic<Int>(0)
+    /// Answers that are being looked for.
+    let answers = DispatchGroup()
+    private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
+
+    /// The connections.
+    var connections: [any Channel] { open.withLock { Array($0.values) } }
 
     /// Takes a connection in; false when there are too many.
-    func enter(limit: Int) -> Bool {
-        guard open.add(1, ordering: .relaxed).newValue <= limit else {
-            open.subtract(1, ordering: .relaxed)
-            refused.add(1, ordering: .relaxed)
-            return false
+    func enter(_ connection: any Channel, limit: Int) -> Bool {
+        let isTaken = open.withLock { open in
+            guard open.count < limit else { return false }
+            open[ObjectIdentifier(connection)] = connection
+            return true
         }
-        return true
+        if !isTaken { refused.add(1, ordering: .relaxed) }
+        return isTaken
     }
 
-    func leave() { open.subtract(1, ordering: .relaxed) }
+    func leave(_ number: ObjectIdentifier) { open.withLock { $0[number] = nil } }
 }
 
 /// One connection: a request, its answer, the next request.
@@ -102,6 +113,8 @@ private final class TileConnection: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var bodySize = 0
     private var deadline: Scheduled<Void>?
+    /// Looks for the answer to the last request.
+    private var answering: Task<Void, Never>?
 
     init(_ answers: TileAnswers, _ keys: TileServerKeys, _ tally: TileServerTally) {
         self.answers = answers
@@ -116,6 +129,7 @@ private final class TileConnection: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         deadline?.cancel()
+        answering?.cancel()
         context.fireChannelInactive()
     }
 
@@ -165,11 +179,17 @@ private final class TileConnection: ChannelInboundHandler {
             known: head.headers[canonicalForm: "if-none-match"].map(String.init),
             encodings: head.headers.contains(name: "accept-encoding") ? encodings.joined(separator: ",") : nil,
             host: host(head, context))
-        let answer = context.eventLoop.makeFutureWithTask { [answers] in await answers.answer(request, conditions) }
-        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        answer.whenSuccess { reply in
-            let (handler, context) = bound.value
-            handler.write(reply, head, context)
+        let loop = context.eventLoop
+        let bound = NIOLoopBound((self, context), eventLoop: loop)
+        tally.answers.enter()
+        answering = Task { [answers, tally] in
+            let reply = await answers.answer(request, conditions)
+            loop.execute {
+                let (handler, context) = bound.value
+                handler.answering = nil
+                if context.channel.isActive { handler.write(reply, head, context) }
+            }
+            tally.answers.leave()
         }
     }
 

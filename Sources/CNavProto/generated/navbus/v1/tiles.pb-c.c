@@ -2434,9 +2434,42 @@ const ProtobufCMessageDescriptor navbus__v1__load_region_response__descriptor =
   (ProtobufCMessageInit) navbus__v1__load_region_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-#define navbus__v1__list_regions_request__field_descriptors NULL
-#define navbus__v1__list_regions_request__field_indices_by_name NULL
-#define navbus__v1__list_regions_request__number_ranges NULL
+static const ProtobufCFieldDescriptor navbus__v1__list_regions_request__field_descriptors[2] =
+{
+  {
+    "start_after",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__ListRegionsRequest, start_after),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "page_size",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Navbus__V1__ListRegionsRequest, has_page_size),
+    offsetof(Navbus__V1__ListRegionsRequest, page_size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__list_regions_request__field_indices_by_name[] = {
+  1,   /* field[1] = page_size */
+  0,   /* field[0] = start_after */
+};
+static const ProtobufCIntRange navbus__v1__list_regions_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
 const ProtobufCMessageDescriptor navbus__v1__list_regions_request__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
@@ -2445,14 +2478,14 @@ const ProtobufCMessageDescriptor navbus__v1__list_regions_request__descriptor =
   "Navbus__V1__ListRegionsRequest",
   "navbus.v1",
   sizeof(Navbus__V1__ListRegionsRequest),
-  0,
+  2,
   navbus__v1__list_regions_request__field_descriptors,
   navbus__v1__list_regions_request__field_indices_by_name,
-  0,  navbus__v1__list_regions_request__number_ranges,
+  1,  navbus__v1__list_regions_request__number_ranges,
   (ProtobufCMessageInit) navbus__v1__list_regions_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__list_regions_response__field_descriptors[1] =
+static const ProtobufCFieldDescriptor navbus__v1__list_regions_response__field_descriptors[2] =
 {
   {
     "regions",
@@ -2466,14 +2499,27 @@ static const ProtobufCFieldDescriptor navbus__v1__list_regions_response__field_d
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "next_start_after",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__ListRegionsResponse, next_start_after),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__list_regions_response__field_indices_by_name[] = {
+  1,   /* field[1] = next_start_after */
   0,   /* field[0] = regions */
 };
 static const ProtobufCIntRange navbus__v1__list_regions_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor navbus__v1__list_regions_response__descriptor =
 {
@@ -2483,7 +2529,7 @@ const ProtobufCMessageDescriptor navbus__v1__list_regions_response__descriptor =
   "Navbus__V1__ListRegionsResponse",
   "navbus.v1",
   sizeof(Navbus__V1__ListRegionsResponse),
-  1,
+  2,
   navbus__v1__list_regions_response__field_descriptors,
   navbus__v1__list_regions_response__field_indices_by_name,
   1,  navbus__v1__list_regions_response__number_ranges,

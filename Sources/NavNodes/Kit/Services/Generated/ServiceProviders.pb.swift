@@ -157,7 +157,7 @@ public protocol TileCacheServiceProvider: AnyObject {
     func getTile(_ request: GetTileRequest, _ call: UnaryCall<GetTileResponse>) throws
     /// Creates or updates an offline region and loads it: progress first, then the region.
     func loadRegion(_ request: LoadRegionRequest, _ call: StreamCall<LoadRegionResponse>) throws
-    /// All offline regions.
+    /// All offline regions, or a page of them.
     func listRegions(_ request: ListRegionsRequest, _ call: UnaryCall<ListRegionsResponse>) throws
     /// One offline region.
     func getRegion(_ request: GetRegionRequest, _ call: UnaryCall<GetRegionResponse>) throws

@@ -571,10 +571,20 @@ struct  Navbus__V1__LoadRegionResponse
 struct  Navbus__V1__ListRegionsRequest
 {
   ProtobufCMessage base;
+  /*
+   * Only regions whose id comes after this one; absent: all.
+   */
+  char *start_after;
+  /*
+   * Most regions of the answer, at least 1; it may have fewer. Absent: all of them, or RESOURCE_EXHAUSTED where they are
+   * more than one answer holds.
+   */
+  protobuf_c_boolean has_page_size;
+  uint32_t page_size;
 };
 #define NAVBUS__V1__LIST_REGIONS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__list_regions_request__descriptor) \
-     }
+    , NULL, 0, 0 }
 
 
 /*
@@ -584,14 +594,18 @@ struct  Navbus__V1__ListRegionsResponse
 {
   ProtobufCMessage base;
   /*
-   * The regions, by id.
+   * The regions, by id: in the order of its bytes (UTF-8).
    */
   size_t n_regions;
   Navbus__V1__Region **regions;
+  /*
+   * After which region the next page begins; absent: there are no more.
+   */
+  char *next_start_after;
 };
 #define NAVBUS__V1__LIST_REGIONS_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__list_regions_response__descriptor) \
-    , 0,NULL }
+    , 0,NULL, NULL }
 
 
 /*
@@ -755,7 +769,7 @@ struct  Navbus__V1__EstimateRegionRequest
 {
   ProtobufCMessage base;
   /*
-   * The region.
+   * The region; it needs no id, and is that region's update when it has one.
    */
   Navbus__V1__RegionDefinition *definition;
 };
@@ -786,7 +800,7 @@ struct  Navbus__V1__EstimateRegionResponse
   protobuf_c_boolean has_download_bytes;
   uint64_t download_bytes;
   /*
-   * Bytes that are free in the budget.
+   * Bytes of the budget that there are for those: free ones, and those of tiles that would be evicted for the region.
    */
   protobuf_c_boolean has_free_bytes;
   uint64_t free_bytes;
@@ -811,7 +825,7 @@ struct  Navbus__V1__TileCoverageRequest
    */
   Navbus__V1__MultiPolygon *geometry;
   /*
-   * Tiles wanted.
+   * Tiles wanted; those of several descriptors of one tileset count once.
    */
   size_t n_descriptors;
   Navbus__V1__TilesetDescriptor **descriptors;

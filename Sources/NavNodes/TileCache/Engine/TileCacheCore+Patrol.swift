@@ -1,0 +1,69 @@
+import NavBus
+import NavGeo
+import NavTileCache
+import NavTileStore
+
+/// Damage on the disk: a slow walk through all that is on board finds it, whoever reads a tile may, and what is needed of
+/// it is fetched again.
+extension TileCacheCore {
+    /// Most damaged tiles that are told apart while they are not back.
+    private static let greatestDamaged = 1_000
+
+    /// Makes a step of the walk when it is time, and sees to what was lost.
+    ///
+    /// - Returns: When to come again, monotonic ns.
+    func patrol(_ moment: Int64) -> Int64 {
+        let isBusy = fullDisk != nil || queue.statistics.runningCount > 0 || lookup.isBusy
+        if let bytes = pace.step(isBusy: isBusy, at: moment) {
+            do throws(StoreError) {
+                let report = try store.patrol(from: patrolPlace, bytes: bytes)
+                patrolPlace = report.place
+                for finding in report.findings { log.warning("the tile store: \(finding)") }
+                pace.note(report.bytes, isRound: report.isRound, at: self.moment)
+                patrolProblem = nil
+            } catch {
+                if patrolProblem != error.description { log.warning("tiles on board cannot be looked at: \(error)") }
+                patrolProblem = error.description
+                pace.fail(at: self.moment)
+            }
+        }
+        takeLosses()
+        return pace.due
+    }
+
+    /// Asks again for the tiles that left the store because their files were damaged, as far as they are needed.
+    private func takeLosses() {
+        let lost = store.takeLosses()
+        guard !lost.isEmpty else { return }
+        let names = lost.prefix(3).map { "\($0.address)" }.joined(separator: ", ") + (lost.count > 3 ? ", …" : "")
+        log.warning(
+            "\(lost.count) tiles were damaged on the disk and are not on board any more (\(names)): what is needed of them "
+                + "is fetched again")
+        isChanged = true
+        damagedCount += lost.count
+        damaged += lost.prefix(max(Self.greatestDamaged - damaged.count, 0))
+        // Their regions are looked at now.
+        regionsCheckedAt = nil
+        for desk in desks {
+            guard let newest = desk.newest, let planner = planners[desk.keys.domain] else { continue }
+            let own = Set(
+                lost.filter { $0.address.tileset == desk.keys.name && $0.edition == newest.key.version }
+                    .map(\.address.tile))
+            guard !own.isEmpty else { continue }
+            attempt("tiles of '\(desk.keys.name)'") { () throws(StoreError) in
+                try desk.want(planner.wanted.filter { own.contains($0.tile) }, store.reader, now: now)
+            }
+        }
+    }
+
+    /// Forgets damaged tiles that are back, or that nobody needs any more.
+    func forgetMended() throws(StoreError) {
+        guard !damaged.isEmpty else { return }
+        let lacking = Set(try store.reader.lacking(damaged))
+        damaged.removeAll { tile in
+            guard !lacking.contains(tile) else { return false }
+            guard let desk = desk(tile.address.tileset), desk.newest?.key.version == tile.edition else { return true }
+            return desk.open[tile.address.tile] == nil
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import NavDigest
+internal import GRDB
+internal import NavGeo
+
+/// Says what is wrong with the files of tiles, one at a time.
+struct TileFiles {
+    let access: IndexAccess
+
+    private var folder: StoreFolder { access.folder }
+
+    /// What is wrong with the file of a content; nil when it is as the index says.
+    func fault(
+        _ hash: ContentHash, _ bytes: Int64, readsContent: Bool = true
+    ) throws(StoreError) -> (kind: CheckFinding.Kind, detail: String)? {
+        guard let status = Files.status(folder.object(hash)) else { return (.missingObject, "it is not there") }
+        guard status.isFile, status.size == bytes else {
+            return (.wrongSize, "\(status.size) bytes, the index says \(bytes)")
+        }
+        guard readsContent else { return nil }
+        guard let data = try Files.content(folder.object(hash)) else { return (.wrongHash, "it cannot be read") }
+        return try ContentHash.checked(data) == hash ? nil : (.wrongHash, "its content is another")
+    }
+
+    /// What is wrong with a tile's files for mapping, as of now.
+    ///
+    /// - Parameters:
+    ///   - path: The edition's folder for mapping.
+    ///   - isLenient: Whether those are passed over of which the index knows that they may have to follow it.
+    func viewFault(
+        _ number: Int64, _ path: String, _ place: TileID, isLenient: Bool
+    ) throws(StoreError) -> String? {
+        let (tile, isSettled) = try access.snapshot { index in
+            let find = try index.cachedStatement(sql: "SELECT 1 FROM unsettled WHERE tile = ?")
+            return (try ViewTile(number, index), try Int64.fetchOne(find, arguments: [number]) == nil)
+        }
+        guard isSettled || !isLenient else { return nil }
+        for (part, hash) in [(TilePart.body, tile.body), (.ranks, tile.ranks)] {
+            let file = path + "/" + StoreFolder.viewFile(place, part)
+            let status = Files.status(file)
+            guard let hash else {
+                if status != nil { return "\(part): there, but the tile is not on board" }
+                continue
+            }
+            guard let status else { return "\(part): not there" }
+            if Files.isSame(file, folder.object(hash)) { continue }
+            // Where there are no hard links it is a copy.
+            guard status.size == Files.status(folder.object(hash))?.size, let data = try Files.content(file),
+                try ContentHash.checked(data) == hash
+            else { return "\(part): another content" }
+        }
+        return nil
+    }
+
+    /// What is wrong with an edition's `tileset.json`.
+    func documentFault(_ key: EditionKey, _ path: String) throws(StoreError) -> String? {
+        guard let document = try access.snapshot({ try EditionRow.edition(key, $0)?.document }) else { return nil }
+        return try Files.content(path + "/tileset.json") == document ? nil : "not the edition's"
+    }
+
+    /// What is wrong with `current` of an edition's tileset, when that is the one in use.
+    func currentFault(_ key: EditionKey) throws(StoreError) -> String? {
+        let isCurrent = try access.snapshot { index in
+            try EditionRow.all(index, folder).contains { $0.key == key && $0.isCurrent }
+        }
+        guard isCurrent else { return nil }
+        let target = try StoreFolder.folderName(ofVersion: key.version)
+        let found = Files.linkTarget(folder.tileset(key.tileset) + "/current")
+        return found == target ? nil : "points to '\(found ?? "nothing")', not to '\(target)'"
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import Glibc
+import NavGeo
+import NavTileStore
+import Testing
+
+/// What a slow walk through a store in use finds and puts right, step by step.
+@Suite("The patrol of a store")
+struct StorePatrolTests {
+    /// A store with an edition of road tiles that a region has, and some map tiles.
+    private static func bench(mapCount: UInt32 = 3) throws -> (StoreBench, RoadEdition) {
+        let bench = try StoreBench()
+        let roads = try RoadEdition("v1", count: 4)
+        try bench.store.addEdition(roads.edition, now: at(0))
+        try bench.addMaps()
+        _ = try bench.store.commit(roads.tiles, now: at(1))
+        _ = try bench.store.commit((0..<mapCount).map { mapTile($0, "map \($0)") }, now: at(1))
+        try bench.store.putRegion(
+            StoredRegionDefinition(id: "home"), tiles: roads.addresses, editions: ["roads": "v1"], now: at(1))
+        try bench.store.completeRegions(["home": StoredRegionProgress()], now: at(2))
+        return (bench, roads)
+    }
+
+    /// All steps of a round.
+    private static func round(_ store: TileStore, bytes: Int64 = 1) throws -> [PatrolReport] {
+        var reports: [PatrolReport] = []
+        repeat {
+            reports.append(try store.patrol(from: reports.last?.place ?? PatrolPlace(), bytes: bytes))
+        } while reports.last?.isRound == false && reports.count < 10_000
+        return reports
+    }
+
+    @Test(
+        "A round looks at each tile once, a step at as many as its bytes allow, and finds nothing wrong with what is sound"
+    )
+    func steps() throws {
+        let (bench, _) = try Self.bench(mapCount: 600)
+        let single = try Self.round(bench.store)
+        #expect(single.reduce(0) { $0 + $1.tileCount } == 604)
+        #expect(single.allSatisfy { $0.tileCount <= 1 && $0.findings.isEmpty })
+        // A file counts for 4 KiB, and a road tile has two.
+        let steps = try Self.round(bench.store, bytes: 20 * 4_096)
+        #expect(steps.reduce(0) { $0 + $1.tileCount } == 604)
+        #expect(steps.allSatisfy { $0.bytes <= 21 * 4_096 && $0.findings.isEmpty })
+        #expect(steps.last?.place == PatrolPlace())
+        // However much it may read, it goes through few rows at a time.
+        #expect(try Self.round(bench.store, bytes: .max).map(\.tileCount).max() == 256)
+        #expect(bench.store.takeLosses().isEmpty)
+        #expect(try bench.totals().corruptCount == 0)
+    }
+
+    private static func object(_ bench: StoreBench, _ roads: RoadEdition, _ tile: Int, _ part: Int = 0) -> String {
+        StoreFolder(bench.path).object(roads.tiles[tile].parts[part].hash)
+    }
+
+    private struct Damage: Sendable, CustomTestStringConvertible {
+        var kind: CheckFinding.Kind
+        var name: String
+        /// Which road tile the store loses by it.
+        var lost: Int?
+        var inflict: @Sendable (StoreBench, RoadEdition) throws -> Void
+
+        var testDescription: String { name }
+    }
+
+    private static let damages = [
+        Damage(kind: .missingObject, name: "a file is gone", lost: 0) { bench, roads in
+            unlink(object(bench, roads, 0))
+        },
+        Damage(kind: .wrongSize, name: "its ranks are cut short", lost: 1) { bench, roads in
+            truncate(object(bench, roads, 1, 1), 3)
+        },
+        Damage(kind: .wrongHash, name: "a byte is another", lost: 2) { bench, roads in
+            try overwrite(object(bench, roads, 2), at: 0, with: [0x58])
+        },
+        Damage(kind: .view, name: "a tile is not in its folder") { bench, _ in
+            unlink(bench.path + "/tilesets/roads/v1/12/0/7.road")
+        },
+        Damage(kind: .view, name: "a tile in the folder is another") { bench, _ in
+            let path = bench.path + "/tilesets/roads/v1/12/1/7.rank"
+            unlink(path)
+            try Data(repeating: 1, count: 12).write(to: URL(fileURLWithPath: path))
+        },
+        Damage(kind: .view, name: "the folder is gone") { bench, _ in
+            try FileManager.default.removeItem(atPath: bench.path + "/tilesets/roads/v1")
+        },
+        Damage(kind: .view, name: "tileset.json is another") { bench, _ in
+            try overwrite(bench.path + "/tilesets/roads/v1/tileset.json", at: 0, with: [0x58])
+        },
+        Damage(kind: .current, name: "current points elsewhere") { bench, _ in
+            unlink(bench.path + "/tilesets/roads/current")
+            symlink("/", bench.path + "/tilesets/roads/current")
+        },
+    ]
+
+    @Test("Each damage is found and put right, and what was lost by it is told", arguments: damages.indices)
+    func damage(number: Int) throws {
+        let damage = Self.damages[number]
+        let (bench, roads) = try Self.bench()
+        try damage.inflict(bench, roads)
+        #expect(try bench.store.reader.check().findings.contains { $0.kind == damage.kind })
+        let findings = try Self.round(bench.store).flatMap(\.findings)
+        #expect(findings.contains { $0.kind == damage.kind }, "\(findings)")
+        #expect(findings.allSatisfy { $0.isRepaired }, "\(findings)")
+        try bench.expectSound()
+        let lost = damage.lost.map { RegionTile(roads.addresses[$0], edition: "v1") }
+        #expect(bench.store.takeLosses() == (lost.map { [$0] } ?? []) && bench.store.takeLosses().isEmpty)
+        #expect(try bench.store.reader.region("home")?.state == (lost == nil ? .complete : .incomplete))
+        let tiles = roads.addresses.map { RegionTile($0, edition: "v1") }
+        #expect(try bench.store.reader.lacking(tiles) == (lost.map { [$0] } ?? []))
+        // Once: the next round finds nothing.
+        #expect(try Self.round(bench.store).allSatisfy { $0.findings.isEmpty })
+        guard let place = damage.lost else { return }
+        _ = try bench.store.commit([roads.tiles[place]], now: at(3))
+        #expect(try bench.store.reader.lacking(tiles).isEmpty)
+        #expect(try bench.text(roads.addresses[place]) == "road \(place) of v1")
+    }
+
+    @Test("A damaged file takes all tiles with it that have it, and they are told once")
+    func shared() throws {
+        let (bench, _) = try Self.bench()
+        _ = try bench.store.commit((10..<13).map { mapTile($0, "the sea") }, now: at(1))
+        let tile = try #require(try bench.find(TileAddress("maps", tileID(10))))
+        try overwrite(tile.body.path, at: 0, with: [0x58])
+        let findings = try Self.round(bench.store).flatMap(\.findings)
+        #expect(findings.map(\.kind) == [.wrongHash])
+        let lost = bench.store.takeLosses()
+        #expect(Set(lost.map(\.address.tile)) == Set((10..<13).map { tileID($0) }) && lost.count == 3)
+        #expect(try bench.totals().corruptCount == 1)
+        try bench.expectSound()
+    }
+
+    @Test("A disk that was taken away is no damage: nothing leaves the store")
+    func gone() throws {
+        let (bench, roads) = try Self.bench()
+        let objects = bench.path + "/objects"
+        try FileManager.default.moveItem(atPath: objects, toPath: bench.path + "/elsewhere")
+        #expect(code { _ = try bench.store.patrol(from: PatrolPlace(), bytes: 1 << 20) } == .missing)
+        try FileManager.default.moveItem(atPath: bench.path + "/elsewhere", toPath: objects)
+        #expect(try Self.round(bench.store).allSatisfy { $0.findings.isEmpty })
+        #expect(try bench.text(roads.addresses[0]) == "road 0 of v1")
+        try bench.expectSound()
+    }
+
+    @Test("It goes on where it was, whatever comes and goes meanwhile")
+    func changing() throws {
+        let (bench, roads) = try Self.bench(mapCount: 20)
+        var place = PatrolPlace()
+        var seen = 0
+        for turn in 0..<40 {
+            let report = try bench.store.patrol(from: place, bytes: 1)
+            #expect(report.findings.isEmpty)
+            (place, seen) = (report.place, seen + report.tileCount)
+            if report.isRound { break }
+            _ = try bench.store.commit([mapTile(UInt32(100 + turn), "new \(turn)")], now: at(3))
+            if turn == 9 { try bench.store.purge(tileset: "maps") }
+        }
+        #expect(seen > roads.tiles.count)
+        try bench.expectSound()
+    }
+}
