@@ -37,8 +37,8 @@ extension TileCacheCore {
         guard !lost.isEmpty else { return }
         let names = lost.prefix(3).map { "\($0.address)" }.joined(separator: ", ") + (lost.count > 3 ? ", …" : "")
         log.warning(
-            "\(lost.count) tiles were damaged on the disk and are not on board any more (\(names)): what is needed of them "
-                + "is fetched again")
+            "tiles damaged on the disk, and not on board any more: \(lost.count) (\(names)); what is needed of them is fetched "
+                + "again")
         isChanged = true
         damagedCount += lost.count
         damaged += lost.prefix(max(Self.greatestDamaged - damaged.count, 0))

@@ -79,8 +79,8 @@ extension TileCacheCore {
             findings.append(
                 HealthFinding(
                     "tiles_damaged",
-                    "\(damaged.count) tiles were damaged on the disk and are not back yet, the first of them "
-                        + "\(first.address): they are fetched again as soon as their source can be asked"))
+                    "tiles damaged on the disk, and not back yet: \(damaged.count), the first of them \(first.address); "
+                        + "they are fetched again as soon as their source can be asked"))
         }
         for (id, reason) in waiting.sorted(by: { $0.key < $1.key }) {
             findings.append(
