@@ -116,6 +116,37 @@ struct StorePatrolTests {
         #expect(try bench.text(roads.addresses[place]) == "road \(place) of v1")
     }
 
+    @Test("The place of a walk is kept for the next start; one that cannot be read is the beginning")
+    func keptPlace() throws {
+        var (bench, _) = try Self.bench()
+        #expect(bench.store.keptPatrol() == PatrolPlace())
+        var place = PatrolPlace()
+        for _ in 0..<6 { place = try bench.store.patrol(from: place, bytes: 1).place }
+        #expect(place != PatrolPlace())
+        bench.store.notePatrol(place)
+        bench.store.close()
+        bench.store = try TileStore(folder: bench.path, options: StoreBench.options())
+        #expect(bench.store.keptPatrol() == place)
+        try bench.expectSound()
+        bench.store.notePatrol(PatrolPlace())
+        #expect(bench.store.keptPatrol() == PatrolPlace())
+        try Data("seven".utf8).write(to: URL(fileURLWithPath: bench.path + "/patrol"))
+        #expect(bench.store.keptPatrol() == PatrolPlace())
+    }
+
+    @Test("What is not there because its disk went is not taken for damaged, whoever looks")
+    func diskThatWent() throws {
+        let (bench, roads) = try Self.bench()
+        let folder = StoreFolder(bench.path)
+        #expect(rename(folder.objects, bench.path + "/away") == 0)
+        let error = #expect(throws: StoreError.self) { try bench.store.quarantine(roads.tiles[0].parts[0].hash) }
+        #expect(error?.code == .missing)
+        #expect(throws: StoreError.self) { try Self.round(bench.store) }
+        #expect(rename(bench.path + "/away", folder.objects) == 0)
+        #expect(bench.store.takeLosses().isEmpty)
+        try bench.expectSound()
+    }
+
     @Test("A damaged file takes all tiles with it that have it, and they are told once")
     func shared() throws {
         let (bench, _) = try Self.bench()

@@ -7,6 +7,8 @@ import NavTileStore
 extension TileLookup {
     /// Most missing tiles that an answer names.
     static let greatestMissingCount = 10_000
+    /// Most descriptors of a question for coverage: for each of them the area is gone over once.
+    private static let greatestDescriptorCount = 64
 
     /// The tiles of an area of one tileset.
     private struct Part: Sendable {
@@ -22,6 +24,12 @@ extension TileLookup {
         }
         guard !request.descriptors.isEmpty else {
             throw TileFailure(.invalidRequest, "coverage needs at least one descriptor: which tileset it is of")
+        }
+        guard request.descriptors.count <= Self.greatestDescriptorCount else {
+            throw TileFailure(
+                .invalidRequest,
+                "coverage has \(request.descriptors.count) descriptors: ask for \(Self.greatestDescriptorCount) at a time"
+            )
         }
         let area = try RegionArea(geometry)
         let keys = views.map(\.keys)

@@ -101,6 +101,14 @@ package enum Files {
     /// that nobody needs, and keeps those that it is writing.
     package static func beginSync(_ file: Int32) { _ = posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) }
 
+    /// Has the machine forget what it has of a file in memory, but what is mapped: who reads it next asks the disk.
+    package static func dropPages(_ path: String) {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard file >= 0 else { return }
+        _ = posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
+        Glibc.close(file)
+    }
+
     /// Takes the content of a file away, if there is one.
     package static func empty(_ path: String) { _ = truncate(path, 0) }
 

@@ -23,9 +23,16 @@ package struct StoreFolder: Sendable, Hashable {
     /// at each file that was removed in the last minutes whenever it makes another.
     package var batch: String { path + "/batch" }
     package var objects: String { path + "/objects" }
+    /// How far the patrol was.
+    package var patrol: String { path + "/patrol" }
     package var quarantine: String { path + "/quarantine" }
     package var setAside: String { path + "/set-aside" }
     package var tilesets: String { path + "/tilesets" }
+
+    /// Of a disk that was taken away: nothing is taken for damaged then.
+    var objectsMissing: StoreError {
+        StoreError(.missing, "the folder '\(objects)' is not there any more: mount its disk, or restart the node")
+    }
 
     /// The file of a content: `objects/ab/cdef…`.
     package func object(_ hash: ContentHash) -> String { path + "/" + objectName(hash) }

@@ -154,7 +154,6 @@ struct StoreOpening {
     /// Removes those files of a batch that the index does not have.
     private func dropBatch(_ access: IndexAccess) throws(StoreError) -> Int {
         guard let bytes = try Files.content(folder.batch, limit: 1 << 26) else { return 0 }
-        defer { Files.empty(folder.batch) }
         var count = 0
         for start in stride(from: 0, to: bytes.count - 31, by: 32) {
             guard let hash = ContentHash(bytes: Array(bytes[start..<start + 32])) else { continue }
@@ -165,6 +164,7 @@ struct StoreOpening {
             }
             if !isKnown, Files.remove(folder.object(hash)) { count += 1 }
         }
+        Files.empty(folder.batch)
         return count
     }
 

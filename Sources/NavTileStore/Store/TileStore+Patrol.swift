@@ -33,6 +33,25 @@ public struct PatrolReport: Sendable, Hashable {
 }
 
 extension TileStore {
+    /// Where the patrol was when its place was kept last; the beginning when that is not known.
+    public func keptPatrol() -> PatrolPlace {
+        var place = PatrolPlace()
+        guard let text = try? Files.read(folder.patrol, limit: 64),
+            let number = Int64(String(decoding: text, as: UTF8.self))
+        else { return place }
+        place.stage = .tiles(number)
+        return place
+    }
+
+    /// Keeps the place of a patrol for the next start. Should that not be possible, it begins anew.
+    public func notePatrol(_ place: PatrolPlace) {
+        guard case .tiles(let number) = place.stage else {
+            Files.remove(folder.patrol)
+            return
+        }
+        if let file = try? Files.write(Array("\(number)".utf8), to: folder.patrol) { Files.close(file) }
+    }
+
     /// Most tiles of one step.
     private static let greatestStepCount = 256
     /// What a file counts for at least, bytes.
@@ -50,10 +69,8 @@ extension TileStore {
     /// - Throws: ``StoreError`` `missing` when the store's own folder is not there any more, as of a disk that was taken
     ///   away: nothing is taken for damaged then; `exhausted` when there is nothing left to look with.
     public func patrol(from place: PatrolPlace, bytes limit: Int64) throws(StoreError) -> PatrolReport {
-        guard Files.status(folder.objects)?.isDirectory == true else {
-            throw StoreError(
-                .missing, "the folder '\(folder.objects)' is not there any more: mount its disk, or restart the node")
-        }
+        guard Files.status(folder.objects)?.isDirectory == true else { throw folder.objectsMissing }
+        if place == PatrolPlace() { try settleNotes() }
         var report = PatrolReport()
         report.place = place
         if case .editions(let last) = place.stage {
@@ -78,9 +95,18 @@ extension TileStore {
         return report
     }
 
+    /// Has the index know which files followed it: those that may not have are passed over.
+    private func settleNotes() throws(StoreError) {
+        try write { writer throws(StoreError) in
+            guard !writer.settled.isEmpty || !writer.unlinked.isEmpty else { return }
+            try change(&writer) { _ in }
+        }
+    }
+
     private func patrolEdition(after last: EditionKey?, _ report: inout PatrolReport) throws(StoreError) {
         let editions = try access.snapshot { index in try EditionRow.all(index, folder) }
-        guard let edition = editions.first(where: { edition in last.map { edition.key > $0 } ?? true }) else {
+        let rest = last.map { last in editions.drop { $0.key != last }.dropFirst() } ?? editions[...]
+        guard let edition = rest.first else {
             report.place.stage = .tiles(.min)
             return
         }
@@ -103,7 +129,7 @@ extension TileStore {
         for (column, bytes) in [(1, row.integer(2)), (3, row.integer(4))] {
             guard let hash = (try? TileRow.hash(row, column)) ?? nil else { continue }
             report.bytes += max(bytes, Self.leastCost)
-            guard let fault = try files.fault(hash, bytes), try isOnBoard(number) else { continue }
+            guard let fault = try files.fault(hash, bytes, asksDisk: true), try isOnBoard(number) else { continue }
             find(fault.kind, folder.object(hash), fault.detail, .object(hash), &report)
         }
         guard row.hasRanks, let place = TileNumber.tile(number), try isOnBoard(number) else { return }
@@ -142,16 +168,20 @@ extension TileStore {
 }
 
 extension TileStoreReader {
-    /// Those of some tiles that a region needs and that are not on board.
+    /// Those of some tiles that are not on board and that a region needs whose load was not cancelled.
     public func lacking(_ tiles: [RegionTile]) throws(StoreError) -> [RegionTile] {
         try access.snapshot { index in
             let find = try index.cachedStatement(
-                sql: "SELECT 1 FROM pins WHERE tile = ?1 AND NOT EXISTS (SELECT 1 FROM tiles WHERE id = ?1)")
+                sql: """
+                    SELECT 1 FROM pins JOIN regions ON regions.id = pins.region WHERE tile = ?1 AND state <> ?2
+                    AND NOT EXISTS (SELECT 1 FROM tiles WHERE id = ?1)
+                    """)
             return try tiles.filter { tile in
                 let key = EditionKey(tile.address.tileset, tile.edition)
                 guard let edition = try EditionRow.number(key, index) else { return false }
                 let number = TileNumber.of(tile.address.tile, edition: edition)
-                return try Int64.fetchOne(find, arguments: [number]) != nil
+                let cancelled = StoredRegionState.cancelled.rawValue
+                return try Int64.fetchOne(find, arguments: [number, cancelled]) != nil
             }
         }
     }

@@ -237,10 +237,12 @@ extension TileStore {
     /// Looks again at a file that seems not to be what it should be; if so, takes it out of the store with the tiles
     /// that have it, counts it, and notes them as lost (``takeLosses()``). The last 16 such files lie in `quarantine`.
     ///
-    /// - Throws: ``StoreError`` `exhausted` when it cannot be looked at: it stays.
+    /// - Throws: ``StoreError`` `exhausted` when it cannot be looked at, `missing` when the store's folder is not there: it
+    ///   stays.
     @discardableResult
     public func quarantine(_ hash: ContentHash) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
+            guard Files.status(folder.objects)?.isDirectory == true else { throw folder.objectsMissing }
             let path = folder.object(hash)
             // It may have been replaced by a sound one since.
             if let bytes = try Files.content(path), try ContentHash.checked(bytes) == hash { return RemovalReport() }

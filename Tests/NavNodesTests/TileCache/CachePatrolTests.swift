@@ -134,6 +134,24 @@ struct CachePatrolTests {
         await table.end()
     }
 
+    @Test func whatCannotBePutRightIsToldOnceAndShown() async throws {
+        let table = try CacheTable(Self.roads, hearsLog: true) {
+            try TileFolders.roads(in: $0 + "/roads", reach: 30_000)
+        }
+        #expect(try await table.load(try Self.definition(radius: 5_000)).last?.region?.state == .complete)
+        // Nothing takes the place of a folder that is not empty.
+        let link = "\(table.folder)/store/tilesets/roads/current"
+        #expect(unlink(link) == 0 && mkdir(link, 0o755) == 0 && mkdir(link + "/mine", 0o755) == 0)
+        try await table.until("the health says so") {
+            try table.findings.contains { $0.code == "store_unsound" && $0.message?.contains("roads/current") == true }
+        }
+        let seen = table.healthCount
+        try await table.until("some seconds have passed") { table.healthCount > seen + 6 }
+        let log = try table.log
+        #expect(log.count { $0.contains("it cannot be put right") } == 1, "\(log)")
+        await table.end()
+    }
+
     @Test func itIsSwitchedOnAndOffLive() async throws {
         let table = try CacheTable(Self.roads + ["store.patrol_bytes_per_s=0"]) {
             try TileFolders.roads(in: $0 + "/roads", reach: 30_000)
@@ -147,6 +165,11 @@ struct CachePatrolTests {
         #expect(Self.size(path) == 7)
         try await table.set("store.patrol_bytes_per_s", .intValue(50_000_000))
         try await table.until("it is back") { Self.size(path) == size }
+        try await table.set("store.patrol_bytes_per_s", .intValue(0))
+        try Self.damage(path)
+        let later = table.healthCount
+        try await table.until("some more seconds have passed") { table.healthCount > later + 6 }
+        #expect(Self.size(path) == 7)
         await table.end()
     }
 }

@@ -185,6 +185,7 @@ extension TileCacheCore {
         guard let load = loads.removeValue(forKey: id) else { return }
         waits.remove(id)
         waiting[id] = nil
+        toldEnds[id] = nil
         isChanged = true
         if load.changesGeometry { tell(.geometryChanged, id) }
         if load.changesMetadata { tell(.metadataChanged, id) }
@@ -209,7 +210,7 @@ extension TileCacheCore {
         } else if state == .incomplete, let obstacle = failure.obstacle {
             waits.add(id, until: .max, for: obstacle)
         }
-        if state == .incomplete {
+        if state == .incomplete, toldEnds.updateValue(failure.message, forKey: id) != failure.message {
             log.warning(
                 "region '\(id)' is not whole, \(load.progress.completedCount) of \(load.progress.requiredCount) tiles are on "
                     + "board: \(failure.message); "

@@ -8,6 +8,8 @@ import NavTileStore
 extension TileCacheCore {
     /// Most damaged tiles that are told apart while they are not back.
     private static let greatestDamaged = 1_000
+    /// After how many bytes the place of the walk is kept.
+    private static let placeInterval: Int64 = 16 << 20
 
     /// Makes a step of the walk when it is time, and sees to what was lost.
     ///
@@ -18,9 +20,11 @@ extension TileCacheCore {
             do throws(StoreError) {
                 let report = try store.patrol(from: patrolPlace, bytes: bytes)
                 patrolPlace = report.place
-                for finding in report.findings { log.warning("the tile store: \(finding)") }
+                tell(report)
                 pace.note(report.bytes, isRound: report.isRound, at: self.moment)
+                if report.findings.contains(where: { !$0.isRepaired }) { pace.fail(at: self.moment) }
                 patrolProblem = nil
+                notePlace(report)
             } catch {
                 if patrolProblem != error.description { log.warning("tiles on board cannot be looked at: \(error)") }
                 patrolProblem = error.description
@@ -29,6 +33,31 @@ extension TileCacheCore {
         }
         takeLosses()
         return pace.due
+    }
+
+    /// Tells what was put right, and once what cannot be.
+    private func tell(_ report: PatrolReport) {
+        for finding in report.findings {
+            if finding.isRepaired {
+                log.warning("the tile store: \(finding)")
+            } else if unsound.round.count < Self.greatestDamaged, unsound.round.insert(finding.subject).inserted,
+                !unsound.before.contains(finding.subject)
+            {
+                isChanged = true
+                log.warning("the tile store: \(finding): it cannot be put right")
+            }
+        }
+        guard report.isRound else { return }
+        isChanged = isChanged || unsound.before != unsound.round
+        unsound = (unsound.round, [])
+    }
+
+    /// Keeps the place for the next start every now and then: short drives would look at the same tiles each time.
+    private func notePlace(_ report: PatrolReport) {
+        patrolledBytes += report.bytes
+        guard patrolledBytes >= Self.placeInterval || report.isRound else { return }
+        patrolledBytes = 0
+        store.notePatrol(patrolPlace)
     }
 
     /// Asks again for the tiles that left the store because their files were damaged, as far as they are needed.

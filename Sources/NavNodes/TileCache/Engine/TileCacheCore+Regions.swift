@@ -42,6 +42,7 @@ extension TileCacheCore {
             let region = try store.putRegion(definition, tiles: tiles, editions: editions, now: now)
             if let old = loads.removeValue(forKey: id) { queue.forget(old.owner) }
             waiting[id] = nil
+            toldEnds[id] = nil
             waits.add(id, until: nextTry)
             try resume(region)
         } catch {
@@ -112,7 +113,7 @@ extension TileCacheCore {
         do throws(StoreError) {
             response = try regions(
                 after: request.startAfter ?? "", atMost: request.pageSize.map { max(Int($0), 1) } ?? .max,
-                bytes: isPage ? Self.greatestPage : Self.greatestList)
+                size: isPage ? Self.greatestPage : Self.greatestList)
         } catch {
             throw TileFailure(error)
         }
@@ -125,15 +126,20 @@ extension TileCacheCore {
         return response
     }
 
-    private func regions(after start: String, atMost count: Int, bytes: Int) throws(StoreError) -> ListRegionsResponse {
-        let ids = Set(try store.reader.regionIDs()).union(requests.keys).filter { Self.isBefore(start, $0) }
+    private func regions(after start: String, atMost count: Int, size limit: Int) throws(StoreError)
+        -> ListRegionsResponse
+    {
+        // By bytes: what looks alike may be two regions.
+        let known = try store.reader.regionIDs()
+        let bytes = Set(known.map { Array($0.utf8) })
+        let ids = (known + requests.keys.filter { !bytes.contains(Array($0.utf8)) }).filter { Self.isBefore(start, $0) }
         var response = ListRegionsResponse()
         var size = 0
         for id in ids.sorted(by: Self.isBefore) {
             let stored = try store.reader.region(id)
             guard let region = try stored.map(message) ?? requests[id].map({ Region($0, .loading) }) else { continue }
             size += region.encoded().count
-            guard response.regions.isEmpty || (response.regions.count < count && size <= bytes) else {
+            guard response.regions.isEmpty || (response.regions.count < count && size <= limit) else {
                 response.nextStartAfter = response.regions.last?.definition?.regionId
                 break
             }
@@ -178,6 +184,7 @@ extension TileCacheCore {
         }
         waits.remove(id)
         waiting[id] = nil
+        toldEnds[id] = nil
         isChanged = true
         outbox.tell(RegionEvent(kind: .removed, regionId: id))
         noteRoom()

@@ -82,6 +82,14 @@ extension TileCacheCore {
                     "tiles damaged on the disk, and not back yet: \(damaged.count), the first of them \(first.address); "
                         + "they are fetched again as soon as their source can be asked"))
         }
+        let unsound = unsound.before.union(unsound.round)
+        if let first = unsound.min() {
+            findings.append(
+                HealthFinding(
+                    "store_unsound",
+                    "files that cannot be put right: \(unsound.count), the first of them '\(first)' in "
+                        + "'\(store.reader.folder)': look at its disk, or stop the node and use --repair"))
+        }
         for (id, reason) in waiting.sorted(by: { $0.key < $1.key }) {
             findings.append(
                 HealthFinding("region_outdated", "region '\(id)' stays as it is: \(reason.message)", about: id))

@@ -36,7 +36,11 @@ final class TileCacheCore {
     var regionsCheckedAt: Int64? = 0
     /// When files on board are looked at for damage, and how far that is.
     var pace: PatrolPace
-    var patrolPlace = PatrolPlace()
+    var patrolPlace: PatrolPlace
+    /// Bytes that were looked at since the place was kept.
+    var patrolledBytes: Int64 = 0
+    /// What is wrong in the store's folder and cannot be put right: as of the round before, and of this one.
+    var unsound: (before: Set<String>, round: Set<String>) = ([], [])
     /// Why the last step of the patrol failed.
     var patrolProblem: String?
     /// Tiles that left the store because their files were damaged and that are needed; the first of them.
@@ -47,6 +51,8 @@ final class TileCacheCore {
     var waits = RegionWaits()
     /// Why regions stay of an older edition, by id.
     var waiting: [String: TileFailure] = [:]
+    /// Why regions are not whole, in the words that were logged last, by id: each attempt may end alike.
+    var toldEnds: [String: String] = [:]
     /// Outdated editions and when they may go, monotonic ns.
     var outdated: [EditionKey: Int64] = [:]
     /// What is known of the disk that was found full; nil while it is not.
@@ -72,6 +78,7 @@ final class TileCacheCore {
         post: @escaping @Sendable (@escaping @Sendable (TileCacheCore) -> Void) -> Void
     ) {
         pace = PatrolPace(bytesPerSecond: Int64(configuration.patrolBytesPerSecond))
+        patrolPlace = store.keptPatrol()
         self.store = store
         self.queue = queue
         self.outbox = outbox
