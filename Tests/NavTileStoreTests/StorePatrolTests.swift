@@ -7,20 +7,6 @@ import Testing
 /// What a slow walk through a store in use finds and puts right, step by step.
 @Suite("The patrol of a store")
 struct StorePatrolTests {
-    /// A store with an edition of road tiles that a region has, and some map tiles.
-    private static func bench(mapCount: UInt32 = 3) throws -> (StoreBench, RoadEdition) {
-        let bench = try StoreBench()
-        let roads = try RoadEdition("v1", count: 4)
-        try bench.store.addEdition(roads.edition, now: at(0))
-        try bench.addMaps()
-        _ = try bench.store.commit(roads.tiles, now: at(1))
-        _ = try bench.store.commit((0..<mapCount).map { mapTile($0, "map \($0)") }, now: at(1))
-        try bench.store.putRegion(
-            StoredRegionDefinition(id: "home"), tiles: roads.addresses, editions: ["roads": "v1"], now: at(1))
-        try bench.store.completeRegions(["home": StoredRegionProgress()], now: at(2))
-        return (bench, roads)
-    }
-
     /// All steps of a round.
     private static func round(_ store: TileStore, bytes: Int64 = 1) throws -> [PatrolReport] {
         var reports: [PatrolReport] = []
@@ -34,7 +20,7 @@ struct StorePatrolTests {
         "A round looks at each tile once, a step at as many as its bytes allow, and finds nothing wrong with what is sound"
     )
     func steps() throws {
-        let (bench, _) = try Self.bench(mapCount: 600)
+        let (bench, _) = try StoreDamage.bench(mapCount: 600)
         let single = try Self.round(bench.store)
         #expect(single.reduce(0) { $0 + $1.tileCount } == 604)
         #expect(single.allSatisfy { $0.tileCount <= 1 && $0.findings.isEmpty })
@@ -49,54 +35,11 @@ struct StorePatrolTests {
         #expect(try bench.totals().corruptCount == 0)
     }
 
-    private static func object(_ bench: StoreBench, _ roads: RoadEdition, _ tile: Int, _ part: Int = 0) -> String {
-        StoreFolder(bench.path).object(roads.tiles[tile].parts[part].hash)
-    }
-
-    private struct Damage: Sendable, CustomTestStringConvertible {
-        var kind: CheckFinding.Kind
-        var name: String
-        /// Which road tile the store loses by it.
-        var lost: Int?
-        var inflict: @Sendable (StoreBench, RoadEdition) throws -> Void
-
-        var testDescription: String { name }
-    }
-
-    private static let damages = [
-        Damage(kind: .missingObject, name: "a file is gone", lost: 0) { bench, roads in
-            unlink(object(bench, roads, 0))
-        },
-        Damage(kind: .wrongSize, name: "its ranks are cut short", lost: 1) { bench, roads in
-            truncate(object(bench, roads, 1, 1), 3)
-        },
-        Damage(kind: .wrongHash, name: "a byte is another", lost: 2) { bench, roads in
-            try overwrite(object(bench, roads, 2), at: 0, with: [0x58])
-        },
-        Damage(kind: .view, name: "a tile is not in its folder") { bench, _ in
-            unlink(bench.path + "/tilesets/roads/v1/12/0/7.road")
-        },
-        Damage(kind: .view, name: "a tile in the folder is another") { bench, _ in
-            let path = bench.path + "/tilesets/roads/v1/12/1/7.rank"
-            unlink(path)
-            try Data(repeating: 1, count: 12).write(to: URL(fileURLWithPath: path))
-        },
-        Damage(kind: .view, name: "the folder is gone") { bench, _ in
-            try FileManager.default.removeItem(atPath: bench.path + "/tilesets/roads/v1")
-        },
-        Damage(kind: .view, name: "tileset.json is another") { bench, _ in
-            try overwrite(bench.path + "/tilesets/roads/v1/tileset.json", at: 0, with: [0x58])
-        },
-        Damage(kind: .current, name: "current points elsewhere") { bench, _ in
-            unlink(bench.path + "/tilesets/roads/current")
-            symlink("/", bench.path + "/tilesets/roads/current")
-        },
-    ]
-
-    @Test("Each damage is found and put right, and what was lost by it is told", arguments: damages.indices)
-    func damage(number: Int) throws {
-        let damage = Self.damages[number]
-        let (bench, roads) = try Self.bench()
+    @Test(
+        "Each damage is found and put right, and what was lost by it is told",
+        arguments: StoreDamage.all.filter(\.isOnTheWay))
+    func damage(_ damage: StoreDamage) throws {
+        let (bench, roads) = try StoreDamage.bench()
         try damage.inflict(bench, roads)
         #expect(try bench.store.reader.check().findings.contains { $0.kind == damage.kind })
         let findings = try Self.round(bench.store).flatMap(\.findings)
@@ -118,7 +61,7 @@ struct StorePatrolTests {
 
     @Test("The place of a walk is kept for the next start; one that cannot be read is the beginning")
     func keptPlace() throws {
-        var (bench, _) = try Self.bench()
+        var (bench, _) = try StoreDamage.bench()
         #expect(bench.store.keptPatrol() == PatrolPlace())
         var place = PatrolPlace()
         for _ in 0..<6 { place = try bench.store.patrol(from: place, bytes: 1).place }
@@ -136,7 +79,7 @@ struct StorePatrolTests {
 
     @Test("What is not there because its disk went is not taken for damaged, whoever looks")
     func diskThatWent() throws {
-        let (bench, roads) = try Self.bench()
+        let (bench, roads) = try StoreDamage.bench()
         let folder = StoreFolder(bench.path)
         #expect(rename(folder.objects, bench.path + "/away") == 0)
         let error = #expect(throws: StoreError.self) { try bench.store.quarantine(roads.tiles[0].parts[0].hash) }
@@ -149,7 +92,7 @@ struct StorePatrolTests {
 
     @Test("A damaged file takes all tiles with it that have it, and they are told once")
     func shared() throws {
-        let (bench, _) = try Self.bench()
+        let (bench, _) = try StoreDamage.bench()
         _ = try bench.store.commit((10..<13).map { mapTile($0, "the sea") }, now: at(1))
         let tile = try #require(try bench.find(TileAddress("maps", tileID(10))))
         try overwrite(tile.body.path, at: 0, with: [0x58])
@@ -163,7 +106,7 @@ struct StorePatrolTests {
 
     @Test("A disk that was taken away is no damage: nothing leaves the store")
     func gone() throws {
-        let (bench, roads) = try Self.bench()
+        let (bench, roads) = try StoreDamage.bench()
         let objects = bench.path + "/objects"
         try FileManager.default.moveItem(atPath: objects, toPath: bench.path + "/elsewhere")
         #expect(code { _ = try bench.store.patrol(from: PatrolPlace(), bytes: 1 << 20) } == .missing)
@@ -175,7 +118,7 @@ struct StorePatrolTests {
 
     @Test("It goes on where it was, whatever comes and goes meanwhile")
     func changing() throws {
-        let (bench, roads) = try Self.bench(mapCount: 20)
+        let (bench, roads) = try StoreDamage.bench(mapCount: 20)
         var place = PatrolPlace()
         var seen = 0
         for turn in 0..<40 {

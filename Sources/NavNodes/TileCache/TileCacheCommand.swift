@@ -53,7 +53,7 @@ public struct TileCacheCommand: ParsableCommand {
     }
 
     private static func repaired(_ folder: String) throws(StoreError) -> CheckReport {
-        guard FileManager.default.fileExists(atPath: folder + "/objects") else {
+        guard FileManager.default.fileExists(atPath: StoreFolder(folder).objects) else {
             throw StoreError(.missing, "no tile store at '\(folder)': start its owner once")
         }
         var options = TileStoreOptions()

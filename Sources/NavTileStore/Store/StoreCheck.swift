@@ -190,7 +190,7 @@ struct StoreCheck {
             }
             // What is on its way has no row yet: the list of its batch says so, or its row is there by now. What is
             // about to be unlinked still has one.
-            if try uses(hash) == nil, try !isOnItsWay(hash), try uses(hash) == nil {
+            if try uses(hash) == nil, try folder.filesOfBatch()?.contains(hash) != true, try uses(hash) == nil {
                 if Files.status(folder.object(hash)) != nil {
                     find(.orphan, subject, "no tile has it", .file(folder.object(hash)))
                 }
@@ -204,14 +204,6 @@ struct StoreCheck {
         try access.read { index in
             try Int64.fetchOne(
                 try index.cachedStatement(sql: "SELECT uses FROM objects WHERE hash = ?"), arguments: [hash.blob])
-        }
-    }
-
-    /// Whether a batch that is being written lists a file.
-    private func isOnItsWay(_ hash: ContentHash) throws(StoreError) -> Bool {
-        guard let bytes = try Files.content(folder.batch) else { return false }
-        return stride(from: 0, to: bytes.count - 31, by: 32).contains {
-            bytes[$0..<$0 + 32].elementsEqual(hash.bytes)
         }
     }
 

@@ -43,6 +43,14 @@ package struct StoreFolder: Sendable, Hashable {
         return "objects/\(digits.prefix(2))/\(digits.dropFirst(2))"
     }
 
+    /// The files of the batch that is being stored, or was when its owner ended; nil when there is no list of one.
+    func filesOfBatch() throws(StoreError) -> [ContentHash]? {
+        guard let bytes = try Files.content(batch, limit: 1 << 26) else { return nil }
+        return stride(from: 0, to: bytes.count - 31, by: 32).compactMap {
+            ContentHash(bytes: Array(bytes[$0..<$0 + 32]))
+        }
+    }
+
     /// A path of the store, relative to its folder.
     func relative(_ path: String) -> String { String(path.dropFirst(self.path.count + 1)) }
 

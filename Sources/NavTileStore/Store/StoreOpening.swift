@@ -153,10 +153,9 @@ struct StoreOpening {
 
     /// Removes those files of a batch that the index does not have.
     private func dropBatch(_ access: IndexAccess) throws(StoreError) -> Int {
-        guard let bytes = try Files.content(folder.batch, limit: 1 << 26) else { return 0 }
+        guard let hashes = try folder.filesOfBatch() else { return 0 }
         var count = 0
-        for start in stride(from: 0, to: bytes.count - 31, by: 32) {
-            guard let hash = ContentHash(bytes: Array(bytes[start..<start + 32])) else { continue }
+        for hash in hashes {
             let isKnown = try access.read { index in
                 try Int64.fetchOne(
                     try index.cachedStatement(sql: "SELECT 1 FROM objects WHERE hash = ?"), arguments: [hash.blob])

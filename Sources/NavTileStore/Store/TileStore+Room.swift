@@ -46,17 +46,15 @@ extension TileStore {
         let wanted = wanted.withLock { $0.numbers }
         return try access.snapshot { index in
             let own = Set(try Self.numbers(others, editions, index))
-            let region = try RegionRow.number(id, index)
+            let ownPins = try RegionRow.ownPins(id, index)
             let find = try index.cachedStatement(
                 sql: """
                     SELECT body_bytes + ifnull(ranks_bytes, 0),
-                      EXISTS (SELECT 1 FROM pins WHERE tile = ?1 AND NOT (region = ?2 AND staged >= ?3))
-                    FROM tiles WHERE id = ?1
+                      EXISTS (SELECT 1 FROM pins WHERE tile = ?3 AND \(RegionRow.pinsOfOthers))
+                    FROM tiles WHERE id = ?3
                     """)
             return try own.union(wanted).reduce(into: held) { bytes, number in
-                let row = try Row.fetchOne(
-                    find, arguments: [number, region?.number ?? -1, region?.wasComplete ?? false])
-                guard let row else { return }
+                guard let row = try Row.fetchOne(find, arguments: ownPins + [number]) else { return }
                 // What other regions have was counted.
                 if own.contains(number) || row.integer(1) == 0 { bytes += row.integer(0) }
             }

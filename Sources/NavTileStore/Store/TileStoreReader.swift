@@ -88,9 +88,8 @@ public final class TileStoreReader: Sendable {
         besideRegion id: String, _ tiles: [TileAddress], editions: [String: String]
     ) throws(StoreError) -> (bytes: Int64, others: [TileAddress]) {
         try access.snapshot { index in
-            let region = try RegionRow.number(id, index)
-            let own: StatementArguments = [region?.number ?? -1, region?.wasComplete ?? false]
-            let held = "SELECT tile FROM pins WHERE NOT (region = ?1 AND staged >= ?2)"
+            let own = try RegionRow.ownPins(id, index)
+            let held = "SELECT tile FROM pins WHERE \(RegionRow.pinsOfOthers)"
             let bytes = try Int64.fetchOne(
                 index,
                 sql: """

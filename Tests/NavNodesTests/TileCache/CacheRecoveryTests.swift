@@ -24,6 +24,15 @@ struct CacheRecoveryTests {
         try table.events.last { $0.kind == .loadFinished }?.success == true
     }
 
+    /// Waits until tiles ahead of the vehicle have filled a budget of 5 MB.
+    private static func fill(_ table: CacheTable) async throws {
+        table.position(TileFolders.porto)
+        try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
+        // The store is told now and then what goes last.
+        let seen = table.healthCount
+        try await table.until("the store knows what is ahead") { table.healthCount > seen + 3 }
+    }
+
     @Test func whereTilesAheadFillTheBudgetARegionSaysSoAndGoesOnWhenFewerAreKept() async throws {
         let (server, address) = try await CacheTable.serving {
             try TileFolders.maps(in: $0 + "/map", zooms: 11...11, reach: 40_000) { _ in 700_000 }
@@ -33,11 +42,7 @@ struct CacheRecoveryTests {
             "region.retry_s=86400", "predictive.enabled=true", "predictive.maps.zoom_min=11",
             "predictive.maps.zoom_max=11", "predictive.maps.current_radius_m=16000",
         ])
-        table.position(TileFolders.porto)
-        try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
-        // The store is told now and then what goes last.
-        let seen = table.healthCount
-        try await table.until("the store knows what is ahead") { table.healthCount > seen + 3 }
+        try await Self.fill(table)
         let other = Geodesy.destination(from: TileFolders.porto, bearing: 1.5, distance: 30_000)
         let stopped = try #require(try await table.load(try Self.definition(9_000, around: other, zooms: 11...11)).last)
         #expect(stopped.region?.state == .incomplete && stopped.error?.code == .resourceExhausted, "\(stopped)")
@@ -66,10 +71,7 @@ struct CacheRecoveryTests {
             "region.retry_s=\(retry)", "predictive.enabled=true", "predictive.maps.zoom_min=11",
             "predictive.maps.zoom_max=11", "predictive.maps.current_radius_m=16000",
         ])
-        table.position(TileFolders.porto)
-        try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
-        let seen = table.healthCount
-        try await table.until("the store knows what is ahead") { table.healthCount > seen + 3 }
+        try await Self.fill(table)
         let stopped = try #require(try await table.load(try definition(1_000, zooms: 12...12)).last)
         #expect(stopped.region?.state == .incomplete && stopped.error?.code == .resourceExhausted, "\(stopped)")
         return (table, region, ahead)
@@ -186,6 +188,40 @@ struct CacheRecoveryTests {
         try await table.until("the region is complete") { try Self.isLoaded(table) }
         let region = try await table.call(TileCacheService.getRegion, GetRegionRequest(regionId: "r")).region
         #expect(region?.state == .complete && region?.definition?.descriptors.first?.zoomMax == 12)
+        await server.end()
+        await table.end()
+    }
+
+    @Test func aRegionThatWaitsForTheNetworkIsQuietAndWholeWhenItsTilesComeAnotherWay() async throws {
+        let (server, address) = try await CacheTable.serving {
+            try TileFolders.maps(in: $0 + "/map", zooms: 12...12, reach: 9_000)
+        }
+        let table = try CacheTable([
+            "tilesets=name=map,domain=maps,source=http://\(address)/map/{z}/{x}/{y},zooms=12-12", "region.retry_s=1",
+        ])
+        try await table.settle()
+        try await table.set("network.mode", .stringValue("metered"))
+        let stopped = try #require(try await table.load(try Self.definition(1_000, zooms: 12...12)).last)
+        #expect(stopped.region?.state == .incomplete && stopped.error?.message?.contains("metered") == true)
+        // However often it is tried, nobody is told again what is as it was.
+        let (told, seen) = (try table.events.count, table.healthCount)
+        try await table.until("some seconds have passed") { table.healthCount > seen + 3 }
+        #expect(try table.events.count == told)
+        try await table.set("network.mode", .stringValue("offline"))
+        try await table.until("it is told what else it waits for") {
+            let region = try table.events.last { $0.kind == .loadFinished }
+            return region?.error?.message?.contains("offline") == true
+        }
+        try await table.set("network.mode", .stringValue("metered"))
+        // Who asks for its tiles gets them, and brings them on board.
+        let area = try RegionArea.circle(around: TileFolders.porto, radius: 1_000)
+        for tile in try area.tiles(zoom: 12, limit: 100).tiles {
+            let key = TileKey(domain: .maps, zoom: 12, x: tile.x, y: tile.y)
+            let answer = try await table.call(TileCacheService.getTile, GetTileRequest(key: key))
+            #expect(answer.data == TileFolders.png(tile), "\(answer)")
+        }
+        try await table.until("the region is complete") { try Self.isLoaded(table) }
+        #expect(try table.check() == [])
         await server.end()
         await table.end()
     }

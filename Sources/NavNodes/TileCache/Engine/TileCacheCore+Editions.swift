@@ -28,7 +28,7 @@ extension TileCacheCore {
 
     /// Whether the network costs, and tiles of regions are not to be fetched over it: a newer edition cannot come into use
     /// then that regions have to come with.
-    private var isDear: Bool {
+    var isDear: Bool {
         configuration.network.mode == .metered && !configuration.network.metered.contains(.region)
     }
 

@@ -223,13 +223,7 @@ extension TileCacheCore {
     /// Why nothing comes; nil when something may.
     private func stall(_ load: RegionLoad, _ moment: Int64) -> TileFailure? {
         let names = load.window.isEmpty ? Set(load.editions.keys) : Set(load.window.keys.map(\.tileset))
-        let isRemote = desks.allSatisfy { $0.isRemote || !names.contains($0.keys.name) }
-        let network = configuration.network
-        if isRemote, network.mode == .offline || (network.mode == .metered && !network.metered.contains(.region)) {
-            return TileFailure(
-                .providerUnavailable, "the network is \(network.mode.rawValue): tiles of regions are not fetched now",
-                isRetryable: true, obstacle: .network)
-        }
+        if let closed = closedNetwork(to: names) { return closed }
         guard moment - load.cameAt > Self.patience else { return nil }
         if let desk = superseded(load) {
             return TileFailure(
@@ -237,7 +231,7 @@ extension TileCacheCore {
                 "the source of '\(desk.keys.name)' has another edition, and does not say which: "
                     + (desk.problem ?? "it has not answered yet"), isRetryable: true)
         }
-        guard isRemote else { return nil }
+        guard areRemote(names) else { return nil }
         let conditions = queue.conditions.filter { names.contains($0.tileset) }
         if let down = conditions.first(where: { $0.reachability == .offline }) {
             return TileFailure(
@@ -247,6 +241,29 @@ extension TileCacheCore {
         }
         guard moment - load.cameAt > Self.longestPatience else { return nil }
         return TileFailure(.deadlineExceeded, "no tile came for ten minutes", isRetryable: true)
+    }
+
+    /// Whether tilesets come over the network, all of them.
+    private func areRemote(_ tilesets: Set<String>) -> Bool {
+        desks.allSatisfy { $0.isRemote || !tilesets.contains($0.keys.name) }
+    }
+
+    /// Why tiles of regions are not fetched now that are of some tilesets; nil when they may be.
+    private func closedNetwork(to tilesets: Set<String>) -> TileFailure? {
+        let network = configuration.network
+        guard areRemote(tilesets), network.mode == .offline || isDear else { return nil }
+        return TileFailure(
+            .providerUnavailable, "the network is \(network.mode.rawValue): tiles of regions are not fetched now",
+            isRetryable: true, obstacle: .network)
+    }
+
+    /// Whether a region waits for the network, as was told, and still has to: nothing of it came by another way.
+    private func waitsForNetwork(_ region: StoredRegion) throws(StoreError) -> Bool {
+        guard let failure = region.failure else { return false }
+        let missing = try store.reader.missingTiles(
+            ofRegion: region.definition.id, expiredAt: region.newest.acceptExpired ? nil : now, now: now,
+            limit: RegionLoad.windowSize)
+        return !missing.isEmpty && closedNetwork(to: Set(missing.map(\.address.tileset)))?.stored == failure
     }
 
     /// When a region is tried again that could not go on, monotonic ns.
@@ -264,6 +281,8 @@ extension TileCacheCore {
                     if !error.isRetryable { waiting[id] = error }
                     waits.add(id, until: nextTry, for: error.obstacle)
                 }
+            } else if try waitsForNetwork(region) {
+                waits.add(id, until: nextTry, for: .network)
             } else {
                 try resume(region)
             }

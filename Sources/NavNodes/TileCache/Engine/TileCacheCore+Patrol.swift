@@ -8,56 +8,29 @@ import NavTileStore
 extension TileCacheCore {
     /// Most damaged tiles that are told apart while they are not back.
     private static let greatestDamaged = 1_000
-    /// After how many bytes the place of the walk is kept.
-    private static let placeInterval: Int64 = 16 << 20
 
     /// Makes a step of the walk when it is time, and sees to what was lost.
     ///
     /// - Returns: When to come again, monotonic ns.
-    func patrol(_ moment: Int64) -> Int64 {
+    func turnPatrol(_ moment: Int64) -> Int64 {
         let isBusy = fullDisk != nil || queue.statistics.runningCount > 0 || lookup.isBusy
-        if let bytes = pace.step(isBusy: isBusy, at: moment) {
+        if let bytes = patrol.pace.step(isBusy: isBusy, at: moment) {
+            let unsound = patrol.unsound
             do throws(StoreError) {
-                let report = try store.patrol(from: patrolPlace, bytes: bytes)
-                patrolPlace = report.place
-                tell(report)
-                pace.note(report.bytes, isRound: report.isRound, at: self.moment)
-                if report.findings.contains(where: { !$0.isRepaired }) { pace.fail(at: self.moment) }
-                patrolProblem = nil
-                notePlace(report)
+                let report = try store.patrol(from: patrol.place, bytes: bytes)
+                for finding in patrol.take(report, at: self.moment) {
+                    log.warning("the tile store: \(finding)\(finding.isRepaired ? "" : ": it cannot be put right")")
+                }
+                if let place = patrol.placeToKeep() { store.notePatrol(place) }
             } catch {
-                if patrolProblem != error.description { log.warning("tiles on board cannot be looked at: \(error)") }
-                patrolProblem = error.description
-                pace.fail(at: self.moment)
+                if patrol.fail(error, at: self.moment) {
+                    log.warning("tiles on board cannot be looked at: \(error)")
+                }
             }
+            if patrol.unsound != unsound { isChanged = true }
         }
         takeLosses()
-        return pace.due
-    }
-
-    /// Tells what was put right, and once what cannot be.
-    private func tell(_ report: PatrolReport) {
-        for finding in report.findings {
-            if finding.isRepaired {
-                log.warning("the tile store: \(finding)")
-            } else if unsound.round.count < Self.greatestDamaged, unsound.round.insert(finding.subject).inserted,
-                !unsound.before.contains(finding.subject)
-            {
-                isChanged = true
-                log.warning("the tile store: \(finding): it cannot be put right")
-            }
-        }
-        guard report.isRound else { return }
-        isChanged = isChanged || unsound.before != unsound.round
-        unsound = (unsound.round, [])
-    }
-
-    /// Keeps the place for the next start every now and then: short drives would look at the same tiles each time.
-    private func notePlace(_ report: PatrolReport) {
-        patrolledBytes += report.bytes
-        guard patrolledBytes >= Self.placeInterval || report.isRound else { return }
-        patrolledBytes = 0
-        store.notePatrol(patrolPlace)
+        return patrol.pace.due
     }
 
     /// Asks again for the tiles that left the store because their files were damaged, as far as they are needed.

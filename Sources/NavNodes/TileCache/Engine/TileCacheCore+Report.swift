@@ -82,7 +82,7 @@ extension TileCacheCore {
                     "tiles damaged on the disk, and not back yet: \(damaged.count), the first of them \(first.address); "
                         + "they are fetched again as soon as their source can be asked"))
         }
-        let unsound = unsound.before.union(unsound.round)
+        let unsound = patrol.unsound
         if let first = unsound.min() {
             findings.append(
                 HealthFinding(

@@ -34,15 +34,8 @@ final class TileCacheCore {
     /// When complete regions were looked at last, monotonic ns; nil when a damaged file has taken a tile since, of them
     /// maybe.
     var regionsCheckedAt: Int64? = 0
-    /// When files on board are looked at for damage, and how far that is.
-    var pace: PatrolPace
-    var patrolPlace: PatrolPlace
-    /// Bytes that were looked at since the place was kept.
-    var patrolledBytes: Int64 = 0
-    /// What is wrong in the store's folder and cannot be put right: as of the round before, and of this one.
-    var unsound: (before: Set<String>, round: Set<String>) = ([], [])
-    /// Why the last step of the patrol failed.
-    var patrolProblem: String?
+    /// The walk that looks at files on board for damage.
+    var patrol: StorePatrol
     /// Tiles that left the store because their files were damaged and that are needed; the first of them.
     var damaged: [RegionTile] = []
     /// How many tiles were found damaged since the start.
@@ -77,8 +70,8 @@ final class TileCacheCore {
         sources: [String: any TileSource], outbox: TileCacheOutbox, lookup: TileLookup, log: NodeLog,
         post: @escaping @Sendable (@escaping @Sendable (TileCacheCore) -> Void) -> Void
     ) {
-        pace = PatrolPace(bytesPerSecond: Int64(configuration.patrolBytesPerSecond))
-        patrolPlace = store.keptPatrol()
+        patrol = StorePatrol(
+            PatrolPace(bytesPerSecond: Int64(configuration.patrolBytesPerSecond)), from: store.keptPatrol())
         self.store = store
         self.queue = queue
         self.outbox = outbox
@@ -122,7 +115,7 @@ final class TileCacheCore {
         var due = moment + 1_000_000_000
         due = min(due, lookAtDisk(moment))
         askForEditions(moment)
-        due = min(due, patrol(moment))
+        due = min(due, turnPatrol(moment))
         due = min(due, turnRegions(moment))
         removeOutdated(moment)
         tellQueue(moment)
@@ -289,7 +282,7 @@ final class TileCacheCore {
         lookup.configure(next)
         isChanged = true
         if next.patrolBytesPerSecond != old.patrolBytesPerSecond {
-            pace = PatrolPace(bytesPerSecond: Int64(next.patrolBytesPerSecond))
+            patrol.pace = PatrolPace(bytesPerSecond: Int64(next.patrolBytesPerSecond))
         }
         if next.budgetMB != old.budgetMB {
             store.setBudget(next.budgetBytes)
