@@ -9,11 +9,14 @@ import Testing
 
 /// Providers that break every promise, on loopback: each ends in a typed failure, and a good answer still is one.
 struct MisbehaviourTests {
+    /// The longest that there is, seconds.
+    private static let longestDeadline = 60.0
+
     private func configuration(_ url: String) -> DirectionsConfiguration {
         var configuration = DirectionsConfiguration()
         configuration.url = url
-        configuration.deadline = 30
-        configuration.attemptTimeout = 30
+        configuration.deadline = Self.longestDeadline
+        configuration.attemptTimeout = Self.longestDeadline
         configuration.retries = 0
         configuration.firstPause = 0
         return configuration
@@ -32,6 +35,20 @@ struct MisbehaviourTests {
         }
         await provider.shutdown()
         return result
+    }
+
+    /// Asks anew where a busy machine lets the longest deadline pass.
+    private func askPatiently(
+        _ ask: () async throws -> Result<OnlineRoutes, DirectionsError>
+    ) async throws -> Result<OnlineRoutes, DirectionsError> {
+        for _ in 0..<9 {
+            let start = ContinuousClock.now
+            let result = try await ask()
+            if code(result) == nil || ContinuousClock.now - start < .seconds(Self.longestDeadline - 10) {
+                return result
+            }
+        }
+        return try await ask()
     }
 
     private func code(_ result: Result<OnlineRoutes, DirectionsError>) -> DirectionsError.Code? {
@@ -135,10 +152,8 @@ struct MisbehaviourTests {
     }
 
     @Test func aRefusedConnectionIsToldAtOnce() async throws {
-        var server: LoopbackServer? = try LoopbackServer(.silence)
-        let url = try #require(server?.url)
-        server = nil
-        #expect(code(try await ask(configuration(url))) == .unreachable)
+        let code = code(try await askPatiently { try await ask(configuration("http://127.0.0.1:1")) })
+        #expect(code == .unreachable)
     }
 
     @Test func aServerWithoutTLSIsNoneWithTLS() async throws {
@@ -169,24 +184,20 @@ struct MisbehaviourTests {
 
     @Test func aFailureThatPassesIsOvercomeWithinTheDeadline() async throws {
         let body = try Recorded.bytes("osrm-alternatives")
-        // That it is overcome counts here. Where a busy machine lets the longest deadline pass, it is tried anew.
-        for _ in 0..<10 {
+        var count = 0
+        let answer = try await askPatiently {
             let server = try LoopbackServer(
                 .answer(status: 503, headers: ["Retry-After: 0"]), .bytes([]),
                 .answer(status: 429, headers: ["Retry-After: 0"]), .answer(body: body))
+            defer { count = server.requests.count }
             var configuration = configuration(server.url)
             // An attempt on a connection that just broke may fail without a request.
             configuration.retries = 8
             configuration.firstPause = 0.01
-            (configuration.deadline, configuration.attemptTimeout) = (60, 30)
-            let start = ContinuousClock.now
-            let result = try await ask(configuration)
-            if case .failure = result, ContinuousClock.now - start > .seconds(50) { continue }
-            let answer = try result.get()
-            #expect(answer.attempts >= 4 && server.requests.count == 4)
-            return
-        }
-        Issue.record("no attempt within ten had a minute of the machine's time")
+            configuration.attemptTimeout = 30
+            return try await ask(configuration)
+        }.get()
+        #expect(answer.attempts >= 4 && count == 4)
     }
 
     @Test func aFailureThatStaysIsNotRepeated() async throws {

@@ -212,6 +212,16 @@ import Testing
         #expect(drive.rejected < 40 && drive.worst < 15, "\(drive.rejected) rejected, \(drive.worst) m")
     }
 
+    @Test(arguments: [0.7, 0.75, 0.8, 0.9, 0.95, 1.05, 1.1, 1.2, 1.25, 1.3, 1.4])
+    func speedsThatAreOffByAShareDoNoHarm(scale: Double) {
+        for isOfWheels in [true, false] {
+            let drive = TrustTests.blocks(600) { fix, odometry, _ in
+                if isOfWheels { odometry.speed = 12 * scale } else { fix.speed = 12 * scale }
+            }
+            print("scale \(scale) wheels \(isOfWheels): rejected \(drive.rejected), worst \(drive.worst), distrusted \(drive.tracker.distrusted.rawValue), scale \(drive.tracker.odometerScale.map { "\($0)" } ?? "-"), sigma \(drive.tracker.estimate?.covariance.perAxis ?? -1)")
+        }
+    }
+
     @Test func whatIsRightAgainIsBelievedAgain() {
         let drive = TrustTests.blocks(600) { fix, odometry, time in if time < 150 { odometry.speed = 0 } }
         #expect(drive.tracker.distrusted.isEmpty && drive.worst < 15)

@@ -117,7 +117,7 @@ package final class LoopbackServer: Sendable {
                 state.requests.append(request)
                 return state.requests.count - 1
             }
-            guard treat(request, number).perform(on: connection) else { break }
+            guard treat(request, number).perform(on: connection, asksForHead: request.method == "HEAD") else { break }
         }
         desk.state.withLock { state in
             state.connections.remove(connection)
@@ -158,12 +158,13 @@ private struct RequestReader {
 
 extension LoopbackServer.Manner {
     /// Treats a request so; whether the connection goes on.
-    fileprivate func perform(on connection: Int32) -> Bool {
+    fileprivate func perform(on connection: Int32, asksForHead: Bool) -> Bool {
         switch self {
         case .answer(let status, let headers, let body):
             let length = status == 304 ? [] : ["Content-Length: \(body.count)"]
             let head = (["HTTP/1.1 \(status) Said"] + length + headers).joined(separator: "\r\n") + "\r\n\r\n"
-            return Self.write(Array(head.utf8) + body, to: connection)
+            // What follows the head of such an answer would be taken for the next one's.
+            return Self.write(Array(head.utf8) + (asksForHead || status == 304 ? [] : body), to: connection)
         case .bytes(let bytes):
             _ = Self.write(bytes, to: connection)
             return false

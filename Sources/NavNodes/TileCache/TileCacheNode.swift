@@ -127,7 +127,7 @@ public final class TileCacheNode: Node {
     }
 
     /// Live keys: budget, patrol, network, what is kept ahead, intervals, size of regions.
-    public func reconfigure(_ configuration: TileCacheConfiguration) { engine.post { $0.reconfigure(configuration) } }
+    public func reconfigure(_ configuration: TileCacheConfiguration) { engine.reconfigure(configuration) }
 
     /// Whether sources, disk and budget are well.
     public func findings(_ now: Int64) -> [HealthFinding] {

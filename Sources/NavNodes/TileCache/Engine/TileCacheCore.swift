@@ -291,11 +291,7 @@ final class TileCacheCore {
             }
             noteRoom()
         }
-        if next.network.bytesPerSecond != old.network.bytesPerSecond {
-            queue.bytesPerSecond = next.network.bytesPerSecond
-        }
         if next.network.mode != old.network.mode {
-            queue.network = next.network.mode
             log.info("the network is \(next.network.mode.rawValue)")
             if next.network.mode != .offline {
                 for desk in desks {

@@ -79,6 +79,14 @@ final class TileCacheEngine: Sendable {
         pending.signal()
     }
 
+    /// Takes live keys. What the network is used for holds when this returns: who then asks finds it so.
+    func reconfigure(_ configuration: TileCacheConfiguration) {
+        post { $0.reconfigure(configuration) }
+        let network = configuration.network
+        if queue.network != network.mode { queue.network = network.mode }
+        if queue.bytesPerSecond != network.bytesPerSecond { queue.bytesPerSecond = network.bytesPerSecond }
+    }
+
     /// Whether something is to be done or told.
     var isBusy: Bool {
         state.withLock { $0.isWorking || !$0.work.isEmpty || !$0.news.isEmpty } || !outbox.isEmpty
