@@ -25,7 +25,9 @@ public struct MotionSignals: OptionSet, Sendable, Hashable {
 /// signals say the same, both are right and the positions are not.
 struct SignalMonitor: Sendable {
     /// Those that are not to be believed.
-    private(set) var distrusted: MotionSignals = []
+    var distrusted: MotionSignals { longWay.isOff ? distrustedByLegs.union(.receiverSpeed) : distrustedByLegs }
+
+    private var distrustedByLegs: MotionSignals = []
 
     private struct Leg: Sendable {
         var bearing: Double
@@ -60,22 +62,7 @@ struct SignalMonitor: Sendable {
         func total(of length: Double) -> Double? { seconds >= SignalMonitor.coverage * length ? value : nil }
     }
 
-    /// How often in a row a signal was wrong, and which way.
-    private struct Evidence: Sendable {
-        var count = 0
-        var sign = 0
-
-        mutating func add(_ found: Int, limit: Int) {
-            if found == 0 {
-                count = max(count - 1, 0)
-            } else if found == sign || count == 0 {
-                (count, sign) = (min(count + 1, 2 * limit), found)
-            } else {
-                (count, sign) = (1, found)
-            }
-        }
-    }
-
+    private var longWay = LongWay()
     private var anchor: (stamp: Timestamp, coordinate: Coordinate, sigma: Double)?
     private var newest: Timestamp?
     private var receiver = Sum()
@@ -84,7 +71,7 @@ struct SignalMonitor: Sendable {
     /// Sum of the receiver's courses as vectors.
     private var course = (east: 0.0, north: 0.0, count: 0)
     private var before: Leg?
-    private var evidence = InlineArray<4, Evidence>(repeating: Evidence())
+    private var evidence = InlineArray<4, SignalEvidence>(repeating: SignalEvidence())
 
     /// Shortest and longest leg, seconds.
     private static let (shortest, longest) = (5.0, 15.0)
@@ -172,6 +159,10 @@ struct SignalMonitor: Sendable {
             weigh(.receiverSpeed, ofReceiver, legs: ofWheels == 0 ? SignalMonitor.sided : SignalMonitor.alone)
             weigh(.wheels, ofWheels, legs: ofReceiver == 0 ? SignalMonitor.sided : SignalMonitor.alone)
         }
+        if isStraight {
+            longWay.add(
+                distance, spread: spread, ofReceiver: receiver.total(of: seconds), ofWheels: wheels.total(of: seconds))
+        }
         // Positions that went further than what is believed so far lets them are the ones that are wrong.
         let isDoubtful =
             ofReceiver == -1 && !distrusted.contains(.receiverSpeed) || ofWheels == -1 && !distrusted.contains(.wheels)
@@ -205,7 +196,24 @@ struct SignalMonitor: Sendable {
         guard let found else { return }
         let index = signal.rawValue.trailingZeroBitCount
         evidence[index].add(found, limit: legs)
-        if evidence[index].count >= legs { distrusted.insert(signal) }
-        if evidence[index].count == 0 { distrusted.remove(signal) }
+        if evidence[index].count >= legs { distrustedByLegs.insert(signal) }
+        if evidence[index].count == 0 { distrustedByLegs.remove(signal) }
+    }
+}
+
+/// How often in a row a signal was wrong, and which way.
+struct SignalEvidence: Sendable {
+    private(set) var count = 0
+    private var sign = 0
+
+    /// Takes the next finding: which way the signal is wrong, 0 for right.
+    mutating func add(_ found: Int, limit: Int) {
+        if found == 0 {
+            count = max(count - 1, 0)
+        } else if found == sign || count == 0 {
+            (count, sign) = (min(count + 1, 2 * limit), found)
+        } else {
+            (count, sign) = (1, found)
+        }
     }
 }
