@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -242,34 +243,77 @@ struct directory_entry {
     char name[];
 };
 
-/// Whether the environment of a process, given by its folder's name in /proc, holds `mark`.
-static bool is_marked(const char *process, const char *mark) {
-    static char text[1 << 16];
+/// Opens a file of a process, given by its folder's name in /proc; below 0 when there is none any more.
+static int open_of(const char *process, const char *file) {
     char path[64] = "/proc/";
-    size_t name_length = strlen(process), mark_length = strlen(mark), kept = 0;
-    if (name_length > 16) return false;
-    memcpy(path + 6, process, name_length);
-    memcpy(path + 6 + name_length, "/environ", 9);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    bool found = false;
+    size_t process_length = strlen(process), file_length = strlen(file);
+    if (process_length > 16 || file_length > 16) return -1;
+    memcpy(path + 6, process, process_length);
+    path[6 + process_length] = '/';
+    memcpy(path + 7 + process_length, file, file_length + 1);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/// What the environment of a process says.
+enum marking { UNMARKED, MARKED, EMPTY };
+
+/// Whether the environment of a process holds `mark`.
+static enum marking marking_of(const char *process, const char *mark) {
+    static char text[1 << 16];
+    size_t mark_length = strlen(mark), kept = 0;
+    int file = open_of(process, "environ");
+    if (file < 0) return UNMARKED;
+    bool found = false, empty = true;
     ssize_t count;
     while (!found && (count = read(file, text + kept, sizeof text - kept)) > 0) {
         size_t length = kept + (size_t)count;
+        empty = false;
         found = memmem(text, length, mark, mark_length) != NULL;
         kept = length < mark_length ? length : mark_length - 1;
         memmove(text, text + length - kept, kept);
     }
     close(file);
-    return found;
+    return found ? MARKED : empty ? EMPTY : UNMARKED;
 }
 
-/// Kills every process whose environment holds `mark`; returns how many there were.
-static int kill_marked(const char *mark) {
+/// When a process started, in ticks since the boot; 0 for one of the kernel's, one that has ended, and one that is not there.
+static uint64_t start_of(const char *process) {
+    static char text[1024];
+    int file = open_of(process, "stat");
+    if (file < 0) return 0;
+    ssize_t count = read(file, text, sizeof text - 1);
+    close(file);
+    if (count <= 0) return 0;
+    text[count] = '\0';
+    // proc(5): "PID (NAME) STATE" and numbers, of which the 9th is the flags and the 22nd the start; a name may hold anything.
+    const char *at = strrchr(text, ')');
+    if (at == NULL || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X') return 0;
+    uint64_t number = 0;
+    at += 3;
+    for (int field = 4; field <= 22; field++) {
+        while (*at == ' ') at++;
+        if (*at == '-') at++;
+        for (number = 0; *at >= '0' && *at <= '9'; at++) number = number * 10 + (uint64_t)(*at - '0');
+        enum { PF_KTHREAD = 0x00200000 };
+        if (field == 9 && (number & PF_KTHREAD) != 0) return 0;
+    }
+    return number;
+}
+
+/// What a look at all processes has found.
+struct look {
+    /// Those that were killed.
+    int killed;
+    /// Those that cannot be told: while a process becomes another program its environment is empty.
+    int unclear;
+};
+
+/// Kills every process whose environment holds `mark`, and counts those which began at a moment or later and may yet turn out to.
+static struct look kill_marked(const char *mark, uint64_t since) {
     static _Alignas(8) char entries[1 << 15];
+    struct look look = {0, 0};
     int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) return 0;
-    int killed = 0;
+    if (folder < 0) return look;
     long size;
     while ((size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0) {
         for (long at = 0; at < size;) {
@@ -277,17 +321,23 @@ static int kill_marked(const char *mark) {
             at += entry->length;
             pid_t pid = 0;
             for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++) pid = pid * 10 + (*digit - '0');
-            if (pid > 1 && pid != getpid() && is_marked(entry->name, mark) && kill(pid, SIGKILL) == 0) killed++;
+            if (pid <= 1 || pid == getpid()) continue;
+            enum marking marking = marking_of(entry->name, mark);
+            if (marking == MARKED && kill(pid, SIGKILL) == 0) look.killed++;
+            uint64_t start = marking == EMPTY ? start_of(entry->name) : 0;
+            if (start != 0 && start >= since) look.unclear++;
         }
     }
     close(folder);
-    return killed;
+    return look;
 }
 
 // The guardian's whole life, in a forked copy of the caller: async-signal-safe calls and its own stack only.
 static void guard(int tells, const char *mark) {
     static int32_t groups[MAXIMUM_GROUPS];
     int count = 0;
+    // What is older than this is none of the launch's.
+    uint64_t since = start_of("self");
     setsid();
     prctl(PR_SET_NAME, "navbus-guardian");
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -315,9 +365,13 @@ static void guard(int tells, const char *mark) {
     for (int index = 0; index < count; index++) {
         kill(-groups[index], SIGKILL);
     }
-    // Those that left their group. One that is just being forked shows up in the next look; a process that was killed has
-    // no environment any more.
-    for (int look = 0; mark[0] != '\0' && look < 100 && kill_marked(mark) > 0; look++) {
+    // Those that left their group. One that is just being forked shows up in the next look, and one that becomes another program in a
+    // later one. A process without an environment that stays so is none of ours.
+    enum { LOOKS = 200, PAUSE = 5 };
+    for (int done = 0; mark[0] != '\0' && done < LOOKS; done++) {
+        struct look look = kill_marked(mark, since);
+        if (look.killed == 0 && look.unclear == 0) break;
+        if (look.killed == 0) poll(NULL, 0, PAUSE);
     }
     _exit(0);
 }

@@ -179,6 +179,17 @@ import Testing
         for pid in try readPIDs("pids", count: 1) { try waitUntilGone(pid) }
     }
 
+    /// While it does, nothing in its environment says whose it is.
+    @Test func aDaemonThatAgainAndAgainBecomesAnotherProgramEndsWithTheLaunch() throws {
+        let program = scratch.write("again.sh", "exec sh '\(scratch.path)/again.sh'\n")
+        for _ in 0..<20 {
+            let start = "setsid sh -c 'echo $$ > pids; exec sh \(program)' & until [ -s pids ]; do :; done"
+            let (code, _) = run([shell("a", "cd '\(scratch.path)'; rm -f pids; \(start)")])
+            #expect(code == 0)
+            for pid in try readPIDs("pids", count: 1) { try waitUntilGone(pid) }
+        }
+    }
+
     @Test func manyNodesStartAndStopTogether() {
         let nodes = (0..<50).map { shell("n\($0)", "exec sleep 1000") } + [shell("end", "exit 0", required: true)]
         let (code, lines) = run(nodes)
