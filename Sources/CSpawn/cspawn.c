@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef CLOSE_RANGE_CLOEXEC
@@ -276,40 +277,42 @@ static enum marking marking_of(const char *process, const char *mark) {
     return found ? MARKED : empty ? EMPTY : UNMARKED;
 }
 
-/// When a process started, in ticks since the boot; 0 for one of the kernel's, one that has ended, and one that is not there.
-static uint64_t start_of(const char *process) {
-    static char text[1024];
+/// Whether a process is becoming another program: it has no environment yet. One that was given an empty one has a place for it.
+static bool is_becoming(const char *process) {
+    static char text[2048];
     int file = open_of(process, "stat");
-    if (file < 0) return 0;
+    if (file < 0) return false;
     ssize_t count = read(file, text, sizeof text - 1);
     close(file);
-    if (count <= 0) return 0;
+    if (count <= 0) return false;
     text[count] = '\0';
-    // proc(5): "PID (NAME) STATE" and numbers, of which the 9th is the flags and the 22nd the start; a name may hold anything.
+    // proc(5): "PID (NAME) STATE" and numbers, of which the 9th is the flags and the 50th where the environment begins; a name may hold
+    // anything.
     const char *at = strrchr(text, ')');
-    if (at == NULL || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X') return 0;
-    uint64_t number = 0;
+    if (at == NULL || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X') return false;
     at += 3;
-    for (int field = 4; field <= 22; field++) {
+    uint64_t number = 1;
+    for (int field = 4; field <= 50; field++) {
         while (*at == ' ') at++;
         if (*at == '-') at++;
+        if (*at < '0' || *at > '9') return false;
         for (number = 0; *at >= '0' && *at <= '9'; at++) number = number * 10 + (uint64_t)(*at - '0');
-        enum { PF_KTHREAD = 0x00200000 };
-        if (field == 9 && (number & PF_KTHREAD) != 0) return 0;
+        enum { PF_EXITING = 0x00000004, PF_KTHREAD = 0x00200000 };
+        if (field == 9 && (number & (PF_EXITING | PF_KTHREAD)) != 0) return false;
     }
-    return number;
+    return number == 0;
 }
 
 /// What a look at all processes has found.
 struct look {
     /// Those that were killed.
     int killed;
-    /// Those that cannot be told: while a process becomes another program its environment is empty.
-    int unclear;
+    /// Those of which it cannot be told yet.
+    int becoming;
 };
 
-/// Kills every process whose environment holds `mark`, and counts those which began at a moment or later and may yet turn out to.
-static struct look kill_marked(const char *mark, uint64_t since) {
+/// Kills every process whose environment holds `mark`.
+static struct look kill_marked(const char *mark) {
     static _Alignas(8) char entries[1 << 15];
     struct look look = {0, 0};
     int folder = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -324,20 +327,17 @@ static struct look kill_marked(const char *mark, uint64_t since) {
             if (pid <= 1 || pid == getpid()) continue;
             enum marking marking = marking_of(entry->name, mark);
             if (marking == MARKED && kill(pid, SIGKILL) == 0) look.killed++;
-            uint64_t start = marking == EMPTY ? start_of(entry->name) : 0;
-            if (start != 0 && start >= since) look.unclear++;
+            if (marking == EMPTY && is_becoming(entry->name)) look.becoming++;
         }
     }
     close(folder);
     return look;
 }
 
-// The guardian's whole life, in a forked copy of the caller: async-signal-safe calls and its own stack only.
+// The guardian's whole life, in a forked copy of the caller: async-signal-safe calls and memory of its own only.
 static void guard(int tells, const char *mark) {
     static int32_t groups[MAXIMUM_GROUPS];
     int count = 0;
-    // What is older than this is none of the launch's.
-    uint64_t since = start_of("self");
     setsid();
     prctl(PR_SET_NAME, "navbus-guardian");
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -365,13 +365,17 @@ static void guard(int tells, const char *mark) {
     for (int index = 0; index < count; index++) {
         kill(-groups[index], SIGKILL);
     }
-    // Those that left their group. One that is just being forked shows up in the next look, and one that becomes another program in a
-    // later one. A process without an environment that stays so is none of ours.
-    enum { LOOKS = 200, PAUSE = 5 };
-    for (int done = 0; mark[0] != '\0' && done < LOOKS; done++) {
-        struct look look = kill_marked(mark, since);
-        if (look.killed == 0 && look.unclear == 0) break;
-        if (look.killed == 0) poll(NULL, 0, PAUSE);
+    // Those that left their group. One that is just being forked shows up in the next look, and so does one that becomes another program;
+    // a process that was killed has no environment any more.
+    enum { LOOK_SECONDS = 5, PAUSE_MILLISECONDS = 2 };
+    struct timespec now, last;
+    clock_gettime(CLOCK_MONOTONIC, &last);
+    last.tv_sec += LOOK_SECONDS;
+    while (mark[0] != '\0') {
+        struct look look = kill_marked(mark);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if ((look.killed == 0 && look.becoming == 0) || now.tv_sec > last.tv_sec) break;
+        poll(NULL, 0, PAUSE_MILLISECONDS);
     }
     _exit(0);
 }

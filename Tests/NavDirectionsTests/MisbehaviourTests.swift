@@ -151,7 +151,7 @@ struct MisbehaviourTests {
         #expect(code(result) == .redirected && other.requests.isEmpty && server.requests.count == 1)
     }
 
-    @Test func aRefusedConnectionIsToldAtOnce() async throws {
+    @Test func aRefusedConnectionIsNotATimeout() async throws {
         let code = code(try await askPatiently { try await ask(configuration("http://127.0.0.1:1")) })
         #expect(code == .unreachable)
     }

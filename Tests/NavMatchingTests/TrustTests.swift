@@ -1,5 +1,7 @@
+import Glibc
 import NavGeo
 import NavMatching
+import NavSimulation
 import Testing
 
 /// Receivers that fail in ways that they do not tell, and what positioning then says of itself.
@@ -233,6 +235,39 @@ import Testing
     func aReceiverWhoseSpeedIsAlmostRightIsBelieved(scale: Double) {
         let drive = TrustTests.blocks(900) { fix, _, _ in fix.speed = 12 * scale }
         #expect(drive.tracker.distrusted.isEmpty && drive.worst < 10, "\(drive.worst) m")
+    }
+
+    @Test func whereReceiverAndWheelsAreOffAlikeThePositionsAre() {
+        let drive = TrustTests.blocks(900) { fix, odometry, _ in (fix.speed, odometry.speed) = (12 * 1.2, 12 * 1.2) }
+        #expect(drive.tracker.distrusted.isEmpty)
+    }
+
+    @Test func aReceiverWhoseSpeedIsRightAgainIsBelievedAgain() {
+        let drive = TrustTests.blocks(2_400, from: 2_000) { fix, _, time in fix.speed = time < 900 ? 12 * 1.2 : 12 }
+        #expect(drive.tracker.distrusted.isEmpty && drive.worst < 5, "\(drive.worst) m")
+        #expect(TrustTests.blocks(900) { fix, _, _ in fix.speed = 12 * 1.2 }.tracker.distrusted == .receiverSpeed)
+    }
+
+    /// Straight on for two hours, by a receiver whose positions err anew with each fix by as much as it says, at speeds at which a leg is not
+    /// much longer than that.
+    @Test(arguments: [(3.0, 4.0), (3, 5.8), (5, 9.7), (5, 12), (8, 14)])
+    func aSpeedThatIsRightIsBelievedWherePositionsAreNoisy(sigma: Double, speed: Double) {
+        var random = SeededRandom(seed: UInt64(speed * 10))
+        var tracker = PositionTracker()
+        for second in 0..<7_200 {
+            let place = Geodesy.destination(from: TrustTests.origin, bearing: 0, distance: speed * Double(second))
+            let (east, north) = (random.gaussian() * sigma * 1.2, random.gaussian() * sigma * 1.2)
+            let error = Geodesy.destination(
+                from: place, bearing: atan2(east, north), distance: (east * east + north * north).squareRoot())
+            _ = tracker.take(
+                Fix(
+                    stamp: TrustTests.start.advanced(bySeconds: Double(second)), coordinate: error,
+                    horizontalSigma: sigma, speed: speed, course: 0, type: .fix3D))
+            if !tracker.distrusted.isEmpty {
+                Issue.record("distrusted after \(second) s")
+                return
+            }
+        }
     }
 
     @Test func whatIsRightAgainIsBelievedAgain() {

@@ -74,7 +74,8 @@ void cspawn_raise_file_limit(void);
 /// Starts a guardian: a process that holds one end of a socket and, when the other end is closed (the caller ended, by
 /// kill -9 too), kills the process groups it was told of that are still registered. Children of children are so reached
 /// as well, which the parent-death signal alone does not do. Then it kills every process whose environment holds `mark`, at
-/// most 255 bytes: also those that left their group. Returns the caller's end and the guardian's pid, or -1 with errno.
+/// most 255 bytes: also those that left their group. It looks until none is left and no process is just becoming another program, whose
+/// environment cannot be read yet, and for 5 s at most. Returns the caller's end and the guardian's pid, or -1 with errno.
 int cspawn_guardian_start(const char *mark, pid_t *pid);
 
 /// Removes a process group from the guardian's list: call it before its leader is reaped, while its id is still its own.

@@ -19,17 +19,22 @@ struct LongWay: Sendable {
     private static let (contradiction, agreement) = (0.1, 0.06)
     /// How many long ways make a speed wrong.
     private static let count = 2
-    /// Length of a leg that counts, in standard deviations of its ends: what positions err across it makes it longer by less than a hundredth.
+    /// Length of a leg that counts, by the speed, in standard deviations of its ends: what positions err across it makes it longer by less than a
+    /// hundredth. Were it the length by the positions, those that err would choose.
     private static let deviations = 8.0
+    /// Most of a long way that one leg is.
+    private static let greatestShare = 0.5
 
-    /// Takes the next straight leg.
+    /// Takes the next straight leg, of which nothing is wrong by itself: what a reflection makes of one leg says nothing of the speed.
     ///
     /// - Parameters:
     ///   - distance: between its ends, metres.
     ///   - spread: its standard deviation by what positions err, metres.
     ///   - ofReceiver: what the receiver's speed makes of it, metres; nil when not known. So the wheels'.
     mutating func add(_ distance: Double, spread: Double, ofReceiver: Double?, ofWheels: Double?) {
-        guard let ofReceiver, distance >= LongWay.deviations * spread else { return }
+        guard let ofReceiver, ofReceiver >= LongWay.deviations * spread,
+            distance <= LongWay.greatestShare * LongWay.length
+        else { return }
         self.distance += distance
         variance += spread * spread
         self.ofReceiver += ofReceiver

@@ -159,7 +159,7 @@ struct SignalMonitor: Sendable {
             weigh(.receiverSpeed, ofReceiver, legs: ofWheels == 0 ? SignalMonitor.sided : SignalMonitor.alone)
             weigh(.wheels, ofWheels, legs: ofReceiver == 0 ? SignalMonitor.sided : SignalMonitor.alone)
         }
-        if isStraight {
+        if isStraight, ofReceiver ?? 0 == 0 {
             longWay.add(
                 distance, spread: spread, ofReceiver: receiver.total(of: seconds), ofWheels: wheels.total(of: seconds))
         }

@@ -67,15 +67,19 @@ final class Program: Sendable {
     func end() { process.end() }
 }
 
-/// Waits until something holds. The limit is a safety net and no measurement.
+/// Waits until something holds. The limit is a safety net and no measurement: of a time in which this test was not let run, one second
+/// counts.
 func eventually(
     _ what: String, seconds: Int = 300, detail: () -> String = { "" }, _ condition: () async throws -> Bool
 ) async throws {
-    let end = ContinuousClock.now + .seconds(seconds)
+    var (waited, last) = (Duration.zero, ContinuousClock.now)
     repeat {
         if try await condition() { return }
         try await Task.sleep(for: .milliseconds(20))
-    } while ContinuousClock.now < end
+        let now = ContinuousClock.now
+        waited += min(now - last, .seconds(1))
+        last = now
+    } while waited < .seconds(seconds)
     throw Failure("gave up waiting after \(seconds) s: \(what)\n\(detail())")
 }
 

@@ -257,13 +257,13 @@ extension TileCacheCore {
             isRetryable: true, obstacle: .network)
     }
 
-    /// Whether a region waits for the network, as was told, and still has to: nothing of it came by another way.
+    /// Whether a region still waits for the network, as was told: not all of it came another way.
     private func waitsForNetwork(_ region: StoredRegion) throws(StoreError) -> Bool {
-        guard let failure = region.failure else { return false }
+        let id = region.definition.id
+        guard let told = toldEnds[id] else { return false }
         let missing = try store.reader.missingTiles(
-            ofRegion: region.definition.id, expiredAt: region.newest.acceptExpired ? nil : now, now: now,
-            limit: RegionLoad.windowSize)
-        return !missing.isEmpty && closedNetwork(to: Set(missing.map(\.address.tileset)))?.stored == failure
+            ofRegion: id, expiredAt: region.newest.acceptExpired ? nil : now, now: now, limit: RegionLoad.windowSize)
+        return !missing.isEmpty && closedNetwork(to: Set(missing.map(\.address.tileset)))?.message == told
     }
 
     /// When a region is tried again that could not go on, monotonic ns.

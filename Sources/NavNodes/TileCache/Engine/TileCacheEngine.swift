@@ -81,6 +81,7 @@ final class TileCacheEngine: Sendable {
 
     /// Takes live keys. What the network is used for holds when this returns: who then asks finds it so.
     func reconfigure(_ configuration: TileCacheConfiguration) {
+        // Before the network is closed, so that what is broken off then is known to be.
         post { $0.reconfigure(configuration) }
         let network = configuration.network
         if queue.network != network.mode { queue.network = network.mode }
