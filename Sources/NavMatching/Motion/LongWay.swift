@@ -4,14 +4,13 @@
 /// The same of the wheels need not be found: the filter learns their scale (see ``MotionConfig/scaleSigma``); a receiver's speed has none, and the
 /// position would go ahead of what it measures, or fall behind, for as long as both are believed.
 struct LongWay: Sendable {
-    /// Whether the speed is not to be believed.
-    private(set) var isOff = false
+    /// Whether the speed is off.
+    private(set) var evidence = SignalEvidence()
 
     private var distance = 0.0
     private var variance = 0.0
     private var ofReceiver = 0.0
     private var ofWheels: Double? = 0
-    private var evidence = SignalEvidence()
 
     /// How long, metres.
     private static let length = 1_000.0
@@ -53,8 +52,6 @@ struct LongWay: Sendable {
         } else if abs(difference) > margin + LongWay.contradiction * distance {
             evidence.add(difference < 0 ? -1 : 1, limit: LongWay.count)
         }
-        if evidence.count >= LongWay.count { isOff = true }
-        if evidence.count == 0 { isOff = false }
         (distance, variance, ofReceiver, ofWheels) = (0, 0, 0, 0)
     }
 }

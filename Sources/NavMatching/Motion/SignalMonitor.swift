@@ -25,9 +25,13 @@ public struct MotionSignals: OptionSet, Sendable, Hashable {
 /// signals say the same, both are right and the positions are not.
 struct SignalMonitor: Sendable {
     /// Those that are not to be believed.
-    var distrusted: MotionSignals { longWay.isOff ? distrustedByLegs.union(.receiverSpeed) : distrustedByLegs }
-
-    private var distrustedByLegs: MotionSignals = []
+    var distrusted: MotionSignals {
+        var signals: MotionSignals = longWay.evidence.isWrong ? .receiverSpeed : []
+        for index in evidence.indices where evidence[index].isWrong {
+            signals.insert(MotionSignals(rawValue: 1 << index))
+        }
+        return signals
+    }
 
     private struct Leg: Sendable {
         var bearing: Double
@@ -153,15 +157,15 @@ struct SignalMonitor: Sendable {
             // Between the ends of a leg nothing is shorter than a straight line; a bend is longer.
             return difference < 0 ? -1 : isStraight ? 1 : nil
         }
-        let (ofReceiver, ofWheels) = (verdict(receiver.total(of: seconds)), verdict(wheels.total(of: seconds)))
+        let (receiverWay, wheelsWay) = (receiver.total(of: seconds), wheels.total(of: seconds))
+        let (ofReceiver, ofWheels) = (verdict(receiverWay), verdict(wheelsWay))
         // Two that are wrong alike are right.
         if ofReceiver == 0 || ofReceiver != ofWheels {
             weigh(.receiverSpeed, ofReceiver, legs: ofWheels == 0 ? SignalMonitor.sided : SignalMonitor.alone)
             weigh(.wheels, ofWheels, legs: ofReceiver == 0 ? SignalMonitor.sided : SignalMonitor.alone)
         }
         if isStraight, ofReceiver ?? 0 == 0 {
-            longWay.add(
-                distance, spread: spread, ofReceiver: receiver.total(of: seconds), ofWheels: wheels.total(of: seconds))
+            longWay.add(distance, spread: spread, ofReceiver: receiverWay, ofWheels: wheelsWay)
         }
         // Positions that went further than what is believed so far lets them are the ones that are wrong.
         let isDoubtful =
@@ -194,19 +198,22 @@ struct SignalMonitor: Sendable {
     ///   - legs: how many that say so make it wrong.
     private mutating func weigh(_ signal: MotionSignals, _ found: Int?, legs: Int) {
         guard let found else { return }
-        let index = signal.rawValue.trailingZeroBitCount
-        evidence[index].add(found, limit: legs)
-        if evidence[index].count >= legs { distrustedByLegs.insert(signal) }
-        if evidence[index].count == 0 { distrustedByLegs.remove(signal) }
+        evidence[signal.rawValue.trailingZeroBitCount].add(found, limit: legs)
     }
 }
 
-/// How often in a row a signal was wrong, and which way.
+/// How often in a row a signal was wrong, and which way; what comes of it lasts until it was right as often.
 struct SignalEvidence: Sendable {
-    private(set) var count = 0
+    /// Whether it is not to be believed.
+    private(set) var isWrong = false
+    private var count = 0
     private var sign = 0
 
-    /// Takes the next finding: which way the signal is wrong, 0 for right.
+    /// Takes the next finding.
+    ///
+    /// - Parameters:
+    ///   - found: which way the signal is wrong, 0 for right.
+    ///   - limit: how many that say the same make it wrong.
     mutating func add(_ found: Int, limit: Int) {
         if found == 0 {
             count = max(count - 1, 0)
@@ -215,5 +222,7 @@ struct SignalEvidence: Sendable {
         } else {
             (count, sign) = (1, found)
         }
+        if count >= limit { isWrong = true }
+        if count == 0 { isWrong = false }
     }
 }

@@ -29,9 +29,10 @@ package struct StoreFolder: Sendable, Hashable {
     package var setAside: String { path + "/set-aside" }
     package var tilesets: String { path + "/tilesets" }
 
-    /// Of a disk that was taken away: nothing is taken for damaged then.
-    var objectsMissing: StoreError {
-        StoreError(.missing, "the folder '\(objects)' is not there any more: mount its disk, or restart the node")
+    /// Throws `missing` when the disk was taken away: nothing is taken for damaged then.
+    func requireObjects() throws(StoreError) {
+        guard Files.status(objects)?.isDirectory != true else { return }
+        throw StoreError(.missing, "the folder '\(objects)' is not there any more: mount its disk, or restart the node")
     }
 
     /// The file of a content: `objects/ab/cdef…`.

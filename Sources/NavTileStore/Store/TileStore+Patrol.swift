@@ -69,7 +69,7 @@ extension TileStore {
     /// - Throws: ``StoreError`` `missing` when the store's own folder is not there any more, as of a disk that was taken
     ///   away: nothing is taken for damaged then; `exhausted` when there is nothing left to look with.
     public func patrol(from place: PatrolPlace, bytes limit: Int64) throws(StoreError) -> PatrolReport {
-        guard Files.status(folder.objects)?.isDirectory == true else { throw folder.objectsMissing }
+        try folder.requireObjects()
         if place == PatrolPlace() { try settleNotes() }
         var report = PatrolReport()
         report.place = place

@@ -242,7 +242,7 @@ extension TileStore {
     @discardableResult
     public func quarantine(_ hash: ContentHash) throws(StoreError) -> RemovalReport {
         try write { writer throws(StoreError) in
-            guard Files.status(folder.objects)?.isDirectory == true else { throw folder.objectsMissing }
+            try folder.requireObjects()
             let path = folder.object(hash)
             // It may have been replaced by a sound one since.
             if let bytes = try Files.content(path), try ContentHash.checked(bytes) == hash { return RemovalReport() }

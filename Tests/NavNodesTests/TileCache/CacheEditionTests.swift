@@ -86,8 +86,7 @@ struct CacheEditionTests {
         gate.release()
         try await table.until("the late tile has come") { node.downloads > before }
         // What came is stored within the next turns; that it was is not told.
-        let seen = table.healthCount
-        try await table.until("two seconds have passed") { table.healthCount > seen + 2 }
+        try await table.pass(seconds: 2)
         #expect(try table.events.allSatisfy { $0.success != false })
         #expect(try table.states.last?.mapVersion == "one")
 
@@ -124,8 +123,7 @@ struct CacheEditionTests {
         ])
         try await table.settle()
         // A list that has just been asked for is not doubted.
-        let seen = table.healthCount
-        try await table.until("some seconds have passed") { table.healthCount > seen + 6 }
+        try await table.pass(seconds: 6)
         try TileFolders.roads(in: folder, version: "two", reach: 40_000)
         lists.withLock { $0 = 1 }
         let before = server.requests.count { $0.path.hasSuffix("tileset.json") }
@@ -142,8 +140,7 @@ struct CacheEditionTests {
                     regionId: "r", geometry: MultiPolygon(area), descriptors: [TilesetDescriptor(tileset: "roads")])),
             options: CallOptions(timeout: .seconds(600))
         ) { _ in }
-        let begun = table.healthCount
-        try await table.until("some seconds have passed") { table.healthCount > begun + 3 }
+        try await table.pass(seconds: 3)
         #expect(try table.findings.contains { $0.code == "source_unreachable" })
         // One that was answered, and then one after each pause: 2, 4 and 8 s.
         let asked = server.requests.count { $0.path.hasSuffix("tileset.json") } - before

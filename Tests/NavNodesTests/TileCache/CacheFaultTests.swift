@@ -267,10 +267,6 @@ struct CacheFaultTests {
         #expect(try await table.load(try Self.definition("r", radius: 2_000)).last?.region?.state == .complete)
         try await table.settle()
         func lists() -> Int { server.requests.count { $0.path.hasSuffix(".json") } }
-        func seconds(_ count: Int) async throws {
-            let seen = table.healthCount
-            try await table.until("some seconds have passed") { table.healthCount >= seen + count }
-        }
         // Nobody asks for a newer one while it costs, and tiles ahead are of the one in use.
         try await table.set("network.mode", .stringValue("metered"))
         try await table.settle()
@@ -279,7 +275,7 @@ struct CacheFaultTests {
         table.position(first)
         let there = TileID(containing: first, zoom: 12)
         try await table.until("the tile there has come") { try !table.onBoard("roads", of: [there]).isEmpty }
-        try await seconds(3)
+        try await table.pass(seconds: 3)
         #expect(lists() == before)
 
         // A newer one is there, and its region cannot be loaded whole.
@@ -298,7 +294,7 @@ struct CacheFaultTests {
         try await table.settle()
         let asked = server.requests.count
         table.position(Geodesy.destination(from: TileFolders.porto, bearing: 4, distance: 20_000))
-        try await seconds(3)
+        try await table.pass(seconds: 3)
         try await table.settle()
         #expect(server.requests.count == asked)
         #expect(try table.states.last?.mapVersion == "one")

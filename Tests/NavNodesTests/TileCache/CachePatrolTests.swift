@@ -50,8 +50,7 @@ struct CachePatrolTests {
         #expect(try table.check() == [])
         try await table.until("the log has come") { try table.log.contains { $0.contains("damaged on the disk") } }
         // Another round later nothing more was said.
-        let seen = table.healthCount
-        try await table.until("some seconds have passed") { table.healthCount > seen + 6 }
+        try await table.pass(seconds: 6)
         let log = try table.log
         #expect(
             log.count { $0.contains("damaged on the disk") && $0.contains("roads/12/\(tile.x)/\(tile.y)") } == 1,
@@ -145,8 +144,7 @@ struct CachePatrolTests {
         try await table.until("the health says so") {
             try table.findings.contains { $0.code == "store_unsound" && $0.message?.contains("roads/current") == true }
         }
-        let seen = table.healthCount
-        try await table.until("some seconds have passed") { table.healthCount > seen + 6 }
+        try await table.pass(seconds: 6)
         let log = try table.log
         #expect(log.count { $0.contains("it cannot be put right") } == 1, "\(log)")
         await table.end()
@@ -160,15 +158,13 @@ struct CachePatrolTests {
         let path = Self.view(table, TileID(containing: TileFolders.porto, zoom: 12))
         let size = try #require(Self.size(path))
         try Self.damage(path)
-        let seen = table.healthCount
-        try await table.until("some seconds have passed") { table.healthCount > seen + 6 }
+        try await table.pass(seconds: 6)
         #expect(Self.size(path) == 7)
         try await table.set("store.patrol_bytes_per_s", .intValue(50_000_000))
         try await table.until("it is back") { Self.size(path) == size }
         try await table.set("store.patrol_bytes_per_s", .intValue(0))
         try Self.damage(path)
-        let later = table.healthCount
-        try await table.until("some more seconds have passed") { table.healthCount > later + 6 }
+        try await table.pass(seconds: 6)
         #expect(Self.size(path) == 7)
         await table.end()
     }

@@ -29,8 +29,7 @@ struct CacheRecoveryTests {
         table.position(TileFolders.porto)
         try await table.until("tiles ahead fill the budget") { try table.states.last?.sizeBytes ?? 0 > 4_900_000 }
         // The store is told now and then what goes last.
-        let seen = table.healthCount
-        try await table.until("the store knows what is ahead") { table.healthCount > seen + 3 }
+        try await table.pass(seconds: 3)
     }
 
     @Test func whereTilesAheadFillTheBudgetARegionSaysSoAndGoesOnWhenFewerAreKept() async throws {
@@ -92,8 +91,7 @@ struct CacheRecoveryTests {
     @Test func roomThatComesBackAsTheVehicleGoesElsewhereLetsARegionGoOn() async throws {
         // Without that it is not tried again, however often: the reason is of this machine's own.
         let (table, region, ahead) = try await Self.full(retry: 1)
-        let seen = table.healthCount
-        try await table.until("some seconds have passed") { table.healthCount > seen + 3 }
+        try await table.pass(seconds: 3)
         #expect(try table.events.count { $0.kind == .loadFinished } == 1)
         table.position(Geodesy.destination(from: TileFolders.porto, bearing: 3, distance: 200_000))
         try await table.until("the region is complete") { try Self.isLoaded(table) }
@@ -146,8 +144,7 @@ struct CacheRecoveryTests {
         }
         try await publish("two", reach: 70_000)
         try await table.settle()
-        let seen = table.healthCount
-        try await table.until("the store knows what is ahead") { table.healthCount > seen + 3 }
+        try await table.pass(seconds: 3)
         // Room for a tile of the other region, and not for all.
         let size = try #require(try table.states.last?.sizeBytes)
         try await table.set("store.budget_mb", .doubleValue((Double(size) + 60_000) / 1e6))
@@ -204,8 +201,8 @@ struct CacheRecoveryTests {
         let stopped = try #require(try await table.load(try Self.definition(1_000, zooms: 12...12)).last)
         #expect(stopped.region?.state == .incomplete && stopped.error?.message?.contains("metered") == true)
         // However often it is tried, nobody is told again what is as it was.
-        let (told, seen) = (try table.events.count, table.healthCount)
-        try await table.until("some seconds have passed") { table.healthCount > seen + 3 }
+        let told = try table.events.count
+        try await table.pass(seconds: 3)
         #expect(try table.events.count == told)
         try await table.set("network.mode", .stringValue("offline"))
         try await table.until("it is told what else it waits for") {

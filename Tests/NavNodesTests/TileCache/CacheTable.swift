@@ -208,6 +208,13 @@ final class CacheTable {
     /// How often it told of its health, about once a second.
     var healthCount: Int { heard.count { $0.topic == "/health/tile-cache-node" } }
 
+    /// Goes on for some seconds of the node's own: it looks at what is due, and tells the store what is ahead, about as often as it tells of its
+    /// health.
+    func pass(seconds: Int) async throws {
+        let seen = healthCount
+        try await until("\(seconds) seconds have passed") { healthCount > seen + seconds }
+    }
+
     func messages<Content: Message>(_ topic: String) throws -> [Content] {
         try heard.filter { $0.topic == topic }.map { try Content(decoding: $0.payload.bytes) }
     }
