@@ -7,10 +7,13 @@ public struct BusConfiguration: Sendable {
     public var directory: BusDirectory
 
     /// How many messages may wait for one slow subscriber before further ones are dropped for it (`ZMQ_SNDHWM`).
+    ///
+    /// Like ``receiveHighWaterMark`` it holds for the node's life: libzmq's credit depends on it.
     public var sendHighWaterMark: Int32 = 1000
 
-    /// How many messages may wait for this node, per publisher (`ZMQ_RCVHWM`).
-    public var receiveHighWaterMark: Int32 = 1000
+    /// How many messages may wait in this node's memory, per publisher, before they wait at the publisher
+    /// (`ZMQ_RCVHWM`). Few, because their sizes are the publishers' choice.
+    public var receiveHighWaterMark: Int32 = 64
 
     /// The largest frame accepted from a publisher, in bytes; the connection is cut at a larger one and made
     /// anew after a second (`ZMQ_MAXMSGSIZE`).
@@ -19,9 +22,16 @@ public struct BusConfiguration: Sendable {
     /// How long ``BusNode/close()`` lets sent messages reach their subscribers, in milliseconds (`ZMQ_LINGER`).
     public var lingerMilliseconds: Int32 = 500
 
-    /// About how many bytes of payloads may wait in one connection, on either side, beside the high-water marks, which
-    /// count messages: a node that sends or receives large messages lets fewer of them wait, though never under four.
+    /// How many bytes of payloads may wait on either side, beside the high-water marks, which count messages.
+    ///
+    /// A publisher sends no further large payload while those that its slowest subscribers have not taken reach this
+    /// size, and ends the connections of subscribers that take nothing for two seconds meanwhile. A subscription's queue
+    /// drops its oldest messages beyond it. What is dropped is counted, and shows as gaps in the sequence.
     public var maximumQueuedBytes: Int = 64 << 20
+
+    /// How long nothing is heard of a publisher before it is asked for a sign of life, in milliseconds. One that lives
+    /// and is not heard even then is connected to anew.
+    public var silenceMilliseconds: Int = 5_000
 
     /// The real-time priority (`SCHED_FIFO`) of libzmq's I/O thread, 1 to 99; nil leaves it to the ordinary scheduler.
     ///
@@ -62,6 +72,9 @@ public struct BusConfiguration: Sendable {
         guard (0...60_000).contains(lingerMilliseconds), (10...60_000).contains(rescanMilliseconds) else {
             throw BusError(
                 .invalidArgument, "lingerMilliseconds is 0 to 60000 and rescanMilliseconds 10 to 60000")
+        }
+        guard (100...3_600_000).contains(silenceMilliseconds) else {
+            throw BusError(.invalidArgument, "silenceMilliseconds is 100 to 3600000, not \(silenceMilliseconds)")
         }
     }
 }

@@ -71,7 +71,7 @@ final class RawPublisher {
     private let socket: ZeroMQSocket
     private let lock: Int32
 
-    init(_ node: String, topic: String, in directory: BusDirectory) throws {
+    init(_ node: String, topic: String, in directory: BusDirectory, answersProbes: Bool = false) throws {
         try FileManager.default.createDirectory(
             atPath: directory.nodePath(node), withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o700])
@@ -81,7 +81,7 @@ final class RawPublisher {
         socket = try ZeroMQSocket(.publisher, in: ZeroMQContext())
         try socket.bind(endpoint)
         let json = """
-            {"format": 1, "node": "\(node)", "pid": 1, "boot_id": "00000000000000aa",
+            {"format": 1, "answers_probes": \(answersProbes), "node": "\(node)", "pid": 1, "boot_id": "00000000000000aa",
              "endpoints": {"pub": "\(endpoint)"}, "unknown": [1, 2],
              "topics": [{"name": "\(topic)", "type": "test.Type", "schema_fingerprint": "0", "max_bytes": 1000,
                          "qos": {"kind": "keep_last", "depth": 4}}]}
@@ -93,12 +93,10 @@ final class RawPublisher {
 
     deinit { close(lock) }
 
-    func hasSubscriber() throws -> Bool {
-        var message = zmq_msg_t()
-        zmq_msg_init(&message)
-        defer { zmq_msg_close(&message) }
-        return try withUnsafeMutablePointer(to: &message) { try socket.receive(into: $0) }
-    }
+    func hasSubscriber() throws -> Bool { try subscription() != nil }
+
+    /// The next frame by which somebody subscribed or ended a subscription, nil when none waits.
+    func subscription() throws -> [UInt8]? { try socket.receiveFrames(limit: 1)?.first }
 
     func send(_ frames: [[UInt8]]) throws {
         for (index, frame) in frames.enumerated() {

@@ -48,24 +48,6 @@ import Testing
         expect(schedule.take(4 * second), .everything)
     }
 
-    // MARK: A mark in bytes
-
-    @Test func aMarkStaysWhileMessagesAreSmallAndKeepsLargeOnesWithinTheBytes() {
-        var mark = HighWaterMark(messages: 1000, maximumBytes: 64 << 20)
-        expect(mark.observe(200), false)
-        expect(mark.observe(67_000), false)
-        #expect(mark.messages == 1000)
-        expect(mark.observe(100_000), true)
-        #expect(Int(mark.messages) * 100_000 <= 64 << 20)
-        expect(mark.observe(100_000), false)
-        expect(mark.observe(.max), true)
-        #expect(mark.messages == HighWaterMark.least)
-        expect(mark.observe(.max), false)
-        var tiny = HighWaterMark(messages: 2, maximumBytes: 1)
-        expect(tiny.observe(1 << 30), false)
-        #expect(tiny.messages == 2)
-    }
-
     // MARK: Nodes
 
     @Test func anIdleNodeAmongManyReadsNothingAndSleepsForSeconds() throws {

@@ -21,6 +21,14 @@ package struct Inbox {
         let maximumPayloadSize: Int
         /// What waits, oldest first, each with its number in the order of arrival over all queues.
         var waiting: Deque<(arrival: UInt64, delivery: Delivery)> = []
+        /// The payload bytes of `waiting`.
+        var bytes = 0
+
+        mutating func removeFirst() -> Delivery {
+            let delivery = waiting.removeFirst().delivery
+            bytes -= delivery.payload.count
+            return delivery
+        }
     }
 
     private struct FilteredSubscription {
@@ -30,7 +38,9 @@ package struct Inbox {
         let maximumPayloadSize: Int
     }
 
-    private let node: UInt64
+    /// The boot id of the node.
+    package let node: UInt64
+    private let maximumQueuedBytes: Int
     private var table = TopicTable()
     private var indices: [String: Int] = [:]
     private var topics: ContiguousArray<Topic> = []
@@ -47,7 +57,33 @@ package struct Inbox {
     /// Messages queued and not yet taken.
     package private(set) var queued = 0
 
-    package init(node: UInt64) { self.node = node }
+    /// The topic frame of the probe that runs, and the boot ids of the publishers that have answered it.
+    package var probe: [UInt8]?
+    package private(set) var answers: Set<UInt64> = []
+
+    /// An empty inbox of the node with a boot id.
+    ///
+    /// - Parameter maximumQueuedBytes: how many payload bytes one queue holds, beside its depth; one message always fits.
+    package init(node: UInt64, maximumQueuedBytes: Int) {
+        self.node = node
+        self.maximumQueuedBytes = maximumQueuedBytes
+    }
+
+    // MARK: Probes
+
+    /// Begins a probe whose answers have the topic frame `key`.
+    package mutating func beginProbe(_ key: [UInt8]) { (probe, answers) = (key, []) }
+
+    /// Ends the probe and returns its topic frame.
+    package mutating func endProbe() -> [UInt8]? {
+        defer { (probe, answers) = (nil, []) }
+        return probe
+    }
+
+    /// A number that changes with each message that was taken of a publisher.
+    package func progress(of bootID: UInt64) -> UInt64 {
+        topics.reduce(0) { $0 &+ ($1.tracker.sequence(of: bootID) ?? 0) }
+    }
 
     // MARK: Subscriptions
 
@@ -151,7 +187,7 @@ package struct Inbox {
             let delivery = Delivery(
                 subscription: queues[queue].subscription, topic: topics[index].name, header: header, payload: payload,
                 received: received)
-            if enqueue(delivery, on: queue) { topics[index].statistics.dropped &+= 1 }
+            topics[index].statistics.dropped &+= enqueue(delivery, on: queue)
         }
         count(index, payload.count, isQueued: isQueued)
     }
@@ -183,7 +219,7 @@ package struct Inbox {
         _ frame: UnsafeRawBufferPointer, _ headerFrame: UnsafeRawBufferPointer, _ received: ReceiveTimes
     ) -> (index: Int, header: MessageHeader)? {
         guard let index = table.find(frame) else {
-            unattributedRejections &+= 1
+            rejectUnknown(frame, headerFrame)
             return nil
         }
         let header = MessageHeader(decoding: headerFrame)
@@ -207,6 +243,15 @@ package struct Inbox {
         return (index, header)
     }
 
+    @inline(never)
+    private mutating func rejectUnknown(_ frame: UnsafeRawBufferPointer, _ headerFrame: UnsafeRawBufferPointer) {
+        if let probe, frame.elementsEqual(probe), let header = MessageHeader(decoding: headerFrame) {
+            if answers.count < Self.maximumDiscoveredTopics { answers.insert(header.bootID) }
+        } else {
+            unattributedRejections &+= 1
+        }
+    }
+
     @inline(__always)
     private mutating func count(_ index: Int, _ size: Int, isQueued: Bool) {
         if isQueued {
@@ -223,23 +268,28 @@ package struct Inbox {
         var oldest = 0
         for index in heads.indices where heads[index] < heads[oldest] { oldest = index }
         queued -= 1
-        let delivery = queues[oldest].waiting.removeFirst().delivery
+        let delivery = queues[oldest].removeFirst()
         heads[oldest] = queues[oldest].waiting.first?.arrival ?? .max
         return delivery
     }
 
-    /// Appends to a queue and tells whether its oldest message had to go.
-    private mutating func enqueue(_ delivery: Delivery, on queue: Int) -> Bool {
-        let isFull = queues[queue].waiting.count >= queues[queue].depth
-        if isFull {
-            queues[queue].waiting.removeFirst()
+    /// Appends to a queue and returns how many of its oldest messages had to go.
+    private mutating func enqueue(_ delivery: Delivery, on queue: Int) -> UInt64 {
+        var dropped: UInt64 = 0
+        while !queues[queue].waiting.isEmpty,
+            queues[queue].waiting.count >= queues[queue].depth
+                || queues[queue].bytes + delivery.payload.count > maximumQueuedBytes
+        {
+            _ = queues[queue].removeFirst()
             queued -= 1
+            dropped += 1
         }
         arrivals &+= 1
         queues[queue].waiting.append((arrivals, delivery))
+        queues[queue].bytes += delivery.payload.count
         heads[queue] = queues[queue].waiting.first?.arrival ?? .max
         queued += 1
-        return isFull
+        return dropped
     }
 
     /// The figures of every topic that was ever subscribed to.

@@ -28,6 +28,9 @@ package struct LossTracker {
     /// How many publishers are remembered.
     package var publisherCount: Int { publishers.count }
 
+    /// The last sequence of a publisher, nil when it is not remembered.
+    package func sequence(of bootID: UInt64) -> UInt64? { publishers.first { $0.bootID == bootID }?.sequence }
+
     /// Judges a message and remembers it.
     @inline(__always)
     package mutating func judge(bootID: UInt64, sequence: UInt64) -> Verdict {

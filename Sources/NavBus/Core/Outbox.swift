@@ -16,6 +16,8 @@ package struct Outbox {
         let schemaFingerprint: UInt64
         let isLatched: Bool
         var latched: Latched?
+        /// Whether ``latched`` was dropped for some subscriber and is to be sent again.
+        var isOwed = false
         /// `published` counts the sequence as well.
         var statistics: TopicStatistics
 
@@ -29,9 +31,12 @@ package struct Outbox {
         }
     }
 
-    private let node: UInt64
+    /// The boot id of the headers.
+    package let node: UInt64
     private var topics: ContiguousArray<Topic> = []
     private var subscribers: [[UInt8]: Int] = [:]
+    /// Whether ``owed`` has an element.
+    package private(set) var isOwing = false
 
     package init(node: UInt64) { self.node = node }
 
@@ -105,6 +110,8 @@ package struct Outbox {
                 schemaFingerprint: topics[index].schemaFingerprint)
             if topics[index].isLatched {
                 topics[index].latched = Latched(header: header, payload: [UInt8](payload))
+                if topics[index].isOwed { topics[index].statistics.dropped &+= 1 }
+                topics[index].isOwed = false
             }
             return header
         }
@@ -139,6 +146,29 @@ package struct Outbox {
     package mutating func clearLatched(_ publication: Publication) throws(BusError) {
         try check(publication)
         topics[publication.index].latched = nil
+        topics[publication.index].isOwed = false
+    }
+
+    // MARK: Full queues
+
+    /// Notes that the last message of a topic may not have reached every subscriber. It is counted as dropped; that of a
+    /// latched topic is owed instead, because no later message may come that would show the gap.
+    package mutating func missed(_ index: Int) {
+        if topics[index].latched == nil {
+            topics[index].statistics.dropped &+= 1
+        } else {
+            topics[index].isOwed = true
+            isOwing = true
+        }
+    }
+
+    /// The latched topics whose last value has not reached everybody.
+    package var owed: [Int] { isOwing ? topics.indices.filter { topics[$0].isOwed } : [] }
+
+    /// Notes that the last value of a topic has reached everybody.
+    package mutating func paid(_ index: Int) {
+        topics[index].isOwed = false
+        isOwing = topics.contains(where: \.isOwed)
     }
 
     // MARK: Subscribers

@@ -41,7 +41,7 @@ extension ZeroMQSocket {
     func endMonitor() { zmq_socket_monitor(handle, nil, 0) }
 
     /// All frames of the next message, at most `limit` of them; nil when none waits.
-    func receiveFrames(limit: Int) throws(ZeroMQError) -> [[UInt8]]? {
+    package func receiveFrames(limit: Int) throws(ZeroMQError) -> [[UInt8]]? {
         let buffer = MessageBuffer.empty()
         guard try receive(into: buffer.pointer) else { return nil }
         var frames = [[UInt8](buffer.bytes)]

@@ -8,7 +8,8 @@ public struct TopicStatistics: Sendable, Hashable {
     public var received: UInt64 = 0
     /// Messages that never arrived, from gaps in the publishers' sequences.
     public var lost: UInt64 = 0
-    /// Messages dropped here because a subscription's queue was full.
+    /// Messages dropped here because a queue was full: a subscription's, or, of those published here, that of at least
+    /// one subscriber, which counts them as lost.
     public var dropped: UInt64 = 0
     /// Messages that arrived again, as a latched value does when another node joins.
     public var duplicates: UInt64 = 0
@@ -39,6 +40,11 @@ public struct BusStatistics: Sendable, Hashable {
     /// Connections to publishers that ended because a frame was over ``BusConfiguration/maximumMessageSize`` or the
     /// protocol was broken; each is made anew after a second.
     public var cutConnections: UInt64 = 0
+    /// Connections to publishers that lived and were not heard, and that were made anew.
+    public var silentConnections: UInt64 = 0
+    /// Connections of subscribers that took nothing while ``BusConfiguration/maximumQueuedBytes`` waited, and that were
+    /// ended; the subscribers connect anew when they run again.
+    public var stuckSubscribers: UInt64 = 0
 
     /// The figures of one topic.
     public subscript(topic topic: String) -> TopicStatistics? { topics.first { $0.topic == topic } }

@@ -152,7 +152,7 @@ extension BusError {
 
 extension BusStatistics {
     /// Brings both sides' figures of each topic together, by name.
-    init(inbox: Inbox, outbox: Outbox, cutConnections: UInt64 = 0) {
+    init(inbox: Inbox, outbox: Outbox) {
         var merged: [String: TopicStatistics] = [:]
         for topic in inbox.statistics { merged[topic.topic] = topic }
         for topic in outbox.statistics {
@@ -162,10 +162,11 @@ extension BusStatistics {
             both.lastPublishedNanoseconds = topic.lastPublishedNanoseconds
             both.subscribers = topic.subscribers
             both.rejected += topic.rejected
+            both.dropped += topic.dropped
             merged[topic.topic] = both
         }
         self.init(
             topics: merged.values.sorted { $0.topic < $1.topic },
-            unattributedRejections: inbox.unattributedRejections, cutConnections: cutConnections)
+            unattributedRejections: inbox.unattributedRejections)
     }
 }

@@ -70,7 +70,7 @@ public final class BusNode: Bus {
         _ name: String, _ bootID: UInt64, _ registry: Lazy<RegistryFollower>, _ configuration: BusConfiguration,
         _ hosts: HostSide?
     ) throws(BusError) -> (PublisherSide, SubscriberSide, ServiceTransport) {
-        let endpoint = "ipc://" + configuration.directory.publisherPath(name)
+        let path = configuration.directory.publisherPath(name)
         let (context, publisher, subscriber): (ZeroMQContext, PublisherSide, SubscriberSide)
         do throws(ZeroMQError) {
             context = try ZeroMQContext()
@@ -80,7 +80,7 @@ public final class BusNode: Bus {
         if let priority = configuration.ioThreadPriority { try context.setPriority(priority) }
         do throws(ZeroMQError) {
             publisher = try PublisherSide(
-                in: context, endpoint: endpoint, bootID: bootID, configuration, listener: hosts?.listener)
+                in: context, path: path, bootID: bootID, configuration, listener: hosts?.listener)
             subscriber = try SubscriberSide(
                 in: context, bootID: bootID, registry, configuration, peers: hosts?.peers)
         } catch {
@@ -95,8 +95,11 @@ public final class BusNode: Bus {
     /// What the node has seen since it started; empty once closed.
     public var statistics: BusStatistics {
         guard let publisher, let subscriber else { return BusStatistics(topics: [], unattributedRejections: 0) }
-        return BusStatistics(
-            inbox: subscriber.inbox, outbox: publisher.outbox, cutConnections: subscriber.cutConnections)
+        var statistics = BusStatistics(inbox: subscriber.inbox, outbox: publisher.outbox)
+        statistics.cutConnections = subscriber.cutConnections
+        statistics.silentConnections = subscriber.silentConnections
+        statistics.stuckSubscribers = publisher.stuckSubscribers
+        return statistics
     }
 
     /// What the node has seen of other hosts, all zero without ``BusConfiguration/hosts``.
@@ -147,11 +150,12 @@ public final class BusNode: Bus {
 
     private func announce() throws(BusError) {
         guard let publisher else { return }
-        let announcement = Announcement(
+        var announcement = Announcement(
             node: name, processID: getpid(), bootID: bootID,
             publisherEndpoint: "ipc://" + configuration.directory.publisherPath(name),
             topics: publisher.outbox.descriptions,
             serviceEndpoint: services?.serviceEndpoint, services: services?.server.descriptions ?? [])
+        announcement.answersProbes = true
         let json = try announcement.json
         guard json.count <= Announcement.maximumSize else {
             throw BusError(.registry, "the announcement of '\(name)' is over \(Announcement.maximumSize) bytes")

@@ -92,7 +92,7 @@ public final class InProcessBus: Bus {
         self.network = network
         waker = try Waker()
         bootID = try network.nextBoot(name)
-        inbox = Inbox(node: bootID)
+        inbox = Inbox(node: bootID, maximumQueuedBytes: 64 << 20)
         outbox = Outbox(node: bootID)
         // Who subscribed before this node came counts as its subscriber too.
         for topic in network.subscribedTopics() { peerSubscriptionChanged([1] + TopicTable.key(topic)) }

@@ -1,17 +1,35 @@
 internal import CZeroMQ
 
 /// The sending half of a ``BusNode``: an XPUB socket around an ``Outbox``.
+///
+/// The socket is told to refuse a message for which some subscriber's queue has no room (`ZMQ_XPUB_NODROP`), so that drops
+/// are known here as well. The message then goes to those who have room, and libzmq passes over the full queue until it
+/// has been read. What is published until then counts as dropped, and the last values of latched topics are sent again
+/// when the subscriber has caught up.
 final class PublisherSide {
     private(set) var outbox: Outbox
     private let socket: ZeroMQSocket
     /// Where subscribers of other hosts are, when the node listens.
     private let listener: HostListener?
     private let remote: ZeroMQSocket?
+    private let addresses: [AcceptedConnections.Address]
     private let scratch = MessageBuffer.empty()
-    private var mark: HighWaterMark
     private var lastService: Int64 = 0
     /// True while a send may have taken in what subscribers said, whose descriptor is then silent about it.
     private var hasSent = false
+
+    /// The bytes of payloads over ``largeSize`` that wait for subscribers. Smaller ones are bounded by the mark.
+    private let queuedBytes = QueuedBytes()
+    private let maximumQueuedBytes: Int
+    private let largeSize: Int
+    private var stuck = StuckConnections()
+    /// The connections that had unread bytes when a queue was found full, until they have read everything; nil while no
+    /// queue is full.
+    private var late: [UInt64]?
+    /// When the queues are looked at, monotonic nanoseconds; `.max` while there is room in all of them.
+    private var nextSample: Int64 = .max
+    /// How many subscribers' connections were ended because they took nothing.
+    private(set) var stuckSubscribers: UInt64 = 0
 
     /// Readable when a subscriber came or went, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
@@ -27,19 +45,23 @@ final class PublisherSide {
     private static let maximumSubscriptionSize: Int64 = 1024
 
     init(
-        in context: ZeroMQContext, endpoint: String, bootID: UInt64, _ configuration: BusConfiguration,
+        in context: ZeroMQContext, path: String, bootID: UInt64, _ configuration: BusConfiguration,
         listener: HostListener?
     ) throws(ZeroMQError) {
         (self.listener, remote) = (listener, listener?.publisher)
+        addresses = [.unix(path: path)] + (listener.map { [.tcp(port: $0.endpoint.publisherPort)] } ?? [])
         outbox = Outbox(node: bootID)
-        mark = HighWaterMark(messages: configuration.sendHighWaterMark, maximumBytes: configuration.maximumQueuedBytes)
+        maximumQueuedBytes = configuration.maximumQueuedBytes
+        largeSize = maximumQueuedBytes / Int(configuration.sendHighWaterMark)
         socket = try ZeroMQSocket(.publisher, in: context)
         // Verboser: every subscription and its end is reported, not only the first and last of a topic.
         try socket.set(ZMQ_XPUB_VERBOSER, 1)
+        try socket.set(ZMQ_XPUB_NODROP, 1)
+        try remote?.set(ZMQ_XPUB_NODROP, 1)
         try socket.set(ZMQ_SNDHWM, configuration.sendHighWaterMark)
         try socket.set(ZMQ_LINGER, configuration.lingerMilliseconds)
         try socket.set(ZMQ_MAXMSGSIZE, wide: Self.maximumSubscriptionSize)
-        try socket.bind(endpoint)
+        try socket.bind("ipc://" + path)
         fileDescriptor = try socket.fileDescriptor()
     }
 
@@ -55,75 +77,185 @@ final class PublisherSide {
     ) throws(BusError) {
         let now = Clocks.monotonic()
         let header = try outbox.stamp(publication, payload, stampNanoseconds, now: now)
-        if mark.observe(payload.count) { try lowerMark() }
         hasSent = true
-        if let error = send(publication.index, header, payload, on: socket) { throw error.asBusError }
-        if let remote, let error = send(publication.index, header, payload, on: remote) { throw error.asBusError }
-        if now - lastService > Self.serviceInterval { try service(now) }
-    }
-
-    @inline(never)
-    private func lowerMark() throws(BusError) {
+        let isComplete: Bool
         do throws(ZeroMQError) {
-            try socket.set(ZMQ_SNDHWM, mark.messages)
-            try remote?.set(ZMQ_SNDHWM, mark.messages)
+            isComplete =
+                payload.count > largeSize
+                ? try sendLarge(publication.index, header, payload, now)
+                : try send(publication.index, header, .copied(payload), now)
         } catch {
             throw error.asBusError
         }
+        if !isComplete || late != nil { outbox.missed(publication.index) }
+        if now - lastService > Self.serviceInterval { try service(now) }
     }
 
     /// Looks for what a send may have taken in, at most once in ``serviceInterval``.
     ///
     /// - Returns: when it must be called again although the descriptor is silent; `.max` when it need not.
     func beforeWaiting(_ now: Int64) throws(BusError) -> Int64 {
-        if hasSent, now - lastService > Self.serviceInterval { try service(now) }
-        return hasSent ? now + Self.patience : .max
+        if hasSent || now >= nextSample || outbox.isOwing, now - lastService > Self.serviceInterval { try service(now) }
+        return min(hasSent || outbox.isOwing ? now + Self.patience : .max, nextSample)
     }
 
-    /// Learns of new and ended subscriptions, and gives new ones the last values they want.
+    /// Learns of new and ended subscriptions, gives new ones the last values they want, and sends what is owed.
     ///
     /// XPUB cannot address one subscriber, so all get the value again; they drop what they have seen by its sequence.
     func service(_ now: Int64 = Clocks.monotonic()) throws(BusError) {
         lastService = now
         hasSent = false
-        try service(socket)
-        guard let listener, let remote else { return }
-        try service(remote)
         do throws(ZeroMQError) {
-            try listener.answerWatchers(now)
-        } catch {
-            throw error.asBusError
-        }
-    }
-
-    private func service(_ socket: ZeroMQSocket) throws(BusError) {
-        var wanted: [Int] = []
-        do throws(ZeroMQError) {
-            while try socket.receive(into: scratch.pointer) {
-                for index in outbox.subscriptionChanged(scratch.bytes) where !wanted.contains(index) {
-                    wanted.append(index)
-                }
+            try service(socket, now)
+            if let listener, let remote {
+                try service(remote, now)
+                try listener.answerWatchers(now)
+            }
+            if now >= nextSample { watchQueues(now) }
+            for index in outbox.owed where late == nil {
+                if try sendLatched(index, on: nil, now) { outbox.paid(index) }
             }
         } catch {
             throw error.asBusError
         }
-        for index in wanted {
-            guard let latched = outbox.latched(index) else { continue }
-            hasSent = true
-            let error = latched.payload.withUnsafeBytes { send(index, latched.header, $0, on: socket) }
-            if let error { throw error.asBusError }
+    }
+
+    private func service(_ socket: ZeroMQSocket, _ now: Int64) throws(ZeroMQError) {
+        var wanted: [Int] = []
+        while try socket.receive(into: scratch.pointer) {
+            for index in outbox.subscriptionChanged(scratch.bytes) where !wanted.contains(index) {
+                wanted.append(index)
+            }
+            if let key = Probe.key(inSubscription: scratch.bytes) { try answerProbe([UInt8](key), on: socket) }
         }
+        for index in wanted where try !sendLatched(index, on: socket, now) { outbox.missed(index) }
+    }
+
+    /// Sends the last value of a latched topic again, to the subscribers of one socket or of all.
+    ///
+    /// - Returns: false when somebody did not get it.
+    private func sendLatched(_ index: Int, on socket: ZeroMQSocket?, _ now: Int64) throws(ZeroMQError) -> Bool {
+        guard let latched = outbox.latched(index) else { return true }
+        hasSent = true
+        return try latched.payload.withUnsafeBufferPointer { payload throws(ZeroMQError) in
+            let bytes = UnsafeRawBufferPointer(payload)
+            guard hasRoom(for: bytes, now) else { return false }
+            guard let socket else { return try send(index, latched.header, body(bytes), now) }
+            return try send(outbox.key(index), latched.header, body(bytes), on: socket, now)
+        }
+    }
+
+    private func answerProbe(_ key: [UInt8], on socket: ZeroMQSocket) throws(ZeroMQError) {
+        let header = MessageHeader(sequence: 0, stampNanoseconds: 0, bootID: outbox.node, schemaFingerprint: 0)
+        hasSent = true
+        _ = try send(key, header, .copied(UnsafeRawBufferPointer(start: nil, count: 0)), on: socket, lastService)
+    }
+
+    // MARK: Full queues
+
+    /// Notices who has caught up, and ends the connections that keep large payloads from everybody.
+    private func watchQueues(_ now: Int64) {
+        let unread = AcceptedConnections.unread(at: addresses)
+        if let before = late {
+            let still = before.filter { identity in unread.contains { $0.identity == identity } }
+            late = still.isEmpty ? nil : still
+        }
+        if queuedBytes.count > maximumQueuedBytes / 2 {
+            let ended = stuck.sample(unread: unread.map(\.identity), releaseCount: queuedBytes.releaseCount)
+            for connection in unread where ended.contains(connection.identity) {
+                AcceptedConnections.end(connection, at: addresses)
+                stuckSubscribers &+= 1
+            }
+        } else {
+            stuck.reset()
+            if late == nil { return nextSample = .max }
+        }
+        nextSample = now + StuckConnections.sampleNanoseconds
+    }
+
+    // MARK: Frames
+
+    /// A payload on its way to libzmq.
+    private enum Body {
+        case copied(UnsafeRawBufferPointer)
+        case large(LargePayload)
+    }
+
+    /// The form in which a payload is sent; a large one is copied once for all connections, and counted.
+    private func body(_ payload: UnsafeRawBufferPointer) -> Body {
+        guard payload.count > largeSize, let large = LargePayload(copying: payload, countedBy: queuedBytes) else {
+            return .copied(payload)
+        }
+        return .large(large)
+    }
+
+    /// Sends a large payload unless too many bytes wait already.
+    ///
+    /// - Returns: false when somebody did not get it.
+    @inline(never)
+    private func sendLarge(
+        _ index: Int, _ header: MessageHeader, _ payload: UnsafeRawBufferPointer, _ now: Int64
+    ) throws(ZeroMQError) -> Bool {
+        guard hasRoom(for: payload, now) else { return false }
+        return try send(index, header, body(payload), now)
+    }
+
+    /// Whether the bytes that wait already leave room for a payload. One always fits where none waits.
+    private func hasRoom(for payload: UnsafeRawBufferPointer, _ now: Int64) -> Bool {
+        guard payload.count > largeSize, queuedBytes.count >= maximumQueuedBytes else { return true }
+        nextSample = min(nextSample, now)
+        return false
+    }
+
+    /// Sends a message to the subscribers of this host and of others.
+    ///
+    /// - Returns: false when some subscriber's queue had no room for it.
+    @inline(__always)
+    private func send(
+        _ index: Int, _ header: MessageHeader, _ body: Body, _ now: Int64
+    ) throws(ZeroMQError) -> Bool {
+        let isComplete = try send(outbox.key(index), header, body, on: socket, now)
+        guard let remote else { return isComplete }
+        return try send(outbox.key(index), header, body, on: remote, now) && isComplete
     }
 
     @inline(__always)
     private func send(
-        _ index: Int, _ header: MessageHeader, _ payload: UnsafeRawBufferPointer, on socket: ZeroMQSocket
-    ) -> ZeroMQError? {
-        if let error = outbox.key(index).withUnsafeBytes({ socket.send($0, more: true) }) { return error }
-        let headerError = withUnsafeTemporaryAllocation(byteCount: MessageHeader.encodedSize, alignment: 8) { frame in
+        _ key: [UInt8], _ header: MessageHeader, _ body: Body, on socket: ZeroMQSocket, _ now: Int64
+    ) throws(ZeroMQError) -> Bool {
+        guard let error = key.withUnsafeBytes({ socket.send($0, more: true) }) else {
+            try sendRest(header, body, on: socket)
+            return true
+        }
+        guard error.code == .again else { throw error }
+        try sendPastFullQueues(key, header, body, on: socket, now)
+        return false
+    }
+
+    /// Sends the frames after the first, which fit where that did.
+    @inline(__always)
+    private func sendRest(_ header: MessageHeader, _ body: Body, on socket: ZeroMQSocket) throws(ZeroMQError) {
+        let error = withUnsafeTemporaryAllocation(byteCount: MessageHeader.encodedSize, alignment: 8) { frame in
             header.encode(into: frame)
             return socket.send(UnsafeRawBufferPointer(frame), more: true)
         }
-        return headerError ?? socket.send(payload, more: false)
+        if let error { throw error }
+        switch body {
+        case .copied(let payload): if let error = socket.send(payload, more: false) { throw error }
+        case .large(let payload): if let error = socket.send(payload) { throw error }
+        }
+    }
+
+    /// Sends a message to the subscribers that have room for it, and notes who is late.
+    @inline(never)
+    private func sendPastFullQueues(
+        _ key: [UInt8], _ header: MessageHeader, _ body: Body, on socket: ZeroMQSocket, _ now: Int64
+    ) throws(ZeroMQError) {
+        try socket.set(ZMQ_XPUB_NODROP, 0)
+        if let error = key.withUnsafeBytes({ socket.send($0, more: true) }) { throw error }
+        try sendRest(header, body, on: socket)
+        try socket.set(ZMQ_XPUB_NODROP, 1)
+        late = AcceptedConnections.unread(at: addresses).map(\.identity)
+        nextSample = min(nextSample, now + StuckConnections.sampleNanoseconds)
     }
 }

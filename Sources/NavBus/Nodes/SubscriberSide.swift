@@ -16,7 +16,6 @@ final class SubscriberSide {
     private var generation = 0
     private let peers: PeerTable?
     private var peerGeneration = 0
-    private var mark: HighWaterMark
     private var connections: [Connection] = []
     private var subscribed: Set<String> = []
     /// True unless the sockets were found empty since they were last touched: only then descriptors tell of everything.
@@ -33,11 +32,16 @@ final class SubscriberSide {
     /// How many connections ended because a publisher broke the rules, and were made anew.
     private(set) var cutConnections: UInt64 = 0
 
+    /// How many connections to publishers that lived and were not heard were made anew.
+    private(set) var silentConnections: UInt64 = 0
+
     private var nextRetirement: Int64 = .max
     private var cut: CutConnections
+    private var silence: SilenceMonitor
+    private var probes: UInt64 = 0
 
-    /// When a connection is let go or made anew, monotonic nanoseconds; `.max` when none is.
-    var nextUpkeep: Int64 { min(nextRetirement, cut.next) }
+    /// When a connection is let go, made anew or looked after, monotonic nanoseconds; `.max` when none is.
+    var nextUpkeep: Int64 { min(nextRetirement, cut.next, silence.next) }
 
     /// How many messages are taken from the socket at once: enough to amortise, and an end under a flood. They are
     /// there already, so they share one receive time.
@@ -55,11 +59,10 @@ final class SubscriberSide {
         _ configuration: BusConfiguration, peers: PeerTable?
     ) throws(ZeroMQError) {
         self.peers = peers
-        inbox = Inbox(node: bootID)
+        inbox = Inbox(node: bootID, maximumQueuedBytes: configuration.maximumQueuedBytes)
+        silence = SilenceMonitor(interval: Int64(configuration.silenceMilliseconds) * 1_000_000)
         directory = configuration.directory
         self.registry = registry
-        mark = HighWaterMark(
-            messages: configuration.receiveHighWaterMark, maximumBytes: configuration.maximumQueuedBytes)
         socket = try ZeroMQSocket(.subscriber, in: context)
         try socket.set(ZMQ_RCVHWM, configuration.receiveHighWaterMark)
         try socket.set(ZMQ_LINGER, 0)
@@ -155,12 +158,7 @@ final class SubscriberSide {
             inbox.rejectFrames(topic: topicFrame.bytes)
             return nil
         }
-        let payload = Payload(received: buffer)
-        if mark.observe(payload.count) {
-            try self.socket.set(ZMQ_RCVHWM, mark.messages)
-            try peers?.subscriber?.set(ZMQ_RCVHWM, mark.messages)
-        }
-        return payload
+        return Payload(received: buffer)
     }
 
     // MARK: Publishers
@@ -171,6 +169,7 @@ final class SubscriberSide {
     /// Brings the connections to what the registry says; call it when the node has followed the registry.
     func followRegistry(_ now: Int64) throws(BusError) {
         try mend(now)
+        if now >= silence.next, !isDirty { try listen(now) }
         if registry.value.map({ $0.generation != generation }) ?? false || peersHaveChanged {
             try arrange(now)
         } else if now >= nextRetirement {
@@ -237,6 +236,36 @@ final class SubscriberSide {
             throw error.asBusError
         }
         connections.append(Connection(node: node, endpoint: endpoint, retireAt: nil))
+        silence.arm(Clocks.monotonic())
+    }
+
+    /// Looks whether the publishers that live are heard, and connects anew to those that are not.
+    private func listen(_ now: Int64) throws(BusError) {
+        let publishers = (registry.value?.nodes ?? []).filter { node in
+            node.answersProbes && connections.contains { $0.node == node.node && $0.retireAt == nil }
+        }
+        let heard = publishers.map { (bootID: $0.bootID, progress: inbox.progress(of: $0.bootID)) }
+        do throws(ZeroMQError) {
+            switch silence.step(now, heard: heard, answered: inbox.answers) {
+            case .wait: break
+            case .probe:
+                probes += 1
+                let key = Probe.key(bootID: inbox.node, number: probes)
+                inbox.beginProbe(key)
+                try socket.set(ZMQ_SUBSCRIBE, key)
+            case .finish(let deaf):
+                if let key = inbox.endProbe() { try socket.set(ZMQ_UNSUBSCRIBE, key) }
+                for node in publishers where deaf.contains(node.bootID) {
+                    guard let connection = connections.first(where: { $0.node == node.node }) else { continue }
+                    silentConnections += 1
+                    try? socket.disconnect(connection.endpoint)
+                    try socket.connect(connection.endpoint)
+                }
+            }
+        } catch {
+            throw error.asBusError
+        }
+        isDirty = true
     }
 
     /// Connects anew to live publishers that ZeroMQ gave up.

@@ -6,6 +6,7 @@ internal import FoundationEssentials
 ///
 /// ```json
 /// {
+///   "answers_probes": true,
 ///   "boot_id": "9f3c0a5527e1d84b",
 ///   "endpoints": { "pub": "ipc:///run/user/1000/navbus/0/gnss/pub" },
 ///   "format": 1,
@@ -24,6 +25,8 @@ internal import FoundationEssentials
 /// ```
 ///
 /// - `format`: 1. A reader refuses another number, and ignores keys it does not know.
+/// - `answers_probes`: whether the node answers subscriptions to topics below `/bus/probe/` (<doc:FileSystemRegistry>);
+///   absent when it does not.
 /// - `boot_id`: 16 hexadecimal digits, the `boot_id` of every header the node sends; new at each start.
 /// - `endpoints`: where the sockets are bound. `pub` is always there; `rpc` only while the node serves something.
 ///   Both are `ipc://` and lie in the node's own directory, whatever the domain's directory is called by a reader.
@@ -53,6 +56,8 @@ public struct Announcement: Sendable, Hashable {
     public var publisherEndpoint: String
     /// Where it serves, nil when it serves nothing.
     public var serviceEndpoint: String?
+    /// Whether it answers probes, so that a subscriber can tell a publisher with nothing to say from one it cannot hear.
+    public var answersProbes = false
     /// What it publishes, in the order it was advertised.
     public var topics: [TopicDescription]
     /// What it serves, by name; limits are the server's own and stand at their defaults here.
@@ -117,6 +122,7 @@ public struct Announcement: Sendable, Hashable {
         self.node = node
         self.bootID = bootID
         processID = document.pid
+        answersProbes = document.answers_probes ?? false
         publisherEndpoint = document.endpoints.pub
         serviceEndpoint = document.endpoints.rpc
         topics = []
@@ -150,6 +156,7 @@ public struct Announcement: Sendable, Hashable {
 // MARK: - The JSON's shape
 
 private struct Document: Codable {
+    var answers_probes: Bool?
     var format: Int
     var node: String
     var pid: Int32
@@ -236,6 +243,7 @@ private struct Document: Codable {
     }
 
     init(_ announcement: Announcement) {
+        answers_probes = announcement.answersProbes ? true : nil
         format = Announcement.format
         node = announcement.node
         pid = announcement.processID

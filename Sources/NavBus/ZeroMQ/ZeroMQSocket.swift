@@ -90,6 +90,29 @@ package final class ZeroMQSocket {
         return nil
     }
 
+    /// Sends a payload as a message's last frame, without copying it: it is released when the last connection has it.
+    ///
+    /// - Returns: nil when it was taken.
+    func send(_ payload: LargePayload) -> ZeroMQError? {
+        var message = zmq_msg_t()
+        let hint = Unmanaged.passRetained(payload).toOpaque()
+        let release: @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void = { _, hint in
+            if let hint { Unmanaged<LargePayload>.fromOpaque(hint).release() }
+        }
+        guard zmq_msg_init_data(&message, payload.bytes.baseAddress, payload.bytes.count, release, hint) == 0 else {
+            Unmanaged<LargePayload>.fromOpaque(hint).release()
+            return ZeroMQError("send")
+        }
+        while zmq_msg_send(&message, handle, ZMQ_DONTWAIT) < 0 {
+            let error = ZeroMQError("send")
+            guard error.code == .interrupted else {
+                zmq_msg_close(&message)
+                return error
+            }
+        }
+        return nil
+    }
+
     /// Receives one frame into `message` if one is there.
     ///
     /// - Returns: false when nothing is waiting.

@@ -503,7 +503,8 @@ public struct TopicHealth: Message {
     public var ageS: Double?
     /// Messages lost, from gaps in the sequence.
     public var lostCount: UInt64?
-    /// Messages dropped by the node because it was too slow.
+    /// Messages dropped by the node because it was too slow; of a topic that it publishes, those published while the queue of
+    /// some subscriber was full.
     public var droppedCount: UInt64?
     /// Messages rejected: malformed, too large, of another schema.
     public var rejectedCount: UInt64?

@@ -31,6 +31,7 @@ package struct HealthMonitor {
                     "\(outlet.name): \(refused) messages could not be published in the last 10 s: see the log",
                     about: outlet.name))
         }
+        findings += connections(statistics, now)
         if state == .active {
             for input in context.inputs {
                 findings += silence(of: input, context, now, publishers)
@@ -119,6 +120,26 @@ package struct HealthMonitor {
         return findings
     }
 
+    /// Connections that the bus had to end or make anew.
+    private mutating func connections(_ statistics: BusStatistics, _ now: Int64) -> [HealthFinding] {
+        let stuck = memory.recentLoss("stuck", total: statistics.stuckSubscribers, at: now)
+        let silent = memory.recentLoss("silent", total: statistics.silentConnections, at: now)
+        return [
+            stuck == 0
+                ? nil
+                : HealthFinding(
+                    "subscriber_stuck",
+                    "\(stuck) subscribers that took nothing for 2 s while large messages waited were disconnected in the "
+                        + "last 10 s: look for a stopped process; it connects again when it runs"),
+            silent == 0
+                ? nil
+                : HealthFinding(
+                    "publisher_unheard",
+                    "\(silent) publishers that live but were not heard were connected to anew in the last 10 s: look for a "
+                        + "node that is stopped or busy"),
+        ].compactMap { $0 }
+    }
+
     // MARK: Figures
 
     private mutating func topics(
@@ -130,6 +151,7 @@ package struct HealthMonitor {
             topic.rateHz = memory.rate("out " + outlet.name, count: outlet.count, at: now)
             topic.ageS = outlet.lastAt.map { Double(now - $0) * 1e-9 }
             topic.byteCount = outlet.bytes
+            topic.droppedCount = statistics[topic: outlet.name]?.dropped ?? 0
             topic.rejectedCount = outlet.refused
             topic.peerCount = UInt32(clamping: context.subscriberCount(of: outlet.catalogueName))
             topic.nominalRateHz = outlet.entry.nominalRateHz
@@ -162,7 +184,8 @@ package struct HealthMonitor {
             ("calls_against_the_rules", calls.violations), ("call_frames_stray", calls.strayFrames),
             ("call_connections_refused", calls.refusedConnections),
             ("messages_unattributed", statistics.unattributedRejections),
-            ("connections_cut", statistics.cutConnections), ("log_lines_collapsed", log.collapsed),
+            ("connections_cut", statistics.cutConnections), ("connections_silent", statistics.silentConnections),
+            ("subscribers_stuck", statistics.stuckSubscribers), ("log_lines_collapsed", log.collapsed),
             ("log_lines_left_out", log.leftOut),
         ]
         if let hosts = (context.link.bus as? BusNode)?.hostStatistics, hosts != HostStatistics() {

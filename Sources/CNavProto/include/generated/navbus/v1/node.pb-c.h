@@ -355,7 +355,8 @@ struct  Navbus__V1__TopicHealth
   protobuf_c_boolean has_lost_count;
   uint64_t lost_count;
   /*
-   * Messages dropped by the node because it was too slow.
+   * Messages dropped by the node because it was too slow; of a topic that it publishes, those published while the queue of
+   * some subscriber was full.
    */
   protobuf_c_boolean has_dropped_count;
   uint64_t dropped_count;

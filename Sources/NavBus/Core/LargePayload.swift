@@ -1,0 +1,45 @@
+internal import Glibc
+internal import Synchronization
+
+/// The bytes of large payloads that a publisher's connections still hold.
+///
+/// libzmq bounds what waits for a slow subscriber by a number of messages, and that number must not change while a
+/// connection lives: the two ends of its pipe count credit by the mark it was made with, and a connection whose mark is
+/// lowered may never be granted credit again. So the marks are fixed, and large payloads are bounded here, in bytes.
+final class QueuedBytes: Sendable {
+    private let bytes = Atomic<Int>(0)
+    private let releases = Atomic<UInt64>(0)
+
+    /// The bytes that wait now; a payload that waits for several subscribers counts once.
+    var count: Int { bytes.load(ordering: .relaxed) }
+
+    /// How many payloads were let go since the start. It stands still while the slowest connection takes nothing.
+    var releaseCount: UInt64 { releases.load(ordering: .relaxed) }
+
+    fileprivate func add(_ size: Int) { bytes.wrappingAdd(size, ordering: .relaxed) }
+
+    fileprivate func release(_ size: Int) {
+        bytes.wrappingSubtract(size, ordering: .relaxed)
+        releases.wrappingAdd(1, ordering: .relaxed)
+    }
+}
+
+/// A payload that libzmq reads in place, for all connections, and releases on its own thread.
+final class LargePayload {
+    let bytes: UnsafeMutableRawBufferPointer
+    private let queued: QueuedBytes
+
+    /// Copies `payload`; nil when memory is exhausted.
+    init?(copying payload: UnsafeRawBufferPointer, countedBy queued: QueuedBytes) {
+        guard let memory = malloc(max(1, payload.count)) else { return nil }
+        bytes = UnsafeMutableRawBufferPointer(start: memory, count: payload.count)
+        bytes.copyMemory(from: payload)
+        self.queued = queued
+        queued.add(payload.count)
+    }
+
+    deinit {
+        free(bytes.baseAddress)
+        queued.release(bytes.count)
+    }
+}

@@ -1,0 +1,107 @@
+/// Finds publishers that live and are not heard.
+///
+/// Silence alone means nothing, for a publisher may have nothing to say. So a subscriber that hears nothing of one for an
+/// interval probes: it subscribes to a topic of its own that every publisher answers at once (``Probe``). A publisher that
+/// neither answers nor publishes anything else within ``answerNanoseconds`` is connected to anew, again after pauses that
+/// double up to ``longestPauseNanoseconds``: it may be stopped, or busy.
+package struct SilenceMonitor {
+    /// How long a publisher has to answer: two seconds.
+    package static let answerNanoseconds: Int64 = 2_000_000_000
+    /// The longest pause between two attempts to hear a publisher: a minute.
+    package static let longestPauseNanoseconds: Int64 = 60_000_000_000
+    /// A step that is later than this finds its own process stalled and judges nobody: one second.
+    static let tolerance: Int64 = 1_000_000_000
+
+    /// What the subscriber does next.
+    package enum Step: Equatable {
+        /// Nothing before ``next``.
+        case wait
+        /// Probe all publishers.
+        case probe
+        /// The probe is over; connect anew to the publishers with these boot ids.
+        case finish(reconnect: [UInt64])
+    }
+
+    private struct Publisher {
+        var progress: UInt64
+        var pause: Int64
+        /// When it may be connected to anew again.
+        var notBefore: Int64 = .min
+    }
+
+    private let interval: Int64
+    private var publishers: [UInt64: Publisher] = [:]
+    private var suspects: [UInt64] = []
+
+    /// When ``step(_:publishers:answered:)`` is due, monotonic nanoseconds; `.max` without publishers.
+    package private(set) var next: Int64 = .max
+
+    /// A monitor that looks each `interval` nanoseconds.
+    package init(interval: Int64) { self.interval = interval }
+
+    /// Starts looking, when there is somebody to hear.
+    package mutating func arm(_ now: Int64) { next = min(next, now + interval) }
+
+    /// Looks at who was heard; call it when the socket has been read to its end.
+    ///
+    /// - Parameters:
+    ///   - heard: boot ids of the publishers that answer probes, each with a number that changes with every message.
+    ///   - answered: boot ids of those that have answered the probe.
+    package mutating func step(
+        _ now: Int64, heard: [(bootID: UInt64, progress: UInt64)], answered: Set<UInt64>
+    ) -> Step {
+        guard now >= next else { return .wait }
+        let isStalled = now - next > Self.tolerance
+        let silent = heard.filter { publishers[$0.bootID]?.progress == $0.progress }.map(\.bootID)
+        var known: [UInt64: Publisher] = [:]
+        for (bootID, progress) in heard {
+            var publisher = publishers[bootID] ?? Publisher(progress: progress, pause: interval)
+            if publisher.progress != progress || answered.contains(bootID) { publisher.pause = interval }
+            publisher.progress = progress
+            known[bootID] = publisher
+        }
+        publishers = known
+        let accused = suspects
+        suspects = []
+        next = heard.isEmpty ? .max : now + interval
+        if !accused.isEmpty {
+            guard !isStalled else { return .finish(reconnect: []) }
+            let deaf = accused.filter { silent.contains($0) && !answered.contains($0) }
+            for bootID in deaf {
+                guard var publisher = publishers[bootID] else { continue }
+                publisher.notBefore = now + publisher.pause
+                publisher.pause = min(publisher.pause * 2, Self.longestPauseNanoseconds)
+                publishers[bootID] = publisher
+            }
+            return .finish(reconnect: deaf)
+        }
+        guard !isStalled else { return .wait }
+        suspects = silent.filter { (publishers[$0]?.notBefore ?? .min) <= now }
+        guard !suspects.isEmpty else { return .wait }
+        next = now + Self.answerNanoseconds
+        return .probe
+    }
+}
+
+/// The topics by which a subscriber asks publishers whether it can hear them.
+///
+/// A publisher whose announcement says `"answers_probes": true` answers the subscription to a topic below ``prefix`` with
+/// one message on it: a header with its boot id and sequence 0, and an empty payload.
+enum Probe {
+    static let prefix = Array("/bus/probe/".utf8)
+    /// The longest topic that is answered, in bytes.
+    static let maximumSize = 64
+
+    /// The topic frame of a subscriber's probe.
+    static func key(bootID: UInt64, number: UInt64) -> [UInt8] {
+        prefix + Array("\(String(bootID, radix: 16))/\(number)".utf8) + [0]
+    }
+
+    /// Returns the topic frame that a subscription asks for, nil unless it is a probe's.
+    static func key(inSubscription frame: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        guard frame.first == 1, frame.count <= maximumSize, frame.last == 0,
+            frame.dropFirst().starts(with: prefix)
+        else { return nil }
+        return UnsafeRawBufferPointer(rebasing: frame.dropFirst())
+    }
+}
