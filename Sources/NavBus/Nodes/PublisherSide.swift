@@ -23,9 +23,11 @@ final class PublisherSide {
     private let maximumQueuedBytes: Int
     private let largeSize: Int
     private var stuck = StuckConnections()
-    /// The connections that had unread bytes when a queue was found full, until they have read everything; nil while no
+    /// The connections that had unread bytes after a queue was found full, until they have read everything; nil while no
     /// queue is full.
     private var late: [UInt64]?
+    /// Whether a queue was found full since ``late`` was listed.
+    private var isLateStale = false
     /// When the queues are looked at, monotonic nanoseconds; `.max` while there is room in all of them.
     private var nextSample: Int64 = .max
     /// How many subscribers' connections were ended because they took nothing.
@@ -157,8 +159,10 @@ final class PublisherSide {
     private func watchQueues(_ now: Int64) {
         let unread = AcceptedConnections.unread(at: addresses)
         if let before = late {
-            let still = before.filter { identity in unread.contains { $0.identity == identity } }
-            late = still.isEmpty ? nil : still
+            // Two looks find everything read: between two batches a queue may still be full for a moment.
+            let isOver = before.isEmpty && !isLateStale
+            late = isOver ? nil : unread.map(\.identity).filter { isLateStale || before.contains($0) }
+            isLateStale = false
         }
         if queuedBytes.count > maximumQueuedBytes / 2 {
             let ended = stuck.sample(unread: unread.map(\.identity), releaseCount: queuedBytes.releaseCount)
@@ -255,7 +259,8 @@ final class PublisherSide {
         if let error = key.withUnsafeBytes({ socket.send($0, more: true) }) { throw error }
         try sendRest(header, body, on: socket)
         try socket.set(ZMQ_XPUB_NODROP, 1)
-        late = AcceptedConnections.unread(at: addresses).map(\.identity)
+        // Listed at the next look: under a flood a queue is found full some thousand times a second.
+        (late, isLateStale) = (late ?? [], true)
         nextSample = min(nextSample, now + StuckConnections.sampleNanoseconds)
     }
 }
