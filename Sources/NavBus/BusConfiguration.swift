@@ -11,9 +11,10 @@ public struct BusConfiguration: Sendable {
     /// Like ``receiveHighWaterMark`` it holds for the node's life: libzmq's credit depends on it.
     public var sendHighWaterMark: Int32 = 1000
 
-    /// How many messages may wait in this node's memory, per publisher, before they wait at the publisher
-    /// (`ZMQ_RCVHWM`). Few, because their sizes are the publishers' choice.
-    public var receiveHighWaterMark: Int32 = 64
+    /// How many messages of a publisher may wait in this node's memory while its loop does not turn (`ZMQ_RCVHWM`).
+    ///
+    /// Not fewer: while as many wait, libzmq stops reading, and the last messages of a publisher that closes are lost.
+    public var receiveHighWaterMark: Int32 = 1000
 
     /// The largest frame accepted from a publisher, in bytes; the connection is cut at a larger one and made
     /// anew after a second (`ZMQ_MAXMSGSIZE`).

@@ -79,6 +79,7 @@ final class RawPublisher {
         #expect(flock(lock, LOCK_EX | LOCK_NB) == 0)
         let endpoint = "ipc://" + directory.publisherPath(node)
         socket = try ZeroMQSocket(.publisher, in: ZeroMQContext())
+        try socket.set(ZMQ_XPUB_VERBOSER, 1)
         try socket.bind(endpoint)
         let json = """
             {"format": 1, "answers_probes": \(answersProbes), "node": "\(node)", "pid": 1, "boot_id": "00000000000000aa",

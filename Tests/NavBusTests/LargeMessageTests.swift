@@ -7,7 +7,7 @@ import Testing
 /// Large payloads on every kind of connection, and what they must not do to others.
 @Suite(.serialized) struct LargeMessageTests {
     /// Sizes around every limit there is: the payload that is bounded by bytes (67 kB), the kernel's buffers, and 64 MB.
-    private static let sizes = [10_000, 67_000, 70_000, 130_000, 1 << 20, 16 << 20, 63 << 20]
+    private static let sizes = [10_000, 67_000, 70_000, 130_000, 1 << 20, 63 << 20]
 
     @Test(arguments: sizes, [QoS.latched, .keepLast(16), .latest])
     func aPublisherIsHeardAfterThem(_ size: Int, _ qos: QoS) throws {
@@ -30,7 +30,7 @@ import Testing
         // On an idle connection, amid many small ones, and in a burst.
         for phase in [0, 700, 1500, 1501] {
             try publisher.publish(payload, on: large, stampNanoseconds: 0)
-            for number in 0..<(phase == 1500 ? 0 : 2500) {
+            for number in 0..<(phase == 1500 ? 0 : 2000) {
                 try publisher.publish([UInt8(phase % 7)], on: small, stampNanoseconds: 0)
                 if number == phase { try publisher.publish(payload, on: large, stampNanoseconds: 0) }
                 if number % 100 == 0 {
@@ -122,7 +122,6 @@ import Testing
         _ = try subscriber.subscribe(to: "/x", qos: .keepLast(1000), maximumPayloadSize: 64 << 20)
         for size in [30, 30, 10, 1, 60] {
             try publisher.publish([UInt8](repeating: 1, count: size << 20), on: publication, stampNanoseconds: 0)
-            // The pipe is read whenever the node polls; what it holds is queued with the first message.
         }
         var sizes: [Int] = []
         while let delivery = try subscriber.poll(timeout: .zero) { sizes.append(delivery.payload.count >> 20) }
@@ -150,13 +149,14 @@ import Testing
             _ = try quiet.poll(timeout: .zero)
             _ = try subscriber.poll(timeout: .milliseconds(5))
             while let frame = try mute.subscription() { if frame == key { subscriptions += 1 } }
-            return subscriptions == 2
+            return subscriptions >= 2
         }
         #expect(subscriber.statistics.silentConnections == 1)
         // The one that answers keeps its connection, and what it says arrives.
         #expect(try quiet.subscriberCount(of: publication) == 1)
         try quiet.publish([3], on: publication, stampNanoseconds: 0)
         #expect(try receive(subscriber, while: [quiet]).payload.bytes == [3])
+        #expect(subscriber.statistics.unattributedRejections == 0)
     }
 
     @Test func whoeverIsHeardOrAnswersIsLeftAlone() {

@@ -58,7 +58,9 @@ import Testing
             for number in 0..<10 { _ = try node.advertise(topic("/n\(index)/t\(number)")) }
             others.append(node)
         }
-        let node = try BusNode(name: "watcher", configuration: BusConfiguration(directory: bench.directory))
+        var configuration = BusConfiguration(directory: bench.directory)
+        configuration.silenceMilliseconds = 60_000
+        let node = try BusNode(name: "watcher", configuration: configuration)
         for index in 0..<12 { _ = try node.subscribe(to: "/n\(index)/t3") }
         // One look at each, however many subscriptions there are; events of the beginning may add a few.
         #expect(node.registryLooks < 60)

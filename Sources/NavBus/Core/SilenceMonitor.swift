@@ -86,7 +86,7 @@ package struct SilenceMonitor {
 /// The topics by which a subscriber asks publishers whether it can hear them.
 ///
 /// A publisher whose announcement says `"answers_probes": true` answers the subscription to a topic below ``prefix`` with
-/// one message on it: a header with its boot id and sequence 0, and an empty payload.
+/// one message on it: a header with its boot id and sequence 1, and an empty payload.
 enum Probe {
     static let prefix = Array("/bus/probe/".utf8)
     /// The longest topic that is answered, in bytes.

@@ -148,7 +148,7 @@ final class PublisherSide {
     }
 
     private func answerProbe(_ key: [UInt8], on socket: ZeroMQSocket) throws(ZeroMQError) {
-        let header = MessageHeader(sequence: 0, stampNanoseconds: 0, bootID: outbox.node, schemaFingerprint: 0)
+        let header = MessageHeader(sequence: 1, stampNanoseconds: 0, bootID: outbox.node, schemaFingerprint: 0)
         hasSent = true
         _ = try send(key, header, .copied(UnsafeRawBufferPointer(start: nil, count: 0)), on: socket, lastService)
     }

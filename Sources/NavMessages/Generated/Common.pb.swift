@@ -97,7 +97,8 @@ public struct TileDomain: ProtoEnum {
 public struct Header: Message {
     /// Number of the message on its topic, from 1, one more for each message of this publisher; a gap is a loss.
     public var sequence: UInt64?
-    /// When the message was published, in ns since the Unix epoch, UTC (simulated time where the node runs on it).
+    /// When the content was true, in ns since the Unix epoch, UTC: the fix's time for all that follows from a fix, the time of
+    /// publishing where nothing else is known (simulated time where the node runs on it).
     public var stampNs: Int64?
     /// Random number of this run of the publisher; a new one means that the publisher has restarted.
     public var bootId: UInt64?

@@ -127,7 +127,8 @@ struct  Navbus__V1__Header
   protobuf_c_boolean has_sequence;
   uint64_t sequence;
   /*
-   * When the message was published, in ns since the Unix epoch, UTC (simulated time where the node runs on it).
+   * When the content was true, in ns since the Unix epoch, UTC: the fix's time for all that follows from a fix, the time of
+   * publishing where nothing else is known (simulated time where the node runs on it).
    */
   protobuf_c_boolean has_stamp_ns;
   int64_t stamp_ns;
