@@ -141,7 +141,8 @@ class Watch:
         if truth is None:
             return
         away = distance(truth.place, (position.matched.latitude, position.matched.longitude))
-        if away > POSITION_M and abs(self.vehicle.receiver.offset_m) < 1:
+        # On the other side of the antimeridian the arithmetic here has no say.
+        if POSITION_M < away < 1e6 and abs(self.vehicle.receiver.offset_m) < 1:
             self.wrong_positions.append(f"a measured position {away:.0f} m beside the truth")
 
 
@@ -163,6 +164,8 @@ def lost_latched(observer: Observer, directory: pathlib.Path, seconds: float = 3
         for (topic, boot), last in wanted.items() if heard.get((topic, boot), 0) < last]
 
 
+# How the recorder says what it has not recorded.
+TOLD = r"(\d+) (?:lost on the way|dropped here|too large or malformed|not written by the disk)"
 # A message by what tells it from all others: its topic, its number, and the stamp of its publisher.
 Key = tuple[str, int, int]
 
@@ -172,10 +175,7 @@ def read_bag(path: pathlib.Path) -> tuple[set[Key], str | None]:
     keys: set[Key] = set()
     try:
         with open(path, "rb") as file:
-            reader = make_reader(file)
-            if reader.get_summary() is None:
-                return keys, "it has no summary"
-            for _, channel, message in reader.iter_messages(log_time_order=False):
+            for _, channel, message in make_reader(file).iter_messages(log_time_order=False):
                 keys.add((channel.topic, message.sequence, message.publish_time))
     except Exception as error:  # The reader's errors are of many kinds; any of them is the finding.
         return keys, f"{type(error).__name__}: {error}"
@@ -220,7 +220,7 @@ def account(observer: Observer, bags: list[pathlib.Path], log: str) -> Account:
         total.lost += lost
         if lost:
             total.details.append(f"{topic} of {track.node}: {lost} of {track.last} are not in the bag")
-    total.told_lost = sum(int(number) for number in re.findall(r"(\d+) lost on the way", log))
+    total.told_lost = sum(int(number) for number in re.findall(TOLD, log))
     return total
 
 

@@ -17,6 +17,7 @@ from registry import fault
 from run import MEASURED, Moment, Run, Scene
 from stack import resident_bytes
 
+FAST = Scene(fix_hz=10)
 TRAFFIC = {"/traffic/speeds": ("navbus.v1.TrafficSpeeds", 16 << 20)}
 
 
@@ -50,9 +51,9 @@ class Echo:
         self._reader.join()
 
 
-def everybody_hears(run: Run, echoes: list[Echo], seconds: float, cause: str) -> None:
-    """Every subscriber hears every publisher, now and a while later."""
-    for delay in (0.0, 4.0):
+def everybody_hears(run: Run, echoes: list[Echo], seconds: float, cause: str, delays: tuple[float, ...] = (0.0, 4.0)) -> None:
+    """Every subscriber hears every publisher, now and a while later: a queue may have been made shorter only by a part."""
+    for delay in delays:
         run.sleep(delay)
         moment = run.now()
         for topic in ("/gnss/fix", "/nav/position", "/nav/progress"):
@@ -94,7 +95,7 @@ def segments(run: Run, count: int) -> bytes:
     return traffic.SerializeToString()
 
 
-@fault("deaf-traffic", "traffic of 6,000 segments comes 40 s after the start")
+@fault("deaf-traffic", "traffic of 6,000 segments comes 40 s after the start", FAST)
 def deaf_traffic(run: Run) -> None:
     """navigation-node goes on hearing the receiver."""
     echoes = [Echo(run, "/gnss/fix", "latitude"), Echo(run, "/traffic/speeds", "provider")]
@@ -106,7 +107,7 @@ def deaf_traffic(run: Run) -> None:
         run.facts["bytes"] = len(payload)
         traffic.publish("/traffic/speeds", payload)
         run.sleep(0.5)
-        everybody_hears(run, echoes[:1], 1.0, f"{len(payload) >> 10} KiB of traffic")
+        everybody_hears(run, echoes[:1], 1.0, f"{len(payload) >> 10} KiB of traffic", (0.0, 4.0, 10.0))
         run.expect(run.wait(lambda: echoes[1].count > 0, 5).done, "'topic echo' hears the traffic", "it does not")
         traffic.close()
     finally:
@@ -114,19 +115,24 @@ def deaf_traffic(run: Run) -> None:
             echo.end()
 
 
-@fault("deaf-route", "SetRoute over a long way: a route of 120 km and more")
+@fault("deaf-route", "SetRoute over a long way: a route of 120 km and more", FAST)
 def deaf_route(run: Run) -> None:
     """Whoever follows the navigation goes on hearing it."""
     echoes = [Echo(run, "/nav/progress"), Echo(run, "/nav/position"), Echo(run, "/gnss/fix", "latitude")]
     try:
         run.sleep(run.rng.uniform(8, 14))
-        rng, corners = run.rng, run.points[-1:]
-        far = [run.places.trip(rng, 0, *run.scene.length_m) for _ in range(6)]
-        length = 0.0
-        # To and fro between places until the way is long: a map of any size will do.
-        while length < 130_000 and len(corners) < 200:
-            corners.append(far[len(corners) % len(far)][len(corners) // len(far) % 2])
-            length += 1_600
+        home, rounds = run.points[-1], []
+        while len(rounds) < 8:
+            place = run.places.trip(run.rng, 0, *run.scene.length_m)[0]
+            if found := run.places.route([home, place, home]):
+                rounds.append((place, found["distance_m"]))
+        rounds = sorted(rounds, key=lambda entry: entry[1])[-3:]
+        corners, length = [home], 0.0
+        # To and fro between places until the way is long, or has as many stops as may be: a map of any size will do.
+        while length < 130_000 and len(corners) < 97:
+            place, way = rounds[len(corners) // 2 % len(rounds)]
+            corners += [place, home]
+            length += way
         run.obeys = False
         begin = time.monotonic()
         answer = run.set_route(corners, seconds=60, attempts=3)
@@ -146,6 +152,8 @@ def deaf_payload(run: Run, sizes: list[int]) -> None:
     try:
         traffic = run.publisher("traffic", TRAFFIC)
         traffic.subscribers("/traffic/speeds", 2, 10)
+        # After the first hundreds of messages, and before the receiver of them first says how many it has read.
+        run.sleep(run.rng.uniform(10, 25))
         for size in sizes:
             run.sleep(run.rng.uniform(0.2, 4))
             payload = run.types.TrafficSpeeds(stamp_ns=time.time_ns(), provider="x" * (size - 40)).SerializeToString()
@@ -160,13 +168,13 @@ def deaf_payload(run: Run, sizes: list[int]) -> None:
             echo.end()
 
 
-@fault("deaf-small", "foreign payloads of 10 kB to 1 MB at random phases", quick=True)
+@fault("deaf-small", "foreign payloads of 10 kB to 1 MB at random phases", FAST, quick=True)
 def deaf_small(run: Run) -> None:
     """Small ones."""
-    deaf_payload(run, [10_000, 68_000, 130_000, 500_000, 1_000_000])
+    deaf_payload(run, [1_000_000, 10_000, 68_000, 500_000])
 
 
-@fault("deaf-large", "foreign payloads of 4 MB to 16 MB, and one above the topic's limit")
+@fault("deaf-large", "foreign payloads of 4 MB to 16 MB, and one above the topic's limit", FAST)
 def deaf_large(run: Run) -> None:
     """Large ones; the last must be refused and no more."""
     deaf_payload(run, [4_000_000, 16 << 20, 24 << 20])
@@ -198,7 +206,7 @@ def flood_odometry(run: Run) -> None:
         time.sleep(0.2)
     moment = run.now()
     run.facts["peak_mib"] = memory >> 20
-    run.within(run.wait(run.guided_since(moment), 40), 3, "guidance is up to date after a flood", "guidance_s")
+    run.within(run.wait(run.guided_since(moment), 40), 5, "guidance is up to date after a flood", "guidance_s")
     run.expect(memory < 700 << 20, "a flood does not fill the memory", f"{memory >> 20} MiB")
 
 

@@ -15,7 +15,7 @@ from typing import Any, Callable
 import bus
 from bus import ROOT, CallFailed, Client, Messages, Observer, Publisher
 from checks import Footprint, Pace, Waited, Watch, account, lost_latched, read_bag
-from stack import Programs, SetUpFailed, Shim, Stack, folder_for
+from stack import NotStarted, Programs, SetUpFailed, Shim, Stack, folder_for
 from vehicle import Place, Vehicle, distance
 
 GUIDANCE, TRACKING, COMPLETE = 4, 2, 5
@@ -185,10 +185,14 @@ class Run:
 
     def start_stack(self, wait: bool = True) -> None:
         """Starts the stack."""
-        if wait:
-            self.stack.start()
-        else:
-            self.stack.spawn()
+        try:
+            if wait:
+                self.stack.start()
+            else:
+                self.stack.spawn()
+        except NotStarted as problem:
+            self.fail("the stack starts", str(problem))
+            raise GiveUp from None
         assert self.stack.launcher
         self.pace = Pace(self.stack.launcher.pid)
         self.pace.start()

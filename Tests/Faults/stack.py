@@ -27,6 +27,10 @@ class SetUpFailed(Exception):
     """The rig itself cannot do what a fault needs."""
 
 
+class NotStarted(Exception):
+    """The stack under test does not start."""
+
+
 def folder_for(name: str, parent: str | None) -> pathlib.Path:
     """A new folder with a short path: sockets lie below it."""
     return pathlib.Path(tempfile.mkdtemp(prefix=f"rig-{name[:24]}-", dir=parent or "/tmp"))
@@ -133,15 +137,17 @@ class Stack:
         names = awaited or ("gnss-node", "navigation-node", *(["recorder"] if self.record else []))
         while not all(self.is_up(name) for name in names):
             if self.launcher.poll() is not None:
-                raise SetUpFailed(f"the launch ended at once with {self.launcher.returncode}; see {self.log}")
+                raise NotStarted(f"the launch ended at once with {self.launcher.returncode}; see {self.log}")
             if time.monotonic() > end:
-                raise SetUpFailed(f"{[name for name in names if not self.is_up(name)]} did not start; see {self.log}")
+                raise NotStarted(f"{[name for name in names if not self.is_up(name)]} did not start; see {self.log}")
             time.sleep(0.02)
 
     def is_up(self, node: str) -> bool:
-        """Whether a node lives and has announced itself."""
+        """Whether a node lives and has announced itself, and all its services where it has any."""
         told = bus.announcement(self.bus, node)
-        return told is not None and bus.is_alive(self.bus, node) and is_process(told["pid"])
+        if told is None or not bus.is_alive(self.bus, node) or not is_process(told["pid"]):
+            return False
+        return node not in NODES or node == "recorder" or "services" in told
 
     def pid(self, node: str) -> int:
         """The process of a node that lives."""

@@ -294,6 +294,7 @@ class Vehicle(threading.Thread):
         north, east = (error + receiver.noise_m * rng.gauss(0, 1) for error in self._error)
         latitude = place[0] + (north + receiver.offset_m) / METRES_PER_DEGREE
         longitude = place[1] + east / (METRES_PER_DEGREE * math.cos(math.radians(place[0])))
+        longitude -= 360 if longitude > 180 else 0
         moment = datetime.datetime.fromtimestamp(time.time() + receiver.ahead_s, datetime.timezone.utc)
         report = {"class": "TPV", "device": "/dev/rig", "mode": 1 if receiver.no_fix else 3,
                   "time": moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"}
