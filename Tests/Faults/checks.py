@@ -1,4 +1,5 @@
 """What must hold whatever is done to the stack: time that counts, arrivals, latched values, counts, bags, memory."""
+import os
 import pathlib
 import re
 import threading
@@ -22,8 +23,9 @@ POSITION_M = 60.0
 class Pace(threading.Thread):
     """Counts the time that the stack had: what a thread of it spent waiting for a processor is left out.
 
-    Deadlines are judged by it, so that a busy machine is no fault of the programs. It runs at a tenth of the real time
-    at least, for a node that waits for ever must not be waited for as long.
+    Deadlines are judged by it, so that a busy machine is no fault of the programs. The rig's threads count too: a fix
+    that its vehicle sends late is heard late. It runs at a tenth of the real time at least, for a node that waits for
+    ever must not be waited for as long.
     """
 
     def __init__(self, launcher: int) -> None:
@@ -40,7 +42,7 @@ class Pace(threading.Thread):
             children = pathlib.Path(f"/proc/{self._launcher}/task/{self._launcher}/children").read_text().split()
         except OSError:
             children = []
-        return [self._launcher, *map(int, children)]
+        return [os.getpid(), self._launcher, *map(int, children)]
 
     def _look(self) -> float:
         """The longest that a thread has waited since the last look, seconds."""
@@ -142,7 +144,7 @@ class Watch:
             return
         away = distance(truth.place, (position.matched.latitude, position.matched.longitude))
         # On the other side of the antimeridian the arithmetic here has no say.
-        if POSITION_M < away < 1e6 and abs(self.vehicle.receiver.offset_m) < 1:
+        if POSITION_M < away < 1e6 and position.stamp_ns > self.vehicle.misled_until:
             self.wrong_positions.append(f"a measured position {away:.0f} m beside the truth")
 
 

@@ -35,7 +35,7 @@ def survives(run: Run, redirection: str, cause: str) -> None:
         process = subprocess.Popen(["bash", "-c", f'exec "$@" {redirection}', "bash", *words], env=run.stack.full_environment,
                                    stdin=subprocess.DEVNULL, cwd=run.folder)
         up = run.wait(lambda: run.stack.is_up(node) or process.poll() is not None, 30)
-        run.sleep(3)
+        run.sleep(2)
         status = process.poll()
         run.expect(status is None, f"{node} lives with {cause}", f"it has ended with {status}" if up.done else "it never came up")
         process.send_signal(signal.SIGTERM)
@@ -232,24 +232,23 @@ def record_sync(run: Run) -> None:
     run.expect(calls >= 2, "the recorder syncs its file", f"{calls} times in 25 s")
 
 
-@fault("disk-store", "the tile cache's disk of 2 MiB gets full", Scene(starts=False, cache=True))
+@fault("disk-store", "the tile cache's disk of 4 MiB gets full", Scene(starts=False, cache=True))
 def disk_store(run: Run) -> None:
     """The drive goes on; the cache says what is wrong and ends nothing."""
-    small = mount_small(run, 2)
+    small = mount_small(run, 4)
     run.stack.arguments |= {"store": str(small / "store"), "tilesets": f"name=roads,source=file://{run.tiles}"}
     run.start_stack()
     run.require(run.wait(run.is_guided, 40), "guidance begins")
     cache = run.stack.pid("tile-cache-node")
     inside = pathlib.Path(f"/proc/{cache}/root{small}")
-    with open(inside / "ballast", "wb") as file:
-        try:
+    try:
+        with open(inside / "ballast", "wb", buffering=0) as file:
             while True:
-                file.write(bytes(65536))
-                file.flush()
-        except OSError:
-            pass
+                file.write(bytes(4096))
+    except OSError:
+        pass  # It is full.
     run.sleep(15)
     run.expect(is_process(cache), "the cache lives with a full disk", f"it has ended; see {run.stack.log}")
     run.expect(run.is_guided(), "guidance goes on with a full disk", run.state_text())
-    (inside / "ballast").unlink()
+    (inside / "ballast").unlink(missing_ok=True)
     back_after(run, run.now(), 2, "the disk has room again")

@@ -40,7 +40,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--messages", type=int, default=1000)
     parser.add_argument("--soak", type=float, metavar="HOURS", help="so many simulated hours, played fast")
     parser.add_argument("--set", action="append", default=[], metavar="NAME:=VALUE", help="arguments of the launch file")
+    parser.add_argument("--patience", type=float, metavar="TIMES",
+                        help="how many times as long as it should a recovery may take (default: 1; 4 in the short run)")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write what was found")
+    parser.add_argument("--compare", nargs=2, type=pathlib.Path, metavar=("BEFORE", "AFTER"),
+                        help="print a table of two runs' --json files and end")
     parser.add_argument("--keep", action="store_true", help="keep logs and bags of runs that held too")
     parser.add_argument("--verbose", action="store_true", help="print figures of each fault")
     return parser.parse_args()
@@ -121,9 +125,28 @@ def do(fault: faults.Fault, options: Options, report: Report) -> None:
         run.clean()
 
 
+def compare(before: pathlib.Path, after: pathlib.Path) -> None:
+    """Prints what became of each fault in two runs, as a table in Markdown."""
+    def outcome(entry: dict | None) -> str:
+        if entry is None:
+            return "not run"
+        if entry["failures"]:
+            first = entry["failures"][0]
+            return f"FAILED: {first['expected']}: {first['seen']}".replace("|", "/").replace("\n", " ")[:240]
+        known = ", ".join(f"{key.removesuffix('_s')} {value} s" for key, value in entry["facts"].items() if key.endswith("_s"))
+        return f"skipped: {entry['skipped']}" if entry["skipped"] else f"held{': ' + known if known else ''}"
+    runs = [{entry["fault"]: entry for entry in json.loads(path.read_text())} for path in (before, after)]
+    print("| fault | before | after | command |\n|---|---|---|---|")
+    for name in dict.fromkeys([*runs[0], *runs[1]]):
+        print(f"| {name} | {outcome(runs[0].get(name))} | {outcome(runs[1].get(name))} | `rig.py --faults {name}` |")
+
+
 def main() -> int:
     """Runs what was asked for; 0 when everything held."""
     given = arguments()
+    if given.compare:
+        compare(*given.compare)
+        return 0
     if given.list:
         for fault in faults.ALL:
             print(f"{fault.name:28} {fault.group:10} {fault.about}")
@@ -143,16 +166,17 @@ def main() -> int:
         return 2
     options = Options(programs, tiles, given.map, given.seed, keep=given.keep,
                       arguments=dict(argument.split(":=", 1) for argument in given.set),
-                      command=f"python3 Tests/Faults/rig.py {' '.join(words)}")
+                      command=f"python3 Tests/Faults/rig.py {' '.join(words)}",
+                      patience=given.patience or (4.0 if given.quick else 1.0))
     if given.minutes or given.trip_kills or given.deafness or given.soak:
         return long_runs.main(given, options)
     report = Report(len(chosen), given.verbose)
     for fault in chosen:
         do(fault, options, report)
+        if given.json:
+            given.json.write_text(json.dumps(report.entries, indent=1))
     failed = [entry for entry in report.entries if entry["outcome"] == "FAILED"]
     skipped = sum(entry["outcome"] == "skipped" for entry in report.entries)
-    if given.json:
-        given.json.write_text(json.dumps(report.entries, indent=1))
     print(f"{len(report.entries) - len(failed) - skipped} held, {len(failed)} failed, {skipped} skipped")
     return 1 if failed else 0
 

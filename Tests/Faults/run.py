@@ -50,6 +50,7 @@ class Options:
     keep: bool = False
     arguments: dict[str, str] = field(default_factory=dict)
     command: str = "Tests/Faults/rig.py"
+    patience: float = 1.0               # how many times as long as it should everything may take
 
 
 @dataclass
@@ -283,7 +284,7 @@ class Run:
         if fact:
             self.facts[fact] = round(waited.wall, 2)
             self.facts[fact + "_own"] = round(waited.own, 2)
-        if waited.done and waited.own <= seconds:
+        if waited.done and waited.own <= seconds * self.options.patience:
             return True
         self.fail(f"{expected} within {seconds:g} s", f"{waited}; {self.state_text()}")
         return False

@@ -148,6 +148,8 @@ class Vehicle(threading.Thread):
         self.line: Line | None = None
         self.offset = self.speed = 0.0
         self.fixes_sent = 0
+        # Until when the receiver told a wrong place or time, and its listeners may need to get over it, ns UTC.
+        self.misled_until = 0
         self.truths: list[Truth] = []
 
     # What the rig tells the vehicle.
@@ -233,6 +235,8 @@ class Vehicle(threading.Thread):
             if self._odometry and self.line:
                 self._say_motion(turn)
             self._accept()
+            if self.receiver.offset_m or self.receiver.ahead_s:
+                self.misled_until = time.time_ns() + 12_000_000_000
             interval = self.receiver.interval_s or 1 / self.receiver.rate
             if now >= next_fix and self.line:
                 next_fix = max(next_fix + interval, now)
