@@ -1,4 +1,5 @@
 """The bus as a foreign program sees it: message types, an observer of everything, a publisher, a caller of services."""
+
 import collections
 import fcntl
 import glob
@@ -19,7 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 REQUEST, RESPONSE, END, CANCEL, CREDIT = 1, 2, 3, 4, 5
 FRAME_FIELDS = (
     "kind:13 call_id:6 sequence:4 service:9 method:9 timeout_ns:4 metadata:12 idempotent:8 credit:4 code:13 "
-    "message:9 details:12 server_boot_id:6 has_response:8 expects:13 maximum_response:4")
+    "message:9 details:12 server_boot_id:6 has_response:8 expects:13 maximum_response:4"
+)
 
 
 class Messages:
@@ -27,8 +29,14 @@ class Messages:
 
     def __init__(self) -> None:
         proto = ROOT / "Proto"
-        command = ["protoc", "-I", str(proto), "--include_imports", "--descriptor_set_out=/dev/stdout",
-                   *sorted(glob.glob(f"{proto}/navbus/v1/*.proto"))]
+        command = [
+            "protoc",
+            "-I",
+            str(proto),
+            "--include_imports",
+            "--descriptor_set_out=/dev/stdout",
+            *sorted(glob.glob(f"{proto}/navbus/v1/*.proto")),
+        ]
         files = descriptor_pb2.FileDescriptorSet.FromString(subprocess.check_output(command))
         frames = descriptor_pb2.FileDescriptorProto(name="frame.proto", package="navbus.v1", syntax="proto2")
         frame = frames.message_type.add(name="ServiceFrame")
@@ -89,6 +97,7 @@ def nodes(bus: pathlib.Path) -> list[str]:
 @dataclass
 class Heard:
     """A message that has come."""
+
     at: float
     topic: str
     node: str
@@ -102,6 +111,7 @@ class Heard:
 @dataclass
 class Track:
     """What came of one topic of one run of its publisher."""
+
     node: str
     first: int
     last: int
@@ -239,8 +249,9 @@ def fresh_subscriber() -> zmq.Socket:
     return socket
 
 
-def join_late(bus: pathlib.Path, types: Messages, enough: Callable[[dict[tuple[str, int], int]], bool],
-              seconds: float) -> dict[tuple[str, int], int]:
+def join_late(
+    bus: pathlib.Path, types: Messages, enough: Callable[[dict[tuple[str, int], int]], bool], seconds: float
+) -> dict[tuple[str, int], int]:
     """What a subscriber hears that joins now: the last sequence by topic and boot id, until it is enough."""
     socket = fresh_subscriber()
     heard: dict[tuple[str, int], int] = {}
@@ -265,6 +276,7 @@ def join_late(bus: pathlib.Path, types: Messages, enough: Callable[[dict[tuple[s
 @dataclass
 class Publisher:
     """A foreign node that publishes topics: it claims its folder, binds, and writes its announcement."""
+
     bus: pathlib.Path
     types: Messages
     node: str
@@ -283,10 +295,24 @@ class Publisher:
         self.socket.setsockopt(zmq.LINGER, 0)
         endpoint = f"ipc://{folder}/pub"
         self.socket.bind(endpoint)
-        topics = [{"name": name, "type": kind, "schema_fingerprint": "0" * 16, "max_bytes": largest,
-                   "qos": {"kind": "keep_last", "depth": 64}} for name, (kind, largest) in self.topics.items()]
-        told = {"format": 1, "node": self.node, "pid": os.getpid(), "boot_id": f"{self.boot_id:016x}",
-                "endpoints": {"pub": endpoint}, "topics": topics}
+        topics = [
+            {
+                "name": name,
+                "type": kind,
+                "schema_fingerprint": "0" * 16,
+                "max_bytes": largest,
+                "qos": {"kind": "keep_last", "depth": 64},
+            }
+            for name, (kind, largest) in self.topics.items()
+        ]
+        told = {
+            "format": 1,
+            "node": self.node,
+            "pid": os.getpid(),
+            "boot_id": f"{self.boot_id:016x}",
+            "endpoints": {"pub": endpoint},
+            "topics": topics,
+        }
         # Replaced whole: no reader sees half of it.
         (folder / ".announcement").write_text(json.dumps(told))
         os.rename(folder / ".announcement", folder / "announcement.json")
@@ -330,13 +356,15 @@ class Client:
     def __init__(self, bus: pathlib.Path, types: Messages, node: str = "navigation-node") -> None:
         self.bus, self.types, self.node = bus, types, node
 
-    def call(self, method: str, request: Any, answer: str, service: str = "navbus.v1.Navigation",
-             seconds: float = 10) -> Any:
+    def call(
+        self, method: str, request: Any, answer: str, service: str = "navbus.v1.Navigation", seconds: float = 10
+    ) -> Any:
         """The answer to a unary call."""
         return list(self.stream(method, request, answer, service, seconds))[-1]
 
-    def stream(self, method: str, request: Any, answer: str, service: str = "navbus.v1.Navigation",
-               seconds: float = 10) -> Iterator[Any]:
+    def stream(
+        self, method: str, request: Any, answer: str, service: str = "navbus.v1.Navigation", seconds: float = 10
+    ) -> Iterator[Any]:
         """The answers of a call, as they come."""
         told = announcement(self.bus, self.node)
         if told is None or "rpc" not in told["endpoints"]:
@@ -346,8 +374,15 @@ class Client:
         socket.setsockopt(zmq.LINGER, 0)
         try:
             socket.connect(told["endpoints"]["rpc"])
-            asked = frames(kind=REQUEST, call_id=1, service=service, method=method, credit=64,
-                           timeout_ns=int(seconds * 1e9), server_boot_id=int(told["boot_id"], 16))
+            asked = frames(
+                kind=REQUEST,
+                call_id=1,
+                service=service,
+                method=method,
+                credit=64,
+                timeout_ns=int(seconds * 1e9),
+                server_boot_id=int(told["boot_id"], 16),
+            )
             socket.send_multipart([asked.SerializeToString(), request.SerializeToString()])
             while socket.poll(max(0, int((end - time.monotonic()) * 1000))):
                 header, payload = socket.recv_multipart()

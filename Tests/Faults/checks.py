@@ -1,4 +1,5 @@
 """What must hold whatever is done to the stack: time that counts, arrivals, latched values, counts, bags, memory."""
+
 import os
 import pathlib
 import re
@@ -75,6 +76,7 @@ class Pace(threading.Thread):
 @dataclass
 class Waited:
     """How a wait ended, and how long it was by the wall clock and by the stack's own time."""
+
     done: bool
     wall: float
     own: float
@@ -87,6 +89,7 @@ class Waited:
 @dataclass
 class Watch:
     """Judges each message against the truth, as long as the rig runs."""
+
     vehicle: Vehicle
     observer: Observer
     false_arrivals: list[str] = field(default_factory=list)
@@ -159,11 +162,15 @@ def lost_latched(observer: Observer, directory: pathlib.Path, seconds: float = 3
             key = (topic["name"], int(told["boot_id"], 16))
             if topic["qos"]["kind"] == "latched" and key in observer.tracks:
                 wanted[key] = observer.tracks[key].last
-    heard = bus.join_late(directory, observer.types,
-                          lambda heard: all(heard.get(key, 0) >= last for key, last in wanted.items()), seconds)
-    return [f"{topic} of {observer.tracks[topic, boot].node}: " + (
-        f"#{heard[topic, boot]} in place of #{last}" if (topic, boot) in heard else "nothing")
-        for (topic, boot), last in wanted.items() if heard.get((topic, boot), 0) < last]
+    heard = bus.join_late(
+        directory, observer.types, lambda heard: all(heard.get(key, 0) >= last for key, last in wanted.items()), seconds
+    )
+    return [
+        f"{topic} of {observer.tracks[topic, boot].node}: "
+        + (f"#{heard[topic, boot]} in place of #{last}" if (topic, boot) in heard else "nothing")
+        for (topic, boot), last in wanted.items()
+        if heard.get((topic, boot), 0) < last
+    ]
 
 
 # How the recorder says what it has not recorded.
@@ -187,6 +194,7 @@ def read_bag(path: pathlib.Path) -> tuple[set[Key], str | None]:
 @dataclass
 class Account:
     """What became of the messages of all topics in the recording."""
+
     published: int = 0
     recorded: int = 0
     # Published before the recorder had joined that run of the publisher: it does not know of them.
@@ -229,6 +237,7 @@ def account(observer: Observer, bags: list[pathlib.Path], log: str) -> Account:
 @dataclass
 class Footprint:
     """Memory and descriptors of each run of each node, from when it was warm."""
+
     warm_s: float = 60.0
     # What a node may gain after that: caches fill, a route is longer than the one before.
     memory_bytes: int = 32 << 20

@@ -4,9 +4,11 @@ Every subscriber is connected to three publishers: a navbus program (`navbus bag
 pyzmq. Each publishes ticks, 20 a second, and at random moments blobs of 10 kB to 64 MB. A tick carries the moment at
 which it was published. After each blob every subscriber must hear a tick that was published after it within 1 s of the
 moment at which that was possible: the blob has to pass to all subscribers first, so the time is allowed that plain
-pyzmq takes here for so many bytes to so many subscribers, measured before; and a tick comes 50 ms later at the latest. The
-table has the waits as they were (p50_ms, p99_ms, max_ms), and by how much the worst was later than possible (latest_ms).
+pyzmq takes here for so many bytes to so many subscribers, measured before; and a tick comes 50 ms later at the
+latest. The table has the waits as they were (p50_ms, p99_ms, max_ms), and how much later than possible the worst was
+(latest_ms).
 """
+
 import bisect
 import collections
 import fcntl
@@ -38,6 +40,7 @@ LIMIT_S, DEAF_S = 1.0, 10.0
 @dataclass
 class Blob:
     """A large message: when it is due, how large it is, and when it was published by the monotonic clock."""
+
     due: float
     size: int
     at: float = 0.0
@@ -46,15 +49,18 @@ class Blob:
 @dataclass
 class Ear:
     """A subscriber and what it has heard: for each publisher moments of publication and of arrival."""
+
     kind: str
     ticks: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: collections.defaultdict(list))
 
 
 def sizes(rng: random.Random, count: int) -> list[int]:
     """Mostly 10 kB to 1 MB, one in twenty-five up to 64 MB."""
+
     def size() -> int:
-        low, high = ((1e6, 64e6) if rng.random() < 0.04 else (1e4, 1e6))
+        low, high = (1e6, 64e6) if rng.random() < 0.04 else (1e4, 1e6)
         return int(math.exp(rng.uniform(math.log(low), math.log(high))))
+
     return [size() for _ in range(count)]
 
 
@@ -62,12 +68,17 @@ def seconds_per_byte(subscribers: int) -> float:
     """What plain pyzmq takes for a byte to so many subscribers in processes of their own, at worst of three tries."""
     folder = folder_for("calibrate", None)
     endpoint = f"ipc://{folder}/pub"
-    program = ("import sys, zmq\nc = zmq.Context()\nn = int(sys.argv[2])\ns = [c.socket(zmq.SUB) for _ in range(n)]\n"
-               "p = zmq.Poller()\nfor x in s:\n x.subscribe(b''); x.connect(sys.argv[1]); p.register(x, 1)\n"
-               "g = 0\nwhile True:\n for x, _ in p.poll():\n  m = x.recv(copy=False)\n  if len(m.buffer) > 10:\n   g += 1\n"
-               "   if g % n == 0: print(g, flush=True)\n")
-    processes = [subprocess.Popen([sys.executable, "-c", program, endpoint, str(share)], stdout=subprocess.PIPE)
-                 for share in (subscribers // 2, subscribers - subscribers // 2) if share]
+    program = (
+        "import sys, zmq\nc = zmq.Context()\nn = int(sys.argv[2])\ns = [c.socket(zmq.SUB) for _ in range(n)]\n"
+        "p = zmq.Poller()\nfor x in s:\n x.subscribe(b''); x.connect(sys.argv[1]); p.register(x, 1)\n"
+        "g = 0\nwhile True:\n for x, _ in p.poll():\n  m = x.recv(copy=False)\n  if len(m.buffer) > 10:\n   g += 1\n"
+        "   if g % n == 0: print(g, flush=True)\n"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", program, endpoint, str(share)], stdout=subprocess.PIPE)
+        for share in (subscribers // 2, subscribers - subscribers // 2)
+        if share
+    ]
     socket = zmq.Context.instance().socket(zmq.XPUB)
     socket.setsockopt(zmq.XPUB_VERBOSE, 1)
     try:
@@ -141,6 +152,7 @@ class Pythons:
         def send(kind: str, sequence: int, payload: bytes) -> None:
             header = types.Header(sequence=sequence, stamp_ns=time.time_ns(), boot_id=int(boot_id))
             socket.send_multipart([f"/rig/{kind}-{topic}\0".encode(), header.SerializeToString(), payload], copy=False)
+
         while (elapsed := time.monotonic() - begin) < end:
             if blobs < len(plan) and elapsed >= plan[blobs][0]:
                 print(blobs + 1, time.monotonic_ns(), flush=True)
@@ -165,8 +177,10 @@ class DeafnessRun:
         self.folder = folder_for("deafness", None)
         self.bus = self.folder / "bus"
         self.bus.mkdir(mode=0o700)
-        self.environment = {**{key: value for key, value in os.environ.items() if not key.startswith("NAVBUS")},
-                            "NAVBUS_DIR": str(self.bus)}
+        self.environment = {
+            **{key: value for key, value in os.environ.items() if not key.startswith("NAVBUS")},
+            "NAVBUS_DIR": str(self.bus),
+        }
         self.processes: list[subprocess.Popen[bytes]] = []
         self.ears: list[Ear] = []
         self.origin = 0.0
@@ -180,8 +194,12 @@ class DeafnessRun:
         cost = seconds_per_byte(self.subscribers)
         self.plan = schedule(self.rng, self.count, cost)
         last = max(blobs[-1].due for blobs in self.plan.values() if blobs)
-        print(f"{self.subscribers} subscribers with {self.subscribers * len(KINDS)} connections, {self.count} blobs in {last:.0f} s; "
-              f"a megabyte to all takes plain pyzmq {cost * 1e9:.0f} ms", flush=True)
+        print(
+            f"{self.subscribers} subscribers with {self.subscribers * len(KINDS)} connections, "
+            f"{self.count} blobs in {last:.0f} s; "
+            f"a megabyte to all takes plain pyzmq {cost * 1e9:.0f} ms",
+            flush=True,
+        )
         try:
             self._start(peer)
             self._play(last + 20)
@@ -194,8 +212,12 @@ class DeafnessRun:
     # Processes.
 
     def _spawn(self, words: list[object], **options: object) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([str(word) for word in words], env=self.environment, stderr=open(self.folder / "errors.log", "ab"),
-                                   **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **options})
+        process = subprocess.Popen(
+            [str(word) for word in words],
+            env=self.environment,
+            stderr=open(self.folder / "errors.log", "ab"),
+            **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **options},
+        )
         self.processes.append(process)
         return process
 
@@ -207,11 +229,25 @@ class DeafnessRun:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._locks.append(lock)
         endpoint = f"ipc://{folder}/pub"
-        topics = [{"name": f"/rig/{what}-{kind}", "type": type_, "schema_fingerprint": "0" * 16, "max_bytes": 64 << 20,
-                   "qos": {"kind": "keep_last", "depth": 64}} for what, type_ in (("tick", "navbus.v1.LogEntry"), ("blob", "rig.Unknown"))]
+        topics = [
+            {
+                "name": f"/rig/{what}-{kind}",
+                "type": type_,
+                "schema_fingerprint": "0" * 16,
+                "max_bytes": 64 << 20,
+                "qos": {"kind": "keep_last", "depth": 64},
+            }
+            for what, type_ in (("tick", "navbus.v1.LogEntry"), ("blob", "rig.Unknown"))
+        ]
         self.boots[kind] = secrets.randbits(63)
-        told = {"format": 1, "node": node, "pid": os.getpid(), "boot_id": f"{self.boots[kind]:016x}",
-                "endpoints": {"pub": endpoint}, "topics": topics}
+        told = {
+            "format": 1,
+            "node": node,
+            "pid": os.getpid(),
+            "boot_id": f"{self.boots[kind]:016x}",
+            "endpoints": {"pub": endpoint},
+            "topics": topics,
+        }
         (folder / "announcement.json").write_text(json.dumps(told))
         return endpoint
 
@@ -220,12 +256,24 @@ class DeafnessRun:
         self.boots: dict[str, int] = {}
         here = pathlib.Path(__file__)
         for kind in ("c", "pyzmq"):
-            (self.folder / f"{kind}.schedule").write_text("".join(f"{blob.due:.4f} {blob.size}\n" for blob in self.plan[kind]))
+            (self.folder / f"{kind}.schedule").write_text(
+                "".join(f"{blob.due:.4f} {blob.size}\n" for blob in self.plan[kind])
+            )
         endpoints = {kind: self._claim(f"{kind}-publisher", kind) for kind in ("c", "pyzmq")}
         self.publishers = {
             "c": self._spawn([peer, "publish", endpoints["c"], "c", self.folder / "c.schedule", self.boots["c"]]),
-            "pyzmq": self._spawn([sys.executable, here, "publish", endpoints["pyzmq"], "pyzmq", self.folder / "pyzmq.schedule",
-                                  self.boots["pyzmq"]])}
+            "pyzmq": self._spawn(
+                [
+                    sys.executable,
+                    here,
+                    "publish",
+                    endpoints["pyzmq"],
+                    "pyzmq",
+                    self.folder / "pyzmq.schedule",
+                    self.boots["pyzmq"],
+                ]
+            ),
+        }
         endpoints["navbus"] = f"ipc://{self.bus}/0/player/pub"
         self._write_bag()
         shares = [self.subscribers // 3 + (index < self.subscribers % 3) for index in range(3)]
@@ -234,20 +282,29 @@ class DeafnessRun:
             process = self._spawn(self.programs.command("topic", "echo", "/rig/*", "--field", "stamp_ns"))
             self.streams[process.stdout] = [Ear("navbus")]
         every = [endpoints[kind] for kind in KINDS]
-        for kind, share, words in (("c", shares[1], [peer, "listen"]), ("pyzmq", shares[2], [sys.executable, here, "listen"])):
+        for kind, share, words in (
+            ("c", shares[1], [peer, "listen"]),
+            ("pyzmq", shares[2], [sys.executable, here, "listen"]),
+        ):
             process = self._spawn([*words, share, *every])
             self.streams[process.stdout] = [Ear(kind) for _ in range(share)]
         self.ears = [ear for ears in self.streams.values() for ear in ears]
         # The player begins when all subscribers are there; its ticks tell the others when that is.
         self.publishers["navbus"] = self._spawn(
-            self.programs.command("bag", "play", self.folder / "play.mcap", "--subscribers", self.subscribers, "--wait", 60),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            self.programs.command(
+                "bag", "play", self.folder / "play.mcap", "--subscribers", self.subscribers, "--wait", 60
+            ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
 
     def _write_bag(self) -> None:
         """The navbus publisher's schedule, as a bag: a tick carries its own due time."""
         types, plan = Messages(), self.plan["navbus"]
         end = max(blobs[-1].due for blobs in self.plan.values() if blobs) + 20
-        entries = [(index * TICK_S, None) for index in range(int(end / TICK_S))] + [(blob.due, blob.size) for blob in plan]
+        entries = [(index * TICK_S, None) for index in range(int(end / TICK_S))] + [
+            (blob.due, blob.size) for blob in plan
+        ]
         with open(self.folder / "play.mcap", "wb") as file:
             writer = Writer(file)
             writer.start()
@@ -293,7 +350,9 @@ class DeafnessRun:
                     self.publishers[kind].stdin.flush()
             if begun and sys.stderr.isatty() and time.monotonic() > shown + 1:
                 shown = time.monotonic()
-                print(f"\r{min(100, 100 * (shown - self.origin) / seconds):3.0f} %", end="", file=sys.stderr, flush=True)
+                print(
+                    f"\r{min(100, 100 * (shown - self.origin) / seconds):3.0f} %", end="", file=sys.stderr, flush=True
+                )
             if begun and not selector.get_map():
                 break
         if not begun:
@@ -348,20 +407,43 @@ class DeafnessRun:
                         deaf.add((number, kind))
                     elif over > LIMIT_S:
                         late.append(f"{ear.kind} heard {kind} {over:.2f} s too late after {blob.size / 1e6:.2f} MB")
-        mute = [f"{ear.kind} never heard {kind}" for ear in self.ears for kind in KINDS if self.plan[kind] and not ear.ticks[kind]]
+        mute = [
+            f"{ear.kind} never heard {kind}"
+            for ear in self.ears
+            for kind in KINDS
+            if self.plan[kind] and not ear.ticks[kind]
+        ]
         sent = sum(bool(blob.at) for blobs in self.plan.values() for blob in blobs)
         rows = []
         for (publisher, subscriber), values in sorted(waits.items()):
             ordered = sorted(wait for wait, _ in values if wait < math.inf) or [math.nan]
-            rows.append({
-                "publisher": publisher, "subscriber": subscriber, "judged": len(values),
-                "p50_ms": round(statistics.median(ordered) * 1e3, 1), "p99_ms": round(ordered[int(len(ordered) * 0.99)] * 1e3, 1),
-                "max_ms": round(ordered[-1] * 1e3, 1),
-                "latest_ms": round(max((over for _, over in values if over < math.inf), default=math.nan) * 1e3, 1),
-                "within_1s": sum(over <= LIMIT_S for _, over in values),
-                "deaf": len({number for number, kind in deaf if kind == publisher and self.ears[number].kind == subscriber})})
-        return {"subscribers": len(self.ears), "connections": len(self.ears) * len(KINDS), "blobs": sent, "rows": rows,
-                "mute": mute, "late": late[:20], "late_count": len(late), "deaf": len(deaf), "seconds_per_byte": cost, "folder": str(self.folder)}
+            rows.append(
+                {
+                    "publisher": publisher,
+                    "subscriber": subscriber,
+                    "judged": len(values),
+                    "p50_ms": round(statistics.median(ordered) * 1e3, 1),
+                    "p99_ms": round(ordered[int(len(ordered) * 0.99)] * 1e3, 1),
+                    "max_ms": round(ordered[-1] * 1e3, 1),
+                    "latest_ms": round(max((over for _, over in values if over < math.inf), default=math.nan) * 1e3, 1),
+                    "within_1s": sum(over <= LIMIT_S for _, over in values),
+                    "deaf": len(
+                        {number for number, kind in deaf if kind == publisher and self.ears[number].kind == subscriber}
+                    ),
+                }
+            )
+        return {
+            "subscribers": len(self.ears),
+            "connections": len(self.ears) * len(KINDS),
+            "blobs": sent,
+            "rows": rows,
+            "mute": mute,
+            "late": late[:20],
+            "late_count": len(late),
+            "deaf": len(deaf),
+            "seconds_per_byte": cost,
+            "folder": str(self.folder),
+        }
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """All faults, and the choice among them."""
+
 import faults_bus  # noqa: F401
 import faults_disk  # noqa: F401
 import faults_process  # noqa: F401

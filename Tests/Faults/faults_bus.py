@@ -1,4 +1,5 @@
 """Large messages, floods, and peers that are slow, dead, or send garbage."""
+
 import os
 import pathlib
 import signal
@@ -29,8 +30,12 @@ class Echo:
         self.last = 0.0
         self.count = 0
         self._process = subprocess.Popen(
-            run.options.programs.command("topic", "echo", topic, "--field", field), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=run.stack.full_environment)
+            run.options.programs.command("topic", "echo", topic, "--field", field),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=run.stack.full_environment,
+        )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -51,21 +56,32 @@ class Echo:
         self._reader.join()
 
 
-def everybody_hears(run: Run, echoes: list[Echo], seconds: float, cause: str, delays: tuple[float, ...] = (0.0, 4.0)) -> None:
-    """Every subscriber hears every publisher, now and a while later: a queue may have been made shorter only by a part."""
+def everybody_hears(
+    run: Run, echoes: list[Echo], seconds: float, cause: str, delays: tuple[float, ...] = (0.0, 4.0)
+) -> None:
+    """Every subscriber hears every publisher, now and a while later: a queue may get full by and by."""
     for delay in delays:
         run.sleep(delay)
         moment = run.now()
         for topic in ("/gnss/fix", "/nav/position", "/nav/progress"):
-            run.within(run.wait(run.heard_since(moment, topic), 15), seconds, f"a pyzmq subscriber hears {topic} after {cause}")
+            run.within(
+                run.wait(run.heard_since(moment, topic), 15), seconds, f"a pyzmq subscriber hears {topic} after {cause}"
+            )
         for echo in echoes:
-            run.within(run.wait(lambda: echo.heard_since(moment), 15), seconds,
-                       f"'topic echo' hears {echo.topic} after {cause}")
+            run.within(
+                run.wait(lambda: echo.heard_since(moment), 15),
+                seconds,
+                f"'topic echo' hears {echo.topic} after {cause}",
+            )
 
         def navigation_hears() -> bool:
-            found = [heard for heard in run.observer.since(moment.at, "/nav/position")
-                     if heard.message and heard.message.source == MEASURED]
+            found = [
+                heard
+                for heard in run.observer.since(moment.at, "/nav/position")
+                if heard.message and heard.message.source == MEASURED
+            ]
             return bool(found)
+
         run.within(run.wait(navigation_hears, 15), seconds, f"navigation-node hears /gnss/fix after {cause}")
     lost = {topic: count for topic in ("/gnss/fix", "/nav/progress") if (count := deaf_tail(run, topic))}
     run.expect(not lost, "no publisher is lost for good", str(lost))
@@ -138,7 +154,11 @@ def deaf_route(run: Run) -> None:
         answer = run.set_route(corners, seconds=60, attempts=3)
         run.sleep(1)
         route = run.observer.latest.get("/nav/route")
-        run.facts |= {"route_bytes": route.size if route else 0, "km": round(length / 1000), "answer_s": round(time.monotonic() - begin, 1)}
+        run.facts |= {
+            "route_bytes": route.size if route else 0,
+            "km": round(length / 1000),
+            "answer_s": round(time.monotonic() - begin, 1),
+        }
         run.expect(answer.route_id > 0, "SetRoute over a long way is answered", answer)
         everybody_hears(run, echoes, 1.0, f"a route of {run.facts['route_bytes'] >> 10} KiB")
     finally:
@@ -222,8 +242,14 @@ def flood_calls(run: Run) -> None:
     calls.connect(told["endpoints"]["rpc"])
     begin = time.monotonic()
     for number in range(1, count + 1):
-        asked = frames(kind=bus.REQUEST, call_id=number, service="navbus.v1.Navigation", method="GetState", credit=1,
-                       timeout_ns=30 * 10**9)
+        asked = frames(
+            kind=bus.REQUEST,
+            call_id=number,
+            service="navbus.v1.Navigation",
+            method="GetState",
+            credit=1,
+            timeout_ns=30 * 10**9,
+        )
         calls.send_multipart([asked.SerializeToString(), b""])
     ends = set()
     while len(ends) < count and time.monotonic() < begin + 60:
@@ -245,7 +271,9 @@ def flood_bad_calls(run: Run) -> None:
         method = rng.choice(["SetRoute", "CalculateRoute", "Reroute", "SkipWaypoint", "SelectAlternative", "Nonsense"])
         request = types.SetRouteRequest()
         for _ in range(rng.randrange(4)):
-            request.calculate.waypoints.add(latitude=rng.choice([91.0, float("nan"), -1e300, 0.0]), longitude=rng.uniform(-999, 999))
+            request.calculate.waypoints.add(
+                latitude=rng.choice([91.0, float("nan"), -1e300, 0.0]), longitude=rng.uniform(-999, 999)
+            )
         if method == "SkipWaypoint":
             request = types.SkipWaypointRequest(waypoint_index=rng.randrange(100, 1 << 31))
         elif method == "SelectAlternative":
@@ -262,7 +290,9 @@ def flood_bad_calls(run: Run) -> None:
     back_after(run, run.now(), 3, "bad calls")
 
 
-@fault("peer-stopped", "a subscriber of everything stands still while 60 MB are published, then goes on", Scene(fix_hz=10))
+@fault(
+    "peer-stopped", "a subscriber of everything stands still while 60 MB are published, then goes on", Scene(fix_hz=10)
+)
 def peer_stopped(run: Run) -> None:
     """It slows nobody and hears again when it goes on."""
     echo = Echo(run, "*", "stamp_ns")
@@ -328,7 +358,11 @@ def peer_garbage(run: Run) -> None:
 @fault("peer-frames", "a foreign node publishes garbage on all topics of the navigation", live=True)
 def peer_frames(run: Run) -> None:
     """What cannot be read is counted and dropped."""
-    topics = {"/gnss/fix": ("navbus.v1.GnssFix", 16384), "/vehicle/odometry": ("navbus.v1.VehicleOdometry", 4096), **TRAFFIC}
+    topics = {
+        "/gnss/fix": ("navbus.v1.GnssFix", 16384),
+        "/vehicle/odometry": ("navbus.v1.VehicleOdometry", 4096),
+        **TRAFFIC,
+    }
     liar = run.publisher("liar", topics)
     run.wait(lambda: liar.subscribers("/gnss/fix", 2, 0.1), 10)
     for _ in range(300):

@@ -1,4 +1,5 @@
 """Outputs that cannot be written to, full disks, recordings that are cut off."""
+
 import os
 import pathlib
 import shutil
@@ -6,7 +7,6 @@ import signal
 import subprocess
 import time
 
-import bus
 from checks import read_bag
 from faults_process import back_after, boot_of, is_restarted
 from registry import fault
@@ -22,8 +22,13 @@ def node_commands(run: Run) -> dict[str, list[str]]:
     return {
         "gnss-node": [str(folder / "gnss-node"), "--set", f"source=gpsd://127.0.0.1:{run.vehicle.port}"],
         "navigation-node": [str(folder / "navigation-node"), "--set", f"tiles={run.tiles}"],
-        "tile-cache-node": [str(folder / "tile-cache-node"), "--set", f"store.path={run.folder / 'store'}",
-                            "--set", f"tilesets=name=roads,source=file://{run.tiles}"],
+        "tile-cache-node": [
+            str(folder / "tile-cache-node"),
+            "--set",
+            f"store.path={run.folder / 'store'}",
+            "--set",
+            f"tilesets=name=roads,source=file://{run.tiles}",
+        ],
         "recorder": run.options.programs.command("bag", "record", "--out", run.folder / "alone.mcap"),
     }
 
@@ -32,20 +37,31 @@ def survives(run: Run, redirection: str, cause: str) -> None:
     """Every node lives, and ends when it is asked, with its standard error redirected."""
     for node, words in node_commands(run).items():
         # Something to say: a second start under the same name is refused with words, and SIGTERM ends with some.
-        process = subprocess.Popen(["bash", "-c", f'exec "$@" {redirection}', "bash", *words], env=run.stack.full_environment,
-                                   stdin=subprocess.DEVNULL, cwd=run.folder)
+        process = subprocess.Popen(
+            ["bash", "-c", f'exec "$@" {redirection}', "bash", *words],
+            env=run.stack.full_environment,
+            stdin=subprocess.DEVNULL,
+            cwd=run.folder,
+        )
         up = run.wait(lambda: run.stack.is_up(node) or process.poll() is not None, 30)
         run.sleep(2)
         status = process.poll()
-        run.expect(status is None, f"{node} lives with {cause}", f"it has ended with {status}" if up.done else "it never came up")
+        run.expect(
+            status is None,
+            f"{node} lives with {cause}",
+            f"it has ended with {status}" if up.done else "it never came up",
+        )
         process.send_signal(signal.SIGTERM)
         try:
             status = process.wait(15)
         except subprocess.TimeoutExpired:
             process.kill()
             status = process.wait()
-        run.expect(status is not None and status >= 0 and status < 128 or status == -signal.SIGTERM,
-                   f"{node} ends when it is asked with {cause}", f"status {status}")
+        run.expect(
+            status is not None and status >= 0 and status < 128 or status == -signal.SIGTERM,
+            f"{node} ends when it is asked with {cause}",
+            f"status {status}",
+        )
 
 
 @fault("output-stderr-full", "each node's standard error is a full disk", ALONE, quick=True)
@@ -73,7 +89,9 @@ def output_launch_full(run: Run) -> None:
     run.require(run.wait(run.guided_since(run.now()), 30), "guidance begins with a log on a full disk")
     before = boot_of(run, "navigation-node")
     run.stack.signal("navigation-node", signal.SIGKILL)
-    run.within(run.wait(is_restarted(run, "navigation-node", before), 20), 3, "a node is restarted with a log on a full disk")
+    run.within(
+        run.wait(is_restarted(run, "navigation-node", before), 20), 3, "a node is restarted with a log on a full disk"
+    )
 
 
 @fault("output-commands", "commands print to a full device", ALONE, quick=True)
@@ -81,14 +99,27 @@ def output_commands(run: Run) -> None:
     """They end with an error, not with 0."""
     programs, tiles = run.options.programs, str(run.tiles)
     a, b = ("%.6f,%.6f" % place for place in run.places.trip(run.rng, 0, 800, 4_000))
-    commands = [("map", "info", tiles), ("route", "--tiles", tiles, "--from", a, "--to", b), ("topic", "list", "--json"),
-                ("topic", "info", "--type", "navbus.v1.GnssFix"), ("doctor", "--tiles", tiles)]
+    commands = [
+        ("map", "info", tiles),
+        ("route", "--tiles", tiles, "--from", a, "--to", b),
+        ("topic", "list", "--json"),
+        ("topic", "info", "--type", "navbus.v1.GnssFix"),
+        ("doctor", "--tiles", tiles),
+    ]
     for words in commands:
         with open("/dev/full", "wb") as full:
-            done = programs.run(*words, environment=run.stack.full_environment, capture_output=False, stdout=full,
-                                stderr=subprocess.DEVNULL)
-        run.expect(0 < done.returncode < 128, f"'navbus {' '.join(words[:2])}' to a full device ends with an error",
-                   f"status {done.returncode}")
+            done = programs.run(
+                *words,
+                environment=run.stack.full_environment,
+                capture_output=False,
+                stdout=full,
+                stderr=subprocess.DEVNULL,
+            )
+        run.expect(
+            0 < done.returncode < 128,
+            f"'navbus {' '.join(words[:2])}' to a full device ends with an error",
+            f"status {done.returncode}",
+        )
 
 
 @fault("output-overwrite", "navbus simulate is told to write over a file that is no bag", ALONE)
@@ -98,8 +129,11 @@ def output_overwrite(run: Run) -> None:
     precious = run.folder / "thesis.txt"
     precious.write_text("two years of work\n")
     done = run.options.programs.run("simulate", "--tiles", run.tiles, "--from", a, "--to", b, "--out", precious)
-    run.expect(done.returncode != 0 and precious.read_text() == "two years of work\n", "a file that is there stays",
-               f"status {done.returncode}, now {precious.stat().st_size} bytes")
+    run.expect(
+        done.returncode != 0 and precious.read_text() == "two years of work\n",
+        "a file that is there stays",
+        f"status {done.returncode}, now {precious.stat().st_size} bytes",
+    )
 
 
 def mount_small(run: Run, megabytes: int) -> pathlib.Path:
@@ -107,7 +141,10 @@ def mount_small(run: Run, megabytes: int) -> pathlib.Path:
     small = run.folder / "small"
     small.mkdir()
     for flags in (["-m", "--propagation", "private"], ["-r", "-m"]):
-        if subprocess.run(["unshare", *flags, "mount", "-t", "tmpfs", "tmpfs", small], capture_output=True).returncode == 0:
+        if (
+            subprocess.run(["unshare", *flags, "mount", "-t", "tmpfs", "tmpfs", small], capture_output=True).returncode
+            == 0
+        ):
             script = f'mount -t tmpfs -o size={megabytes}m tmpfs "$0" && exec "$@"'
             run.stack.wrapper = ["unshare", *flags, "bash", "-c", script, str(small)]
             return small
@@ -127,12 +164,14 @@ def disk_recorder(run: Run) -> None:
     def is_full() -> bool:
         disk = os.statvfs(inside)
         return disk.f_bavail * disk.f_bsize < 8192
+
     filler = run.publisher("filler", {"/rig/noise": ("navbus.v1.LogEntry", 1 << 20)})
     filler.subscribers("/rig/noise", 2, 10)
 
     def fill() -> bool:
         filler.publish("/rig/noise", run.rng.randbytes(30_000))
         return is_full()
+
     run.require(run.wait(fill, 60), "the recording fills its disk")
     run.sleep(5)
     run.expect(run.is_guided(), "guidance goes on with a full disk", run.state_text())
@@ -153,17 +192,23 @@ def readable(run: Run, path: pathlib.Path) -> str | None:
     done = run.options.programs.run("bag", "recover", path, "--out", mended)
     run.facts["recovered"] = run.facts.get("recovered", 0) + (done.returncode == 0)
     if done.returncode != 0:
-        return f"{problem}; navbus bag recover: {(done.stderr.strip().splitlines() or ['status ' + str(done.returncode)])[0]}"
+        said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        return f"{problem}; navbus bag recover: {said[0]}"
     return read_bag(mended)[1]
 
 
-@fault("record-restart", "the recorder is killed and restarted by a launch file with restart: on-failure",
-       Scene(trip="none", starts=False, record=False))
+@fault(
+    "record-restart",
+    "the recorder is killed and restarted by a launch file with restart: on-failure",
+    Scene(trip="none", starts=False, record=False),
+)
 def record_restart(run: Run) -> None:
     """It goes on into a file of its own, and all files are readable."""
     launch = run.folder / "recorder.yaml"
-    launch.write_text("nodes:\n  - name: recorder\n    executable: navbus\n    args: [bag, record, --out, rec.mcap]\n"
-                      "    restart: {policy: on-failure, delay_s: 0.2, limit: 10}\n")
+    launch.write_text(
+        "nodes:\n  - name: recorder\n    executable: navbus\n    args: [bag, record, --out, rec.mcap]\n"
+        "    restart: {policy: on-failure, delay_s: 0.2, limit: 10}\n"
+    )
     run.options.programs = run.stack.programs = type(run.stack.programs)(run.stack.programs.folder, launch)
     run.stack.command = lambda: run.stack.programs.command("launch", launch)
     source = run.publisher("camera", {"/rig/ticks": ("navbus.v1.LogEntry", 1 << 16)})
@@ -176,7 +221,9 @@ def record_restart(run: Run) -> None:
             time.sleep(0.02)
         before = boot_of(run, "recorder")
         run.stack.signal("recorder", signal.SIGKILL)
-        if not run.within(run.wait(is_restarted(run, "recorder", before), 8), 4, f"the recorder is back after kill {round_ + 1}"):
+        if not run.within(
+            run.wait(is_restarted(run, "recorder", before), 8), 4, f"the recorder is back after kill {round_ + 1}"
+        ):
             break
     run.sleep(2)
     run.stack.stop()
@@ -188,14 +235,22 @@ def record_restart(run: Run) -> None:
     source.close()
 
 
-@fault("record-kills", "the recorder is killed 5 times at random moments; what it wrote", Scene(trip="none", starts=False, record=False))
+@fault(
+    "record-kills",
+    "the recorder is killed 5 times at random moments; what it wrote",
+    Scene(trip="none", starts=False, record=False),
+)
 def record_kills(run: Run) -> None:
     """Of each recording all is there but the last moments."""
     source = run.publisher("camera", {"/rig/ticks": ("navbus.v1.LogEntry", 1 << 16)})
     for round_ in range(5):
         path = run.folder / f"kill-{round_}.mcap"
-        recorder = subprocess.Popen(run.options.programs.command("bag", "record", "--out", path), env=run.stack.full_environment,
-                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        recorder = subprocess.Popen(
+            run.options.programs.command("bag", "record", "--out", path),
+            env=run.stack.full_environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         run.wait(lambda: run.stack.is_up("recorder"), 20)
         source.subscribers("/rig/ticks", 2, 10)
         sent, end = 0, time.monotonic() + run.rng.uniform(3, 8)
@@ -222,8 +277,20 @@ def record_sync(run: Run) -> None:
     if shutil.which("strace") is None:
         raise SetUpFailed("strace is not installed")
     trace = run.folder / "strace.txt"
-    tracer = subprocess.Popen(["strace", "-f", "-o", trace, "-e", "trace=fsync,fdatasync,sync_file_range,msync", "-p",
-                               str(run.stack.pid("recorder"))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    tracer = subprocess.Popen(
+        [
+            "strace",
+            "-f",
+            "-o",
+            trace,
+            "-e",
+            "trace=fsync,fdatasync,sync_file_range,msync",
+            "-p",
+            str(run.stack.pid("recorder")),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     run.sleep(25)
     tracer.send_signal(signal.SIGINT)
     tracer.wait()

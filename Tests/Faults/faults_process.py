@@ -1,4 +1,5 @@
 """Processes that are killed, stopped, crash and hang."""
+
 import signal
 
 import bus
@@ -35,8 +36,12 @@ def kill(run: Run, node: str, number: signal.Signals, limit: float) -> None:
     run.sleep(run.rng.uniform(0.5, 3))
     before, moment = boot_of(run, node), run.now()
     run.stack.signal(node, number)
-    run.within(run.wait(is_restarted(run, node, before), 200, moment), limit, f"{node} is on the bus again after {number.name}",
-               "restart_s")
+    run.within(
+        run.wait(is_restarted(run, node, before), 200, moment),
+        limit,
+        f"{node} is on the bus again after {number.name}",
+        "restart_s",
+    )
     back_after(run, moment, limit, f"{number.name} to {node}")
 
 
@@ -58,7 +63,11 @@ def kill_both(run: Run) -> None:
     before, moment = boot_of(run, "navigation-node"), run.now()
     run.stack.signal("gnss-node", signal.SIGKILL)
     run.stack.signal("navigation-node", signal.SIGKILL)
-    run.within(run.wait(is_restarted(run, "navigation-node", before), 60, moment), AFTER_KILL_S, "navigation-node is on the bus again")
+    run.within(
+        run.wait(is_restarted(run, "navigation-node", before), 60, moment),
+        AFTER_KILL_S,
+        "navigation-node is on the bus again",
+    )
     back_after(run, moment, AFTER_KILL_S, "the kills")
 
 
@@ -73,16 +82,25 @@ def kill_trip(run: Run) -> None:
     run.stack.signal("navigation-node", signal.SIGKILL)
     back_after(run, moment, AFTER_KILL_S, "SIGKILL to navigation-node")
     after = run.observer.last("/nav/state")
-    run.expect(abs(after.destination.latitude - goal.latitude) + abs(after.destination.longitude - goal.longitude) < 1e-5,
-               "the trip of SetRoute is resumed", f"destination {after.destination.latitude}, {after.destination.longitude}")
+    run.expect(
+        abs(after.destination.latitude - goal.latitude) + abs(after.destination.longitude - goal.longitude) < 1e-5,
+        "the trip of SetRoute is resumed",
+        f"destination {after.destination.latitude}, {after.destination.longitude}",
+    )
     run.expect(after.route_id >= route, "route_id goes on where it was", f"{after.route_id} after {route}")
     progress = run.observer.last("/nav/progress")
-    run.expect(progress.waypoints_remaining == 1, "the visited stop is not driven to again",
-               f"{progress.waypoints_remaining} waypoints remain")
+    run.expect(
+        progress.waypoints_remaining == 1,
+        "the visited stop is not driven to again",
+        f"{progress.waypoints_remaining} waypoints remain",
+    )
 
 
-@fault("kill-configured", "the trip of SetRoute goes elsewhere than the configured destination; navigation-node is killed",
-       Scene(trip="destination"))
+@fault(
+    "kill-configured",
+    "the trip of SetRoute goes elsewhere than the configured destination; navigation-node is killed",
+    Scene(trip="destination"),
+)
 def kill_configured(run: Run) -> None:
     """After a kill the node goes where SetRoute said and not where the configuration says."""
     other = run.points[0]
@@ -93,8 +111,11 @@ def kill_configured(run: Run) -> None:
     run.stack.signal("navigation-node", signal.SIGKILL)
     back_after(run, moment, AFTER_KILL_S, "SIGKILL to navigation-node")
     goal = run.observer.last("/nav/state").destination
-    run.expect(abs(goal.latitude - other[0]) + abs(goal.longitude - other[1]) < 1e-4, "the trip of SetRoute is resumed",
-               f"the destination is {goal.latitude:.5f}, {goal.longitude:.5f} again")
+    run.expect(
+        abs(goal.latitude - other[0]) + abs(goal.longitude - other[1]) < 1e-4,
+        "the trip of SetRoute is resumed",
+        f"the destination is {goal.latitude:.5f}, {goal.longitude:.5f} again",
+    )
 
 
 @fault("kill-recorder", "the recorder is killed at a random moment")
@@ -114,8 +135,12 @@ def crash(run: Run, node: str) -> None:
     before, moment = boot_of(run, node), run.now()
     pid = run.stack.signal(node, signal.SIGSEGV)
     run.within(run.wait(lambda: not is_process(pid), 240, moment), 2, "the crashed process is gone", "end_s")
-    run.within(run.wait(is_restarted(run, node, before), 240, moment), AFTER_KILL_S, f"{node} is on the bus again after SIGSEGV",
-               "restart_s")
+    run.within(
+        run.wait(is_restarted(run, node, before), 240, moment),
+        AFTER_KILL_S,
+        f"{node} is on the bus again after SIGSEGV",
+        "restart_s",
+    )
     back_after(run, moment, AFTER_KILL_S, f"SIGSEGV to {node}")
     run.expect("SIGSEGV" in run.stack.log_text(), "the crash is reported", "the log does not have it")
 
@@ -140,27 +165,41 @@ def stop(run: Run, node: str, seconds: float) -> None:
     moment = run.now()
     run.stack.signal(node, signal.SIGCONT)
     back_after(run, moment, AFTER_STOP_S, f"a stop of {node} for {seconds:g} s")
-    stale = [heard for heard in run.observer.since(moment.at, "/nav/position")
-             if heard.message and heard.message.stamp_ns < moment.utc_ns - 3_000_000_000]
+    stale = [
+        heard
+        for heard in run.observer.since(moment.at, "/nav/position")
+        if heard.message and heard.message.stamp_ns < moment.utc_ns - 3_000_000_000
+    ]
     run.facts["stale_positions"] = len(stale)
-    run.expect(len(stale) <= 5, "positions of the past are dropped after a stop", f"{len(stale)} that are older than 3 s")
+    run.expect(
+        len(stale) <= 5, "positions of the past are dropped after a stop", f"{len(stale)} that are older than 3 s"
+    )
 
 
 def register_stops() -> None:
     """Each node, for a moment, for a while, and for long."""
     for node, short in (("navigation-node", "navigation"), ("gnss-node", "gnss")):
         for seconds in (0.35, 2.0, 30.0):
+
             def action(run: Run, node: str = node, seconds: float = seconds) -> None:
                 stop(run, node, seconds)
-            fault(f"stop-{short}-{seconds:g}s", f"{node} is stopped for {seconds:g} s and goes on",
-                  quick=(short, seconds) == ("navigation", 2.0), live=True)(action)
+
+            fault(
+                f"stop-{short}-{seconds:g}s",
+                f"{node} is stopped for {seconds:g} s and goes on",
+                quick=(short, seconds) == ("navigation", 2.0),
+                live=True,
+            )(action)
 
 
 register_stops()
 
 
-@fault("stop-recorder", "the recorder is stopped for 25 s while the journal comes with odometry",
-       Scene(odometry_hz=20, fix_hz=10))
+@fault(
+    "stop-recorder",
+    "the recorder is stopped for 25 s while the journal comes with odometry",
+    Scene(odometry_hz=20, fix_hz=10),
+)
 def stop_recorder(run: Run) -> None:
     """A stall of the recorder loses no entry of the journal."""
     run.sleep(2)
@@ -173,10 +212,15 @@ def stop_recorder(run: Run) -> None:
         run.fail("the launch ends cleanly", problem)
     keys, problem = read_bag(run.stack.bag)
     last = max(number for topic, number, _ in keys if topic == "/nav/journal")
-    lost = sum(("/nav/journal", number, stamp) not in keys for number, stamp in tracks[-1].stamps.items() if number < last)
+    lost = sum(
+        ("/nav/journal", number, stamp) not in keys for number, stamp in tracks[-1].stamps.items() if number < last
+    )
     run.facts["journal_lost"] = lost
-    run.expect(problem is None and not lost, "the bag has every entry of the journal",
-               f"{lost} of {last} are missing{', ' + problem if problem else ''}")
+    run.expect(
+        problem is None and not lost,
+        "the bag has every entry of the journal",
+        f"{lost} of {last} are missing{', ' + problem if problem else ''}",
+    )
 
 
 @fault("hang-navigation", "navigation-node hangs for ever (SIGSTOP)")
@@ -185,8 +229,12 @@ def hang_navigation(run: Run) -> None:
     run.sleep(2)
     before, moment = boot_of(run, "navigation-node"), run.now()
     run.stack.signal("navigation-node", signal.SIGSTOP)
-    if run.within(run.wait(is_restarted(run, "navigation-node", before), 90, moment), 40, "a node that hangs is started again",
-                  "restart_s"):
+    if run.within(
+        run.wait(is_restarted(run, "navigation-node", before), 90, moment),
+        40,
+        "a node that hangs is started again",
+        "restart_s",
+    ):
         run.within(run.wait(run.guided_since(moment), 90, moment), 45, "guidance is back", "guidance_s")
 
 

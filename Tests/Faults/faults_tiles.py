@@ -1,4 +1,5 @@
 """Tile servers that lie, and operators that copy, cut and remove files under running nodes."""
+
 import http.server
 import os
 import pathlib
@@ -36,11 +37,16 @@ def other_tiles(run: Run) -> pathlib.Path:
 
 def lives_and_guides(run: Run, before: str, cause: str) -> None:
     """The node has not crashed, and guides or says why not."""
-    run.expect(boot_of(run, "navigation-node") == before, f"navigation-node lives through {cause}",
-               "it was restarted: " + "; ".join(run.stack.crashes()[:1]))
+    run.expect(
+        boot_of(run, "navigation-node") == before,
+        f"navigation-node lives through {cause}",
+        "it was restarted: " + "; ".join(run.stack.crashes()[:1]),
+    )
     guided = run.wait(run.guided_since(run.now()), 10)
     health = run.observer.last("/health/navigation-node")
-    run.expect(guided.done or (health and health.reasons), f"guidance or an honest state after {cause}", run.state_text())
+    run.expect(
+        guided.done or (health and health.reasons), f"guidance or an honest state after {cause}", run.state_text()
+    )
 
 
 def place_new_route(run: Run) -> None:
@@ -54,7 +60,12 @@ def place_new_route(run: Run) -> None:
             pass
 
 
-@fault("tiles-copy", "an operator copies new tiles over those of the running node, again and again for 12 s", ALONE, quick=True)
+@fault(
+    "tiles-copy",
+    "an operator copies new tiles over those of the running node, again and again for 12 s",
+    ALONE,
+    quick=True,
+)
 def tiles_copy(run: Run) -> None:
     """cp -r NEW/* TILES/ in the middle of a drive, while routes are asked for."""
     tiles, other, same = own_tiles(run), other_tiles(run), run.tiles
@@ -66,6 +77,7 @@ def tiles_copy(run: Run) -> None:
     def ask() -> None:
         while not ends.is_set():
             place_new_route(run)
+
     asker = threading.Thread(target=ask, daemon=True)
     asker.start()
     copies, end = 0, time.monotonic() + 12
@@ -110,9 +122,11 @@ def tiles_empty(run: Run) -> None:
 @fault("tiles-garbage", "every tile's file is overwritten with random bytes in place", ALONE)
 def tiles_garbage(run: Run) -> None:
     """What is mapped changes under the node."""
+
     def overwrite(path: pathlib.Path) -> None:
         with open(path, "r+b") as file:
             file.write(run.rng.randbytes(path.stat().st_size))
+
     spoil(run, overwrite, "files that are overwritten")
 
 
@@ -126,14 +140,26 @@ def tiles_remove(run: Run) -> None:
 def tiles_readonly(run: Run) -> None:
     """What is there is served all the same."""
     store = run.folder / "store"
-    fill = [str(run.options.programs.folder / "tile-cache-node"), "--set", f"store.path={store}", "--set",
-            f"tilesets=name=roads,source=file://{run.tiles}"]
+    fill = [
+        str(run.options.programs.folder / "tile-cache-node"),
+        "--set",
+        f"store.path={store}",
+        "--set",
+        f"tilesets=name=roads,source=file://{run.tiles}",
+    ]
     cache = subprocess.Popen(fill, env=run.stack.full_environment, stderr=subprocess.DEVNULL)
     try:
         run.require(run.wait(lambda: run.stack.is_up("tile-cache-node"), 20), "the cache starts")
         here = run.points[0]
         loaded = run.options.programs.run(
-            "region", "load", "here", "--circle", f"{here[0]:.5f},{here[1]:.5f},1500", environment=run.stack.full_environment, seconds=60)
+            "region",
+            "load",
+            "here",
+            "--circle",
+            f"{here[0]:.5f},{here[1]:.5f},1500",
+            environment=run.stack.full_environment,
+            seconds=60,
+        )
         if loaded.returncode != 0:
             raise SetUpFailed(f"navbus region load: {loaded.stderr.strip()}")
     finally:
@@ -144,15 +170,26 @@ def tiles_readonly(run: Run) -> None:
     if subprocess.run(["unshare", *flags, "true"], capture_output=True).returncode != 0:
         raise SetUpFailed("no right to a mount namespace of its own")
     log = open(run.folder / "cache.log", "wb")
-    cache = subprocess.Popen(["unshare", *flags, "bash", "-c", script, str(store), *fill], env=run.stack.full_environment,
-                             stdout=log, stderr=log)
+    cache = subprocess.Popen(
+        ["unshare", *flags, "bash", "-c", script, str(store), *fill],
+        env=run.stack.full_environment,
+        stdout=log,
+        stderr=log,
+    )
     try:
         up = run.wait(lambda: run.stack.is_up("tile-cache-node") or cache.poll() is not None, 20)
-        run.expect(up.done and cache.poll() is None, "the cache starts with a store that is read-only",
-                   f"it ended with {cache.poll()}: {(run.folder / 'cache.log').read_text()[-300:]}")
+        run.expect(
+            up.done and cache.poll() is None,
+            "the cache starts with a store that is read-only",
+            f"it ended with {cache.poll()}: {(run.folder / 'cache.log').read_text()[-300:]}",
+        )
         if cache.poll() is None:
-            done = run.options.programs.run("region", "list", "--json", environment=run.stack.full_environment, seconds=30)
-            run.expect(done.returncode == 0 and "here" in done.stdout, "its regions are there", done.stdout + done.stderr)
+            done = run.options.programs.run(
+                "region", "list", "--json", environment=run.stack.full_environment, seconds=30
+            )
+            run.expect(
+                done.returncode == 0 and "here" in done.stdout, "its regions are there", done.stdout + done.stderr
+            )
     finally:
         cache.terminate()
         cache.wait()
@@ -170,6 +207,7 @@ class TileServer:
 
         class Handler(http.server.SimpleHTTPRequestHandler):
             """Answers as the mode says."""
+
             protocol_version = "HTTP/1.1"
 
             def __init__(self, *words: object) -> None:
@@ -189,10 +227,12 @@ class TileServer:
 
         class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
             """Many connections at a time."""
+
             daemon_threads = True
 
             def handle_error(self, *_: object) -> None:
                 """Clients that go away are no errors."""
+
         self._server = Server(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -228,7 +268,7 @@ class TileServer:
             handler.close_connection = True
         elif mode == "slow":
             for start in range(0, len(body), 500):
-                handler.wfile.write(body[start:start + 500])
+                handler.wfile.write(body[start : start + 500])
                 if self.ends.wait(0.2):
                     return
         else:
@@ -242,14 +282,21 @@ class TileServer:
         self._server.server_close()
 
 
-@fault("server-lies", "a tile server lies, hangs, sends garbage, cuts, fails, and at last is good", Scene(starts=False, cache=True, guided=False))
+@fault(
+    "server-lies",
+    "a tile server lies, hangs, sends garbage, cuts, fails, and at last is good",
+    Scene(starts=False, cache=True, guided=False),
+)
 def server_lies(run: Run) -> None:
     """The store is sound at every end, and guidance begins once the tiles come."""
     server = TileServer(run.tiles)
     store = run.folder / "store"
     try:
-        run.stack.arguments |= {"store": str(store), "tilesets": f"name=roads,source={server.address}",
-                                "tiles": str(store / "tilesets/roads/current")}
+        run.stack.arguments |= {
+            "store": str(store),
+            "tilesets": f"name=roads,source={server.address}",
+            "tiles": str(store / "tilesets/roads/current"),
+        }
         modes = list(TileServer.MODES)
         run.rng.shuffle(modes)
         # Without a list of tiles there is no map to start with.
@@ -259,17 +306,31 @@ def server_lies(run: Run) -> None:
         for mode in modes:
             server.mode = mode
             run.sleep(4)
-            if not run.expect(is_process(cache), f"the cache lives while its server does '{mode}'", f"it has ended; see {run.stack.log}"):
+            if not run.expect(
+                is_process(cache),
+                f"the cache lives while its server does '{mode}'",
+                f"it has ended; see {run.stack.log}",
+            ):
                 return
         server.mode = "good"
         server.ends.set()
         moment = run.now()
-        run.within(run.wait(run.guided_since(moment), 180, moment), 150, "guidance begins once the server is good", "guidance_s")
+        run.within(
+            run.wait(run.guided_since(moment), 180, moment),
+            150,
+            "guidance begins once the server is good",
+            "guidance_s",
+        )
         run.expect(boot_of(run, "navigation-node") == before, "navigation-node lives", "it was restarted")
         run.facts["requests"] = server.requests
         run.stack.stop()
-        done = subprocess.run([str(run.options.programs.folder / "tile-cache-node"), "--set", f"store.path={store}", "--check"],
-                              env=run.stack.full_environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [str(run.options.programs.folder / "tile-cache-node"), "--set", f"store.path={store}", "--check"],
+            env=run.stack.full_environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         run.expect(done.returncode == 0, "the store is sound", (done.stdout + done.stderr).strip()[-300:])
     finally:
         server.end()
@@ -279,11 +340,19 @@ def server_lies(run: Run) -> None:
 def operator_twin(run: Run) -> None:
     """It is refused with words; the first goes on."""
     folder = run.options.programs.folder
-    for node, words in (("navigation-node", ["--set", f"tiles={run.stack.tiles}"]), ("gnss-node", ["--set", "source=gpsd://127.0.0.1:1"])):
+    for node, words in (
+        ("navigation-node", ["--set", f"tiles={run.stack.tiles}"]),
+        ("gnss-node", ["--set", "source=gpsd://127.0.0.1:1"]),
+    ):
         before = boot_of(run, node)
-        done = subprocess.run([str(folder / node), *words], env=run.stack.full_environment, capture_output=True, text=True, timeout=60)
-        run.expect(0 < done.returncode < 128 and node in done.stderr, f"a second {node} is refused with words",
-                   f"status {done.returncode}: {done.stderr.strip()[-200:]}")
+        done = subprocess.run(
+            [str(folder / node), *words], env=run.stack.full_environment, capture_output=True, text=True, timeout=60
+        )
+        run.expect(
+            0 < done.returncode < 128 and node in done.stderr,
+            f"a second {node} is refused with words",
+            f"status {done.returncode}: {done.stderr.strip()[-200:]}",
+        )
         run.expect(boot_of(run, node) == before, f"the first {node} goes on", "another has its name")
     back_after(run, run.now(), 1, "twins")
 
@@ -298,7 +367,11 @@ def operator_registry(run: Run) -> None:
         run.sleep(3)
         guided = run.wait(run.guided_since(run.now()), 5)
         health = run.observer.last("/health/navigation-node")
-        run.expect(guided.done or (health and health.reasons), f"guidance or an honest state without {pattern}", run.state_text())
+        run.expect(
+            guided.done or (health and health.reasons),
+            f"guidance or an honest state without {pattern}",
+            run.state_text(),
+        )
         run.facts["guided"] = guided.done
     run.expect(run.stack.launcher.poll() is None, "the launch goes on", "it has ended")
 
@@ -307,18 +380,32 @@ def operator_registry(run: Run) -> None:
 def operator_config(run: Run) -> None:
     """Each is refused with words and status 2, none crashes."""
     rng = run.rng
-    garbage = {"random.yaml": rng.randbytes(4_000), "deep.yaml": b"[" * 20_000, "utf.yaml": b"tiles: \xff\xfe\n", "null.yaml": bytes(100),
-               "bomb.yaml": b"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n"
-               b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e]\n",
-               "key.yaml": b"no_such_key: 1\n", "list.yaml": b"- 1\n- 2\n"}
+    garbage = {
+        "random.yaml": rng.randbytes(4_000),
+        "deep.yaml": b"[" * 20_000,
+        "utf.yaml": b"tiles: \xff\xfe\n",
+        "null.yaml": bytes(100),
+        "bomb.yaml": b"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n"
+        b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e]\n",
+        "key.yaml": b"no_such_key: 1\n",
+        "list.yaml": b"- 1\n- 2\n",
+    }
     for name, data in garbage.items():
         path = run.folder / name
         path.write_bytes(data)
         for node in ("navigation-node", "gnss-node", "tile-cache-node"):
             try:
-                done = subprocess.run([str(run.options.programs.folder / node), "--config", path, "--print-config"], text=True,
-                                      capture_output=True, env=run.stack.full_environment, timeout=60)
-                run.expect(0 < done.returncode < 128, f"{node} refuses {name} with words",
-                           f"status {done.returncode}: {done.stderr.strip()[-200:]}")
+                done = subprocess.run(
+                    [str(run.options.programs.folder / node), "--config", path, "--print-config"],
+                    text=True,
+                    capture_output=True,
+                    env=run.stack.full_environment,
+                    timeout=60,
+                )
+                run.expect(
+                    0 < done.returncode < 128,
+                    f"{node} refuses {name} with words",
+                    f"status {done.returncode}: {done.stderr.strip()[-200:]}",
+                )
             except subprocess.TimeoutExpired:
                 run.fail(f"{node} refuses {name}", "it has not ended after 60 s")

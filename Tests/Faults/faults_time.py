@@ -1,4 +1,5 @@
 """Clocks that step, receivers that fall silent or lie about the time, bags with gaps."""
+
 import os
 import signal
 import subprocess
@@ -6,7 +7,6 @@ import time
 
 from mcap.writer import Writer
 
-import bus
 from registry import fault
 from run import MEASURED, PREDICTED, Moment, Run, Scene
 from stack import is_process
@@ -16,8 +16,10 @@ STEPS = {"1s": 1.0, "5s": 5.0, "1h": 3_600.0, "1y": 31_557_600.0}
 
 def positions(run: Run, since: Moment, source: int) -> int:
     """How many positions of a source have come since."""
-    return sum(heard.message is not None and heard.message.source == source
-               for heard in run.observer.since(since.at, "/nav/position"))
+    return sum(
+        heard.message is not None and heard.message.source == source
+        for heard in run.observer.since(since.at, "/nav/position")
+    )
 
 
 def step_clock(run: Run, seconds: float) -> None:
@@ -26,44 +28,73 @@ def step_clock(run: Run, seconds: float) -> None:
     run.sleep(run.rng.uniform(2, 8))
     moment = run.now()
     run.shim.step_to(seconds)
-    run.within(run.wait(run.guided_since(moment), 60, moment), 3, f"guidance by measured positions after a step of {seconds:+g} s",
-               "guidance_s")
+    run.within(
+        run.wait(run.guided_since(moment), 60, moment),
+        3,
+        f"guidance by measured positions after a step of {seconds:+g} s",
+        "guidance_s",
+    )
     run.sleep(20)
     predicted = positions(run, moment, PREDICTED)
     run.facts["predicted"] = predicted
-    run.expect(predicted <= 20, "a step of the host's clock makes no predictions while fixes come", f"{predicted} of them")
+    run.expect(
+        predicted <= 20, "a step of the host's clock makes no predictions while fixes come", f"{predicted} of them"
+    )
     run.expect(run.is_guided(), "guidance goes on", run.state_text())
-    early = [heard.message.text for heard in run.observer.since(moment.at, "/nav/instruction/spoken")
-             if heard.message and "arrived" in heard.message.text and run.vehicle.remaining > 300]
-    run.expect(not early, "nothing is said before its time", f"'{early[0] if early else ''}' {run.vehicle.remaining:.0f} m before")
+    early = [
+        heard.message.text
+        for heard in run.observer.since(moment.at, "/nav/instruction/spoken")
+        if heard.message and "arrived" in heard.message.text and run.vehicle.remaining > 300
+    ]
+    run.expect(
+        not early,
+        "nothing is said before its time",
+        f"'{early[0] if early else ''}' {run.vehicle.remaining:.0f} m before",
+    )
 
 
 def register_steps() -> None:
     """Forwards and backwards."""
     for name, seconds in STEPS.items():
         for direction, sign in (("forward", 1), ("back", -1)):
+
             def action(run: Run, shift: float = sign * seconds) -> None:
                 step_clock(run, shift)
-            fault(f"clock-{direction}-{name}", f"the host's clock is stepped {direction} by {name}",
-                  Scene(shim=True), quick=(direction, name) == ("forward", "5s"))(action)
+
+            fault(
+                f"clock-{direction}-{name}",
+                f"the host's clock is stepped {direction} by {name}",
+                Scene(shim=True),
+                quick=(direction, name) == ("forward", "5s"),
+            )(action)
 
 
 register_steps()
 
 
-@fault("outage-standing", "no fix and no odometry while the vehicle brakes and stands 730 m before its destination",
-       Scene(length_m=(1_300, 6_000)), quick=False)
+@fault(
+    "outage-standing",
+    "no fix and no odometry while the vehicle brakes and stands 730 m before its destination",
+    Scene(length_m=(1_300, 6_000)),
+    quick=False,
+)
 def outage_standing(run: Run) -> None:
     """No arrival is concluded from predictions."""
-    run.require(run.wait(lambda: run.vehicle.remaining <= 730 and run.vehicle.speed > 9, 600), "the vehicle comes to 730 m before its destination")
+    run.require(
+        run.wait(lambda: run.vehicle.remaining <= 730 and run.vehicle.speed > 9, 600),
+        "the vehicle comes to 730 m before its destination",
+    )
     run.facts["speed_mps"] = round(run.vehicle.speed, 1)
     run.vehicle.receiver.silent = True
     run.vehicle.hold()
     run.sleep(90)
     run.facts["standing_m"] = round(run.vehicle.remaining)
     state = run.observer.last("/nav/state")
-    run.expect(state.gnss.quality == 3 or state.position_source == PREDICTED, "the state tells that positioning is lost",
-               run.state_text())
+    run.expect(
+        state.gnss.quality == 3 or state.position_source == PREDICTED,
+        "the state tells that positioning is lost",
+        run.state_text(),
+    )
     moment = run.now()
     run.vehicle.receiver.silent = False
     run.vehicle.release()
@@ -118,7 +149,7 @@ def receiver_ahead(run: Run) -> None:
 def receiver_garbage(run: Run) -> None:
     """What is no report is skipped."""
     moment = run.now()
-    run.vehicle.receiver.garbage = bytes(run.rng.randrange(256) for _ in range(3_000)) + b"\n{\"class\":\n"
+    run.vehicle.receiver.garbage = bytes(run.rng.randrange(256) for _ in range(3_000)) + b'\n{"class":\n'
     run.sleep(5)
     run.vehicle.receiver.garbage = b""
     run.within(run.wait(run.guided_since(moment), 20), 5, "guidance goes on", "guidance_s")
@@ -143,6 +174,7 @@ def receiver_silent(run: Run) -> None:
     def is_told() -> bool:
         health = run.observer.last("/health/gnss-node")
         return bool(health and health.state != 1 and health.reasons)
+
     # A fix or two may have gone out before.
     run.stack.signal("gnss-node", signal.SIGKILL)
     run.sleep(1)
@@ -192,8 +224,18 @@ def bag_gap(run: Run) -> None:
     for rate in ("1", "1000000"):
         moment = time.monotonic()
         try:
-            done = run.options.programs.run("bag", "play", path, "--subscribers", "0", "--rate", rate, "--clock",
-                                            environment=run.stack.full_environment, seconds=40)
+            done = run.options.programs.run(
+                "bag",
+                "play",
+                path,
+                "--subscribers",
+                "0",
+                "--rate",
+                rate,
+                "--clock",
+                environment=run.stack.full_environment,
+                seconds=40,
+            )
             said = f"status {done.returncode}: {(done.stdout + done.stderr).strip()[-200:]}"
             run.expect(done.returncode == 0, f"the bag is played at rate {rate}", said)
         except subprocess.TimeoutExpired:
@@ -210,9 +252,20 @@ def bag_clock(run: Run) -> None:
     run.vehicle.drive(run.places.line([start, goal]))
     line = run.vehicle.line
     node = subprocess.Popen(
-        [str(run.options.programs.folder / "navigation-node"), "--set", f"tiles={run.tiles}", "--set", "sim_time=true", "--set",
-         "destination=%.6f,%.6f" % goal],
-        env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(run.folder / "node.log", "wb"))
+        [
+            str(run.options.programs.folder / "navigation-node"),
+            "--set",
+            f"tiles={run.tiles}",
+            "--set",
+            "sim_time=true",
+            "--set",
+            "destination=%.6f,%.6f" % goal,
+        ],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=open(run.folder / "node.log", "wb"),
+    )
     try:
         player.subscribers("/clock", 1, 30)
         stamp, along = 1_767_258_000 * 10**9, 0.0
@@ -234,6 +287,7 @@ def bag_clock(run: Run) -> None:
                 stamp += 100_000_000
                 time.sleep(0.1)
             return (processor_seconds(node.pid) - before) / (time.monotonic() - begin)
+
         run.facts["load_before"] = round(play(8), 3)
         for name, jump in (("hour", 3_600), ("back", -7_200), ("year", 31_557_600)):
             load = run.facts[f"load_{name}"] = round(play(8, jump), 3)

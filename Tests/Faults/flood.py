@@ -1,4 +1,5 @@
 """Publishes odometry as fast as it can: flood.py BUS SECONDS."""
+
 import pathlib
 import sys
 import time

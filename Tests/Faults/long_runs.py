@@ -1,4 +1,5 @@
 """Runs that take minutes to hours: random faults, kills on trips with stops, large messages, compressed time."""
+
 import argparse
 import collections
 import json
@@ -58,23 +59,31 @@ def show(text: str) -> None:
 
 # Large messages.
 
+
 def deafness(options: Options, connections: int, count: int) -> dict[str, Any]:
     """Every subscriber hears within a second after each large message."""
     result = DeafnessRun(options.programs, options.seed, connections, count).run()
     table(result["rows"])
-    print(f"{result['blobs']} large messages over {result['connections']} connections: {result['deaf']} connections went deaf, "
-          f"{result['late_count']} times a subscriber heard later than 1 s after it could")
+    print(
+        f"{result['blobs']} large messages over {result['connections']} connections: "
+        f"{result['deaf']} connections went deaf, "
+        f"{result['late_count']} times a subscriber heard later than 1 s after it could"
+    )
     for line in result["late"][:5]:
         print("  " + line)
-    result["failures"] = ([f"{result['deaf']} connections went deaf"] if result["deaf"] else []) + result["late"] + result["mute"]
+    result["failures"] = (
+        ([f"{result['deaf']} connections went deaf"] if result["deaf"] else []) + result["late"] + result["mute"]
+    )
     return result
 
 
 # Kills on trips.
 
+
 @dataclass
 class Kills:
     """What became of the kills of one stack."""
+
     done: int = 0
     resumed: int = 0
     worst_s: float = 0.0
@@ -90,7 +99,9 @@ class TripKills:
 
     def __init__(self, options: Options, count: int) -> None:
         self.count, self.kills = count, Kills()
-        self.run = Run("trip-kills", Scene(trip="set", stops=3, length_m=(1_500, 6_000), record=False), options, options.seed)
+        self.run = Run(
+            "trip-kills", Scene(trip="set", stops=3, length_m=(1_500, 6_000), record=False), options, options.seed
+        )
         # Stops of the trip at which the vehicle has arrived, told by anybody.
         self.visited: list[Place] = []
         self.run.observer.listeners.append(self._arrival)
@@ -101,7 +112,9 @@ class TripKills:
         place = (heard.message.waypoint.latitude, heard.message.waypoint.longitude)
         if any(distance(place, stop) < 5 for stop in self.visited):
             self.kills.again += 1
-            self.kills.failures.append(f"after {self.kills.done} kills: ARRIVED a second time at {place[0]:.5f}, {place[1]:.5f}")
+            self.kills.failures.append(
+                f"after {self.kills.done} kills: ARRIVED a second time at {place[0]:.5f}, {place[1]:.5f}"
+            )
         self.visited.append(place)
 
     def drive(self) -> Kills:
@@ -166,13 +179,21 @@ class TripKills:
         if distance(goal, run.points[-1]) > 30:
             problems.append("the destination is another")
         # The route's first waypoint is where it begins, not a stop.
-        ahead = [(point.latitude, point.longitude) for point in route.waypoints[1:]] if route and state.guidance != COMPLETE else []
+        ahead = (
+            [(point.latitude, point.longitude) for point in route.waypoints[1:]]
+            if route and state.guidance != COMPLETE
+            else []
+        )
         left = state.leg_index or 0
         for stop in ahead[left:]:
             if any(distance(stop, place) < 5 for place in visited):
                 problems.append(f"it drives to {stop[0]:.5f}, {stop[1]:.5f} again, where it has arrived")
                 kills.again += 1
-        missing = [place for place in run.points[1:] if not any(distance(place, stop) < 30 for stop in ahead[left:] + self.visited)]
+        missing = [
+            place
+            for place in run.points[1:]
+            if not any(distance(place, stop) < 30 for stop in ahead[left:] + self.visited)
+        ]
         if ahead and missing:
             problems.append(f"{len(missing)} stops are forgotten")
         if state.route_id < ids[0]:
@@ -190,8 +211,13 @@ class TripKills:
     def _is_resumed(self, moment: Any) -> bool:
         """Whether the new run of the node guides; at the destination there is nothing left to guide to."""
         state = self.run.observer.latest.get("/nav/state")
-        return bool(state and state.at > moment.at and state.boot != 0 and state.message.phase == GUIDANCE
-                    and (state.message.guidance == COMPLETE or self.run.guided_since(moment)()))
+        return bool(
+            state
+            and state.at > moment.at
+            and state.boot != 0
+            and state.message.phase == GUIDANCE
+            and (state.message.guidance == COMPLETE or self.run.guided_since(moment)())
+        )
 
 
 def trip_kills(options: Options, count: int, jobs: int) -> dict[str, Any]:
@@ -204,10 +230,27 @@ def trip_kills(options: Options, count: int, jobs: int) -> dict[str, Any]:
             path = f"/tmp/rig-kills-{os.getpid()}-{index}.json"
             parts.append(path)
             passed = [word for name, value in options.arguments.items() for word in ("--set", f"{name}:={value}")]
-            processes.append(subprocess.Popen(
-                [sys.executable, __file__.replace("long_runs.py", "rig.py"), "--bin", options.programs.folder, "--launch",
-                 options.programs.launch_file, "--tiles", options.tiles, "--seed", str(options.seed * 1000 + index), *passed,
-                 "--trip-kills", str(share), "--json", path]))
+            processes.append(
+                subprocess.Popen(
+                    [
+                        sys.executable,
+                        __file__.replace("long_runs.py", "rig.py"),
+                        "--bin",
+                        options.programs.folder,
+                        "--launch",
+                        options.programs.launch_file,
+                        "--tiles",
+                        options.tiles,
+                        "--seed",
+                        str(options.seed * 1000 + index),
+                        *passed,
+                        "--trip-kills",
+                        str(share),
+                        "--json",
+                        path,
+                    ]
+                )
+            )
         for process in processes:
             process.wait()
         results = []
@@ -215,21 +258,36 @@ def trip_kills(options: Options, count: int, jobs: int) -> dict[str, Any]:
             with open(path) as file:
                 results.append(json.load(file))
             os.unlink(path)
-        result = {key: (max if key.startswith("worst") else sum)(part[key] for part in results)
-                  for key in results[0] if key not in ("failures", "minutes")}
+        result = {
+            key: (max if key.startswith("worst") else sum)(part[key] for part in results)
+            for key in results[0]
+            if key not in ("failures", "minutes")
+        }
         result["failures"] = [failure for part in results for failure in part["failures"]]
     else:
         result = vars(TripKills(options, count).drive())
     result["minutes"] = round((time.monotonic() - begin) / 60, 1)
-    table([{"kills": result["done"], "resumed": result["resumed"], "trips": result["trips"], "stops driven to again": result["again"],
-            "route_id restarted": result["restarted_ids"], "worst s": round(result["worst_s"], 2),
-            "worst s of its own": round(result["worst_own_s"], 2), "minutes": result["minutes"]}])
+    table(
+        [
+            {
+                "kills": result["done"],
+                "resumed": result["resumed"],
+                "trips": result["trips"],
+                "stops driven to again": result["again"],
+                "route_id restarted": result["restarted_ids"],
+                "worst s": round(result["worst_s"], 2),
+                "worst s of its own": round(result["worst_own_s"], 2),
+                "minutes": result["minutes"],
+            }
+        ]
+    )
     for failure in result["failures"][:12]:
         print("  " + failure)
     return result
 
 
 # Random faults.
+
 
 class Hour:
     """Random faults to stacks that live for minutes, and to stacks of their own between them."""
@@ -274,19 +332,25 @@ class Hour:
         def look() -> None:
             while not ends.wait(3):
                 run.footprint.look(run.stack)
+
         try:
             run.begin()
             threading.Thread(target=look, daemon=True).start()
             until = min(self.end, time.monotonic() + self.SEGMENT_S)
             while time.monotonic() < until:
                 fault = self.rng.choice(self.live)
-                show(f"{max(0, self.end - time.monotonic()) / 60:5.1f} min left  {sum(kind['done'] for kind in self.kinds.values())} faults, "
-                     f"{len(self.failures)} failures  {fault.name}")
+                show(
+                    f"{max(0, self.end - time.monotonic()) / 60:5.1f} min left  "
+                    f"{sum(kind['done'] for kind in self.kinds.values())} faults, "
+                    f"{len(self.failures)} failures  {fault.name}"
+                )
                 self._live(run, fault, seed)
                 run.sleep(run.rng.uniform(1, 5))
                 run.drive_trip_to_its_end()
         except GiveUp:
-            self.failures += [f"segment {number} (seed {seed}): {failure.expected}: {failure.seen}" for failure in run.failures]
+            self.failures += [
+                f"segment {number} (seed {seed}): {failure.expected}: {failure.seen}" for failure in run.failures
+            ]
             run.failures.clear()
         finally:
             ends.set()
@@ -334,32 +398,59 @@ class Hour:
         kind["worst_own_s"] = max(kind["worst_own_s"], facts.get("guidance_s_own", 0.0))
         for problem in problems:
             self.failures.append(f"{fault.name} (seed {seed}): {problem}")
-            print(f"\r{time.strftime('%H:%M:%S')} {self.failures[-1]}\n         logs and bags: {run.folder}", flush=True)
+            print(
+                f"\r{time.strftime('%H:%M:%S')} {self.failures[-1]}\n         logs and bags: {run.folder}", flush=True
+            )
 
     def _after(self, run: Run, what: str) -> None:
         for failure in run.failures:
             self.failures.append(f"{what}: {failure.expected}: {failure.seen}")
-            print(f"\r{time.strftime('%H:%M:%S')} {self.failures[-1]}\n         logs and bags: {run.folder}", flush=True)
+            print(
+                f"\r{time.strftime('%H:%M:%S')} {self.failures[-1]}\n         logs and bags: {run.folder}", flush=True
+            )
         self.totals["false arrivals"] += len(run.watch.false_arrivals)
         self.totals["wrong positions"] += len(run.watch.wrong_positions)
-        for key in ("lost_latched", "published", "recorded", "before_joining", "cut_off", "told_lost", "unaccounted", "bags",
-                    "bags_unreadable"):
+        for key in (
+            "lost_latched",
+            "published",
+            "recorded",
+            "before_joining",
+            "cut_off",
+            "told_lost",
+            "unaccounted",
+            "bags",
+            "bags_unreadable",
+        ):
             self.totals[key] += run.facts.get(key, 0)
         if not any(what in failure for failure in self.failures):
             run.clean()
 
     def _summary(self, minutes: float) -> dict[str, Any]:
-        rows = [{"fault": name, "done": kind["done"], "held": kind["held"], "worst guidance s": kind["worst_s"] or "",
-                 "of its own": kind["worst_own_s"] or ""} for name, kind in sorted(self.kinds.items())]
+        rows = [
+            {
+                "fault": name,
+                "done": kind["done"],
+                "held": kind["held"],
+                "worst guidance s": kind["worst_s"] or "",
+                "of its own": kind["worst_own_s"] or "",
+            }
+            for name, kind in sorted(self.kinds.items())
+        ]
         print("\r", end="")
         table(rows)
         done = sum(kind["done"] for kind in self.kinds.values())
         print(f"{minutes:.0f} minutes, {done} faults, {sum(kind['held'] for kind in self.kinds.values())} held")
         print(", ".join(f"{key.replace('_', ' ')} {value}" for key, value in self.totals.items()))
-        return {"minutes": round(minutes, 1), "kinds": self.kinds, "totals": dict(self.totals), "failures": self.failures}
+        return {
+            "minutes": round(minutes, 1),
+            "kinds": self.kinds,
+            "totals": dict(self.totals),
+            "failures": self.failures,
+        }
 
 
 # Compressed time.
+
 
 def soak(options: Options, hours: float, rate: float = 120.0) -> dict[str, Any]:
     """So many simulated hours of one drive after another, played fast to a node and a recorder; memory stays flat."""
@@ -369,19 +460,60 @@ def soak(options: Options, hours: float, rate: float = 120.0) -> dict[str, Any]:
     points = run.places.trip(run.rng, 1, 1_000, 6_000)
     texts = ["%.7f,%.7f" % point for point in points]
     drive = run.folder / "drive.mcap"
-    made = options.programs.run("simulate", "--tiles", options.tiles, "--from", texts[0], "--via", texts[1], "--to", texts[2],
-                                "--deviate-at", "300", "--noise", "urban", "--odometry", "10", "--rate", "2", "--out", drive, "--json")
+    made = options.programs.run(
+        "simulate",
+        "--tiles",
+        options.tiles,
+        "--from",
+        texts[0],
+        "--via",
+        texts[1],
+        "--to",
+        texts[2],
+        "--deviate-at",
+        "300",
+        "--noise",
+        "urban",
+        "--odometry",
+        "10",
+        "--rate",
+        "2",
+        "--out",
+        drive,
+        "--json",
+    )
     if made.returncode != 0:
         raise SetUpFailed(f"navbus simulate: {made.stderr.strip()}")
     length = float(json.loads(made.stdout).get("duration", json.loads(made.stdout).get("duration_s", 300)))
     log = open(run.folder / "soak.log", "ab")
 
     def begin(*words: object) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([str(word) for word in words], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    node = begin(folder / "navigation-node", "--set", "sim_time=true", "--set", f"tiles={options.tiles}", "--set",
-                 f"destination={texts[2]}", "--set", f"via={texts[1]}")
-    recorder = begin(folder / "navbus", "bag", "record", "/nav/state", "/nav/arrival", "/health/*", "--sim-time", "--out",
-                     run.folder / "soak.mcap")
+        return subprocess.Popen(
+            [str(word) for word in words], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+
+    node = begin(
+        folder / "navigation-node",
+        "--set",
+        "sim_time=true",
+        "--set",
+        f"tiles={options.tiles}",
+        "--set",
+        f"destination={texts[2]}",
+        "--set",
+        f"via={texts[1]}",
+    )
+    recorder = begin(
+        folder / "navbus",
+        "bag",
+        "record",
+        "/nav/state",
+        "/nav/arrival",
+        "/health/*",
+        "--sim-time",
+        "--out",
+        run.folder / "soak.mcap",
+    )
     run.wait(lambda: run.stack.is_up("navigation-node") and run.stack.is_up("recorder"), 30)
     run.observer.start()
     epochs: dict[int, list[int]] = {}
@@ -399,6 +531,7 @@ def soak(options: Options, hours: float, rate: float = 120.0) -> dict[str, Any]:
     def arrival(heard: Any) -> None:
         if heard.topic == "/nav/arrival" and heard.message and heard.message.phase == 2 and last:
             epochs.setdefault(last[0], []).append(heard.message.waypoint_index)
+
     run.observer.listeners += [clock, arrival]
     player = begin(folder / "navbus", "bag", "play", drive, "--loop", "--clock", "--rate", rate)
     looks: list[tuple[float, dict[str, int]]] = []
@@ -408,11 +541,21 @@ def soak(options: Options, hours: float, rate: float = 120.0) -> dict[str, Any]:
             time.sleep(2)
             for name, process in (("navigation-node", node), ("recorder", recorder), ("player", player)):
                 if process.poll() is not None:
-                    failures.append(f"{name} ended with {process.returncode} after {simulated / 3600:.1f} h; see {run.folder}/soak.log")
+                    failures.append(
+                        f"{name} ended with {process.returncode} after {simulated / 3600:.1f} h; "
+                        f"see {run.folder}/soak.log"
+                    )
             if failures:
                 break
-            looks.append((simulated / 3600, {name: resident_bytes(process.pid) for name, process in
-                                             (("navigation-node", node), ("recorder", recorder), ("player", player))}))
+            looks.append(
+                (
+                    simulated / 3600,
+                    {
+                        name: resident_bytes(process.pid)
+                        for name, process in (("navigation-node", node), ("recorder", recorder), ("player", player))
+                    },
+                )
+            )
             show(f"{simulated / 3600:.1f} of {hours:g} h, {looks[-1][1]['navigation-node'] >> 20} MiB")
             # What has come is looked at once and not kept for a day.
             run.observer.tracks.clear()
@@ -431,15 +574,29 @@ def soak(options: Options, hours: float, rate: float = 120.0) -> dict[str, Any]:
         warm = [look[1][name] for look in looks if look[0] >= hours * 0.1] or [0]
         tenth = max(1, len(warm) // 10)
         first, final = min(warm[:tenth]), min(warm[-tenth:])
-        rows.append({"process": name, "MiB after a tenth": round(first / 2**20, 1), "MiB at the end": round(final / 2**20, 1),
-                     "MiB at most": round(max(warm) / 2**20, 1)})
+        rows.append(
+            {
+                "process": name,
+                "MiB after a tenth": round(first / 2**20, 1),
+                "MiB at the end": round(final / 2**20, 1),
+                "MiB at most": round(max(warm) / 2**20, 1),
+            }
+        )
         if final - first > 16 << 20:
             failures.append(f"{name} grew from {first >> 20} to {final >> 20} MiB")
     table(rows)
     full = [waypoints for epoch, waypoints in epochs.items() if last and epoch != last[0]]
-    print(f"{simulated / 3600:.1f} simulated hours in {(time.monotonic() - start) / 60:.1f} minutes: {len(full)} drives of {length:.0f} s, "
-          f"{sum(2 in waypoints for waypoints in full)} of them with the arrival told")
+    print(
+        f"{simulated / 3600:.1f} simulated hours in {(time.monotonic() - start) / 60:.1f} minutes: "
+        f"{len(full)} drives of {length:.0f} s, "
+        f"{sum(2 in waypoints for waypoints in full)} of them with the arrival told"
+    )
     for failure in failures:
         print("  " + failure)
-    return {"hours": simulated / 3600, "rows": rows, "drives": len(full), "arrived": sum(2 in waypoints for waypoints in full),
-            "failures": failures}
+    return {
+        "hours": simulated / 3600,
+        "rows": rows,
+        "drives": len(full),
+        "arrived": sum(2 in waypoints for waypoints in full),
+        "failures": failures,
+    }

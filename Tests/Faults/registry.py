@@ -1,4 +1,5 @@
 """The list of all faults."""
+
 from dataclasses import dataclass
 from typing import Callable
 
@@ -10,6 +11,7 @@ Action = Callable[[Run], None]
 @dataclass(frozen=True)
 class Fault:
     """What is done to the stack, and what must hold after it."""
+
     name: str
     group: str
     about: str
@@ -22,12 +24,17 @@ class Fault:
 ALL: list[Fault] = []
 
 
-def fault(name: str, about: str, scene: Scene = Scene(), quick: bool = False, live: bool = False) -> Callable[[Action], Action]:
+def fault(
+    name: str, about: str, scene: Scene = Scene(), quick: bool = False, live: bool = False
+) -> Callable[[Action], Action]:
     """Registers a fault; its group is the first word of its name.
 
-    `quick`: it is part of the short run. `live`: it can be done to a stack that goes on afterwards, any number of times.
+    `quick`: it is part of the short run. `live`: it can be done to a stack that goes on, any number of
+    times.
     """
+
     def register(action: Action) -> Action:
         ALL.append(Fault(name, name.split("-")[0], about, scene, action, quick, live))
         return action
+
     return register

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Breaks the real stack from outside, fault by fault, and says what did not hold: see README.md beside this file."""
+
 import argparse
 import json
 import os
@@ -23,8 +24,12 @@ DEFAULT_MAP = ROOT / "Tests/Fixtures/helsinki.osm.pbf"
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", type=pathlib.Path, default=os.environ.get("NAVBUS_BIN", ROOT / ".build/release"),
-                        help="folder of the programs under test (default: NAVBUS_BIN or the release build)")
+    parser.add_argument(
+        "--bin",
+        type=pathlib.Path,
+        default=os.environ.get("NAVBUS_BIN", ROOT / ".build/release"),
+        help="folder of the programs under test (default: NAVBUS_BIN or the release build)",
+    )
     parser.add_argument("--launch", type=pathlib.Path, default=ROOT / "launch/vehicle.yaml", help="the launch file")
     parser.add_argument("--map", type=pathlib.Path, default=DEFAULT_MAP, help="extract to build road tiles of")
     parser.add_argument("--tiles", type=pathlib.Path, help="road tiles, in place of --map")
@@ -39,12 +44,23 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--connections", type=int, default=100)
     parser.add_argument("--messages", type=int, default=1000)
     parser.add_argument("--soak", type=float, metavar="HOURS", help="so many simulated hours, played fast")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME:=VALUE", help="arguments of the launch file")
-    parser.add_argument("--patience", type=float, metavar="TIMES",
-                        help="how many times as long as it should a recovery may take (default: 1; 4 in the short run)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME:=VALUE", help="arguments of the launch file"
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        metavar="TIMES",
+        help="how many times as long as it should a recovery may take (default: 1; 4 in the short run)",
+    )
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write what was found")
-    parser.add_argument("--compare", nargs=2, type=pathlib.Path, metavar=("BEFORE", "AFTER"),
-                        help="print a table of two runs' --json files and end")
+    parser.add_argument(
+        "--compare",
+        nargs=2,
+        type=pathlib.Path,
+        metavar=("BEFORE", "AFTER"),
+        help="print a table of two runs' --json files and end",
+    )
     parser.add_argument("--keep", action="store_true", help="keep logs and bags of runs that held too")
     parser.add_argument("--verbose", action="store_true", help="print figures of each fault")
     return parser.parse_args()
@@ -80,8 +96,9 @@ class Report:
         if self._shown:
             print(f"\r[{len(self.entries) + 1}/{self.count}] {fault.name} …\033[K", end="", file=sys.stderr, flush=True)
 
-    def end(self, fault: faults.Fault, run: Run | None, failures: list[Failure], skipped: str, seconds: float,
-            command: str) -> None:
+    def end(
+        self, fault: faults.Fault, run: Run | None, failures: list[Failure], skipped: str, seconds: float, command: str
+    ) -> None:
         """Prints how it went."""
         if self._shown:
             print("\r\033[K", end="", file=sys.stderr)
@@ -93,10 +110,19 @@ class Report:
             print(f"         expected: {failure.expected}\n         seen:     {failure.seen}")
         if failures:
             print(f"         logs and bags: {run.folder if run else '-'}\n         again: {command}", flush=True)
-        self.entries.append({
-            "fault": fault.name, "group": fault.group, "outcome": outcome, "seconds": round(seconds, 1), "facts": facts,
-            "skipped": skipped, "command": command, "folder": str(run.folder) if run and failures else None,
-            "failures": [vars(failure) for failure in failures]})
+        self.entries.append(
+            {
+                "fault": fault.name,
+                "group": fault.group,
+                "outcome": outcome,
+                "seconds": round(seconds, 1),
+                "facts": facts,
+                "skipped": skipped,
+                "command": command,
+                "folder": str(run.folder) if run and failures else None,
+                "failures": [vars(failure) for failure in failures],
+            }
+        )
 
 
 def do(fault: faults.Fault, options: Options, report: Report) -> None:
@@ -127,14 +153,18 @@ def do(fault: faults.Fault, options: Options, report: Report) -> None:
 
 def compare(before: pathlib.Path, after: pathlib.Path) -> None:
     """Prints what became of each fault in two runs, as a table in Markdown."""
+
     def outcome(entry: dict | None) -> str:
         if entry is None:
             return "not run"
         if entry["failures"]:
             first = entry["failures"][0]
             return f"FAILED: {first['expected']}: {first['seen']}".replace("|", "/").replace("\n", " ")[:240]
-        known = ", ".join(f"{key.removesuffix('_s')} {value} s" for key, value in entry["facts"].items() if key.endswith("_s"))
+        known = ", ".join(
+            f"{key.removesuffix('_s')} {value} s" for key, value in entry["facts"].items() if key.endswith("_s")
+        )
         return f"skipped: {entry['skipped']}" if entry["skipped"] else f"held{': ' + known if known else ''}"
+
     runs = [{entry["fault"]: entry for entry in json.loads(path.read_text())} for path in (before, after)]
     print("| fault | before | after | command |\n|---|---|---|---|")
     for name in dict.fromkeys([*runs[0], *runs[1]]):
@@ -164,10 +194,16 @@ def main() -> int:
     except (SetUpFailed, ValueError) as problem:
         print(f"rig: {problem}", file=sys.stderr)
         return 2
-    options = Options(programs, tiles, given.map, given.seed, keep=given.keep,
-                      arguments=dict(argument.split(":=", 1) for argument in given.set),
-                      command=f"python3 Tests/Faults/rig.py {' '.join(words)}",
-                      patience=given.patience or (4.0 if given.quick else 1.0))
+    options = Options(
+        programs,
+        tiles,
+        given.map,
+        given.seed,
+        keep=given.keep,
+        arguments=dict(argument.split(":=", 1) for argument in given.set),
+        command=f"python3 Tests/Faults/rig.py {' '.join(words)}",
+        patience=given.patience or (4.0 if given.quick else 1.0),
+    )
     if given.minutes or given.trip_kills or given.deafness or given.soak:
         return long_runs.main(given, options)
     report = Report(len(chosen), given.verbose)

@@ -1,19 +1,17 @@
 """One run of the stack with a vehicle on a trip: what faults are done to and judged by."""
+
 import functools
 import json
-import math
 import os
 import pathlib
 import random
 import shutil
-import subprocess
-import sys
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Callable
 
 import bus
-from bus import ROOT, CallFailed, Client, Messages, Observer, Publisher
+from bus import CallFailed, Client, Messages, Observer, Publisher
 from checks import Footprint, Pace, Waited, Watch, account, lost_latched, read_bag
 from stack import NotStarted, Programs, SetUpFailed, Shim, Stack, folder_for
 from vehicle import Place, Vehicle, distance
@@ -25,23 +23,25 @@ MEASURED, PREDICTED = 1, 2
 @dataclass(frozen=True)
 class Scene:
     """What a fault needs around it."""
-    trip: str = "destination"           # destination: configured; set: by SetRoute; none: free drive
-    stops: int = 0                      # stops on the way
+
+    trip: str = "destination"  # destination: configured; set: by SetRoute; none: free drive
+    stops: int = 0  # stops on the way
     length_m: tuple[float, float] = (1_200, 5_000)
     odometry_hz: float = 0
     cache: bool = False
     record: bool = True
-    shim: bool = False                  # the host's clock can be stepped, and processes can be made to crash
+    shim: bool = False  # the host's clock can be stepped, and processes can be made to crash
     fix_hz: float = 5.0
     arguments: tuple[tuple[str, str], ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
-    starts: bool = True                 # False: the fault starts the stack itself
-    guided: bool = True                 # whether guidance is waited for before the fault
+    starts: bool = True  # False: the fault starts the stack itself
+    guided: bool = True  # whether guidance is waited for before the fault
 
 
 @dataclass
 class Options:
     """What the rig was told."""
+
     programs: Programs
     tiles: pathlib.Path
     map: pathlib.Path
@@ -50,12 +50,13 @@ class Options:
     keep: bool = False
     arguments: dict[str, str] = field(default_factory=dict)
     command: str = "Tests/Faults/rig.py"
-    patience: float = 1.0               # how many times as long as it should everything may take
+    patience: float = 1.0  # how many times as long as it should everything may take
 
 
 @dataclass
 class Failure:
     """Something that did not hold."""
+
     expected: str
     seen: str
 
@@ -63,6 +64,7 @@ class Failure:
 @dataclass(frozen=True)
 class Moment:
     """A moment by the monotonic clock, by the wall clock, and by the time that the stack has had."""
+
     at: float
     utc_ns: int
     own: float
@@ -92,13 +94,21 @@ class Places:
         south, west, north, east = (self.bounds[key] for key in ("south", "west", "north", "east"))
         legs = stops + 1
         for _ in range(60):
-            points = [(south + (north - south) * rng.uniform(0.12, 0.88), west + (east - west) * rng.uniform(0.12, 0.88))
-                      for _ in range(legs + 1)]
-            if any(distance(*pair) < least / legs / 2.5 or distance(*pair) > most / legs for pair in zip(points, points[1:])):
+            points = [
+                (south + (north - south) * rng.uniform(0.12, 0.88), west + (east - west) * rng.uniform(0.12, 0.88))
+                for _ in range(legs + 1)
+            ]
+            if any(
+                distance(*pair) < least / legs / 2.5 or distance(*pair) > most / legs
+                for pair in zip(points, points[1:])
+            ):
                 continue
             found = self.route(points)
-            if found and least <= found["distance_m"] <= most and all(
-                    leg["distance_m"] >= min(350, least / legs / 2) for leg in found["legs"]):
+            if (
+                found
+                and least <= found["distance_m"] <= most
+                and all(leg["distance_m"] >= min(350, least / legs / 2) for leg in found["legs"])
+            ):
                 snapped = [tuple(reversed(waypoint["location"])) for waypoint in found["waypoints"]]
                 if all(distance(*pair) < 60 for pair in zip(points, snapped)):
                     return [(float(lat), float(lon)) for lat, lon in snapped]
@@ -151,8 +161,16 @@ class Run:
             arguments.setdefault("destination", "%.7f,%.7f" % self.points[-1])
         if scene.cache:
             arguments.setdefault("cache", "true")
-        self.stack = Stack(options.programs, self.folder, self.tiles, f"gpsd://127.0.0.1:{self.vehicle.port}", arguments,
-                           dict(scene.environment), self.shim, scene.record)
+        self.stack = Stack(
+            options.programs,
+            self.folder,
+            self.tiles,
+            f"gpsd://127.0.0.1:{self.vehicle.port}",
+            arguments,
+            dict(scene.environment),
+            self.shim,
+            scene.record,
+        )
         self.observer = Observer(self.stack.bus, self.types)
         self.watch = Watch(self.vehicle, self.observer)
         self.client = Client(self.stack.bus, self.types)
@@ -174,8 +192,9 @@ class Run:
         if self.points:
             self.vehicle.drive(self.places.line(self.points), self.points[1:-1])
         if self.scene.odometry_hz:
-            self.vehicle.publish_odometry(self.publisher("wheels", {"/vehicle/odometry": ("navbus.v1.VehicleOdometry", 4096)}),
-                                          self.types)
+            self.vehicle.publish_odometry(
+                self.publisher("wheels", {"/vehicle/odometry": ("navbus.v1.VehicleOdometry", 4096)}), self.types
+            )
         if not self.scene.starts:
             return
         self.start_stack()
@@ -226,8 +245,10 @@ class Run:
         for line in self.watch.false_arrivals:
             self.fail("no arrival is told farther than 60 m from the stop", line)
         if self.watch.wrong_positions:
-            self.fail("measured positions are where the vehicle is",
-                      f"{len(self.watch.wrong_positions)} are not: {self.watch.wrong_positions[0]}")
+            self.fail(
+                "measured positions are where the vehicle is",
+                f"{len(self.watch.wrong_positions)} are not: {self.watch.wrong_positions[0]}",
+            )
         for line in self.stack.crashes()[:3]:
             self.fail("nothing crashes", line)
         for line in self.footprint.growth():
@@ -249,8 +270,10 @@ class Run:
             for name in ("published", "recorded", "before_joining", "cut_off", "lost", "told_lost", "unaccounted"):
                 self.facts[name] = getattr(found, name)
             if found.unaccounted:
-                self.fail("every message is in the bag or counted as lost",
-                          f"{found.unaccounted} of {found.published} are neither: {'; '.join(found.details[:6])}")
+                self.fail(
+                    "every message is in the bag or counted as lost",
+                    f"{found.unaccounted} of {found.published} are neither: {'; '.join(found.details[:6])}",
+                )
 
     def bags(self) -> list[pathlib.Path]:
         """The recording, in one file or in several."""
@@ -312,16 +335,28 @@ class Run:
     def is_guided(self) -> bool:
         """Whether guidance follows the vehicle with measured positions."""
         state, progress = self.observer.last("/nav/state"), self.observer.latest.get("/nav/progress")
-        return bool(state and state.phase == GUIDANCE and progress and progress.message.source == MEASURED
-                    and progress.at > time.monotonic() - 2)
+        return bool(
+            state
+            and state.phase == GUIDANCE
+            and progress
+            and progress.message.source == MEASURED
+            and progress.at > time.monotonic() - 2
+        )
 
     def guided_since(self, moment: Moment, fresh_s: float = 1.5) -> Callable[[], bool]:
         """Whether measured progress has come of a fix since then, that is not old."""
+
         def check() -> bool:
             heard = self.observer.latest.get("/nav/progress")
-            return bool(heard and heard.at > moment.at and heard.message and heard.message.source == MEASURED
-                        and heard.message.stamp_ns > moment.utc_ns
-                        and abs(time.time_ns() - heard.message.stamp_ns) < fresh_s * 1e9)
+            return bool(
+                heard
+                and heard.at > moment.at
+                and heard.message
+                and heard.message.source == MEASURED
+                and heard.message.stamp_ns > moment.utc_ns
+                and abs(time.time_ns() - heard.message.stamp_ns) < fresh_s * 1e9
+            )
+
         return check
 
     def heard_since(self, moment: Moment, topic: str) -> Callable[[], bool]:
@@ -334,10 +369,14 @@ class Run:
         words = []
         if state:
             phase = self.types.enum("NavigationPhase", state.phase)
-            words.append(f"state {phase} {self.types.enum('GuidanceState', state.guidance) if state.guidance else ''}".strip())
+            words.append(
+                f"state {phase} {self.types.enum('GuidanceState', state.guidance) if state.guidance else ''}".strip()
+            )
         if health:
             reasons = ", ".join(reason.code for reason in health.reasons)
-            words.append(f"health {self.types.enum('HealthState', health.state)}" + (f" ({reasons})" if reasons else ""))
+            words.append(
+                f"health {self.types.enum('HealthState', health.state)}" + (f" ({reasons})" if reasons else "")
+            )
         for topic in ("/gnss/fix", "/nav/position", "/nav/progress"):
             heard = self.observer.latest.get(topic)
             words.append(f"{topic} " + (f"{time.monotonic() - heard.at:.1f} s ago" if heard else "never"))
@@ -346,7 +385,11 @@ class Run:
     def health_topic(self, topic: str, node: str = "navigation-node") -> Any:
         """What a node's health says of a topic that it subscribes to."""
         health = self.observer.last(f"/health/{node}")
-        return next((entry for entry in health.topics if entry.topic == topic and not entry.is_publisher), None) if health else None
+        return (
+            next((entry for entry in health.topics if entry.topic == topic and not entry.is_publisher), None)
+            if health
+            else None
+        )
 
     # What is done to it.
 
@@ -382,7 +425,9 @@ class Run:
         if key == self._followed or len(points) < 2:
             return
         self._followed = key
-        stops = [(point.snapped.latitude, point.snapped.longitude) for point in route.waypoints[1:-1] if point.kind != 2]
+        stops = [
+            (point.snapped.latitude, point.snapped.longitude) for point in route.waypoints[1:-1] if point.kind != 2
+        ]
         self.vehicle.drive(points, stops)
 
     def drive_trip_to_its_end(self) -> None:

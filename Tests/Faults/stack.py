@@ -1,4 +1,5 @@
 """The real stack in a folder of its own: launch/vehicle.yaml, its processes, its clock, its logs and its bag."""
+
 import mmap
 import os
 import pathlib
@@ -20,7 +21,8 @@ NODES = ("gnss-node", "navigation-node", "tile-cache-node", "recorder")
 # What a program says when it crashes, and what the launcher says of it.
 CRASH = re.compile(
     r"Fatal error|💣|\*\*\* Signal|Program crashed|Illegal instruction|Segmentation fault|Bus error|"
-    r"killed by SIG(ILL|SEGV|BUS|ABRT|TRAP|FPE)|AddressSanitizer|double free|corrupted")
+    r"killed by SIG(ILL|SEGV|BUS|ABRT|TRAP|FPE)|AddressSanitizer|double free|corrupted"
+)
 
 
 class SetUpFailed(Exception):
@@ -39,6 +41,7 @@ def folder_for(name: str, parent: str | None) -> pathlib.Path:
 @dataclass
 class Programs:
     """The programs under test."""
+
     folder: pathlib.Path
     launch_file: pathlib.Path = ROOT / "launch/vehicle.yaml"
 
@@ -51,11 +54,17 @@ class Programs:
         """A command of `navbus`."""
         return [str(self.folder / "navbus"), *map(str, words)]
 
-    def run(self, *words: object, environment: dict[str, str] | None = None, seconds: float = 300,
-            **options: object) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *words: object, environment: dict[str, str] | None = None, seconds: float = 300, **options: object
+    ) -> subprocess.CompletedProcess[str]:
         """Runs a command of `navbus` to its end."""
-        return subprocess.run(self.command(*words), text=True, timeout=seconds, env={**os.environ, **(environment or {})},
-                              **{"capture_output": True, **options})
+        return subprocess.run(
+            self.command(*words),
+            text=True,
+            timeout=seconds,
+            env={**os.environ, **(environment or {})},
+            **{"capture_output": True, **options},
+        )
 
 
 CRASH_SIGNAL = signal.SIGRTMAX - 3
@@ -85,6 +94,7 @@ class Shim:
 @dataclass
 class Stack:
     """`navbus launch launch/vehicle.yaml` with its own bus, logs and bag."""
+
     programs: Programs
     folder: pathlib.Path
     tiles: pathlib.Path
@@ -119,15 +129,24 @@ class Stack:
         if self.record:
             given |= {"record": "true", "bag": str(self.bag)}
         given |= self.arguments
-        return [*self.wrapper, *self.programs.command("launch", self.programs.launch_file),
-                *(f"{key}:={value}" for key, value in given.items())]
+        return [
+            *self.wrapper,
+            *self.programs.command("launch", self.programs.launch_file),
+            *(f"{key}:={value}" for key, value in given.items()),
+        ]
 
     def spawn(self) -> None:
         """Starts the launch."""
         with open(self.output or self.log, "ab") as log:
             self.launcher = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
-                env=self.full_environment, start_new_session=True)
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                env=self.full_environment,
+                start_new_session=True,
+            )
 
     def start(self, *awaited: str, seconds: float = 60) -> None:
         """Starts the launch and waits until the nodes are on the bus."""

@@ -1,4 +1,5 @@
-"""A simulated vehicle: it drives along a line in real time, and a stand-in for gpsd tells where its receiver sees it."""
+"""A simulated vehicle: it drives along a line in real time, and a stand-in for gpsd tells what its receiver sees."""
+
 import bisect
 import datetime
 import json
@@ -49,7 +50,7 @@ class Line:
         """Greatest speeds along the line: what bends, stops and the brakes allow."""
         knots = [[step * 5.0, cruise] for step in range(int(self.length / 5) + 1)]
         for index in range(1, len(self.points) - 1):
-            before, here, after = self.points[index - 1:index + 2]
+            before, here, after = self.points[index - 1 : index + 2]
             bend = abs((course(here, after) - course(before, here) + 180) % 360 - 180)
             if bend > 5:
                 reach = min(max(min(distance(before, here), distance(here, after)) / 2, 4), 30)
@@ -69,7 +70,7 @@ class Line:
         # The square of the speed is what braking changes evenly.
         (start, before), (end, after) = self._knots[max(index - 1, 0)], self._knots[index]
         share = (offset - start) / (end - start) if end > start else 1.0
-        return math.sqrt(before ** 2 + (after ** 2 - before ** 2) * min(max(share, 0), 1))
+        return math.sqrt(before**2 + (after**2 - before**2) * min(max(share, 0), 1))
 
     def place(self, offset: float) -> tuple[Place, float]:
         """Where an offset lies, and the course there in degrees."""
@@ -100,6 +101,7 @@ class Line:
 @dataclass
 class Receiver:
     """How the receiver errs; may be changed at any time."""
+
     rate: float = 5.0
     wander_m: float = 1.5
     noise_m: float = 0.5
@@ -115,6 +117,7 @@ class Receiver:
 @dataclass
 class Truth:
     """Where the vehicle was at a moment."""
+
     utc_ns: int
     place: Place
     speed: float
@@ -124,6 +127,7 @@ class Truth:
 @dataclass(eq=False)
 class Vehicle(threading.Thread):
     """Drives, and answers as gpsd does on a port of the loopback."""
+
     seed: int
     cruise: float = 13.0
     dwell_s: float = 3.0
@@ -162,8 +166,10 @@ class Vehicle(threading.Thread):
                 here = self.place
                 offset, away = line.nearest(here)
                 if away > 3:  # A route begins on the road, the vehicle beside it.
-                    line = Line([here] + [line.place(offset)[0]] + points[bisect.bisect_right(line.offsets, offset):],
-                                self.cruise)
+                    line = Line(
+                        [here] + [line.place(offset)[0]] + points[bisect.bisect_right(line.offsets, offset) :],
+                        self.cruise,
+                    )
                     offset = 0.0
             else:
                 offset = 0.0
@@ -209,7 +215,7 @@ class Vehicle(threading.Thread):
         """Where the vehicle was at a time, at most 0.3 s off; None when that is not known."""
         with self._guard:
             index = bisect.bisect_left(self.truths, utc_ns, key=lambda truth: truth.utc_ns)
-            near = [truth for truth in self.truths[max(index - 1, 0):index + 1]]
+            near = [truth for truth in self.truths[max(index - 1, 0) : index + 1]]
         best = min(near, key=lambda truth: abs(truth.utc_ns - utc_ns), default=None)
         return best if best and abs(best.utc_ns - utc_ns) < 300_000_000 else None
 
@@ -275,8 +281,12 @@ class Vehicle(threading.Thread):
 
     def _say_motion(self, turn: float) -> None:
         odometry = self._types.VehicleOdometry(
-            stamp_ns=time.time_ns(), monotonic_ns=time.monotonic_ns(), speed_mps=self.speed * 1.005,
-            yaw_rate_radps=turn + 0.002, standstill=self.speed < 0.01)
+            stamp_ns=time.time_ns(),
+            monotonic_ns=time.monotonic_ns(),
+            speed_mps=self.speed * 1.005,
+            yaw_rate_radps=turn + 0.002,
+            standstill=self.speed < 0.01,
+        )
         self._odometry.publish("/vehicle/odometry", odometry.SerializeToString(), odometry.stamp_ns)
 
     def _accept(self) -> None:
@@ -285,8 +295,12 @@ class Vehicle(threading.Thread):
                 client, _ = self._server.accept()
                 client.setblocking(False)
                 self._clients.append(client)
-                self._send_to(client, json.dumps(
-                    {"class": "VERSION", "release": "3.22", "rev": "rig", "proto_major": 3, "proto_minor": 14}))
+                self._send_to(
+                    client,
+                    json.dumps(
+                        {"class": "VERSION", "release": "3.22", "rev": "rig", "proto_major": 3, "proto_minor": 14}
+                    ),
+                )
         except BlockingIOError:
             pass
 
@@ -300,11 +314,22 @@ class Vehicle(threading.Thread):
         longitude = place[1] + east / (METRES_PER_DEGREE * math.cos(math.radians(place[0])))
         longitude -= 360 if longitude > 180 else 0
         moment = datetime.datetime.fromtimestamp(time.time() + receiver.ahead_s, datetime.timezone.utc)
-        report = {"class": "TPV", "device": "/dev/rig", "mode": 1 if receiver.no_fix else 3,
-                  "time": moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"}
+        report = {
+            "class": "TPV",
+            "device": "/dev/rig",
+            "mode": 1 if receiver.no_fix else 3,
+            "time": moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
+        }
         if not receiver.no_fix:
-            report |= {"lat": round(latitude, 9), "lon": round(longitude, 9), "altHAE": 20.0, "eph": 2.5, "epv": 4.0,
-                       "eps": 0.3, "speed": round(max(self.speed + rng.gauss(0, 0.05), 0), 3)}
+            report |= {
+                "lat": round(latitude, 9),
+                "lon": round(longitude, 9),
+                "altHAE": 20.0,
+                "eph": 2.5,
+                "epv": 4.0,
+                "eps": 0.3,
+                "speed": round(max(self.speed + rng.gauss(0, 0.05), 0), 3),
+            }
             if self.speed > 0.5:
                 report["track"] = round((heading + math.degrees(rng.gauss(0, 0.1) / max(self.speed, 0.5))) % 360, 2)
         if receiver.silent:
