@@ -115,7 +115,8 @@ class Track:
     node: str
     first: int
     last: int
-    stamps: dict[int, int] = field(default_factory=dict)
+    # By number: the publisher's stamp, and when the message came here.
+    stamps: dict[int, tuple[int, float]] = field(default_factory=dict)
 
     @property
     def lost(self) -> int:
@@ -206,7 +207,7 @@ class Observer(threading.Thread):
         else:
             track.last = header.sequence
             track.node = track.node or node
-        track.stamps[header.sequence] = header.stamp_ns
+        track.stamps[header.sequence] = (header.stamp_ns, now)
         heard = Heard(now, topic, node, header.boot_id, header.sequence, header.stamp_ns, len(frames[2]))
         described = self._topics.get(topic)
         if described and topic not in self.UNREAD and len(frames[2]) <= self.LARGEST_READ:

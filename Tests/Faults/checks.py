@@ -199,9 +199,9 @@ class Account:
     recorded: int = 0
     # Published before the recorder had joined that run of the publisher: it does not know of them.
     before_joining: int = 0
-    # On their way when their publisher, or the recorder, was ended.
+    # On their way when their publisher was killed, or when the recorder was ended.
     cut_off: int = 0
-    # Neither in the bag nor at its end: lost on the way, of which the recorder told so many.
+    # Not in the bag for none of these reasons: lost on the way, of which the recorder told so many.
     lost: int = 0
     told_lost: int = 0
     details: list[str] = field(default_factory=list)
@@ -212,21 +212,38 @@ class Account:
         return max(0, self.lost - self.told_lost)
 
 
-def account(observer: Observer, bags: list[pathlib.Path], log: str) -> Account:
-    """Compares what the publishers sent, by their sequences, with the bags and what the recorder says it has lost."""
+# How long a recorder may take to join a publisher that has appeared, and how many messages may be under way at a kill.
+JOINING_S, UNDER_WAY = 5.0, 20
+
+
+def account(observer: Observer, bags: list[pathlib.Path], log: str, until: float, killed: set[int]) -> Account:
+    """Compares what the publishers sent with the bags and with what the recorder says it has lost.
+
+    `until` is when the recorder was asked to end, `killed` are the runs of publishers that were killed.
+    """
     total, keys = Account(), set()
     for path in bags:
         keys |= read_bag(path)[0]
-    for (topic, _), track in sorted(observer.tracks.items()):
-        kept = [number for number, stamp in track.stamps.items() if (topic, number, stamp) in keys]
+    for (topic, boot), track in sorted(observer.tracks.items()):
+        kept = {number for number, (stamp, _) in track.stamps.items() if (topic, number, stamp) in keys}
         total.published += track.last
         total.recorded += len(kept)
-        if not kept:
-            total.before_joining += track.last
-            continue
-        total.before_joining += min(kept) - 1
-        total.cut_off += track.last - max(kept)
-        lost = max(kept) - min(kept) + 1 - len(kept) - track.lost_between(min(kept), max(kept))
+        # What was published before the observer joined has no moment here, and is no older than what it heard first.
+        total.before_joining += track.first - 1
+        begin = track.stamps[track.first][1]
+        lost = tail = 0
+        for number, (_, at) in track.stamps.items():
+            if number in kept:
+                continue
+            if number < min(kept, default=1 << 62) and at < begin + JOINING_S:
+                total.before_joining += 1
+            elif number > max(kept, default=0) and at > until - 0.5:
+                total.cut_off += 1
+            elif number > max(kept, default=0) and boot in killed and tail < UNDER_WAY:
+                tail += 1
+            else:
+                lost += 1
+        total.cut_off += tail
         total.lost += lost
         if lost:
             total.details.append(f"{topic} of {track.node}: {lost} of {track.last} are not in the bag")

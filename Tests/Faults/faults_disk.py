@@ -209,7 +209,7 @@ def record_restart(run: Run) -> None:
         "nodes:\n  - name: recorder\n    executable: navbus\n    args: [bag, record, --out, rec.mcap]\n"
         "    restart: {policy: on-failure, delay_s: 0.2, limit: 10}\n"
     )
-    run.options.programs = run.stack.programs = type(run.stack.programs)(run.stack.programs.folder, launch)
+    run.stack.programs = type(run.stack.programs)(run.stack.programs.folder, launch)
     run.stack.command = lambda: run.stack.programs.command("launch", launch)
     source = run.publisher("camera", {"/rig/ticks": ("navbus.v1.LogEntry", 1 << 16)})
     run.stack.spawn()

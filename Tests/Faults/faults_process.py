@@ -213,7 +213,7 @@ def stop_recorder(run: Run) -> None:
     keys, problem = read_bag(run.stack.bag)
     last = max(number for topic, number, _ in keys if topic == "/nav/journal")
     lost = sum(
-        ("/nav/journal", number, stamp) not in keys for number, stamp in tracks[-1].stamps.items() if number < last
+        ("/nav/journal", number, stamp) not in keys for number, (stamp, _) in tracks[-1].stamps.items() if number < last
     )
     run.facts["journal_lost"] = lost
     run.expect(
@@ -229,6 +229,9 @@ def hang_navigation(run: Run) -> None:
     run.sleep(2)
     before, moment = boot_of(run, "navigation-node"), run.now()
     run.stack.signal("navigation-node", signal.SIGSTOP)
+    # So that there is a report of where it hung.
+    run.stack.expected_ends.append("killed by SIGABRT")
+    run.stack.killed.add(int(before, 16))
     if run.within(
         run.wait(is_restarted(run, "navigation-node", before), 90, moment),
         40,

@@ -266,7 +266,7 @@ class Run:
                 self.facts["bags_unreadable"] += 1
                 self.fail("the bag is readable by Python's mcap", f"{path.name}: {problem}")
         if self.accounts:
-            found = account(self.observer, bags, self.stack.log_text())
+            found = account(self.observer, bags, self.stack.log_text(), self.stack.asked_to_end, self.stack.killed)
             for name in ("published", "recorded", "before_joining", "cut_off", "lost", "told_lost", "unaccounted"):
                 self.facts[name] = getattr(found, name)
             if found.unaccounted:

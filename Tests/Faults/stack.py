@@ -114,6 +114,8 @@ class Stack:
         self.mark = f"rig-{secrets.token_hex(6)}"
         self.launcher: subprocess.Popen[bytes] | None = None
         self.expected_ends: list[str] = []
+        self.killed: set[int] = set()
+        self.asked_to_end = 0.0
         self._stopped: set[int] = set()
 
     @property
@@ -178,6 +180,8 @@ class Stack:
     def signal(self, node: str, number: signal.Signals) -> int:
         """Sends a signal to a node's process and returns its id; SIGSEGV is made to happen inside it."""
         pid = self.pid(node)
+        if number not in (signal.SIGSTOP, signal.SIGCONT):
+            self.killed.add(int(bus.announcement(self.bus, node)["boot_id"], 16))
         if number == signal.SIGSEGV:
             if not self.shim:
                 raise SetUpFailed("the scene has no shim")
@@ -219,6 +223,7 @@ class Stack:
     def stop(self, seconds: float = 30) -> list[str]:
         """Ends the launch as Ctrl-C does; returns what was wrong with its end."""
         problems: list[str] = []
+        self.asked_to_end = self.asked_to_end or time.monotonic()
         for pid in list(self._stopped):
             try:
                 os.kill(pid, signal.SIGCONT)
