@@ -194,6 +194,21 @@ def deaf_small(run: Run) -> None:
     deaf_payload(run, [1_000_000, 68_000, 300_000])
 
 
+@fault("deaf-burst", "three foreign payloads of 70 kB to 8 MB in a row", FAST, live=True)
+def deaf_burst(run: Run) -> None:
+    """Whatever the phase of the connections, everybody hears afterwards."""
+    traffic = run.publisher("traffic", TRAFFIC)
+    try:
+        traffic.subscribers("/traffic/speeds", 2, 10)
+        for size in (run.rng.randrange(70_000, 8_000_000) for _ in range(3)):
+            payload = run.types.TrafficSpeeds(stamp_ns=time.time_ns(), provider="x" * size).SerializeToString()
+            traffic.publish("/traffic/speeds", payload)
+        run.sleep(1)
+        everybody_hears(run, [], 1.0, "three large payloads", (0.0, 2.0))
+    finally:
+        traffic.close()
+
+
 @fault("deaf-large", "foreign payloads of 4 MB to 16 MB, and one above the topic's limit", FAST)
 def deaf_large(run: Run) -> None:
     """Large ones; the last must be refused and no more."""

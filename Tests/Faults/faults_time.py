@@ -72,6 +72,21 @@ def register_steps() -> None:
 register_steps()
 
 
+@fault("clock-wander", "the host's clock is stepped by a random time and back after 8 s", Scene(shim=True), live=True)
+def clock_wander(run: Run) -> None:
+    """As a host without a battery for its clock that finds a time server, and loses it."""
+    assert run.shim
+    for seconds in (run.rng.choice([1, -1]) * run.rng.choice(list(STEPS.values())), 0.0):
+        moment = run.now()
+        run.shim.step_to(seconds)
+        run.within(
+            run.wait(run.guided_since(moment), 60, moment), 3, f"guidance after a step to {seconds:+g} s", "guidance_s"
+        )
+        run.sleep(8)
+        predicted = positions(run, moment, PREDICTED)
+        run.expect(predicted <= 20, "a step of the host's clock makes no predictions", f"{predicted} of them")
+
+
 @fault(
     "outage-standing",
     "no fix and no odometry while the vehicle brakes and stands 730 m before its destination",

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -367,6 +368,8 @@ class Hour:
             fault.action(run)
         except GiveUp:
             pass
+        except Exception:  # A node that is not there when it is looked for, or a fault of the rig: both are told.
+            run.fail("the rig can judge this fault", traceback.format_exc(limit=-3))
         new = run.failures[before:]
         del run.failures[before:]
         self._note(fault, run.facts, [f"{failure.expected}: {failure.seen}" for failure in new], seed, run)
@@ -381,6 +384,12 @@ class Hour:
                 fault.action(run)
             except GiveUp:
                 pass
+            except SetUpFailed:
+                raise
+            except Exception:
+                if run is None:
+                    raise
+                run.fail("the rig can judge this fault", traceback.format_exc(limit=-3))
             finally:
                 if run:
                     run.end()

@@ -7,6 +7,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import signal
 import sys
 import time
 import traceback
@@ -174,6 +175,7 @@ def compare(before: pathlib.Path, after: pathlib.Path) -> None:
 def main() -> int:
     """Runs what was asked for; 0 when everything held."""
     given = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if given.compare:
         compare(*given.compare)
         return 0

@@ -131,7 +131,10 @@ class Stack:
         if self.record:
             given |= {"record": "true", "bag": str(self.bag)}
         given |= self.arguments
+        # Nothing outlives the rig either, however it ends.
+        leash = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
         return [
+            *leash,
             *self.wrapper,
             *self.programs.command("launch", self.programs.launch_file),
             *(f"{key}:={value}" for key, value in given.items()),
