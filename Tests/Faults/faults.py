@@ -1,0 +1,24 @@
+"""All faults, and the choice among them."""
+
+import faults_bus  # noqa: F401
+import faults_disk  # noqa: F401
+import faults_process  # noqa: F401
+import faults_tiles  # noqa: F401
+import faults_time  # noqa: F401
+import faults_tools  # noqa: F401
+from registry import ALL, Fault
+
+__all__ = ["ALL", "Fault", "choose"]
+
+
+def choose(names: str | None, quick: bool) -> list[Fault]:
+    """The faults of these names and groups; all, or the short run's, when none are given."""
+    if not names:
+        return [fault for fault in ALL if fault.quick or not quick]
+    chosen = []
+    for name in names.split(","):
+        found = [fault for fault in ALL if name in (fault.name, fault.group)]
+        if not found:
+            raise ValueError(f"no fault and no group is called '{name}': see --list")
+        chosen += [fault for fault in found if fault not in chosen]
+    return chosen

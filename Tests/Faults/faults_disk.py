@@ -1,0 +1,321 @@
+"""Outputs that cannot be written to, full disks, recordings that are cut off."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+from checks import read_bag
+from faults_process import back_after, boot_of, is_restarted
+from registry import fault
+from run import Run, Scene
+from stack import SetUpFailed, is_process
+
+ALONE = Scene(trip="none", starts=False, record=False)
+
+
+def node_commands(run: Run) -> dict[str, list[str]]:
+    """Each node's command line, without a launcher."""
+    folder = run.options.programs.folder
+    return {
+        "gnss-node": [str(folder / "gnss-node"), "--set", f"source=gpsd://127.0.0.1:{run.vehicle.port}"],
+        "navigation-node": [str(folder / "navigation-node"), "--set", f"tiles={run.tiles}"],
+        "tile-cache-node": [
+            str(folder / "tile-cache-node"),
+            "--set",
+            f"store.path={run.folder / 'store'}",
+            "--set",
+            f"tilesets=name=roads,source=file://{run.tiles}",
+        ],
+        "recorder": run.options.programs.command("bag", "record", "--out", run.folder / "alone.mcap"),
+    }
+
+
+def survives(run: Run, redirection: str, cause: str) -> None:
+    """Every node lives, and ends when it is asked, with its standard error redirected."""
+    for node, words in node_commands(run).items():
+        # Something to say: a second start under the same name is refused with words, and SIGTERM ends with some.
+        process = subprocess.Popen(
+            ["bash", "-c", f'exec "$@" {redirection}', "bash", *words],
+            env=run.stack.full_environment,
+            stdin=subprocess.DEVNULL,
+            cwd=run.folder,
+        )
+        up = run.wait(lambda: run.stack.is_up(node) or process.poll() is not None, 30)
+        run.sleep(2)
+        status = process.poll()
+        run.expect(
+            status is None,
+            f"{node} lives with {cause}",
+            f"it has ended with {status}" if up.done else "it never came up",
+        )
+        process.send_signal(signal.SIGTERM)
+        try:
+            status = process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            status = process.wait()
+        run.expect(
+            status is not None and status >= 0 and status < 128 or status == -signal.SIGTERM,
+            f"{node} ends when it is asked with {cause}",
+            f"status {status}",
+        )
+
+
+@fault("output-stderr-full", "each node's standard error is a full disk", ALONE, quick=True)
+def output_stderr_full(run: Run) -> None:
+    """Logs cannot be written; nothing else changes."""
+    survives(run, "2>/dev/full >/dev/full", "a full standard error")
+
+
+@fault("output-stderr-closed", "each node's standard error is closed", ALONE)
+def output_stderr_closed(run: Run) -> None:
+    """The same without a descriptor."""
+    survives(run, "2>&- >&-", "a closed standard error")
+
+
+@fault("output-launch-full", "the launch writes its log to a full disk")
+def output_launch_full(run: Run) -> None:
+    """The stack goes on when what it says cannot be kept."""
+    run.accounts = False  # What the recorder says of losses is not kept either.
+    run.stack.stop()
+    run.stack.bag.unlink(missing_ok=True)
+    run.stack.output = "/dev/full"
+    run.observer.tracks.clear()
+    run.pace.end()
+    run.start_stack()
+    run.require(run.wait(run.guided_since(run.now()), 30), "guidance begins with a log on a full disk")
+    before = boot_of(run, "navigation-node")
+    run.stack.signal("navigation-node", signal.SIGKILL)
+    run.within(
+        run.wait(is_restarted(run, "navigation-node", before), 20), 3, "a node is restarted with a log on a full disk"
+    )
+
+
+@fault("output-commands", "commands print to a full device", ALONE, quick=True)
+def output_commands(run: Run) -> None:
+    """They end with an error, not with 0."""
+    programs, tiles = run.options.programs, str(run.tiles)
+    a, b = ("%.6f,%.6f" % place for place in run.places.trip(run.rng, 0, 800, 4_000))
+    commands = [
+        ("map", "info", tiles),
+        ("route", "--tiles", tiles, "--from", a, "--to", b),
+        ("topic", "list", "--json"),
+        ("topic", "info", "--type", "navbus.v1.GnssFix"),
+        ("doctor", "--tiles", tiles),
+    ]
+    for words in commands:
+        with open("/dev/full", "wb") as full:
+            done = programs.run(
+                *words,
+                environment=run.stack.full_environment,
+                capture_output=False,
+                stdout=full,
+                stderr=subprocess.DEVNULL,
+            )
+        run.expect(
+            0 < done.returncode < 128,
+            f"'navbus {' '.join(words[:2])}' to a full device ends with an error",
+            f"status {done.returncode}",
+        )
+
+
+@fault("output-overwrite", "navbus simulate is told to write over a file that is no bag", ALONE)
+def output_overwrite(run: Run) -> None:
+    """A file that is there is not replaced unasked."""
+    a, b = ("%.6f,%.6f" % place for place in run.places.trip(run.rng, 0, 800, 4_000))
+    precious = run.folder / "thesis.txt"
+    precious.write_text("two years of work\n")
+    done = run.options.programs.run("simulate", "--tiles", run.tiles, "--from", a, "--to", b, "--out", precious)
+    run.expect(
+        done.returncode != 0 and precious.read_text() == "two years of work\n",
+        "a file that is there stays",
+        f"status {done.returncode}, now {precious.stat().st_size} bytes",
+    )
+
+
+def mount_small(run: Run, megabytes: int) -> pathlib.Path:
+    """Has the stack start with a small disk of its own mounted in its folder, and returns where that is."""
+    small = run.folder / "small"
+    small.mkdir()
+    for flags in (["-m", "--propagation", "private"], ["-r", "-m"]):
+        if (
+            subprocess.run(["unshare", *flags, "mount", "-t", "tmpfs", "tmpfs", small], capture_output=True).returncode
+            == 0
+        ):
+            script = f'mount -t tmpfs -o size={megabytes}m tmpfs "$0" && exec "$@"'
+            run.stack.wrapper = ["unshare", *flags, "bash", "-c", script, str(small)]
+            return small
+    raise SetUpFailed("a small disk cannot be mounted: no right to a mount namespace of its own")
+
+
+@fault("disk-recorder", "the recording's disk of 1 MiB gets full, and has room again", Scene(starts=False, fix_hz=10))
+def disk_recorder(run: Run) -> None:
+    """The drive goes on; what was recorded before is readable."""
+    small = mount_small(run, 1)
+    run.stack.bag = small / "drive.mcap"
+    run.bag_is_judged = False
+    run.start_stack()
+    run.require(run.wait(run.is_guided, 30), "guidance begins")
+    inside = pathlib.Path(f"/proc/{run.stack.pid('navigation-node')}/root{small}")
+
+    def is_full() -> bool:
+        disk = os.statvfs(inside)
+        return disk.f_bavail * disk.f_bsize < 8192
+
+    filler = run.publisher("filler", {"/rig/noise": ("navbus.v1.LogEntry", 1 << 20)})
+    filler.subscribers("/rig/noise", 2, 10)
+
+    def fill() -> bool:
+        filler.publish("/rig/noise", run.rng.randbytes(30_000))
+        return is_full()
+
+    run.require(run.wait(fill, 60), "the recording fills its disk")
+    run.sleep(5)
+    run.expect(run.is_guided(), "guidance goes on with a full disk", run.state_text())
+    filler.close()
+    for path in inside.glob("*"):
+        shutil.copy(path, run.folder / ("kept-" + path.name))
+    kept = list(run.folder.glob("kept-*.mcap"))
+    problems = [problem for path in kept if (problem := readable(run, path))]
+    run.expect(kept and not problems, "what was recorded before is readable", "; ".join(problems) or "there is no bag")
+
+
+def readable(run: Run, path: pathlib.Path) -> str | None:
+    """Why a bag cannot be read, not even after `navbus bag recover`; None when it can."""
+    problem = read_bag(path)[1]
+    if problem is None:
+        return None
+    mended = path.with_name(path.stem + ".recovered.mcap")
+    done = run.options.programs.run("bag", "recover", path, "--out", mended)
+    run.facts["recovered"] = run.facts.get("recovered", 0) + (done.returncode == 0)
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        return f"{problem}; navbus bag recover: {said[0]}"
+    return read_bag(mended)[1]
+
+
+@fault(
+    "record-restart",
+    "the recorder is killed and restarted by a launch file with restart: on-failure",
+    Scene(trip="none", starts=False, record=False),
+)
+def record_restart(run: Run) -> None:
+    """It goes on into a file of its own, and all files are readable."""
+    launch = run.folder / "recorder.yaml"
+    launch.write_text(
+        "nodes:\n  - name: recorder\n    executable: navbus\n    args: [bag, record, --out, rec.mcap]\n"
+        "    restart: {policy: on-failure, delay_s: 0.2, limit: 10}\n"
+    )
+    run.stack.programs = type(run.stack.programs)(run.stack.programs.folder, launch)
+    run.stack.command = lambda: run.stack.programs.command("launch", launch)
+    source = run.publisher("camera", {"/rig/ticks": ("navbus.v1.LogEntry", 1 << 16)})
+    run.stack.spawn()
+    run.require(run.wait(lambda: run.stack.is_up("recorder"), 30), "the recorder starts")
+    source.subscribers("/rig/ticks", 2, 10)
+    for round_ in range(3):
+        for _ in range(100):
+            source.publish("/rig/ticks", run.types.LogEntry(text="tick").SerializeToString())
+            time.sleep(0.02)
+        before = boot_of(run, "recorder")
+        run.stack.signal("recorder", signal.SIGKILL)
+        if not run.within(
+            run.wait(is_restarted(run, "recorder", before), 8), 4, f"the recorder is back after kill {round_ + 1}"
+        ):
+            break
+    run.sleep(2)
+    run.stack.stop()
+    bags = sorted(run.folder.glob("*.mcap"))
+    run.facts["files"] = len(bags)
+    for path in bags:
+        problem = readable(run, path)
+        run.expect(problem is None, "each file of the recording is readable", f"{path.name}: {problem}")
+    source.close()
+
+
+@fault(
+    "record-kills",
+    "the recorder is killed 5 times at random moments; what it wrote",
+    Scene(trip="none", starts=False, record=False),
+)
+def record_kills(run: Run) -> None:
+    """Of each recording all is there but the last moments."""
+    source = run.publisher("camera", {"/rig/ticks": ("navbus.v1.LogEntry", 1 << 16)})
+    for round_ in range(5):
+        path = run.folder / f"kill-{round_}.mcap"
+        recorder = subprocess.Popen(
+            run.options.programs.command("bag", "record", "--out", path),
+            env=run.stack.full_environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        run.wait(lambda: run.stack.is_up("recorder"), 20)
+        source.subscribers("/rig/ticks", 2, 10)
+        sent, end = 0, time.monotonic() + run.rng.uniform(3, 8)
+        while time.monotonic() < end:
+            sent += 1
+            source.publish("/rig/ticks", run.types.LogEntry(text="tick " * 20).SerializeToString())
+            time.sleep(0.01)
+        recorder.kill()
+        recorder.wait()
+        problem = readable(run, path)
+        run.expect(problem is None, "what a killed recorder wrote is readable, if need be by 'bag recover'", problem)
+        if problem is None:
+            mended = path.with_name(path.stem + ".recovered.mcap")
+            counts = read_bag(mended if mended.exists() else path)[0]
+            kept = len(counts)
+            run.expect(kept >= sent - 450, "all is kept but the last seconds", f"{kept} of {sent}")
+        source._count = 1
+    source.close()
+
+
+@fault("record-sync", "how often the recorder syncs its file in 25 s", Scene(guided=True))
+def record_sync(run: Run) -> None:
+    """What was recorded is on the disk after seconds, for power fails too."""
+    if shutil.which("strace") is None:
+        raise SetUpFailed("strace is not installed")
+    trace = run.folder / "strace.txt"
+    tracer = subprocess.Popen(
+        [
+            "strace",
+            "-f",
+            "-o",
+            trace,
+            "-e",
+            "trace=fsync,fdatasync,sync_file_range,msync",
+            "-p",
+            str(run.stack.pid("recorder")),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    run.sleep(25)
+    tracer.send_signal(signal.SIGINT)
+    tracer.wait()
+    calls = sum("sync" in line for line in trace.read_text().splitlines())
+    run.facts["syncs"] = calls
+    run.expect(calls >= 2, "the recorder syncs its file", f"{calls} times in 25 s")
+
+
+@fault("disk-store", "the tile cache's disk of 4 MiB gets full", Scene(starts=False, cache=True))
+def disk_store(run: Run) -> None:
+    """The drive goes on; the cache says what is wrong and ends nothing."""
+    small = mount_small(run, 4)
+    run.stack.arguments |= {"store": str(small / "store"), "tilesets": f"name=roads,source=file://{run.tiles}"}
+    run.start_stack()
+    run.require(run.wait(run.is_guided, 40), "guidance begins")
+    cache = run.stack.pid("tile-cache-node")
+    inside = pathlib.Path(f"/proc/{cache}/root{small}")
+    try:
+        with open(inside / "ballast", "wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+    except OSError:
+        pass  # It is full.
+    run.sleep(15)
+    run.expect(is_process(cache), "the cache lives with a full disk", f"it has ended; see {run.stack.log}")
+    run.expect(run.is_guided(), "guidance goes on with a full disk", run.state_text())
+    (inside / "ballast").unlink(missing_ok=True)
+    back_after(run, run.now(), 2, "the disk has room again")

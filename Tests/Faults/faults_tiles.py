@@ -1,0 +1,411 @@
+"""Tile servers that lie, and operators that copy, cut and remove files under running nodes."""
+
+import http.server
+import os
+import pathlib
+import shutil
+import socketserver
+import subprocess
+import threading
+import time
+
+import bus
+from faults_process import back_after, boot_of
+from registry import fault
+from run import Run, Scene
+from stack import SetUpFailed, is_process
+
+ALONE = Scene(starts=False)
+
+
+def own_tiles(run: Run) -> pathlib.Path:
+    """Gives the run a copy of the tiles that may be spoilt."""
+    copy = run.folder / "tiles"
+    shutil.copytree(run.tiles, copy)
+    run.stack.tiles = copy
+    return copy
+
+
+def other_tiles(run: Run) -> pathlib.Path:
+    """Tiles of the same roads with other content: another country's limits hold on them."""
+    other = run.folder / "other"
+    done = run.options.programs.run("map", "build", run.options.map, "--out", other, "--country", "PT")
+    if done.returncode != 0:
+        raise SetUpFailed(f"navbus map build: {done.stderr.strip()}")
+    return other
+
+
+def lives_and_guides(run: Run, before: str, cause: str) -> None:
+    """The node has not crashed, and guides or says why not."""
+    run.expect(
+        boot_of(run, "navigation-node") == before,
+        f"navigation-node lives through {cause}",
+        "it was restarted: " + "; ".join(run.stack.crashes()[:1]),
+    )
+    guided = run.wait(run.guided_since(run.now()), 10)
+    health = run.observer.last("/health/navigation-node")
+    run.expect(
+        guided.done or (health and health.reasons), f"guidance or an honest state after {cause}", run.state_text()
+    )
+
+
+def place_new_route(run: Run) -> None:
+    """Asks for routes, so that the map is used."""
+    for goal in (run.points[-1], run.points[0], run.points[-1]):
+        request = run.types.CalculateRouteRequest(preview=False)
+        request.waypoints.add(latitude=goal[0], longitude=goal[1])
+        try:
+            run.client.call("CalculateRoute", request, "CalculateRouteResponse", seconds=10)
+        except bus.CallFailed:
+            pass
+
+
+@fault(
+    "tiles-copy",
+    "an operator copies new tiles over those of the running node, again and again for 12 s",
+    ALONE,
+    quick=True,
+)
+def tiles_copy(run: Run) -> None:
+    """cp -r NEW/* TILES/ in the middle of a drive, while routes are asked for."""
+    tiles, other, same = own_tiles(run), other_tiles(run), run.tiles
+    run.start_stack()
+    run.require(run.wait(run.is_guided, 30), "guidance begins")
+    before = boot_of(run, "navigation-node")
+    ends = threading.Event()
+
+    def ask() -> None:
+        while not ends.is_set():
+            place_new_route(run)
+
+    asker = threading.Thread(target=ask, daemon=True)
+    asker.start()
+    copies, end = 0, time.monotonic() + 12
+    while time.monotonic() < end and boot_of(run, "navigation-node") == before:
+        subprocess.run(f"cp -r {(other, same)[copies % 2]}/* {tiles}/", shell=True, check=True)
+        copies += 1
+        time.sleep(run.rng.choice([0, 0, 0.05, 0.5]))
+    ends.set()
+    asker.join()
+    run.facts["copies"] = copies
+    run.sleep(2)
+    lives_and_guides(run, before, f"{copies} copies over its tiles")
+
+
+def spoil(run: Run, act, cause: str) -> None:
+    """Does something to the tiles' files in the middle of a drive."""
+    tiles = own_tiles(run)
+    run.start_stack()
+    run.require(run.wait(run.is_guided, 30), "guidance begins")
+    before = boot_of(run, "navigation-node")
+    files = sorted(path for path in tiles.rglob("*") if path.is_file() and path.suffix == ".road")
+    for path in files:
+        act(path)
+    place_new_route(run)
+    run.sleep(6)
+    place_new_route(run)
+    lives_and_guides(run, before, cause)
+
+
+@fault("tiles-truncate", "every tile's file is cut to a third under the running node", ALONE)
+def tiles_truncate(run: Run) -> None:
+    """truncate(2) on what is mapped."""
+    spoil(run, lambda path: os.truncate(path, path.stat().st_size // 3), "files that are cut")
+
+
+@fault("tiles-empty", "every tile's file is emptied under the running node", ALONE)
+def tiles_empty(run: Run) -> None:
+    """The same to nothing."""
+    spoil(run, lambda path: os.truncate(path, 0), "files that are emptied")
+
+
+@fault("tiles-garbage", "every tile's file is overwritten with random bytes in place", ALONE)
+def tiles_garbage(run: Run) -> None:
+    """What is mapped changes under the node."""
+
+    def overwrite(path: pathlib.Path) -> None:
+        with open(path, "r+b") as file:
+            file.write(run.rng.randbytes(path.stat().st_size))
+
+    spoil(run, overwrite, "files that are overwritten")
+
+
+@fault("tiles-remove", "the folder of tiles is removed under the running node", ALONE)
+def tiles_remove(run: Run) -> None:
+    """rm -r TILES."""
+    spoil(run, lambda path: path.unlink(), "files that are removed")
+
+
+@fault("tiles-readonly", "the tile store is on a disk that cannot be written to", Scene(starts=False, guided=False))
+def tiles_readonly(run: Run) -> None:
+    """What is there is served all the same."""
+    store = run.folder / "store"
+    fill = [
+        str(run.options.programs.folder / "tile-cache-node"),
+        "--set",
+        f"store.path={store}",
+        "--set",
+        f"tilesets=name=roads,source=file://{run.tiles}",
+    ]
+    cache = subprocess.Popen(fill, env=run.stack.full_environment, stderr=subprocess.DEVNULL)
+    try:
+        run.require(run.wait(lambda: run.stack.is_up("tile-cache-node"), 20), "the cache starts")
+        here = run.points[0]
+        loaded = run.options.programs.run(
+            "region",
+            "load",
+            "here",
+            "--circle",
+            f"{here[0]:.5f},{here[1]:.5f},1500",
+            environment=run.stack.full_environment,
+            seconds=60,
+        )
+        if loaded.returncode != 0:
+            raise SetUpFailed(f"navbus region load: {loaded.stderr.strip()}")
+    finally:
+        cache.terminate()
+        cache.wait()
+    script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+    flags = ["-m", "--propagation", "private"]
+    if subprocess.run(["unshare", *flags, "true"], capture_output=True).returncode != 0:
+        raise SetUpFailed("no right to a mount namespace of its own")
+    log = open(run.folder / "cache.log", "wb")
+    cache = subprocess.Popen(
+        ["unshare", *flags, "bash", "-c", script, str(store), *fill],
+        env=run.stack.full_environment,
+        stdout=log,
+        stderr=log,
+    )
+    try:
+        up = run.wait(lambda: run.stack.is_up("tile-cache-node") or cache.poll() is not None, 20)
+        run.expect(
+            up.done and cache.poll() is None,
+            "the cache starts with a store that is read-only",
+            f"it ended with {cache.poll()}: {(run.folder / 'cache.log').read_text()[-300:]}",
+        )
+        if cache.poll() is None:
+            done = run.options.programs.run(
+                "region", "list", "--json", environment=run.stack.full_environment, seconds=30
+            )
+            run.expect(
+                done.returncode == 0 and "here" in done.stdout, "its regions are there", done.stdout + done.stderr
+            )
+    finally:
+        cache.terminate()
+        cache.wait()
+
+
+class TileServer:
+    """A static server of a folder that can misbehave in every way."""
+
+    MODES = ("lie", "hang", "garbage", "cut", "error", "redirect", "slow", "huge", "empty")
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.mode, self.requests = "good", 0
+        self.ends = threading.Event()
+        outer = self
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            """Answers as the mode says."""
+
+            protocol_version = "HTTP/1.1"
+
+            def __init__(self, *words: object) -> None:
+                super().__init__(*words, directory=str(folder))
+
+            def do_GET(self) -> None:
+                """A file, or what the mode makes of it."""
+                outer.requests += 1
+                path = pathlib.Path(self.translate_path(self.path))
+                data = path.read_bytes() if path.is_file() else None
+                outer.answer(self, data)
+
+            do_HEAD = do_GET
+
+            def log_message(self, *_: object) -> None:
+                """Says nothing."""
+
+        class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+            """Many connections at a time."""
+
+            daemon_threads = True
+
+            def handle_error(self, *_: object) -> None:
+                """Clients that go away are no errors."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def answer(self, handler: http.server.BaseHTTPRequestHandler, data: bytes | None) -> None:
+        """Sends what the mode makes of a file."""
+        mode = self.mode
+        if mode == "list":
+            mode = "good" if handler.path.endswith("tileset.json") else "error"
+        if mode == "hang":
+            self.ends.wait(60)
+            handler.close_connection = True
+            return
+        if mode == "garbage":
+            handler.wfile.write(os.urandom(4_000))
+            handler.close_connection = True
+            return
+        if mode == "error" or data is None:
+            handler.send_error(503 if mode == "error" else 404)
+            return
+        if mode == "redirect":
+            handler.send_response(302)
+            handler.send_header("Location", handler.path)
+            handler.send_header("Content-Length", "0")
+            handler.end_headers()
+            return
+        body = {"lie": bytes(reversed(data)), "empty": b"", "huge": data}.get(mode, data)
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(1 << 40 if mode == "huge" else len(body)))
+        handler.end_headers()
+        if mode == "cut":
+            handler.wfile.write(body[: len(body) // 2])
+            handler.close_connection = True
+        elif mode == "slow":
+            for start in range(0, len(body), 500):
+                handler.wfile.write(body[start : start + 500])
+                if self.ends.wait(0.2):
+                    return
+        else:
+            handler.wfile.write(body)
+            handler.close_connection = mode == "huge"
+
+    def end(self) -> None:
+        """Ends the server."""
+        self.ends.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@fault(
+    "server-lies",
+    "a tile server lies, hangs, sends garbage, cuts, fails, and at last is good",
+    Scene(starts=False, cache=True, guided=False),
+)
+def server_lies(run: Run) -> None:
+    """The store is sound at every end, and guidance begins once the tiles come."""
+    server = TileServer(run.tiles)
+    store = run.folder / "store"
+    try:
+        run.stack.arguments |= {
+            "store": str(store),
+            "tilesets": f"name=roads,source={server.address}",
+            "tiles": str(store / "tilesets/roads/current"),
+        }
+        modes = list(TileServer.MODES)
+        run.rng.shuffle(modes)
+        # Without a list of tiles there is no map to start with.
+        server.mode = "list"
+        run.start_stack()
+        cache, before = run.stack.pid("tile-cache-node"), boot_of(run, "navigation-node")
+        for mode in modes:
+            server.mode = mode
+            run.sleep(4)
+            if not run.expect(
+                is_process(cache),
+                f"the cache lives while its server does '{mode}'",
+                f"it has ended; see {run.stack.log}",
+            ):
+                return
+        server.mode = "good"
+        server.ends.set()
+        moment = run.now()
+        run.within(
+            run.wait(run.guided_since(moment), 180, moment),
+            150,
+            "guidance begins once the server is good",
+            "guidance_s",
+        )
+        run.expect(boot_of(run, "navigation-node") == before, "navigation-node lives", "it was restarted")
+        run.facts["requests"] = server.requests
+        run.stack.stop()
+        done = subprocess.run(
+            [str(run.options.programs.folder / "tile-cache-node"), "--set", f"store.path={store}", "--check"],
+            env=run.stack.full_environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        run.expect(done.returncode == 0, "the store is sound", (done.stdout + done.stderr).strip()[-300:])
+    finally:
+        server.end()
+
+
+@fault("operator-twin", "a second node of each name is started", quick=True, live=True)
+def operator_twin(run: Run) -> None:
+    """It is refused with words; the first goes on."""
+    folder = run.options.programs.folder
+    for node, words in (
+        ("navigation-node", ["--set", f"tiles={run.stack.tiles}"]),
+        ("gnss-node", ["--set", "source=gpsd://127.0.0.1:1"]),
+    ):
+        before = boot_of(run, node)
+        done = subprocess.run(
+            [str(folder / node), *words], env=run.stack.full_environment, capture_output=True, text=True, timeout=60
+        )
+        run.expect(
+            0 < done.returncode < 128 and node in done.stderr,
+            f"a second {node} is refused with words",
+            f"status {done.returncode}: {done.stderr.strip()[-200:]}",
+        )
+        run.expect(boot_of(run, node) == before, f"the first {node} goes on", "another has its name")
+    back_after(run, run.now(), 1, "twins")
+
+
+@fault("operator-registry", "the nodes' files on the bus are removed: announcements, then sockets, then folders")
+def operator_registry(run: Run) -> None:
+    """Who is connected goes on hearing, or it is told that nothing comes; nobody crashes."""
+    run.accounts = False
+    for pattern in ("*/announcement.json", "*/pub", "*/rpc"):
+        for path in (run.stack.bus / "0").glob(pattern):
+            path.unlink(missing_ok=True)
+        run.sleep(3)
+        guided = run.wait(run.guided_since(run.now()), 5)
+        health = run.observer.last("/health/navigation-node")
+        run.expect(
+            guided.done or (health and health.reasons),
+            f"guidance or an honest state without {pattern}",
+            run.state_text(),
+        )
+        run.facts["guided"] = guided.done
+    run.expect(run.stack.launcher.poll() is None, "the launch goes on", "it has ended")
+
+
+@fault("operator-config", "configuration files that are garbage", Scene(trip="none", starts=False, record=False))
+def operator_config(run: Run) -> None:
+    """Each is refused with words and status 2, none crashes."""
+    rng = run.rng
+    garbage = {
+        "random.yaml": rng.randbytes(4_000),
+        "deep.yaml": b"[" * 20_000,
+        "utf.yaml": b"tiles: \xff\xfe\n",
+        "null.yaml": bytes(100),
+        "bomb.yaml": b"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n"
+        b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e]\n",
+        "key.yaml": b"no_such_key: 1\n",
+        "list.yaml": b"- 1\n- 2\n",
+    }
+    for name, data in garbage.items():
+        path = run.folder / name
+        path.write_bytes(data)
+        for node in ("navigation-node", "gnss-node", "tile-cache-node"):
+            try:
+                done = subprocess.run(
+                    [str(run.options.programs.folder / node), "--config", path, "--print-config"],
+                    text=True,
+                    capture_output=True,
+                    env=run.stack.full_environment,
+                    timeout=60,
+                )
+                run.expect(
+                    0 < done.returncode < 128,
+                    f"{node} refuses {name} with words",
+                    f"status {done.returncode}: {done.stderr.strip()[-200:]}",
+                )
+            except subprocess.TimeoutExpired:
+                run.fail(f"{node} refuses {name}", "it has not ended after 60 s")

@@ -1,0 +1,89 @@
+// What the rig does inside the programs under test, which it preloads.
+//
+// It steps the host's clock: it adds to the wall clock the nanoseconds that stand in the file RIG_CLOCK. Monotonic
+// clocks are left alone. (libfaketime does the same and more; it reads its file at every look at the clock, and takes
+// part in waits by the monotonic clock.) And it crashes: the signal SIGRTMAX - 3 makes a thread write to no address,
+// for a SIGSEGV that is sent from outside is gone once it was handled.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static const volatile int64_t *shift;
+
+static void crash(int number) {
+    (void)number;
+    *(volatile int *)16 = 1;
+}
+
+__attribute__((constructor)) static void set_up(void) {
+    signal(SIGRTMAX - 3, crash);
+    const char *path = getenv("RIG_CLOCK");
+    int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0) return;
+    void *page = mmap(NULL, sizeof(int64_t), PROT_READ, MAP_SHARED, file, 0);
+    if (page != MAP_FAILED) shift = page;
+    close(file);
+}
+
+static struct timespec shifted(struct timespec moment, int64_t by) {
+    int64_t nanoseconds = moment.tv_nsec + by % 1000000000;
+    moment.tv_sec += by / 1000000000 + (nanoseconds >= 1000000000) - (nanoseconds < 0);
+    moment.tv_nsec = nanoseconds - 1000000000 * ((nanoseconds >= 1000000000) - (nanoseconds < 0));
+    return moment;
+}
+
+static int is_wall(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE; }
+
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+int clock_gettime(clockid_t clock, struct timespec *moment) {
+    static int (*next)(clockid_t, struct timespec *);
+    if (!next) next = NEXT(clock_gettime);
+    int result = next(clock, moment);
+    if (result == 0 && shift && is_wall(clock)) *moment = shifted(*moment, *shift);
+    return result;
+}
+
+int gettimeofday(struct timeval *restrict moment, void *restrict zone) {
+    (void)zone;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    moment->tv_sec = now.tv_sec;
+    moment->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *moment) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (moment) *moment = now.tv_sec;
+    return now.tv_sec;
+}
+
+// Who waits until a time of the wall clock waits for the kernel's.
+int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *until) {
+    static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+    if (!next) next = NEXT(pthread_cond_timedwait);
+    // A condition that waits by the monotonic clock has far smaller times.
+    struct timespec moment = *until;
+    if (shift && until->tv_sec > 1000000000) moment = shifted(moment, -*shift);
+    return next(condition, mutex, &moment);
+}
+
+int sem_timedwait(sem_t *semaphore, const struct timespec *until) {
+    static int (*next)(sem_t *, const struct timespec *);
+    if (!next) next = NEXT(sem_timedwait);
+    struct timespec moment = *until;
+    if (shift) moment = shifted(moment, -*shift);
+    return next(semaphore, &moment);
+}

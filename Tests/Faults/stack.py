@@ -1,0 +1,325 @@
+"""The real stack in a folder of its own: launch/vehicle.yaml, its processes, its clock, its logs and its bag."""
+
+import mmap
+import os
+import pathlib
+import re
+import secrets
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+import bus
+from bus import ROOT
+
+NODES = ("gnss-node", "navigation-node", "tile-cache-node", "recorder")
+# What a program says when it crashes, and what the launcher says of it.
+CRASH = re.compile(
+    r"Fatal error|💣|\*\*\* Signal|Program crashed|Illegal instruction|Segmentation fault|Bus error|"
+    r"killed by SIG(ILL|SEGV|BUS|ABRT|TRAP|FPE)|AddressSanitizer|double free|corrupted"
+)
+
+
+class SetUpFailed(Exception):
+    """The rig itself cannot do what a fault needs."""
+
+
+class NotStarted(Exception):
+    """The stack under test does not start."""
+
+
+def folder_for(name: str, parent: str | None) -> pathlib.Path:
+    """A new folder with a short path: sockets lie below it."""
+    return pathlib.Path(tempfile.mkdtemp(prefix=f"rig-{name[:24]}-", dir=parent or "/tmp"))
+
+
+@dataclass
+class Programs:
+    """The programs under test."""
+
+    folder: pathlib.Path
+    launch_file: pathlib.Path = ROOT / "launch/vehicle.yaml"
+
+    def __post_init__(self) -> None:
+        for name in ("navbus", "navigation-node", "gnss-node", "tile-cache-node"):
+            if not os.access(self.folder / name, os.X_OK):
+                raise SetUpFailed(f"{self.folder}/{name} is not there: build, or name the folder with --bin")
+
+    def command(self, *words: object) -> list[str]:
+        """A command of `navbus`."""
+        return [str(self.folder / "navbus"), *map(str, words)]
+
+    def run(
+        self, *words: object, environment: dict[str, str] | None = None, seconds: float = 300, **options: object
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a command of `navbus` to its end."""
+        return subprocess.run(
+            self.command(*words),
+            text=True,
+            timeout=seconds,
+            env={**os.environ, **(environment or {})},
+            **{"capture_output": True, **options},
+        )
+
+
+CRASH_SIGNAL = signal.SIGRTMAX - 3
+
+
+class Shim:
+    """What is preloaded into the stack: the clock of the host can be stepped, and processes can be made to crash."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        library = folder / "shim.so"
+        source = pathlib.Path(__file__).with_name("shim.c")
+        compiler = shutil.which("cc") or shutil.which("clang") or shutil.which("gcc")
+        if compiler is None:
+            raise SetUpFailed("no C compiler for shim.c")
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+        path = folder / "clock"
+        path.write_bytes(struct.pack("q", 0))
+        self._file = open(path, "r+b")
+        self._page = mmap.mmap(self._file.fileno(), 8)
+        self.environment = {"LD_PRELOAD": str(library), "RIG_CLOCK": str(path)}
+
+    def step_to(self, seconds: float) -> None:
+        """Makes the host's clock differ by so much from now on."""
+        self._page[:] = struct.pack("q", int(seconds * 1e9))
+
+
+@dataclass
+class Stack:
+    """`navbus launch launch/vehicle.yaml` with its own bus, logs and bag."""
+
+    programs: Programs
+    folder: pathlib.Path
+    tiles: pathlib.Path
+    source: str
+    arguments: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    shim: Shim | None = None
+    record: bool = True
+    wrapper: list[str] = field(default_factory=list)
+    output: str | None = None
+
+    def __post_init__(self) -> None:
+        self.bus = self.folder / "bus"
+        self.bus.mkdir(mode=0o700, exist_ok=True)
+        self.bag = self.folder / "drive.mcap"
+        self.log = self.folder / "launch.log"
+        self.mark = f"rig-{secrets.token_hex(6)}"
+        self.launcher: subprocess.Popen[bytes] | None = None
+        self.expected_ends: list[str] = []
+        self.killed: set[int] = set()
+        self.asked_to_end = 0.0
+        self._stopped: set[int] = set()
+
+    @property
+    def full_environment(self) -> dict[str, str]:
+        """What the stack's processes inherit, and whoever is to meet them on the bus."""
+        known = {key: value for key, value in os.environ.items() if not key.startswith("NAVBUS")}
+        shim = self.shim.environment if self.shim else {}
+        return {**known, "NAVBUS_DIR": str(self.bus), "RIG_MARK": self.mark, **shim, **self.environment}
+
+    def command(self) -> list[str]:
+        """The launch's command line."""
+        given = {"tiles": str(self.tiles), "source": self.source}
+        if self.record:
+            given |= {"record": "true", "bag": str(self.bag)}
+        given |= self.arguments
+        # Nothing outlives the rig either, however it ends.
+        leash = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        return [
+            *leash,
+            *self.wrapper,
+            *self.programs.command("launch", self.programs.launch_file),
+            *(f"{key}:={value}" for key, value in given.items()),
+        ]
+
+    def spawn(self) -> None:
+        """Starts the launch."""
+        with open(self.output or self.log, "ab") as log:
+            self.launcher = subprocess.Popen(
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                env=self.full_environment,
+                start_new_session=True,
+            )
+
+    def start(self, *awaited: str, seconds: float = 60) -> None:
+        """Starts the launch and waits until the nodes are on the bus."""
+        self.spawn()
+        assert self.launcher
+        end = time.monotonic() + seconds
+        names = awaited or ("gnss-node", "navigation-node", *(["recorder"] if self.record else []))
+        while not all(self.is_up(name) for name in names):
+            if self.launcher.poll() is not None:
+                raise NotStarted(f"the launch ended at once with {self.launcher.returncode}; see {self.log}")
+            if time.monotonic() > end:
+                raise NotStarted(f"{[name for name in names if not self.is_up(name)]} did not start; see {self.log}")
+            time.sleep(0.02)
+
+    def is_up(self, node: str) -> bool:
+        """Whether a node lives and has announced itself, and all its services where it has any."""
+        told = bus.announcement(self.bus, node)
+        if told is None or not bus.is_alive(self.bus, node) or not is_process(told["pid"]):
+            return False
+        return node not in NODES or node == "recorder" or "services" in told
+
+    def pid(self, node: str) -> int:
+        """The process of a node that lives."""
+        told = bus.announcement(self.bus, node)
+        if told is None or not is_process(told["pid"]):
+            raise SetUpFailed(f"{node} is not running; see {self.log}")
+        return int(told["pid"])
+
+    def signal(self, node: str, number: signal.Signals) -> int:
+        """Sends a signal to a node's process and returns its id; SIGSEGV is made to happen inside it."""
+        pid = self.pid(node)
+        if number not in (signal.SIGSTOP, signal.SIGCONT):
+            self.killed.add(int(bus.announcement(self.bus, node)["boot_id"], 16))
+        if number == signal.SIGSEGV:
+            if not self.shim:
+                raise SetUpFailed("the scene has no shim")
+            self.expected_ends.append("SIGSEGV")
+            os.kill(pid, CRASH_SIGNAL)
+            return pid
+        if number == signal.SIGSTOP:
+            self._stopped.add(pid)
+        elif number == signal.SIGCONT:
+            self._stopped.discard(pid)
+        elif number not in (signal.SIGINT, signal.SIGTERM):
+            self.expected_ends.append(f"killed by {number.name}")
+        os.kill(pid, number)
+        return pid
+
+    def stop_child(self, program: str) -> int:
+        """Stops (SIGSTOP) the process that runs a program as soon as there is one; 0 when there is none yet."""
+        for pid in self.processes():
+            words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if words[0].decode().endswith("/" + program):
+                os.kill(pid, signal.SIGSTOP)
+                self._stopped.add(pid)
+                return pid
+        return 0
+
+    def processes(self) -> list[int]:
+        """All processes that carry the stack's mark, the launcher included."""
+        found = []
+        for entry in os.scandir("/proc"):
+            if entry.name.isdigit():
+                try:
+                    with open(f"/proc/{entry.name}/environ", "rb") as file:
+                        if f"RIG_MARK={self.mark}".encode() in file.read():
+                            found.append(int(entry.name))
+                except OSError:
+                    pass
+        return [pid for pid in found if is_process(pid)]
+
+    def stop(self, seconds: float = 30) -> list[str]:
+        """Ends the launch as Ctrl-C does; returns what was wrong with its end."""
+        problems: list[str] = []
+        self.asked_to_end = self.asked_to_end or time.monotonic()
+        for pid in list(self._stopped):
+            try:
+                os.kill(pid, signal.SIGCONT)
+            except ProcessLookupError:
+                pass
+        self._stopped.clear()
+        if self.launcher and self.launcher.poll() is None:
+            self.launcher.send_signal(signal.SIGINT)
+            try:
+                self.launcher.wait(seconds)
+            except subprocess.TimeoutExpired:
+                problems.append(f"the launch did not end in {seconds:.0f} s after SIGINT")
+                self.launcher.kill()
+                self.launcher.wait()
+        end = time.monotonic() + 5
+        while (left := self.processes()) and time.monotonic() < end:
+            time.sleep(0.05)
+        for pid in left:
+            problems.append(f"process {pid} ({command_of(pid)}) outlived the launch")
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return problems
+
+    def log_text(self) -> str:
+        """What the launch and its nodes have said so far."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def crashes(self) -> list[str]:
+        """Lines that tell of a crash that nobody asked for."""
+        lines = []
+        asked = list(self.expected_ends)
+        injected = any(name in end for end in asked for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL"))
+        for line in self.log_text().splitlines():
+            if CRASH.search(line):
+                known = next((end for end in asked if end in line), None)
+                if known:
+                    asked.remove(known)
+                elif not injected:
+                    lines.append(line.strip())
+        return lines
+
+
+def is_process(pid: int) -> bool:
+    """Whether a process is there and not only waiting to be buried."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (OSError, IndexError):
+        return False
+
+
+def command_of(pid: int) -> str:
+    """A process's command line, as far as it is known."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:120]
+    except OSError:
+        return "?"
+
+
+def resident_bytes(pid: int) -> int:
+    """Resident memory of a process that is its own: mapped files do not count."""
+    try:
+        fields = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
+        return int(fields["RssAnon"].split()[0]) * 1024
+    except (OSError, KeyError):
+        return 0
+
+
+def descriptor_count(pid: int) -> int:
+    """How many descriptors a process has open."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
+
+
+def waited_for_processor(pids: list[int]) -> dict[tuple[int, str], int]:
+    """How long each thread of some processes was ready to run and was not let, ns."""
+    waits = {}
+    for pid in pids:
+        try:
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+                    waits[pid, thread] = int(file.read().split()[1])
+        except (OSError, IndexError):
+            pass
+    return waits
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody has, for now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
