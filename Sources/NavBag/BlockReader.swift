@@ -186,7 +186,7 @@ struct BlockReader<Source: ByteSource> {
         let content = start + Layout.recordHeader
         var result: Item?
         do throws(BagError) {
-            result = try source.withBytes(at: content, count: size - Layout.recordHeader) {
+            result = try source.withBytes(at: content, count: max(0, size - Layout.recordHeader)) {
                 (bytes) throws(BagError) -> Item in
                 var cursor = ByteCursor(bytes, base: content)
                 let header = try ChunkHeader(&cursor)

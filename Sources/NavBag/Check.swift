@@ -8,7 +8,8 @@ public struct BagCheck: Hashable, Sendable {
         public let schemaName: String
         /// Messages that can be read.
         public internal(set) var messageCount: UInt64 = 0
-        /// Messages that were published and are not in the bag, from gaps in the sequences.
+        /// Messages that were published and are not in the bag, from gaps in the sequence of one run of a publisher,
+        /// which has a channel with its `boot_id`.
         public internal(set) var missingCount: UInt64 = 0
         var last: UInt32?
     }
@@ -76,7 +77,9 @@ public func checkBag(
     let damage = reader.damage
     for error in damage.errors { check.note(error.description) }
     if damage.count > damage.errors.count { check.note("and more", count: damage.count - damage.errors.count) }
-    if damage.orphanMessages > 0 { check.note("\(damage.orphanMessages) messages are of channels that are not defined") }
+    if damage.orphanMessages > 0 {
+        check.note("\(damage.orphanMessages) messages are of channels that are not defined")
+    }
     if let ending = reader.ending, ending != .complete { check.note(ending.description) }
     for schema in reader.known.sortedSchemas {
         if let problem = schemaProblem(schema) { check.note("the schema \(schema.name): \(problem)") }
@@ -108,8 +111,10 @@ extension Definitions {
 extension BagCheck.Channel {
     fileprivate mutating func take(_ message: BagMessage) {
         messageCount += 1
-        // A lower one is a publisher that has started anew, or a value that is repeated.
-        if let last, message.sequence > last { missingCount += UInt64(message.sequence - last - 1) }
+        // Other writers number as they like. A lower one is a value that is repeated.
+        if channel.metadata["boot_id"] != nil, let last, message.sequence > last {
+            missingCount += UInt64(message.sequence - last - 1)
+        }
         last = message.sequence
     }
 }
@@ -142,7 +147,8 @@ extension BagCheck {
         }
         for channel in channels {
             guard let count = index.tallies[channel.channel.id]?.count, count != channel.messageCount else { continue }
-            note("\(channel.channel.topic): the statistics say \(count) messages, and there are \(channel.messageCount)")
+            let topic = channel.channel.topic
+            note("\(topic): the statistics say \(count) messages, and there are \(channel.messageCount)")
         }
         if let range = index.timeRange, range != timeRange {
             note("the index says other times than those of the messages")

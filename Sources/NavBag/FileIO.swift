@@ -86,9 +86,16 @@ public final class FileSink: ByteSink {
 
     deinit { close(descriptor) }
 
-    /// Writes all of `bytes`; a full disk or a quota is ``BagError/Code/io`` with the system's reason.
+    /// Writes all of `bytes`, a footer at their end included; a full disk or a quota is ``BagError/Code/io`` with the
+    /// system's reason.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(BagError) {
-        try write(bytes, provisionalTail: UnsafeRawBufferPointer(start: nil, count: 0))
+        let footer = Layout.recordHeader + Layout.footerContent + Layout.magic.count
+        let place = isRegular ? max(0, bytes.count - footer) : bytes.count
+        try write(
+            UnsafeRawBufferPointer(rebasing: bytes[..<place]),
+            provisionalTail: UnsafeRawBufferPointer(rebasing: bytes[place...]))
+        end += tail.count
+        tail = []
     }
 
     /// Writes all of `bytes` and then `tail`, where the next write begins.
@@ -118,7 +125,8 @@ public final class FileSink: ByteSink {
     private func put(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(BagError) {
         var done = 0
         while done < bytes.count {
-            let written = pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset + done))
+            let rest = bytes.baseAddress.map { $0 + done }
+            let written = pwrite(descriptor, rest, bytes.count - done, off_t(offset + done))
             if written > 0 {
                 done += written
             } else if written == 0 || errno != EINTR {

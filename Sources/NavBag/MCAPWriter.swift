@@ -287,12 +287,13 @@ public struct MCAPWriter<Sink: ByteSink> {
             out.removeAll()
             tail.removeAll()
         }
+        out.append(bytes: tail.bytes)
         do {
-            try sink.write(out.bytes, provisionalTail: tail.bytes)
+            try sink.write(out.bytes)
         } catch {
             throw fail(error)
         }
-        drained += out.count + tail.count
+        drained += out.count
         try flushSink()
         state = .closed
     }

@@ -71,7 +71,7 @@ struct BagCheckCommand: ParsableCommand {
     }
 
     private func show(_ document: Document) {
-        print("\(document.file): \(document.ok ? "sound" : "damaged"), \(document.messages) messages")
+        print("\(document.file): \(document.ok ? "sound" : "not sound"), \(document.messages) messages")
         for problem in document.problems { print("  ! \(Console.printable(problem))") }
         if document.problem_count > document.problems.count { print("  ! \(document.problem_count) problems in all") }
         if document.longest_gap_s > 3_600 {
@@ -128,7 +128,8 @@ struct BagRecoverCommand: ParsableCommand {
             }
             if recovery.ending != .complete { print("  ! the end: \(recovery.ending)") }
         } catch {
-            throw NodeError(.invalid, "cannot recover \(bag): \(error)")
+            let isThere = error.code == .io && !overwrite && FileManager.default.fileExists(atPath: out)
+            throw NodeError(.invalid, "cannot recover \(bag): \(error)\(isThere ? "; --overwrite replaces it" : "")")
         }
     }
 }

@@ -199,7 +199,9 @@ struct BagInfoCommand: ParsableCommand {
         var topics: [Topic] = []
         for channel in info.channels {
             if let last = topics.last, last.topic == channel.channel.topic, last.type == channel.schemaName {
-                topics[topics.count - 1].messages = last.messages.flatMap { sum in channel.messageCount.map { sum &+ $0 } }
+                topics[topics.count - 1].messages = last.messages.flatMap { sum in
+                    channel.messageCount.map { sum &+ $0 }
+                }
             } else {
                 topics.append(
                     Topic(
@@ -228,7 +230,8 @@ struct BagInfoCommand: ParsableCommand {
             print("\(packing.chunkCount) chunks, \(name), ratio " + String(format: "%.1f", packing.ratio))
         }
         if case .scan(let ending, _) = origin {
-            print("note: the bag has no usable index (\(ending)); it was read through, 'navbus bag recover' makes one")
+            print("note: the bag has no usable index (\(ending)); it was read through")
+            print("      'navbus bag recover' makes a bag with an index of it")
         }
         let width = topics.map(\.topic.count).max() ?? 0
         for topic in topics {

@@ -83,7 +83,7 @@ struct SignalTests {
             try await eventually("the recorder has joined") {
                 FileManager.default.fileExists(atPath: box.path + "/b/0/recorder/announcement.json")
             }
-            // The recorder closes a chunk every two seconds: a killed one has lost at most those.
+            // The recorder closes a chunk each second: a killed one has lost at most that.
             try box.start("navbus", ["bag", "play", drive, "--rate", "20", "--loop"])
             try await eventually("chunks are on disk") {
                 (readBytes(box.path + "/live.mcap")?.count ?? 0) > 1_000

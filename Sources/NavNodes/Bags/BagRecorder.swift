@@ -167,7 +167,8 @@ public final class BagRecorder {
         guard report.isComplete else {
             throw NodeError(
                 .system,
-                "the recording is not complete: \(report.failure ?? "the disk has not taken it within \(Self.patience) s")"
+                "the recording is not complete: "
+                    + (report.failure ?? "the disk has not taken it within \(Self.patience) s")
                     + (losses.total > 0 ? "; \(losses.text)" : ""))
         }
         return losses
@@ -243,7 +244,8 @@ public final class BagRecorder {
         if let known = types[topic] { return known }
         let announced = (try? directory?.inspect())?.topics.first { $0.topic.name == topic }?.topic
         let entry = TopicCatalogue.topic(named: topic)
-        let type = (announced?.typeName ?? entry?.type.fullName ?? "", (announced?.qos ?? entry.map { QoS($0.qos) }) == .latched)
+        let qos = announced?.qos ?? entry.map { QoS($0.qos) }
+        let type = (name: announced?.typeName ?? entry?.type.fullName ?? "", isLatched: qos == .latched)
         types[topic] = type
         return type
     }
@@ -265,7 +267,8 @@ public final class BagRecorder {
         let lately = memory.recentLoss("losses", total: losses.total, at: now.nanoseconds)
         if lately > 0 {
             findings.append(
-                HealthFinding("messages_lost", "\(lately) messages are not recorded in the last 10 s; in all \(losses.text)"))
+                HealthFinding(
+                    "messages_lost", "\(lately) messages are not recorded in the last 10 s; in all \(losses.text)"))
         }
         let stamp = clock.stamp ?? WallClock.now()
         let since = memory.since(of: findings, at: stamp.nanoseconds)
@@ -274,7 +277,8 @@ public final class BagRecorder {
             state: findings.contains { $0.severity == .lost } ? .lost : findings.isEmpty ? .ok : .degraded)
         message.reasons = zip(findings, since).map { HealthReason(code: $0.code, message: $0.message, sinceNs: $1) }
         message.counters = [
-            Counter(name: "messages_recorded", value: report.written), Counter(name: "messages_lost", value: losses.lost),
+            Counter(name: "messages_recorded", value: report.written),
+            Counter(name: "messages_lost", value: losses.lost),
             Counter(name: "messages_dropped", value: losses.dropped),
             Counter(name: "messages_refused", value: losses.refused),
             Counter(name: "messages_unwritten", value: losses.unwritten),
@@ -289,5 +293,7 @@ public final class BagRecorder {
 }
 
 extension BagRecorder.Losses {
-    fileprivate var metadata: [String: String] { ["lost": "\(lost)", "dropped": "\(dropped)", "refused": "\(refused)"] }
+    fileprivate var metadata: [String: String] {
+        ["lost": "\(lost)", "dropped": "\(dropped)", "refused": "\(refused)"]
+    }
 }

@@ -54,7 +54,7 @@ final class RecordingThread: Sendable {
     }
 
     /// Bytes that may wait; one message is taken whatever its size.
-    static let greatestBacklog = 64 << 20
+    static let greatestBacklog = 128 << 20
     /// Bytes of latched values that are repeated in a further file.
     static let greatestRepetition = 64 << 20
     /// Bytes that are taken from the queue at a time.

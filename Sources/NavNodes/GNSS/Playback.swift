@@ -35,6 +35,8 @@ package struct Playback {
     private let stamps: [Int64?]
     private let first: Int64
     private var state = State.waiting(since: nil)
+    /// The latest stamp that was due; one that is older, or has none, is due with it.
+    private var latest = Int64.min
     /// Times as fast as it was recorded.
     private(set) var rate: Double
     /// Whether it starts over at its end.
@@ -64,13 +66,15 @@ package struct Playback {
                 state = loops ? .playing(begin: now, next: 0) : .resting(until: now + Playback.rest)
                 return .wait(until: loops ? now : now + Playback.rest)
             }
-            let span = Pace.nanoseconds(from: first, to: stamps[next] ?? first, rate: rate)
+            if next == 0 { latest = first }
+            let span = Pace.nanoseconds(from: first, to: max(latest, stamps[next] ?? first), rate: rate)
             let due = begin + span
             if next > 0, now < due, let gap = gap(before: next), gap > Self.longestGap {
                 state = .playing(begin: now - span, next: next)
                 return .jump(gap)
             }
             guard now >= due else { return .wait(until: due) }
+            latest = max(latest, stamps[next] ?? first)
             state = .playing(begin: now - due > Self.hesitation ? now - span : begin, next: next + 1)
             return .publish(next)
         case .resting(let end): return now < end ? .wait(until: end) : .end
