@@ -171,7 +171,8 @@ struct RecordingTests {
             let node = try box.start("navigation-node", ["--set", "tiles=\(tiles)", "--set", "sim_time=true"])
             let recorder = try box.start("navbus", ["bag", "record", "--sim-time", "--out", "heard.mcap"])
             try await box.announces("/nav/progress", node: "navigation-node")
-            let player = try await box.succeed("navbus", ["bag", "play", "gap.mcap", "--rate", "100", "--clock"])
+            let player = try await box.succeed(
+                "navbus", ["bag", "play", "gap.mcap", "--rate", "100", "--clock", "--subscribers", "2"])
             #expect(player.errors.contains("going on behind the gap"), "\(player.errors)")
             for program in [node, recorder] {
                 program.send(SIGINT)

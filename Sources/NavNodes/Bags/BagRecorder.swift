@@ -71,6 +71,8 @@ public final class BagRecorder {
     private var nextReport = MonotonicInstant(nanoseconds: 0)
     private var memory = HealthMemory()
     private var usage = ProcessUsage()
+    /// Messages that the bus has given.
+    private var heard: UInt64 = 0
     /// Topics of which a message was refused, which is told once.
     private var refused: Set<String> = []
     /// What came before the first of `/clock`.
@@ -149,12 +151,14 @@ public final class BagRecorder {
                 reportWhenDue()
             }
             // What the publishers sent before they were stopped may still be in the sockets.
-            let deadline = MonotonicClock.now() + .milliseconds(500)
-            var before = arrived
+            let stopped = MonotonicClock.now()
+            var count: UInt64
             repeat {
-                before = arrived
+                count = heard
                 try turn(.milliseconds(100))
-            } while arrived > before && MonotonicClock.now() < deadline
+                // While many come at a time they are those that waited.
+            } while heard > count
+                && MonotonicClock.now() < stopped + (heard - count > 500 ? .seconds(5) : .milliseconds(500))
         } catch {
             throw NodeError(.system, error.description)
         }
@@ -174,8 +178,6 @@ public final class BagRecorder {
         return losses
     }
 
-    private var arrived: UInt64 { bus.statistics.topics.reduce(0) { $0 &+ $1.received } }
-
     /// What was published and is not in the recording, so far.
     public var losses: Losses {
         let report = thread.report
@@ -194,6 +196,7 @@ public final class BagRecorder {
     }
 
     private func record(_ delivery: Delivery, isOfWave: Bool) {
+        heard &+= 1
         if delivery.topic == "/clock", clock.isSimulated {
             if let message = try? Clock(decoding: delivery.payload.bytes) {
                 _ = clock.receive(message, from: delivery.header.bootID)
