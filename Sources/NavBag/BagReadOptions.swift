@@ -3,13 +3,13 @@ public struct BagReadOptions: Hashable, Sendable {
     /// Check CRC-32 checksums where the bag has them.
     public var checkCRC = true
     /// The largest chunk in unpacked bytes; one that claims more is refused before memory is taken. 1 KiB...1 GiB.
-    public var maxChunkBytes = 64 << 20
+    public var maxChunkBytes = 128 << 20
     /// Unpacked bytes of chunks that overlap in time and so must be open together when merging by log time.
     public var maxOpenBytes = 512 << 20
     /// Read the whole bag to build the index even where it has a summary.
     public var ignoreSummary = false
 
-    /// Checked, 64 MiB a chunk, 512 MiB open together.
+    /// Checked, 128 MiB a chunk, 512 MiB open together.
     public init() {}
 
     /// The chunk limit with the bounds the readers rely on: offsets inside a chunk fit 32 bits.

@@ -54,6 +54,21 @@ struct ChunkHeader {
         recordsLength = try cursor.length64()
         recordsOffset = cursor.position
     }
+
+    /// Whether `record` begins with a whole chunk whose fields agree with each other, as no other bytes are likely to.
+    static func mayBegin(_ record: UnsafeRawBufferPointer) -> Bool {
+        // The name's length first: damaged bytes must not make a long string each.
+        let name = Layout.recordHeader + Layout.chunkFixed
+        guard record.count > name + 4,
+            UInt32(littleEndian: record.loadUnaligned(fromByteOffset: name, as: UInt32.self)) <= 4
+        else { return false }
+        var cursor = ByteCursor(record, base: 0)
+        guard (try? cursor.u8()) == Opcode.chunk, let length = try? cursor.length64(), length <= cursor.remaining,
+            let header = try? ChunkHeader(&cursor)
+        else { return false }
+        return header.startTime <= header.endTime && BagCompression(rawValue: header.compression) != nil
+            && header.recordsLength == length - (header.recordsOffset - Layout.recordHeader)
+    }
 }
 
 /// The unpacked records of a span.

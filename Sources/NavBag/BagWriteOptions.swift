@@ -11,8 +11,8 @@ public struct BagWriteOptions: Hashable, Sendable {
     /// Unpacked bytes after which a chunk closes, 1 KiB...32 MiB; 0 writes messages without chunks and index. A chunk
     /// is what a crash may lose and what a reader unpacks for one message.
     public var chunkSize = 1 << 20
-    /// The largest message, schema or attachment in bytes, 1 KiB...32 MiB: half of what the reader unpacks by default.
-    public var maxRecordBytes = 32 << 20
+    /// The largest message, schema or attachment in bytes, 1 KiB...64 MiB: half of what the reader unpacks by default.
+    public var maxRecordBytes = 64 << 20
     /// Write CRC-32 checksums of chunks, attachments, data and summary.
     public var checksums = true
 
@@ -29,8 +29,8 @@ public struct BagWriteOptions: Hashable, Sendable {
         guard chunkSize == 0 || (1 << 10...32 << 20).contains(chunkSize) else {
             throw BagError(.invalidArgument, "a chunk size of \(chunkSize) is not 0 and not in 1024...33554432 bytes")
         }
-        guard (1 << 10...32 << 20).contains(maxRecordBytes) else {
-            throw BagError(.invalidArgument, "a record limit of \(maxRecordBytes) is not in 1024...33554432 bytes")
+        guard (1 << 10...64 << 20).contains(maxRecordBytes) else {
+            throw BagError(.invalidArgument, "a record limit of \(maxRecordBytes) is not in 1024...67108864 bytes")
         }
         let levels = compression == .lz4 ? 0...12 : 1...19
         guard compression == .none || levels.contains(compressionLevel) else {

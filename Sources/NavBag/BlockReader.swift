@@ -1,3 +1,5 @@
+import Glibc
+
 /// Walks a bag from its beginning without needing an index, and says how it ends.
 struct BlockReader<Source: ByteSource> {
     enum Item {
@@ -62,6 +64,8 @@ struct BlockReader<Source: ByteSource> {
     }
 
     /// The next item, or nil at the end, when ``ending`` tells why. Throws only what the source throws.
+    ///
+    /// A place where no record can be is passed over up to the next chunk, or to the footer, if there is one.
     mutating func next() throws(BagError) -> Item? {
         while ending == nil {
             let left = source.count - position
@@ -74,16 +78,22 @@ struct BlockReader<Source: ByteSource> {
             let whole = length <= left - Layout.recordHeader
             let size = whole ? length + Layout.recordHeader : left
             switch opcode {
-            case 0:
-                ending = .malformed(
-                    BagError(.malformed, "a record has opcode 0: what follows cannot be read", offset: start))
-                return nil
             case Opcode.chunk:
                 if let item = try chunk(at: start, size: size, whole: whole) { return item }
                 continue
+            case 0:
+                let error = BagError(.malformed, "a record has opcode 0: what follows cannot be read", offset: start)
+                guard try resynchronise(after: error) else {
+                    ending = .malformed(error)
+                    return nil
+                }
             case _ where !whole:
-                stop("\(Opcode.name(opcode)) record claims \(length) bytes and \(left - Layout.recordHeader) are left")
-                return nil
+                let reason =
+                    "\(Opcode.name(opcode)) record claims \(length) bytes and \(left - Layout.recordHeader) are left"
+                guard try resynchronise(after: BagError(.malformed, reason, offset: start)) else {
+                    stop(reason)
+                    return nil
+                }
             case Opcode.schema, Opcode.channel, Opcode.message:
                 if let item = try bareRun(at: start) { return item }
             case Opcode.attachment:
@@ -102,11 +112,56 @@ struct BlockReader<Source: ByteSource> {
                 Opcode.metadataIndex, Opcode.summaryOffset:
                 try pass(size)
             default:
+                // An unknown record is allowed; one that leads nowhere is damage.
+                if !(try isRecord(at: start + size)),
+                    try resynchronise(after: BagError(.malformed, "no record begins here", offset: start))
+                {
+                    continue
+                }
                 damage.noteUnknown(opcode)
                 try pass(size)
             }
         }
         return nil
+    }
+
+    /// Whether a record may begin at `offset`: a known opcode, and as many bytes as it claims.
+    private func isRecord(at offset: Int) throws(BagError) -> Bool {
+        guard source.count - offset >= Layout.recordHeader else { return offset == source.count }
+        let (opcode, length) = try Self.recordHeader(source, at: offset)
+        return opcode != 0 && length <= source.count - offset - Layout.recordHeader
+    }
+
+    /// Notes damage and goes to where the bag goes on behind it; false, with nothing noted, when it does not.
+    private mutating func resynchronise(after error: BagError) throws(BagError) -> Bool {
+        guard let place = try resumption(after: position) else { return false }
+        damage.note(error)
+        try pass(place - position)
+        return true
+    }
+
+    /// Where the next chunk begins after `start`, or else the footer at the end; nil when there is neither.
+    private func resumption(after start: Int) throws(BagError) -> Int? {
+        let first = start + 1
+        let place = try source.withBytes(at: first, count: source.count - first) { (bytes) throws(BagError) -> Int? in
+            var place = 0
+            while place < bytes.count, let base = bytes.baseAddress,
+                let found = memchr(base + place, Int32(Opcode.chunk), bytes.count - place)
+            {
+                place = UnsafeRawPointer(found) - base
+                if ChunkHeader.mayBegin(UnsafeRawBufferPointer(rebasing: bytes[place...])) { return first + place }
+                place += 1
+            }
+            return nil
+        }
+        if let place { return place }
+        let footer = source.count - Layout.magic.count - Layout.footerContent - Layout.recordHeader
+        guard footer > start else { return nil }
+        let isFooter = try source.withBytes(at: footer, count: source.count - footer) { (bytes) throws(BagError) in
+            bytes[0] == Opcode.footer && bytes[1] == UInt8(Layout.footerContent)
+                && bytes.suffix(Layout.magic.count).elementsEqual(Layout.magic)
+        }
+        return isFooter ? footer : nil
     }
 
     private mutating func stop(_ reason: String) {
@@ -124,11 +179,14 @@ struct BlockReader<Source: ByteSource> {
         position += size
     }
 
-    private mutating func chunk(at start: Int, size: Int, whole: Bool) throws(BagError) -> Item? {
+    private mutating func chunk(at start: Int, size claimed: Int, whole: Bool) throws(BagError) -> Item? {
+        // What claims more than there is was cut off by the end of the file, or has a damaged length.
+        let next = whole ? nil : try resumption(after: start)
+        let size = next.map { $0 - start } ?? claimed
         let content = start + Layout.recordHeader
         var result: Item?
         do throws(BagError) {
-            result = try source.withBytes(at: content, count: size - Layout.recordHeader) {
+            result = try source.withBytes(at: content, count: max(0, size - Layout.recordHeader)) {
                 (bytes) throws(BagError) -> Item in
                 var cursor = ByteCursor(bytes, base: content)
                 let header = try ChunkHeader(&cursor)
@@ -141,9 +199,17 @@ struct BlockReader<Source: ByteSource> {
             }
         } catch {
             if error.code == .io { throw error }
+            // A length that contradicts the fields behind it may lead anywhere.
+            if whole, error.code == .malformed, !(try isRecord(at: start + size)), try resynchronise(after: error) {
+                return nil
+            }
             damage.note(error)
         }
         if whole {
+            try pass(size)
+        } else if next != nil {
+            damage.note(
+                BagError(.malformed, "a chunk claims more bytes than there are before the next", offset: start))
             try pass(size)
         } else {
             stop("the file ends inside a chunk, of which \(size) bytes are there")

@@ -11,10 +11,13 @@ public protocol ByteSource {
 }
 
 /// Takes the bytes of a bag in file order. It may throw, for instance when the disk is full: the writer then reports
-/// ``BagError/Code/sinkFailed`` and accepts nothing more.
+/// ``BagError/Code/sinkFailed`` and keeps what was not taken for another try.
 public protocol ByteSink {
-    /// Appends all of `bytes`, or throws. The pointer is valid during the call only.
+    /// Appends all of `bytes`, or throws and has taken none of them. The pointer is valid during the call only.
     mutating func write(_ bytes: UnsafeRawBufferPointer) throws
+    /// Appends all of `bytes` as ``write(_:)`` does, and puts `tail` behind them, which the next call replaces: with it
+    /// the bag is complete if nothing follows. A sink that cannot replace bytes leaves the tail out.
+    mutating func write(_ bytes: UnsafeRawBufferPointer, provisionalTail tail: UnsafeRawBufferPointer) throws
     /// Makes everything written so far as durable as the sink promises.
     mutating func flush() throws
 }
@@ -22,6 +25,11 @@ public protocol ByteSink {
 extension ByteSink {
     /// Does nothing: for sinks without a buffer of their own.
     public mutating func flush() throws {}
+
+    /// Leaves the tail out.
+    public mutating func write(
+        _ bytes: UnsafeRawBufferPointer, provisionalTail tail: UnsafeRawBufferPointer
+    ) throws { try write(bytes) }
 }
 
 /// A bag held in memory.

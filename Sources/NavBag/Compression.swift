@@ -63,6 +63,10 @@ final class Decompressor {
     func unpack(
         _ input: UnsafeRawBufferPointer, _ compression: BagCompression, size: Int, partial: Bool, offset: Int
     ) throws(BagError) -> [UInt8] {
+        guard partial || compression != .none || input.count == size else {
+            throw BagError(
+                .malformed, "a chunk claims \(size) bytes and unpacks to \(input.count)", offset: offset)
+        }
         var failure: String?
         let output = [UInt8](unsafeUninitializedCapacity: size) { buffer, produced in
             let target = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<size])
@@ -79,9 +83,8 @@ final class Decompressor {
         if let failure {
             throw BagError(.malformed, "a \(compression.rawValue) chunk does not unpack: \(failure)", offset: offset)
         }
-        guard output.count == size, compression != .none || input.count == size else {
-            let found = compression == .none ? input.count : output.count
-            throw BagError(.malformed, "a chunk claims \(size) bytes and unpacks to \(found)", offset: offset)
+        guard output.count == size else {
+            throw BagError(.malformed, "a chunk claims \(size) bytes and unpacks to \(output.count)", offset: offset)
         }
         return output
     }

@@ -3,7 +3,8 @@ import Glibc
 /// A file mapped read-only, so that a bag of any size is read lazily, page by page.
 ///
 /// The length is taken when the file is opened: a bag that is still being recorded is read as far as it was then. A
-/// file that another process *shortens* while it is mapped raises SIGBUS, as any mapping does; recorders only append.
+/// file that another process *shortens* while it is mapped raises SIGBUS, as any mapping does; a recorder only
+/// takes back a write that failed.
 public final class MappedFile: ByteSource, Sendable {
     /// The number of bytes the file had when it was opened.
     public let count: Int
@@ -49,12 +50,24 @@ public final class MappedFile: ByteSource, Sendable {
     }
 }
 
-/// Appends to a file with `write(2)`. The file closes when the last reference goes.
-public final class FileSink: ByteSink, Sendable {
+/// Writes a bag to a file that can be read at any moment, also after the writing process was killed. The file closes when
+/// the last reference goes.
+///
+/// Each write leaves a provisional end behind the data, which the next one replaces. The order of the steps keeps the file
+/// complete in between: first the new end goes to its place, then everything but the beginning of the new data, and last
+/// that beginning, over the old end, at which a reader has stopped until then. A write that fails leaves the file as it was.
+public final class FileSink: ByteSink {
     /// The path as it was given.
     public let path: String
     private let descriptor: Int32
     private let durable: Bool
+    /// Whether bytes can be replaced, unlike in a pipe or a device.
+    private let isRegular: Bool
+    /// Bytes of the file before the provisional end.
+    private var end = 0
+    private var tail: [UInt8] = []
+    /// Why nothing more can be written to a pipe or a device, of which a part of a write was taken.
+    private var failure: BagError?
 
     /// Creates the file at `path` with mode 0644 less the umask.
     ///
@@ -65,28 +78,81 @@ public final class FileSink: ByteSink, Sendable {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL)
         descriptor = open(path, flags, 0o644)
         guard descriptor >= 0 else { throw BagError.system("cannot create \(path)") }
+        var status = stat()
+        isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
         self.path = path
         self.durable = durable
     }
 
     deinit { close(descriptor) }
 
-    /// Writes all of `bytes`; a full disk or a quota is ``BagError/Code/io`` with the system's reason.
+    /// Writes all of `bytes`, a footer at their end included; a full disk or a quota is ``BagError/Code/io`` with the
+    /// system's reason.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(BagError) {
-        var rest = bytes
-        while !rest.isEmpty {
-            let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
+        let footer = Layout.recordHeader + Layout.footerContent + Layout.magic.count
+        let place = isRegular ? max(0, bytes.count - footer) : bytes.count
+        try write(
+            UnsafeRawBufferPointer(rebasing: bytes[..<place]),
+            provisionalTail: UnsafeRawBufferPointer(rebasing: bytes[place...]))
+        end += tail.count
+        tail = []
+    }
+
+    /// Writes all of `bytes` and then `tail`, where the next write begins.
+    public func write(
+        _ bytes: UnsafeRawBufferPointer, provisionalTail new: UnsafeRawBufferPointer
+    ) throws(BagError) {
+        guard isRegular else { return try append(bytes) }
+        do throws(BagError) {
+            if bytes.count <= tail.count {
+                let all = Array(bytes) + Array(new)
+                try all.span.withUnsafeBytes { (all) throws(BagError) in try put(all, at: end) }
+            } else {
+                try put(new, at: end + bytes.count)
+                try put(UnsafeRawBufferPointer(rebasing: bytes[tail.count...]), at: end + tail.count)
+                try put(UnsafeRawBufferPointer(rebasing: bytes[..<tail.count]), at: end)
+            }
+        } catch {
+            // As before, so that a reader finds the old end and another try begins where this one did.
+            try? tail.span.withUnsafeBytes { (old) throws(BagError) in try put(old, at: end) }
+            _ = ftruncate(descriptor, off_t(end + tail.count))
+            throw error
+        }
+        end += bytes.count
+        tail = Array(new)
+    }
+
+    private func put(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(BagError) {
+        var done = 0
+        while done < bytes.count {
+            let rest = bytes.baseAddress.map { $0 + done }
+            let written = pwrite(descriptor, rest, bytes.count - done, off_t(offset + done))
             if written > 0 {
-                rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+                done += written
             } else if written == 0 || errno != EINTR {
                 throw BagError.system("cannot write \(path)")
             }
         }
     }
 
+    private func append(_ bytes: UnsafeRawBufferPointer) throws(BagError) {
+        if let failure { throw failure }
+        var rest = bytes
+        while !rest.isEmpty {
+            let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
+            if written > 0 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+            } else if written == 0 || errno != EINTR {
+                let error = BagError.system("cannot write \(path)")
+                failure = error
+                throw error
+            }
+        }
+    }
+
     /// Waits for the disk when the sink is durable.
     public func flush() throws(BagError) {
-        guard durable else { return }
+        guard durable, isRegular else { return }
         while fdatasync(descriptor) != 0 {
             guard errno == EINTR else { throw BagError.system("cannot write \(path) to the disk") }
         }

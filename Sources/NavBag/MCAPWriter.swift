@@ -2,10 +2,12 @@
 ///
 /// The same calls give the same bytes (with the same versions of libzstd and liblz4): it reads no clock and orders
 /// everything itself. Memory holds one chunk, the definitions, and about 100 bytes per finished chunk. A bag whose
-/// writer died without ``close()`` lacks its summary and at most the chunk that was being filled; the reader scans it.
+/// writer died without ``close()`` lacks its index and at most the chunk that was being filled; in a file it has a footer
+/// all the same, so that any reader reads it through.
 ///
 /// The writer is a struct that owns its place in the sink: keep one, do not copy it. After the sink has thrown, every
-/// call throws ``BagError/Code/sinkFailed``.
+/// call throws ``BagError/Code/sinkFailed``, until ``flush()`` or ``close()`` finds that the sink takes bytes again:
+/// nothing that was written before is lost then.
 public struct MCAPWriter<Sink: ByteSink> {
     /// Where the bytes go.
     public private(set) var sink: Sink
@@ -17,6 +19,8 @@ public struct MCAPWriter<Sink: ByteSink> {
     private enum State {
         case open
         case closed
+        /// The sink refused bytes, which are kept.
+        case stalled(BagError)
         case failed(BagError)
     }
 
@@ -27,6 +31,7 @@ public struct MCAPWriter<Sink: ByteSink> {
     /// Bytes the sink has taken, and their CRC while the data section lasts.
     private var drained = 0
     private var dataCRC: UInt32 = 0
+    private let tail = RecordBuffer(capacity: 64)
 
     private var chunk: ChunkBuilder
     private var schemas: [BagSchema] = []
@@ -72,11 +77,14 @@ public struct MCAPWriter<Sink: ByteSink> {
             throw BagError(.limitExceeded, "a bag holds at most 65535 schemas")
         }
         try checkSize(name.utf8.count + encoding.utf8.count + data.count, "the schema \(name)")
+        // What may fail comes first: a definition that is known is in the bag.
+        if options.chunkSize > 0 { try makeRoom(data.count) }
         let schema = BagSchema(id: UInt16(schemas.count + 1), name: name, encoding: encoding, data: data)
         schemas.append(schema)
         schemaIDs[key] = schema.id
-        try definition(size: data.count) { $0.append(schema) }
         statistics.schemaCount += 1
+        definitionBuffer.append(schema)
+        try drainIfFull()
         return schema.id
     }
 
@@ -106,15 +114,17 @@ public struct MCAPWriter<Sink: ByteSink> {
             $0 + $1.key.utf8.count + $1.value.utf8.count
         }
         try checkSize(size, "the channel \(topic)")
+        if options.chunkSize > 0 { try makeRoom(size) }
         let channel = BagChannel(
             id: UInt16(channels.count + 1), schemaID: schemaID, topic: topic, messageEncoding: messageEncoding,
             metadata: metadata)
         channels.append(channel)
         channelIDs[key] = channel.id
-        try definition(size: size) { $0.append(channel) }
         statistics.channelCount += 1
         statistics.messageCounts.append(0)
         chunk.addChannel()
+        definitionBuffer.append(channel)
+        try drainIfFull()
         return channel.id
     }
 
@@ -128,14 +138,7 @@ public struct MCAPWriter<Sink: ByteSink> {
         return try addChannel(topic: topic, schemaID: schema, messageEncoding: messageEncoding, metadata: metadata)
     }
 
-    private mutating func definition(size: Int, _ append: (RecordBuffer) -> Void) throws(BagError) {
-        guard options.chunkSize > 0 else {
-            append(out)
-            return try drainIfFull()
-        }
-        try makeRoom(size)
-        append(chunk.records)
-    }
+    private var definitionBuffer: RecordBuffer { options.chunkSize > 0 ? chunk.records : out }
 
     // MARK: Messages
 
@@ -189,6 +192,9 @@ public struct MCAPWriter<Sink: ByteSink> {
         if let start = data.baseAddress { (place + 31).copyMemory(from: start, byteCount: data.count) }
         buffer.advance(Layout.recordHeader + content)
     }
+
+    /// Bytes of the bag so far: what the sink has taken, and what waits to be packed.
+    public var byteCount: Int { drained + out.count + chunk.records.count }
 
     // MARK: Beside the messages
 
@@ -255,8 +261,10 @@ public struct MCAPWriter<Sink: ByteSink> {
 
     // MARK: Finishing
 
-    /// Closes the current chunk and hands everything to the sink: what was written before survives a crash.
+    /// Closes the current chunk and hands everything to the sink: what was written before survives a crash. Tries again
+    /// what the sink refused before.
     public mutating func flush() throws(BagError) {
+        try retry()
         try checkOpen()
         try finishChunk()
         try drain()
@@ -266,17 +274,35 @@ public struct MCAPWriter<Sink: ByteSink> {
     /// Writes the summary and the footer. Nothing can be written afterwards; a second call does nothing.
     public mutating func close() throws(BagError) {
         if case .closed = state { return }
+        try retry()
         try checkOpen()
         try finishChunk()
         try drain()
         let crc = options.checksums ? dataCRC : 0
         let buffer = out
         buffer.record(Opcode.dataEnd) { buffer.append(crc) }
-        try drain()
         appendSummary()
-        try drain()
+        // In one call, and complete at once: a summary that is half there misleads a reader.
+        defer {
+            out.removeAll()
+            tail.removeAll()
+        }
+        out.append(bytes: tail.bytes)
+        do {
+            try sink.write(out.bytes)
+        } catch {
+            throw fail(error)
+        }
+        drained += out.count
         try flushSink()
         state = .closed
+    }
+
+    /// Hands over again what the sink has refused; does nothing when it has taken everything.
+    public mutating func retry() throws(BagError) {
+        guard case .stalled = state else { return }
+        state = .open
+        try drain()
     }
 
     private mutating func finishChunk() throws(BagError) {
@@ -303,12 +329,13 @@ public struct MCAPWriter<Sink: ByteSink> {
 
     /// All of the summary section, the summary offsets, the footer and the closing magic.
     private func appendSummary() {
-        let summaryStart = drained
+        let dataEnd = out.count
+        let summaryStart = drained + dataEnd
         var groups: [(opcode: UInt8, start: Int, length: Int)] = []
         func group(_ opcode: UInt8, _ content: () -> Void) {
             let before = out.count
             content()
-            if out.count > before { groups.append((opcode, summaryStart + before, out.count - before)) }
+            if out.count > before { groups.append((opcode, drained + before, out.count - before)) }
         }
         group(Opcode.schema) { for schema in schemas { out.append(schema) } }
         group(Opcode.channel) { for channel in channels { out.append(channel) } }
@@ -316,7 +343,7 @@ public struct MCAPWriter<Sink: ByteSink> {
         group(Opcode.chunkIndex) { out.append(bytes: chunkIndexes.bytes) }
         group(Opcode.attachmentIndex) { out.append(bytes: attachmentIndexes.bytes) }
         group(Opcode.metadataIndex) { out.append(bytes: metadataIndexes.bytes) }
-        let offsetsStart = summaryStart + out.count
+        let offsetsStart = drained + out.count
         for group in groups {
             out.record(Opcode.summaryOffset) {
                 out.append(group.opcode)
@@ -324,12 +351,19 @@ public struct MCAPWriter<Sink: ByteSink> {
                 out.append(UInt64(group.length))
             }
         }
-        out.append(Opcode.footer)
-        out.append(UInt64(Layout.footerContent))
-        out.append(UInt64(summaryStart))
-        out.append(UInt64(offsetsStart))
-        out.append(options.checksums ? Checksum.of(out.bytes) : 0)
-        Layout.magic.withUnsafeBytes { out.append(bytes: $0) }
+        let summary = UnsafeRawBufferPointer(rebasing: out.bytes[dataEnd...])
+        appendFooter(summaryStart, offsetsStart) { Checksum.of($0, continuing: Checksum.of(summary)) }
+    }
+
+    /// Footer and closing magic, after whatever the tail holds. `crc` is given the fields that it covers as well.
+    private func appendFooter(_ summaryStart: Int, _ offsetsStart: Int, crc: (UnsafeRawBufferPointer) -> UInt32) {
+        let start = tail.count
+        tail.append(Opcode.footer)
+        tail.append(UInt64(Layout.footerContent))
+        tail.append(UInt64(summaryStart))
+        tail.append(UInt64(offsetsStart))
+        tail.append(options.checksums ? crc(UnsafeRawBufferPointer(rebasing: tail.bytes[start...])) : 0)
+        Layout.magic.withUnsafeBytes { tail.append(bytes: $0) }
     }
 
     private mutating func drainIfFull() throws(BagError) {
@@ -338,12 +372,19 @@ public struct MCAPWriter<Sink: ByteSink> {
 
     private mutating func drain() throws(BagError) {
         guard out.count > 0 else { return }
-        if options.checksums { dataCRC = Checksum.of(out.bytes, continuing: dataCRC) }
+        let crc = options.checksums ? Checksum.of(out.bytes, continuing: dataCRC) : 0
+        // The end of a bag without a summary, until more comes.
+        tail.removeAll()
+        let buffer = tail
+        buffer.record(Opcode.dataEnd) { buffer.append(crc) }
+        appendFooter(0, 0) { _ in 0 }
+        defer { tail.removeAll() }
         do {
-            try sink.write(out.bytes)
+            try sink.write(out.bytes, provisionalTail: tail.bytes)
         } catch {
             throw fail(error)
         }
+        dataCRC = crc
         drained += out.count
         out.removeAll()
     }
@@ -358,7 +399,7 @@ public struct MCAPWriter<Sink: ByteSink> {
 
     private mutating func fail(_ cause: any Error) -> BagError {
         let error = BagError(.sinkFailed, "the bag cannot be written further: \(cause)", offset: drained)
-        state = .failed(error)
+        state = .stalled(error)
         return error
     }
 
@@ -367,7 +408,7 @@ public struct MCAPWriter<Sink: ByteSink> {
         switch state {
         case .open: return
         case .closed: throw BagError(.closed, "the bag is closed; nothing can be added")
-        case .failed(let error): throw error
+        case .stalled(let error), .failed(let error): throw error
         }
     }
 

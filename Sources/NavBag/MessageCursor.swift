@@ -38,8 +38,11 @@ public struct MessageCursor<Source: ByteSource> {
         spans = wanted
     }
 
-    /// The share of the chunks of this query that have been opened, 0...1, for a progress bar.
-    public var progress: Double { spans.isEmpty ? 1 : Double(nextSpan) / Double(spans.count) }
+    /// The share of this query that has been handed out, 0...1, every chunk counting alike, for a progress bar.
+    public var progress: Double {
+        let left = open.reduce(0.0) { $0 + Double($1.entries.count - $1.position) / Double($1.entries.count) }
+        return spans.isEmpty ? 1 : (Double(nextSpan) - left) / Double(spans.count)
+    }
 
     /// The next message, or nil after the last.
     ///

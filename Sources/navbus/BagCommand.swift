@@ -7,14 +7,22 @@ import NavNodes
 /// `navbus bag`.
 struct BagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bag", abstract: "Record, play, inspect and compare bags (MCAP).",
-        subcommands: [BagRecord.self, BagPlay.self, BagInfoCommand.self, BagDiffCommand.self])
+        commandName: "bag", abstract: "Record, play, inspect, check, recover and compare bags (MCAP).",
+        subcommands: [
+            BagRecord.self, BagPlay.self, BagInfoCommand.self, BagCheckCommand.self, BagRecoverCommand.self,
+            BagDiffCommand.self,
+        ])
 }
 
 /// `navbus bag record`.
 struct BagRecord: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "record", abstract: "Record topics into a bag until Ctrl-C.")
+        commandName: "record", abstract: "Record topics into a bag until Ctrl-C.",
+        discussion: """
+            The bag can be read at any moment, also after the recorder was killed: what is older than a second is in it. \
+            Where FILE.mcap is a bag already, FILE_1.mcap is recorded into, then FILE_2.mcap, and so on. Exit status 1 when \
+            anything that was published is not recorded.
+            """)
 
     @Argument(help: "Topics, * stands for any text; all if none is given.") var topics: [String] = []
     @Option(help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap")) var out: String
@@ -22,7 +30,19 @@ struct BagRecord: ParsableCommand {
     @Flag(help: "Take part in lockstep playback and record that alone: equal playbacks give equal bytes.")
     var lockstep = false
     @Flag(help: "Replace a bag that is there.") var overwrite = false
+    @Option(help: ArgumentHelp("Go on in another file after so many megabytes, 1 to 1000000.", valueName: "MB"))
+    var splitMb: Int?
+    @Option(
+        help: ArgumentHelp("Go on in another file after so many seconds of recorded time.", valueName: "SECONDS"))
+    var splitS: Double?
     @OptionGroup var node: BusOptions
+
+    func validate() throws {
+        guard splitMb.map((1...1_000_000).contains) ?? true else {
+            throw ValidationError("--split-mb must be from 1 to 1000000")
+        }
+        guard splitS.map((1...1e9).contains) ?? true else { throw ValidationError("--split-s must be from 1 to 1e9") }
+    }
 
     func run() throws {
         let (bus, directory) = try NodeArguments.join(name: node.name ?? "recorder")
@@ -32,12 +52,16 @@ struct BagRecord: ParsableCommand {
         options.simTime = simTime
         options.lockstep = lockstep
         options.overwrite = overwrite
+        options.splitBytes = splitMb.map { $0 * 1_000_000 }
+        options.splitSeconds = splitS
         let recorder = try BagRecorder(
             bus, path: out, options: options, directory: directory, log: NodeLog(node: bus.name))
-        try recorder.run(until: stop)
-        let lost = recorder.lostCount
-        bus.close()
-        print("\(out): \(recorder.messageCount) messages\(lost > 0 ? ", \(lost) lost on the way" : "")")
+        defer { bus.close() }
+        let losses = try recorder.run(until: stop)
+        print("\(recorder.paths.joined(separator: ", ")): \(recorder.messageCount) messages")
+        guard losses.total == 0 else {
+            throw NodeError(.system, "the recording is not complete: \(losses.text); see 'navbus bag check'")
+        }
     }
 }
 
@@ -79,6 +103,10 @@ struct BagPlay: ParsableCommand {
     @Flag(help: "Publish /clock with the bag's time.") var clock = false
     @Option(
         help: ArgumentHelp(
+            "The longest stretch of the bag without a message that is waited for; a longer one is jumped.",
+            valueName: "SECONDS")) var maxGap = 3_600.0
+    @Option(
+        help: ArgumentHelp(
             "How many subscribers each topic should have before the first message; playing starts without them after --wait.",
             valueName: "COUNT")) var subscribers = 1
     @Option(help: ArgumentHelp("How long to wait for them, seconds.", valueName: "SECONDS")) var wait = 10.0
@@ -91,6 +119,7 @@ struct BagPlay: ParsableCommand {
         guard start >= 0, start <= 1e9, end.map({ $0 >= start && $0 <= 1e9 }) ?? true else {
             throw ValidationError("--start and --end must be seconds, the end not before the start")
         }
+        guard maxGap > 0 else { throw ValidationError("--max-gap must be above 0") }
         guard subscribers >= 0, wait >= 0, wait <= 1e6 else {
             throw ValidationError("--subscribers and --wait must be at least 0")
         }
@@ -113,6 +142,7 @@ struct BagPlay: ParsableCommand {
         if !topics.isEmpty { options.topics = topics }
         options.remaps = try node.remaps()
         options.clock = clock
+        options.longestGap = maxGap
         options.subscribers = subscribers
         options.wait = wait
         options.lockstep = lockstep
@@ -165,10 +195,19 @@ struct BagInfoCommand: ParsableCommand {
         } catch {
             throw NodeError(.invalid, error.description)
         }
-        let topics = info.channels.map {
-            Topic(topic: $0.channel.topic, type: $0.schemaName, messages: $0.messageCount)
+        // Each publisher of a topic has a channel.
+        var topics: [Topic] = []
+        for channel in info.channels {
+            if let last = topics.last, last.topic == channel.channel.topic, last.type == channel.schemaName {
+                topics[topics.count - 1].messages = last.messages.flatMap { sum in
+                    channel.messageCount.map { sum &+ $0 }
+                }
+            } else {
+                topics.append(
+                    Topic(
+                        topic: channel.channel.topic, type: channel.schemaName, messages: channel.messageCount))
+            }
         }
-        .sorted { $0.topic < $1.topic }
         if json {
             print(
                 try navbus.json(
@@ -192,6 +231,7 @@ struct BagInfoCommand: ParsableCommand {
         }
         if case .scan(let ending, _) = origin {
             print("note: the bag has no usable index (\(ending)); it was read through")
+            print("      'navbus bag recover' makes a bag with an index of it")
         }
         let width = topics.map(\.topic.count).max() ?? 0
         for topic in topics {

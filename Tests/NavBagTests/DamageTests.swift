@@ -35,6 +35,7 @@ import Testing
             for place in reader.index.attachments { _ = try? reader.attachment(place) }
             for place in reader.index.metadata { _ = try? reader.metadata(place) }
         }
+        _ = try? checkBag(source, options: options) { _ in nil }
         if var writer = try? MCAPWriter(MemorySink(), options: BagWriteOptions(compression: .none)) {
             if let recovery = try? recoverBag(from: source, to: &writer, options: options) {
                 #expect(recovery.messageCount == UInt64(found.count))
@@ -107,7 +108,7 @@ import Testing
 
     @Test func chunkThatClaimsTooMuchIsRefusedBeforeMemoryIsTaken() throws {
         var raw = RawBag()
-        for claim in [UInt64(65 << 20), 1 << 40, .max] {
+        for claim in [UInt64(129 << 20), 1 << 40, .max] {
             raw.record(0x06, RawBag.chunk([1], compression: "zstd", claim: claim))
         }
         raw.footer()

@@ -85,7 +85,7 @@ import Testing
             // What a reader sees while the recorder is still at work.
             let early = try BagReader(path: path)
             #expect(try early.all() == samples(500))
-            guard case .scan(.truncated, _) = early.index.origin else {
+            guard case .scan(.complete, _) = early.index.origin else {
                 Issue.record("an unfinished bag must be scanned, not \(early.index.origin)")
                 return
             }

@@ -88,6 +88,59 @@ struct BagPlayerTests {
         }
     }
 
+    /// At ten times its pace the bag would take a year.
+    @Test(.timeLimit(.minutes(2))) func yearsWithoutAMessageAreJumped() throws {
+        try withFolder { folder in
+            let years = 10 * 365 * 86_400 * Self.second
+            let moments = [0, 1, 2, years, years + Self.second].map { Self.start + $0 }
+            let heard = try play(try makeBag(in: folder, at: moments)) {
+                ($0.rate, $0.clock) = (10, true)
+            }
+            #expect(try fixes(heard).count == 5)
+            let clock = try heard.filter { $0.topic == "/clock" }.map {
+                try #require(try Clock(decoding: $0.payload.bytes).stampNs)
+            }
+            #expect(clock == clock.sorted() && clock.count < 1_000)
+        }
+    }
+
+    @Test func aPlayerThatWasHeldUpGoesOnWhereItStood() throws {
+        try withFolder { folder in
+            let moments = (0..<200).map { Self.start + UInt64($0) * Self.second / 10 }
+            var before: Int?
+            var after: Int?
+            _ = try play(try makeBag(in: folder, at: moments)) {
+                $0.rate = 10
+            } listening: { heard in
+                if before == nil, heard.count > 20 {
+                    before = heard.count
+                    Thread.sleep(forTimeInterval: 1)
+                } else if before != nil, after == nil {
+                    after = heard.count
+                }
+            }
+            // In a second a hundred would be due; ten come between two reports.
+            #expect(try #require(after) - #require(before) < 60)
+        }
+    }
+
+    @Test func everyPublisherOfATopicIsPlayedOnOneTopic() throws {
+        try withFolder { folder in
+            let path = folder + "/two.mcap"
+            var log = MessageLog(try BagWriter(path: path))
+            for index in 0..<6 {
+                try GnssFix(latitude: Double(index), longitude: 0).encoded().withUnsafeBytes {
+                    try log.write(
+                        $0, topic: "/gnss/fix", type: GnssFix.fullName, sequence: UInt64(index / 2 + 1),
+                        publisher: UInt64(index % 2 + 7), logTime: Int64(index), publishTime: 0)
+                }
+            }
+            try log.close()
+            #expect(try BagReader(path: path).index.channels.map(\.metadata) == [["boot_id": "7"], ["boot_id": "8"]])
+            #expect(try fixes(try play(path)) == [0, 1, 2, 3, 4, 5])
+        }
+    }
+
     @Test func topicsAreChosenAndRenamed() throws {
         try withFolder { folder in
             let bag = try makeBag(in: folder)

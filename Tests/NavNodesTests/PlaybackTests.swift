@@ -12,6 +12,7 @@ struct PlaybackTests {
             switch playback.step(now, hasSubscriber: now >= subscriberAt) {
             case .publish: out.append(Double(now - start) / 1e9)
             case .wait(let moment): now = max(now, moment)
+            case .jump: continue
             case .end: return out
             }
         }
@@ -24,6 +25,21 @@ struct PlaybackTests {
         #expect(times(&playback, from: 7) == [0, 1, 1, 3])
         var fast = Playback(stamps: stamps, rate: 4, loops: false)
         #expect(times(&fast) == [0, 0.25, 0.25, 0.75])
+    }
+
+    @Test func yearsWithoutAFixAreJumped() {
+        let years = 10 * 365 * 86_400 * second
+        var playback = Playback(stamps: [0, second, years, years + second, .max], rate: 1, loops: false)
+        #expect(times(&playback) == [0, 1, 1, 2, 2])
+    }
+
+    @Test func aFileThatWasHeldUpGoesOnWhereItStood() {
+        let stamps = (0...10).map { Optional(Int64($0) * second) }
+        var playback = Playback(stamps: stamps, rate: 10, loops: false)
+        #expect(playback.step(0, hasSubscriber: true) == .publish(0))
+        // Three seconds late: thirty fixes would be due.
+        #expect(playback.step(3 * second, hasSubscriber: true) == .publish(1))
+        #expect(playback.step(3 * second, hasSubscriber: true) == .wait(until: 3 * second + second / 10))
     }
 
     @Test func aSubscriberIsWaitedForAndNotForEver() {

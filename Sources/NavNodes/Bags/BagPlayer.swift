@@ -19,6 +19,8 @@ public final class BagPlayer {
         public var topics = ["*"]
         /// Topics and what they are called on the bus.
         public var remaps: [String: String] = [:]
+        /// The longest stretch without a message that is waited for, seconds of the bag; a longer one is jumped.
+        public var longestGap = 3_600.0
         /// Publishes `/clock` with the bag's time; always so in lockstep.
         public var clock = false
         /// How many subscribers each topic should have before the first message.
@@ -40,7 +42,8 @@ public final class BagPlayer {
         public init() {}
     }
 
-    struct Track {
+    private struct Track {
+        let topic: String
         var publication: Publication
         var isLatched: Bool
         /// Whether something of the present epoch was published.
@@ -52,6 +55,9 @@ public final class BagPlayer {
     /// How often `/clock` ticks between messages, and while paused.
     private static let tick = Duration.milliseconds(10)
     private static let pausedTick = Duration.milliseconds(200)
+    /// How late a moment may be that is made up for. After a longer hold-up of the player the bag goes on where it stood:
+    /// what was missed all at once would be another drive.
+    private static let hesitation = Duration.milliseconds(50)
 
     private let bus: any Bus
     private let reader: BagReader
@@ -62,7 +68,9 @@ public final class BagPlayer {
     private var report: (BagPlayer) -> Void = { _ in }
     private let leader: LockstepLeader?
     private let stop: StopSignal
-    private var tracks: [UInt16: Track] = [:]
+    /// The topics that are played, and the place of each channel's among them: every publisher of a topic has a channel.
+    private var tracks: [Track] = []
+    private var places: [UInt16: Int] = [:]
     private var clockPublication: Publication?
     private var epoch: UInt32 = 0
     /// When the bag's moment `origin` is due; moved by pauses.
@@ -129,11 +137,16 @@ public final class BagPlayer {
             log.warning("\(channel.topic) is left out: its encoding is '\(channel.messageEncoding)', not protobuf")
             return
         }
+        if let place = tracks.firstIndex(where: { $0.topic == channel.topic }) {
+            places[channel.id] = place
+            return
+        }
         let name = options.remaps[channel.topic] ?? channel.topic
         let type = reader.index.schema(channel.schemaID)?.name ?? ""
         let entry = TopicCatalogue.topic(named: channel.topic)
         let publication = try advertise(name, type, fallback: entry.map { QoS($0.qos) } ?? .keepLast(64))
-        tracks[channel.id] = Track(publication: publication, isLatched: entry?.qos == .latched)
+        places[channel.id] = tracks.count
+        tracks.append(Track(topic: channel.topic, publication: publication, isLatched: entry?.qos == .latched))
     }
 
     private func advertise(_ name: String, _ type: String, fallback qos: QoS) throws(NodeError) -> Publication {
@@ -148,7 +161,7 @@ public final class BagPlayer {
     }
 
     private var publications: [Publication] {
-        tracks.sorted { $0.key < $1.key }.map(\.value.publication) + (clockPublication.map { [$0] } ?? [])
+        tracks.map(\.publication) + (clockPublication.map { [$0] } ?? [])
     }
 
     /// Plays until the end or until stopped. `report` is told of progress about ten times a second, also in a pause.
@@ -179,7 +192,7 @@ public final class BagPlayer {
         let deadline = MonotonicClock.now() + Duration(clampingSeconds: options.wait)
         while !stop.isStopped {
             var missing: [String] = []
-            for track in tracks.values where try bus.subscriberCount(of: track.publication) < options.subscribers {
+            for track in tracks where try bus.subscriberCount(of: track.publication) < options.subscribers {
                 missing.append(track.publication.topic)
             }
             if missing.isEmpty { return }
@@ -203,7 +216,7 @@ public final class BagPlayer {
         let first = reader.index.timeRange?.lowerBound ?? 0
         let start = Pace.moment(options.start, after: first)
         let query = BagQuery(start: start, end: options.end.map { Pace.moment($0, after: first) })
-        var moments = BagMoments(reader.messages(query)) { [tracks] in tracks[$0] != nil }
+        var moments = BagMoments(reader.messages(query)) { [places] in places[$0] != nil }
         origin = SimulatedTime(nanoseconds: Int64(clamping: start))
         time = origin
         begin = MonotonicClock.now()
@@ -228,9 +241,9 @@ public final class BagPlayer {
     }
 
     private func play(_ message: BagMessage) throws(BusError) {
-        guard let track = tracks[message.channelID] else { return }
-        tracks[message.channelID]?.hasValue = true
-        try publish(message, on: track.publication)
+        guard let place = places[message.channelID] else { return }
+        tracks[place].hasValue = true
+        try publish(message, on: tracks[place].publication)
         messageCount += 1
     }
 
@@ -241,26 +254,24 @@ public final class BagPlayer {
     /// Announces the epoch, and makes latched topics say what was true at its start: the bag's last value before it, or
     /// nothing at all instead of a value of the epoch before.
     private func beginEpoch(at start: UInt64, first: UInt64) throws {
-        var values: [UInt16: BagMessage] = [:]
+        var values: [Int: BagMessage] = [:]
         if start > first {
-            let latched = Set(tracks.filter(\.value.isLatched).keys)
-            let names = Set(reader.index.channels.filter { latched.contains($0.id) }.map(\.topic))
+            let names = tracks.filter(\.isLatched).map(\.topic)
             var earlier = reader.messages(BagQuery(topics: names.sorted(), end: start))
             while !names.isEmpty, let message = try earlier.next() {
-                if latched.contains(message.channelID) { values[message.channelID] = message }
+                if let place = places[message.channelID] { values[place] = message }
             }
         }
         guard epoch > 0 || !values.isEmpty else { return }
         let moment = SimulatedTime(nanoseconds: Int64(clamping: start))
         try publishClock(moment)
-        for id in tracks.keys.sorted() {
-            guard let track = tracks[id], track.isLatched else { continue }
-            if let value = values[id] {
+        for (place, track) in tracks.enumerated() where track.isLatched {
+            if let value = values[place] {
                 try publish(value, on: track.publication)
             } else if track.hasValue {
                 try bus.publish([UInt8](), on: track.publication, stampNanoseconds: moment.nanoseconds)
             }
-            tracks[id]?.hasValue = values[id] != nil
+            tracks[place].hasValue = values[place] != nil
         }
         try settle(at: moment)
     }
@@ -269,6 +280,12 @@ public final class BagPlayer {
 
     /// Lets time pass up to a moment: `/clock` ticks, or the timers of the participants become due one after the other.
     private func runTime(to due: SimulatedTime) throws {
+        if due - time > Duration(clampingSeconds: options.longestGap) {
+            let hours = Int((due - time).inSeconds / 3_600)
+            log.info("the bag has nothing for \(hours) h: going on behind the gap", ["at_ns": "\(due.nanoseconds)"])
+            (origin, begin) = (due, MonotonicClock.now())
+            return try waitUntil(due)
+        }
         guard leader != nil else { return try tick(to: due) }
         while let timer = nextTimer, timer < due, !stop.isStopped {
             // A timer that is always due at once must not hold time up.
@@ -305,6 +322,7 @@ public final class BagPlayer {
             let span = Pace.nanoseconds(
                 from: origin.nanoseconds, to: moment.nanoseconds, rate: options.rate ?? 1)
             let remaining = begin + .nanoseconds(span) - MonotonicClock.now()
+            if remaining < .zero - Self.hesitation { begin = begin + (.zero - remaining) }
             guard remaining > .zero else { return }
             _ = try bus.poll(timeout: min(remaining, .milliseconds(100)))
         }

@@ -4,7 +4,12 @@ public import NavMessages
 /// Writes the messages of topics into a bag, with the schema that any reader needs.
 public struct MessageLog<Sink: ByteSink> {
     private var writer: MCAPWriter<Sink>
-    private var channels: [String: Channel] = [:]
+    private var channels: [Source: Channel] = [:]
+
+    private struct Source: Hashable {
+        var topic: String
+        var publisher: UInt64?
+    }
 
     private struct Channel {
         var id: UInt16
@@ -16,24 +21,39 @@ public struct MessageLog<Sink: ByteSink> {
 
     /// Messages written so far.
     public var messageCount: UInt64 { writer.statistics.messageCount }
+    /// Bytes of the bag so far.
+    public var byteCount: Int { writer.byteCount }
 
     /// Adds an encoded message.
     ///
     /// - Parameters:
     ///   - type: the full name of its type; one that this build does not know is written without a schema.
     ///   - sequence: the publisher's count, of which the lower 32 bits are kept; nil counts here.
+    ///   - publisher: the boot id of the publisher, which then has a channel of its own; nil puts all into one.
     ///   - logTime: the time that orders the bag, ns.
     ///   - publishTime: when its content was true, ns.
+    public mutating func write(
+        _ payload: UnsafeRawBufferPointer, topic: String, type: String, sequence: UInt64?, publisher: UInt64? = nil,
+        logTime: Int64, publishTime: Int64
+    ) throws(BagError) {
+        let source = Source(topic: topic, publisher: publisher)
+        var channel = try channel(source, type: type)
+        channel.sequence = sequence.map { UInt32(truncatingIfNeeded: $0) } ?? channel.sequence &+ 1
+        channels[source] = channel
+        try writer.write(
+            channel: channel.id, sequence: channel.sequence, logTime: UInt64(clamping: logTime),
+            publishTime: UInt64(clamping: publishTime), data: payload)
+    }
+
+    /// Adds an encoded message from a collection.
     public mutating func write(
         _ payload: some RandomAccessCollection<UInt8>, topic: String, type: String, sequence: UInt64?, logTime: Int64,
         publishTime: Int64
     ) throws(BagError) {
-        var channel = try channel(topic: topic, type: type)
-        channel.sequence = sequence.map { UInt32(truncatingIfNeeded: $0) } ?? channel.sequence &+ 1
-        channels[topic] = channel
-        try writer.write(
-            channel: channel.id, sequence: channel.sequence, logTime: UInt64(clamping: logTime),
-            publishTime: UInt64(clamping: publishTime), data: Array(payload))
+        try Array(payload).span.withUnsafeBytes { (bytes) throws(BagError) in
+            try write(
+                bytes, topic: topic, type: type, sequence: sequence, logTime: logTime, publishTime: publishTime)
+        }
     }
 
     /// Adds a message.
@@ -53,16 +73,20 @@ public struct MessageLog<Sink: ByteSink> {
     /// Closes the current chunk, so that a crash loses nothing before this point.
     public mutating func flush() throws(BagError) { try writer.flush() }
 
+    /// Tries again what the sink has refused.
+    public mutating func retry() throws(BagError) { try writer.retry() }
+
     /// Completes the bag.
     public mutating func close() throws(BagError) { try writer.close() }
 
-    private mutating func channel(topic: String, type: String) throws(BagError) -> Channel {
-        if let known = channels[topic] { return known }
+    private mutating func channel(_ source: Source, type: String) throws(BagError) -> Channel {
+        if let known = channels[source] { return known }
         let id = try writer.addChannel(
-            topic: topic, schemaName: type, schemaEncoding: "protobuf",
-            schemaData: Schema.fileDescriptorSet(for: type) ?? [], messageEncoding: "protobuf")
+            topic: source.topic, schemaName: type, schemaEncoding: "protobuf",
+            schemaData: Schema.fileDescriptorSet(for: type) ?? [], messageEncoding: "protobuf",
+            metadata: source.publisher.map { ["boot_id": String($0, radix: 16)] } ?? [:])
         let channel = Channel(id: id, sequence: 0)
-        channels[topic] = channel
+        channels[source] = channel
         return channel
     }
 }

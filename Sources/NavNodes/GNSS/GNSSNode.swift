@@ -116,6 +116,8 @@ public final class GNSSNode: Node {
             case .publish(let index):
                 // At another pace than the receiver's own, when a fix comes says nothing of how late it is.
                 if let fix = trace?.fixes[index] { publish(fix, isReceivedNow: configuration.rate == 1) }
+            case .jump(let gap):
+                context.log.info("the file has no fix for \(gap / 3_600_000_000_000) h: going on behind the gap")
             case .wait(let moment): return moment
             case .end:
                 playback = nil

@@ -8,6 +8,8 @@ package struct Playback {
         case wait(until: Int64)
         /// Publish the fix of this index.
         case publish(Int)
+        /// A stretch of so many nanoseconds without a fix is left out.
+        case jump(Int64)
         /// All is done.
         case end
     }
@@ -25,9 +27,16 @@ package struct Playback {
     /// How often it is looked for a subscriber, ns.
     private static let look: Int64 = 20_000_000
 
+    /// The longest stretch without a fix that is waited for, ns of the file: an hour, as of a bag.
+    private static let longestGap: Int64 = 3_600_000_000_000
+    /// How late a fix may be that is made up for, ns; after a longer hold-up the file goes on where it stood.
+    private static let hesitation: Int64 = 50_000_000
+
     private let stamps: [Int64?]
     private let first: Int64
     private var state = State.waiting(since: nil)
+    /// The latest stamp that was due; one that is older, or has none, is due with it.
+    private var latest = Int64.min
     /// Times as fast as it was recorded.
     private(set) var rate: Double
     /// Whether it starts over at its end.
@@ -57,12 +66,25 @@ package struct Playback {
                 state = loops ? .playing(begin: now, next: 0) : .resting(until: now + Playback.rest)
                 return .wait(until: loops ? now : now + Playback.rest)
             }
-            let due = begin + Pace.nanoseconds(from: first, to: stamps[next] ?? first, rate: rate)
+            if next == 0 { latest = first }
+            let span = Pace.nanoseconds(from: first, to: max(latest, stamps[next] ?? first), rate: rate)
+            let due = begin + span
+            if next > 0, now < due, let gap = gap(before: next), gap > Self.longestGap {
+                state = .playing(begin: now - span, next: next)
+                return .jump(gap)
+            }
             guard now >= due else { return .wait(until: due) }
-            state = .playing(begin: begin, next: next + 1)
+            latest = max(latest, stamps[next] ?? first)
+            state = .playing(begin: now - due > Self.hesitation ? now - span : begin, next: next + 1)
             return .publish(next)
         case .resting(let end): return now < end ? .wait(until: end) : .end
         }
+    }
+
+    private func gap(before next: Int) -> Int64? {
+        guard let earlier = stamps[next - 1], let later = stamps[next] else { return nil }
+        let (gap, overflow) = later.subtractingReportingOverflow(earlier)
+        return overflow ? (later > earlier ? .max : nil) : gap
     }
 
     /// Goes on at another rate from a moment on.

@@ -44,6 +44,22 @@ struct NodeClockTests {
         #expect(ticks == [500] && clock.healthReasons.isEmpty)
     }
 
+    @Test(arguments: [3_600, 315_360_000] as [Int64])
+    func periodsOfALongStepAreNotGoneThroughOneByOne(seconds: Int64) {
+        let clock = NodeClock(isSimulated: true, machine: Machine().clocks)
+        var ticks: [Int64] = []
+        var once = 0
+        _ = clock.receive(message(0), from: 1)
+        clock.every(.seconds(1)) { ticks.append((clock.stamp?.nanoseconds ?? -1) / 1_000_000_000) }
+        clock.after(.seconds(5)) { once += 1 }
+        clock.runDueTimers()
+        for time in [3, 3 + seconds, 4 + seconds] {
+            _ = clock.receive(message(time * 1_000_000_000), from: 1)
+            for _ in 0..<10 { clock.runDueTimers() }
+        }
+        #expect(ticks == [0, 3, 3, 3, 3 + seconds, 4 + seconds] && once == 1)
+    }
+
     @Test func aPausedClockStandsStillHoweverLongItTakes() {
         let machine = Machine()
         let clock = NodeClock(isSimulated: true, machine: machine.clocks)

@@ -24,6 +24,9 @@ public final class NodeClock {
     /// one is reported.
     private static let silence = Duration.seconds(2)
 
+    /// How far time may step so that every period of a timer is made up for; in a longer step a timer is due once.
+    package static let longestStep = Duration.seconds(60)
+
     /// Whether the node lives by `/clock`.
     public let isSimulated: Bool
     /// Who publishes `/clock` now, name by boot id; nil when that cannot be known.
@@ -118,7 +121,9 @@ public final class NodeClock {
             case .jumped(let from, let to):
                 epochStart = to.time
                 timers.rebase(from: NodeTime(from.time), to: NodeTime(to.time))
-            case .advanced: break
+            case .advanced(let time):
+                // A recording has gaps, of years even: their periods are not gone through one by one.
+                if let before, time - before.time > Self.longestStep { timers.skipMissed(at: NodeTime(time)) }
             }
             return event
         case .ignored(let reason, let isFirst):

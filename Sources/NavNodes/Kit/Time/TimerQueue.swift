@@ -75,6 +75,16 @@ package struct TimerQueue {
         return (first.id, first.due, isLast)
     }
 
+    /// Leaves out what periodic timers have missed by more than a period at `now`: each is due once.
+    package mutating func skipMissed(at now: NodeTime) {
+        let old = entries
+        entries = []
+        for var entry in old {
+            if let period = entry.period, entry.due + period < now { entry.due = now }
+            insert(entry)
+        }
+    }
+
     /// Carries the timers over a jump: periodic ones begin anew at `to`, others keep what was left of their wait.
     package mutating func rebase(from: NodeTime, to: NodeTime) {
         let old = entries.sorted { $0.id.number < $1.id.number }

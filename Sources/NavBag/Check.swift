@@ -1,0 +1,228 @@
+/// What ``checkBag(_:options:schemaProblem:)`` has found.
+public struct BagCheck: Hashable, Sendable {
+    /// The messages of one channel.
+    public struct Channel: Hashable, Sendable {
+        /// Topic, encoding and metadata.
+        public let channel: BagChannel
+        /// The schema's name; empty for none.
+        public let schemaName: String
+        /// Messages that can be read.
+        public internal(set) var messageCount: UInt64 = 0
+        /// Messages that were published and are not in the bag, from gaps in the sequence of one run of a publisher,
+        /// which has a channel with its `boot_id`.
+        public internal(set) var missingCount: UInt64 = 0
+        var last: UInt32?
+    }
+
+    /// What is wrong, in the order of the file: the first hundred.
+    public private(set) var problems: [String] = []
+    /// Everything that is wrong, also beyond the problems that are kept.
+    public private(set) var problemCount = 0
+    /// Messages that can be read.
+    public internal(set) var messageCount: UInt64 = 0
+    /// The earliest and the latest log time, ns; nil without messages.
+    public internal(set) var timeRange: ClosedRange<UInt64>?
+    /// Messages whose log time is before that of the message ahead of them, which the format allows.
+    public internal(set) var backwardCount: UInt64 = 0
+    /// The longest stretch without a message in the order of the file, ns.
+    public internal(set) var longestGap: UInt64 = 0
+    /// The log time at which it begins, ns.
+    public internal(set) var longestGapStart: UInt64 = 0
+    /// The channels, by topic, equal topics by id.
+    public internal(set) var channels: [Channel] = []
+
+    /// Whether nothing is wrong.
+    public var isSound: Bool { problemCount == 0 }
+
+    mutating func note(_ problem: String, count: Int = 1) {
+        problemCount += count
+        if problems.count < BagDamage.kept { problems.append(problem) }
+    }
+}
+
+/// Reads a bag through and compares its index with what is there: framing, checksums, definitions, message indexes,
+/// statistics, and the publishers' sequences. Memory holds one chunk, the definitions and about 100 bytes a chunk.
+///
+/// - Parameter schemaProblem: says why messages of a schema cannot be decoded; nil when they can.
+/// - Throws: what ``MCAPLinearReader/init(_:topics:options:)`` throws, and errors of the source.
+public func checkBag(
+    _ source: some ByteSource, options: BagReadOptions = BagReadOptions(), schemaProblem: (BagSchema) -> String?
+) throws(BagError) -> BagCheck {
+    var check = BagCheck()
+    var reader = try MCAPLinearReader(source, options: options)
+    var channels: [UInt16: BagCheck.Channel] = [:]
+    var spans: [BagSpan] = []
+    var records = (attachments: 0, metadata: 0)
+    var previous: UInt64?
+    while let item = try reader.advance() {
+        switch item {
+        case .block(_, let span):
+            if span.kind == .chunk { spans.append(span) }
+            while let message = reader.nextInBlock() {
+                check.take(message, after: &previous)
+                channels[message.channelID, default: reader.known.checked(message.channelID)].take(message)
+            }
+        case .attachment(let offset, let length):
+            records.attachments += 1
+            do throws(BagError) {
+                _ = try source.attachment(offset, length, checkCRC: options.checkCRC)
+            } catch {
+                reader.note(error)
+            }
+        case .metadata(let offset, let length):
+            records.metadata += 1
+            do throws(BagError) { _ = try source.metadata(offset, length) } catch { reader.note(error) }
+        }
+    }
+    let damage = reader.damage
+    for error in damage.errors { check.note(error.description) }
+    if damage.count > damage.errors.count { check.note("and more", count: damage.count - damage.errors.count) }
+    if damage.orphanMessages > 0 {
+        check.note("\(damage.orphanMessages) messages are of channels that are not defined")
+    }
+    if let ending = reader.ending, ending != .complete { check.note(ending.description) }
+    for schema in reader.known.sortedSchemas {
+        if let problem = schemaProblem(schema) { check.note("the schema \(schema.name): \(problem)") }
+    }
+    for channel in reader.known.sortedChannels where channels[channel.id] == nil {
+        channels[channel.id] = reader.known.checked(channel.id)
+    }
+    check.channels = channels.values.sorted { ($0.channel.topic, $0.channel.id) < ($1.channel.topic, $1.channel.id) }
+    for channel in check.channels where channel.missingCount > 0 {
+        check.note("\(channel.channel.topic): \(channel.missingCount) messages are missing between the others")
+    }
+    let (_, dataStart) = try BlockReader.readHeader(source)
+    guard let index = try BagIndex.summary(source, dataStart: dataStart, options: options) else {
+        check.note("there is no index that can be used: the writer ended before it closed the bag, or wrote none")
+        return check
+    }
+    try check.compare(index, source, spans, records, reader.known, options)
+    return check
+}
+
+extension Definitions {
+    fileprivate func checked(_ id: UInt16) -> BagCheck.Channel {
+        let channel =
+            channels[id] ?? BagChannel(id: id, schemaID: 0, topic: "", messageEncoding: "", metadata: [:])
+        return BagCheck.Channel(channel: channel, schemaName: schemas[channel.schemaID]?.name ?? "")
+    }
+}
+
+extension BagCheck.Channel {
+    fileprivate mutating func take(_ message: BagMessage) {
+        messageCount += 1
+        // Other writers number as they like. A lower one is a value that is repeated.
+        if channel.metadata["boot_id"] != nil, let last, message.sequence > last {
+            missingCount += UInt64(message.sequence - last - 1)
+        }
+        last = message.sequence
+    }
+}
+
+extension BagCheck {
+    fileprivate mutating func take(_ message: BagMessage, after previous: inout UInt64?) {
+        let time = message.logTime
+        messageCount += 1
+        timeRange = timeRange.map { min($0.lowerBound, time)...max($0.upperBound, time) } ?? time...time
+        if let before = previous {
+            if time < before {
+                backwardCount += 1
+            } else if time - before > longestGap {
+                (longestGapStart, longestGap) = (before, time - before)
+            }
+        }
+        previous = time
+    }
+
+    /// Compares an index with what reading the bag through has found.
+    fileprivate mutating func compare(
+        _ index: BagIndex, _ source: some ByteSource, _ spans: [BagSpan], _ records: (attachments: Int, metadata: Int),
+        _ known: Definitions, _ options: BagReadOptions
+    ) throws(BagError) {
+        if index.schemas != known.sortedSchemas || index.channels != known.sortedChannels {
+            note("the index has other schemas or channels than the messages")
+        }
+        if let count = index.messageCount, count != messageCount {
+            note("the statistics say \(count) messages, and there are \(messageCount)")
+        }
+        for channel in channels {
+            guard let count = index.tallies[channel.channel.id]?.count, count != channel.messageCount else { continue }
+            let topic = channel.channel.topic
+            note("\(topic): the statistics say \(count) messages, and there are \(channel.messageCount)")
+        }
+        if let range = index.timeRange, range != timeRange {
+            note("the index says other times than those of the messages")
+        }
+        if index.attachments.count != records.attachments || index.metadata.count != records.metadata {
+            note("the index has other attachments or metadata than the bag")
+        }
+        if index.spans.count != spans.count {
+            note("the index has \(index.spans.count) chunks, and there are \(spans.count)")
+        }
+        let loader = BlockLoader(options)
+        for (indexed, found) in zip(index.spans, spans) {
+            var bare = indexed
+            bare.messageIndexes = []
+            guard bare == found else {
+                note("the index says other things of a chunk than the chunk (at byte \(found.offset))")
+                continue
+            }
+            guard !indexed.messageIndexes.isEmpty, let block = try? loader.load(found, from: source) else { continue }
+            var failure: BagError?
+            var definitions = known
+            let contents = BlockContents(block, &definitions, learning: false, sorted: false, failure: &failure)
+            let entries = contents.entriesByChannel
+            let isRight = indexed.messageIndexes.allSatisfy { place in
+                (try? source.messageIndex(place)) == entries[place.channel]
+            }
+            if !isRight || entries.count != indexed.messageIndexes.count {
+                note("the message indexes behind a chunk do not lead to its messages (at byte \(found.offset))")
+            }
+        }
+    }
+}
+
+/// An entry of a message index.
+struct IndexedMessage: Equatable {
+    var logTime: UInt64
+    var offset: UInt64
+}
+
+extension BlockContents {
+    /// What the message indexes of this block have to be.
+    fileprivate var entriesByChannel: [UInt16: [IndexedMessage]] {
+        var result: [UInt16: [IndexedMessage]] = [:]
+        for entry in entries {
+            let channel = bytes.withUnsafeBytes {
+                UInt16(littleEndian: $0.loadUnaligned(fromByteOffset: Int(entry.offset), as: UInt16.self))
+            }
+            let offset = UInt64(entry.offset) - UInt64(Layout.recordHeader)
+            result[channel, default: []].append(IndexedMessage(logTime: entry.logTime, offset: offset))
+        }
+        return result
+    }
+}
+
+extension ByteSource {
+    /// The entries of a message index in the order of their places.
+    fileprivate func messageIndex(_ place: BagSpan.IndexOffset) throws(BagError) -> [IndexedMessage] {
+        guard place.offset >= 0, place.offset <= count - Layout.recordHeader else {
+            throw BagError(.malformed, "a message index lies beyond the end of the file", offset: place.offset)
+        }
+        let (_, length) = try BlockReader.recordHeader(self, at: place.offset)
+        let (size, overflow) = length.addingReportingOverflow(Layout.recordHeader)
+        return try record(Opcode.messageIndex, place.offset, overflow ? .max : size) {
+            (cursor) throws(BagError) in
+            guard try cursor.u16() == place.channel else {
+                throw BagError(.malformed, "a message index is of another channel", offset: place.offset)
+            }
+            let base = cursor.base
+            var pairs = ByteCursor(try cursor.bytes32(), base: base)
+            var entries: [IndexedMessage] = []
+            while pairs.remaining > 0 {
+                entries.append(IndexedMessage(logTime: try pairs.u64(), offset: try pairs.u64()))
+            }
+            return entries.sorted { $0.offset < $1.offset }
+        }
+    }
+}

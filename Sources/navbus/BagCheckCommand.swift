@@ -1,0 +1,135 @@
+import ArgumentParser
+import Foundation
+import NavBag
+import NavMessages
+import NavNodes
+
+/// `navbus bag check`.
+struct BagCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Say what is wrong with bags.",
+        discussion: """
+            Reads each bag through: records, checksums, index, schemas, and gaps in the publishers' sequences. Exit status 1 \
+            when something is wrong.
+            """)
+
+    @Argument(help: ArgumentHelp("The bags.", valueName: "FILE")) var bags: [String]
+    @Flag(help: "Print JSON, a line a bag.") var json = false
+
+    private struct Document: Encodable {
+        var file: String
+        var ok: Bool
+        var problems: [String]
+        var problem_count: Int
+        var messages: UInt64 = 0
+        var backward: UInt64 = 0
+        var longest_gap_s = 0.0
+        var topics: [Topic] = []
+    }
+
+    private struct Topic: Encodable {
+        var topic: String
+        var type: String
+        var messages: UInt64
+        var missing: UInt64
+    }
+
+    func run() throws {
+        var damaged = 0
+        for bag in bags {
+            let document: Document
+            do throws(BagError) {
+                document = Self.document(bag, try checkBag(MappedFile(path: bag), schemaProblem: Self.problem))
+            } catch {
+                document = Document(file: bag, ok: false, problems: [error.description], problem_count: 1)
+            }
+            if !document.ok { damaged += 1 }
+            if json { print(try navbus.json(document)) } else { show(document) }
+        }
+        guard damaged == 0 else {
+            throw NodeError(
+                .invalid,
+                "\(damaged) of \(bags.count) bags \(damaged == 1 ? "is" : "are") not as they should be: "
+                    + "'navbus bag recover' saves what can be read")
+        }
+    }
+
+    private static func document(_ bag: String, _ check: BagCheck) -> Document {
+        var topics: [Topic] = []
+        for channel in check.channels {
+            if topics.last?.topic != channel.channel.topic || topics.last?.type != channel.schemaName {
+                topics.append(
+                    Topic(topic: channel.channel.topic, type: channel.schemaName, messages: 0, missing: 0))
+            }
+            topics[topics.count - 1].messages += channel.messageCount
+            topics[topics.count - 1].missing += channel.missingCount
+        }
+        return Document(
+            file: bag, ok: check.isSound, problems: check.problems, problem_count: check.problemCount,
+            messages: check.messageCount, backward: check.backwardCount,
+            longest_gap_s: Double(check.longestGap) * 1e-9, topics: topics)
+    }
+
+    private func show(_ document: Document) {
+        print("\(document.file): \(document.ok ? "sound" : "not sound"), \(document.messages) messages")
+        for problem in document.problems { print("  ! \(Console.printable(problem))") }
+        if document.problem_count > document.problems.count { print("  ! \(document.problem_count) problems in all") }
+        if document.longest_gap_s > 3_600 {
+            print("  note: nothing for \(Int(document.longest_gap_s / 3_600)) h between two messages")
+        }
+        if document.backward > 0 { print("  note: \(document.backward) messages are older than the one before them") }
+        let width = document.topics.map(\.topic.count).max() ?? 0
+        for topic in document.topics {
+            let name = Console.printable(topic.topic).padding(toLength: width, withPad: " ", startingAt: 0)
+            let missing = topic.missing > 0 ? "\t\(topic.missing) missing" : ""
+            print("  \(name)  \(topic.messages)\t\(Console.printable(topic.type))\(missing)")
+        }
+    }
+
+    /// Why messages of a schema cannot be decoded. One without a definition is allowed.
+    private static func problem(_ schema: BagSchema) -> String? {
+        guard schema.encoding == "protobuf", !schema.data.isEmpty else { return nil }
+        do throws(SchemaError) {
+            let pool = try SchemaPool(fileDescriptorSet: schema.data)
+            return pool.message(named: schema.name) == nil ? "its definition lacks the type" : nil
+        } catch {
+            return "its definition cannot be read: \(error)"
+        }
+    }
+}
+
+/// `navbus bag recover`.
+struct BagRecoverCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recover", abstract: "Save what can be read of a bag into a new one with an index.")
+
+    @Argument(help: "The bag, broken off, damaged or without an index.") var bag: String
+    @Option(name: [.short, .long], help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap"))
+    var out: String
+    @Flag(help: "Replace a bag that is there.") var overwrite = false
+
+    func run() throws {
+        guard !isSameFile(bag, out) else {
+            throw NodeError(.usage, "--out is the bag itself: give another file")
+        }
+        do throws(BagError) {
+            let source = try MappedFile(path: bag)
+            // Before anything is created.
+            _ = try MCAPLinearReader(source)
+            var writer = try BagWriter(path: out, overwrite: overwrite, durable: true)
+            let recovery = try recoverBag(from: source, to: &writer)
+            print("\(out): \(recovery.messageCount) messages, \(recovery.recordCount) other records")
+            for error in recovery.damage.errors { print("  ! passed over: \(error)") }
+            if recovery.damage.count > recovery.damage.errors.count {
+                print("  ! \(recovery.damage.count) damaged parts in all")
+            }
+            if recovery.damage.orphanMessages > 0 {
+                print("  ! \(recovery.damage.orphanMessages) messages of channels that are not defined")
+            }
+            if recovery.ending != .complete { print("  ! the end: \(recovery.ending)") }
+        } catch {
+            let isThere = error.code == .io && !overwrite && FileManager.default.fileExists(atPath: out)
+            throw NodeError(.invalid, "cannot recover \(bag): \(error)\(isThere ? "; --overwrite replaces it" : "")")
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import Logging
+import NavBag
+import NavBus
+import NavMessages
+import NavNodes
+import Testing
+
+/// Recordings of a bus without sockets.
+struct BagRecorderTests {
+    private static let recorded: Int64 = 1_767_258_000_000_000_000
+
+    /// Records what `body` publishes with the function it is given: topic, type, stamp, payload.
+    ///
+    /// - Parameter isStalled: the recorder's loop takes nothing before everything is published.
+    private func record(
+        _ path: String, _ change: (inout BagRecorder.Options) -> Void = { _ in }, isStalled: Bool = false,
+        _ body: ((String, String, Int64, [UInt8]) throws -> Void) throws -> Void
+    ) throws -> (losses: BagRecorder.Losses, paths: [String]) {
+        let network = InProcessNetwork(pipeDepth: 100_000)
+        network.now.utcNanoseconds = Int64(Date().timeIntervalSince1970 * 1e9)
+        let speaker = try InProcessBus(name: "speaker", network: network)
+        var options = BagRecorder.Options()
+        change(&options)
+        let recorder = try BagRecorder(
+            try InProcessBus(name: "recorder", network: network), path: path, options: options, directory: nil,
+            log: NodeLog(node: "recorder", level: .critical))
+        var publications: [String: Publication] = [:]
+        try body { topic, type, stamp, payload in
+            let publication =
+                try publications[topic]
+                ?? speaker.advertise(
+                    TopicDescription(name: topic, typeName: type, maximumPayloadSize: 1 << 30))
+            publications[topic] = publication
+            try speaker.publish(payload, on: publication, stampNanoseconds: stamp)
+            if !isStalled { try recorder.turn(.zero) }
+        }
+        let stop = StopSignal([])
+        stop.stop()
+        return (try recorder.run(until: stop), recorder.paths)
+    }
+
+    @Test func aMessageThatIsTooLargeIsCountedAndTheRestIsRecorded() throws {
+        try withFolder { folder in
+            let path = folder + "/large.mcap"
+            let (losses, _) = try record(path) { publish in
+                for (index, size) in [10, 40 << 20, (64 << 20) + 1, 64 << 20, 20].enumerated() {
+                    try publish("/nav/journal", JournalEntry.fullName, Int64(index), [UInt8](repeating: 0, count: size))
+                }
+            }
+            #expect(losses.refused == 1 && losses.total == 1)
+            #expect(try content(of: path).map(\.data.count) == [10, 40 << 20, 64 << 20, 20])
+        }
+    }
+
+    /// The catalogue keeps 1,024 entries of the journal for a subscriber that is slow.
+    @Test func everyEntryOfTheJournalIsRecordedAfterAStall() throws {
+        try withFolder { folder in
+            let path = folder + "/stall.mcap"
+            let (losses, _) = try record(path, isStalled: true) { publish in
+                for index in 0..<20_000 as Range<Int64> {
+                    try publish("/nav/journal", JournalEntry.fullName, index, [8])
+                }
+            }
+            #expect(try losses.total == 0 && content(of: path).count == 20_000)
+        }
+    }
+
+    @Test func aDiskThatHangsHoldsNothingUpAndIsReported() throws {
+        try withFolder { folder in
+            // A pipe that nobody reads takes 64 KiB and then nothing. Its reader stays, for the writer would be killed.
+            let pipe = folder + "/hangs.mcap"
+            try #require(mkfifo(pipe, 0o600) == 0 && open(pipe, O_RDONLY | O_NONBLOCK) >= 0)
+            var random = SystemRandomNumberGenerator()
+            let noise = (0..<125_000).flatMap { _ in le(random.next()) }
+            let error = #expect(throws: NodeError.self) {
+                try record(pipe, { $0.overwrite = true }) { publish in
+                    for index in 0..<200 as Range<Int64> { try publish("/noise", "test.Noise", index, noise) }
+                }
+            }
+            let said = error?.description ?? ""
+            #expect(said.contains("the disk has not taken it") && said.contains("not written by the disk"), "\(said)")
+        }
+    }
+
+    @Test func aRecordingThatIsThereIsContinuedInTheNextFile() throws {
+        try withFolder { folder in
+            let path = folder + "/drive.mcap"
+            for round in 0..<3 {
+                let (_, paths) = try record(path) { publish in
+                    try publish("/gnss/fix", GnssFix.fullName, 1, [UInt8](repeating: 0, count: round))
+                }
+                #expect(paths == [folder + ["/drive.mcap", "/drive_1.mcap", "/drive_2.mcap"][round]])
+            }
+            #expect(try content(of: folder + "/drive_2.mcap").map(\.data.count) == [2])
+            let (_, again) = try record(path, { $0.overwrite = true }) { _ in }
+            #expect(try again == [path] && content(of: path).isEmpty)
+
+            let text = folder + "/notes.mcap"
+            try Data("hello".utf8).write(to: URL(fileURLWithPath: text))
+            let error = #expect(throws: NodeError.self) { try record(text) { _ in } }
+            #expect(error?.description.contains("--overwrite") == true)
+        }
+    }
+
+    @Test func aFurtherFileBeginsWithTheLatchedValues() throws {
+        try withFolder { folder in
+            let path = folder + "/long.mcap"
+            let (losses, paths) = try record(path, { ($0.simTime, $0.splitSeconds) = (true, 10) }) { publish in
+                for second in 0..<25 as Range<Int64> {
+                    let now = Self.recorded + second * 1_000_000_000
+                    try publish("/clock", Clock.fullName, now, Clock(stampNs: now).encoded())
+                    if second % 20 == 0 {
+                        try publish("/nav/state", NavigationState.fullName, now, [8, UInt8(second)])
+                    }
+                    try publish("/gnss/fix", GnssFix.fullName, now, [UInt8](repeating: 0, count: Int(second)))
+                }
+            }
+            #expect(losses.total == 0)
+            #expect(paths == ["long", "long_1", "long_2"].map { "\(folder)/\($0).mcap" })
+            let files = try paths.map { try content(of: $0) }
+            #expect(files.map { $0.filter { $0.topic == "/gnss/fix" }.count } == [10, 10, 5])
+            #expect(
+                files.map { $0.filter { $0.topic == "/nav/state" }.map(\.data) } == [[[8, 0]], [[8, 0]], [[8, 20]]])
+            #expect(files.allSatisfy { $0.first?.topic == "/nav/state" })
+        }
+    }
+
+    @Test func filesAreSplitByTheirSize() throws {
+        try withFolder { folder in
+            var random = SystemRandomNumberGenerator()
+            let (losses, paths) = try record(folder + "/x.mcap", { $0.splitBytes = 2_000_000 }) { publish in
+                for index in 0..<60 as Range<Int64> {
+                    let noise = (0..<12_500).flatMap { _ in le(random.next()) }
+                    try publish("/noise", "test.Noise", index, noise)
+                }
+            }
+            #expect(losses.total == 0 && paths.count == 4)
+            #expect(try paths.reduce(0) { $0 + (try content(of: $1)).count } == 60)
+            for path in paths { #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count <= 2_100_000) }
+        }
+    }
+
+    private func le(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
+
+    @Test func aRecordingByTheClockHasNothingOfTheMachinesTime() throws {
+        try withFolder { folder in
+            let path = folder + "/sim.mcap"
+            let wall = Int64(Date().timeIntervalSince1970 * 1e9)
+            let (losses, _) = try record(path, { $0.simTime = true }) { publish in
+                // A node has started and waits for the player.
+                try publish("/nav/state", NavigationState.fullName, wall, [8, 1])
+                for second in 0..<5 as Range<Int64> {
+                    let now = Self.recorded + second * 1_000_000_000
+                    try publish("/clock", Clock.fullName, now, Clock(stampNs: now).encoded())
+                    try publish("/gnss/fix", GnssFix.fullName, now - 200_000_000, [])
+                    try publish("/other", "test.Other", wall + second, [])
+                }
+            }
+            #expect(losses.total == 0)
+            let reader = try BagReader(path: path)
+            var cursor = reader.messages(BagQuery(order: .file))
+            var count = 0
+            while let message = try cursor.next() {
+                let range = Self.recorded - 200_000_000...Self.recorded + 4_000_000_000
+                #expect(range.contains(Int64(message.logTime)) && range.contains(Int64(message.publishTime)))
+                count += 1
+            }
+            #expect(count == 11 && reader.info().duration == 4_000_000_000)
+        }
+    }
+
+    @Test func withoutAClockTheRecordingIsByTheMachine() throws {
+        try withFolder { folder in
+            let path = folder + "/none.mcap"
+            _ = try record(path, { $0.simTime = true }) { publish in
+                for index in 0..<3 as Range<Int64> { try publish("/gnss/fix", GnssFix.fullName, index, []) }
+            }
+            #expect(try content(of: path).count == 3)
+        }
+    }
+}
