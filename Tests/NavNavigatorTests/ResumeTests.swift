@@ -2,6 +2,7 @@ import NavGeo
 import NavMatching
 import NavNavigator
 import NavRouting
+import NavSimulation
 import NavTestSupport
 import Testing
 
@@ -104,11 +105,11 @@ import Testing
         config.legsAutoAdvance = false
         var first = Ride(town.map, config: config)
         first.command(.setRoute(RoutePlan(route, on: town.snapshot)))
-        let end = try #require(
-            fixes.firstIndex {
-                first.drive($0)
-                return first.arrivals.last?.phase == .held
-            })
+        let held = fixes.firstIndex {
+            first.drive($0)
+            return first.arrivals.last?.phase == .held
+        }
+        let end = try #require(held)
         let kept = try #require(first.kept.last ?? nil)
         #expect(kept.isAtStop && kept.isHeld && kept.leg == 0)
         var second = Ride(town.map, config: config)

@@ -144,7 +144,7 @@ import Testing
             switch entry.event {
             case .fix(let fix):
                 said += again.handle(fix, sequence: entry.causeSequence ?? 0, arrival: entry.monotonicNs).messages
-            case .timer: said += again.fireTimer(recordedAt: Timestamp(nanoseconds: entry.stampNs ?? 0)).messages
+            case .timer: said += again.fireTimer(recordedAt: NavGeo.Timestamp(nanoseconds: entry.stampNs ?? 0)).messages
             default: break
             }
         }
@@ -158,7 +158,7 @@ import Testing
             NavMessages.Waypoint(latitude: place.latitude, longitude: place.longitude)
         }
         let request = CalculateRouteRequest(origin: place(Helsinki.from), waypoints: [place(Helsinki.to)])
-        let now = Timestamp(nanoseconds: Helsinki.start)
+        let now = NavGeo.Timestamp(nanoseconds: Helsinki.start)
         let asked = session.handle(
             .setRoute(SetRouteRequest(target: .calculate(request))), call: 1, caller: "call", at: now)
         let query = try #require(asked.queries.first)
@@ -175,9 +175,9 @@ import Testing
         let session = NavigationSession(map: map, configuration: NavigationConfiguration(), nodeName: "test")
         let goal = NavMessages.Waypoint(latitude: Helsinki.to.latitude, longitude: Helsinki.to.longitude)
         let request = SetRouteRequest(target: .calculate(CalculateRouteRequest(waypoints: [goal])))
-        let now = Timestamp(nanoseconds: Helsinki.start)
+        let now = NavGeo.Timestamp(nanoseconds: Helsinki.start)
         let asked = session.handle(.setRoute(request), call: 1, caller: "call", at: now)
-        #expect(asked.queries.isEmpty && asked.replies.map(\.reply) == [.awaitingPosition])
+        #expect(asked.queries.isEmpty && asked.replies.map { $0.reply } == [.awaitingPosition])
         // The call has its answer, and ends.
         _ = session.callEnded(1)
         var changed = NavigationConfiguration()

@@ -63,7 +63,7 @@ import Testing
         let before = try #require(first.all(NavMessages.Route.self).last)
         #expect(route.reason == .resumed && route.routeId == before.routeId && route.sessionId == before.sessionId)
         #expect(route.edgeIds == before.edgeIds)
-        let ids = Set(second.all(RouteProgress.self).compactMap(\.sessionId))
+        let ids = Set(second.all(NavMessages.RouteProgress.self).compactMap(\.sessionId))
         #expect(ids == [before.sessionId ?? 0])
         // The deviation comes later on the drive: its route has the next number.
         let last = try #require(second.all(NavMessages.Route.self).last { $0.geometry != nil })
@@ -136,7 +136,7 @@ import Testing
     @Test func theFileIsReplacedWholeAndRemoved() throws {
         let trip = try Self.keptTrip()
         let waker = try InProcessBus(name: "test", network: InProcessNetwork()).makeWaker()
-        try withFolder { folder in
+        try withFolder { (folder: String) throws in
             let path = folder + "/trip"
             let file = TripFile(path: path, waker: waker)
             #expect(try file.load() == nil)

@@ -1,4 +1,5 @@
 import NavGuidance
+import NavMatching
 import NavNavigator
 
 struct InstructionsOnce: Invariant {

@@ -1,4 +1,5 @@
 import NavGeo
+import NavGuidance
 import NavMatching
 import NavNavigator
 import NavRouting
@@ -89,7 +90,7 @@ struct DestinationIsKept: Invariant {
         let ahead = Array(plan.route.waypoints.dropFirst().map(\.waypoint))
         waypoints = plan.route.waypoints.map(\.waypoint.coordinate)
         switch change {
-        case .started, .set: arrived = []
+        case .started, .set, .resumed: arrived = []
         case .stopped: return "a route comes with the end of the trip"
         case .refreshed: if ahead != goals { return "a refreshed route leads elsewhere" }
         case .rerouted, .waypointSkipped:
