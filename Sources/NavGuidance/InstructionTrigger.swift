@@ -65,6 +65,16 @@ public struct InstructionTrigger: Sendable, Equatable {
         return due
     }
 
+    /// The banner that belongs to a place, given or not; nil for that of an arrival whose words were not given.
+    public func banner(offset: Double, leg: Int? = nil) -> VisualInstruction? {
+        guard offset.isFinite, let located = guidance.step(at: offset, leg: leg) else { return nil }
+        let step = guidance.bannerStep(located, at: offset)
+        guard guidance.steps[step].maneuver.type != .arrive || step == 0 || given[step - 1].contains(.now) else {
+            return nil
+        }
+        return guidance.visuals[step]
+    }
+
     private mutating func showBanner(_ step: Int, _ due: inout [Instruction]) {
         guard !given[step].contains(.visual) else { return }
         // The banner of an arrival is shown with the words.

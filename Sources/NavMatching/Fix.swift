@@ -77,6 +77,8 @@ public struct Fix: Sendable, Hashable {
     public var sequence: UInt64?
     /// When it arrived, by the host's clock.
     public var received: Timestamp?
+    /// Seconds by which it is ahead of all fixes before it, by its arrival at the host; nil when that is not known.
+    public var lead: Double?
     /// Which of several receivers, 0 for the only one.
     public var receiver: UInt8 = 0
     /// Whether counterfeit signals were noticed.

@@ -29,6 +29,9 @@ public struct Navigator {
     var preview = PreviewDesk()
     var policy: PolicyDesk
 
+    /// What is kept of the trip.
+    var keptMark: TripMark?
+
     private var lastRequestID: UInt64 = 0
     private var eventSequence: UInt64 = 0
     private var publishedState: NavigatorState?
@@ -65,6 +68,7 @@ public struct Navigator {
         }
         if isTimeKnown { passTime(event) }
         publishStateIfChanged(event)
+        keepTripIfChanged()
         return effects
     }
 
@@ -76,6 +80,9 @@ public struct Navigator {
         ]
         return moments.compactMap { $0 }.min()
     }
+
+    /// The stamp of the last fix that counted; nil before the first.
+    public var lastFix: Timestamp? { positioning.lastFix }
 
     /// Does what is due by the time that has passed.
     private mutating func passTime(_ event: NavigatorEvent) {

@@ -257,6 +257,7 @@ import Testing
                     try #require(questions.count <= 64)
                 case .withdrawPolicy(let id): questions.remove(id)
                 case .reply(let call, _): try #require(call != 0)
+                case .keepTrip: break
                 case .needTiles(let tiles): try #require(!tiles.isEmpty)
                 case .publish(let context, let what):
                     sequence += 1

@@ -84,6 +84,8 @@ struct Ride {
     private(set) var questions: [PolicyRequest] = []
     /// Answers to commands.
     private(set) var replies: [CommandReply] = []
+    /// What was to be kept of the trip, in order.
+    private(set) var kept: [TripSnapshot?] = []
     private(set) var now = SeededDrive.start
     private let planner = Planner()
 
@@ -114,6 +116,7 @@ struct Ride {
             case .askPolicy(let request): questions.append(request)
             case .withdrawPolicy(let id): questions.removeAll { $0.requestID == id }
             case .reply(_, let reply): replies.append(reply)
+            case .keepTrip(let trip): kept.append(trip)
             }
         }
         let isLook = { (query: RouteQuery) in query.purpose == .alternatives || query.purpose == .fasterRoute }

@@ -212,7 +212,7 @@ extension ScenarioEvent {
             text = failure.message
         case .routes(let routes): fields["routes"] = "\(routes.count)"
         case .refreshed(let changed, _): fields["changed_segment_count"] = "\(changed)"
-        case .following, .selected, .requested, .stopped, .legStarted: break
+        case .following, .awaitingPosition, .selected, .requested, .stopped, .legStarted: break
         }
     }
 

@@ -40,6 +40,7 @@ struct Digest: Equatable {
             case .reply(let call, let reply):
                 add(call)
                 add(String("\(reply)".prefix(40)))
+            case .keepTrip(let trip): add(trip.map { $0.sessionID ^ UInt64($0.leg) } ?? 0)
             }
         }
     }

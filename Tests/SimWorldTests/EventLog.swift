@@ -52,8 +52,8 @@ struct EventLog {
         case .setRoute(let plan, let drive): "set route of \(metres(plan.route.length)), simulated \(drive != nil)"
         case .reroute(let wishes): "reroute, wishes \(wishes != nil)"
         case .selectPreview, .start, .stop, .selectAlternative, .acceptFasterRoute, .advanceLeg, .skipWaypoint,
-            .refreshRoute:
-            "\(command)"
+            .refreshRoute, .resume:
+            "\("\(command)".prefix(120))"
         }
     }
 
@@ -66,6 +66,7 @@ struct EventLog {
         case .askPolicy(let request):
             "ask \(request.requestID) \(request.question.kind.rawValue), due \(clock(request.deadline))"
         case .withdrawPolicy(let id): "withdraw \(id)"
+        case .keepTrip(let trip): trip.map { "keep leg \($0.leg) of \($0.sessionID % 100_000)" } ?? "keep nothing"
         case .reply(let call, let reply): "reply to \(call): \("\(reply)".prefix(50))"
         case .publish(let context, let what):
             line(what).map { "[\(context.sessionID % 100_000)/\(context.routeID)] \($0)" }

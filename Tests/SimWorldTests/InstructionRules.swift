@@ -1,24 +1,39 @@
 import NavGuidance
+import NavMatching
 import NavNavigator
 
 struct InstructionsOnce: Invariant {
-    static let rule = "each instruction of a route is told once"
+    static let rule = "each instruction of a route is told once, but a banner that a prediction without odometry led to"
     private var told: Set<InstructionID> = []
+    private var foresight = Foresight()
 
     mutating func breach(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
+            foresight.note(what, step)
             switch what {
             case .route(_, .refreshed): break
             case .route: told = []
             case .visual(let visual?, _, _):
-                if !told.insert(visual.id).inserted { return "\(visual.id) is shown twice" }
+                if !told.insert(visual.id).inserted, !foresight.mayGoBack(step) { return "\(visual.id) is shown twice" }
             case .spoken(let spoken, _, _): if !told.insert(spoken.id).inserted { return "\(spoken.id) is said twice" }
             default: break
             }
         }
         return nil
     }
+}
+
+/// How long ago positions were only expected: banners that they led to may be taken back.
+private struct Foresight {
+    private var last = -Double.infinity
+
+    mutating func note(_ what: Publication, _ step: SimStep) {
+        if case .position(let sighting) = what, sighting.evidence == .expected { last = step.time }
+    }
+
+    /// A fix takes them back once it is on the route, and the owner may answer later.
+    func mayGoBack(_ step: SimStep) -> Bool { step.time - last < 60 }
 }
 
 struct SilentOffRoute: Invariant {
@@ -48,15 +63,19 @@ struct SilentOffRoute: Invariant {
 struct InstructionsGoForward: Invariant {
     static let rule = "what a screen shows and what a voice says goes forward along the route"
     private var (shown, said): (InstructionID?, InstructionID?)
+    private var foresight = Foresight()
 
     mutating func breach(_ step: SimStep) -> String? {
         for effect in step.effects {
             guard case .publish(_, let what) = effect else { continue }
+            foresight.note(what, step)
             switch what {
             case .route(_, .refreshed): break
             case .route, .visual(nil, _, _): (shown, said) = (nil, nil)
             case .visual(let visual?, _, _):
-                if let shown, visual.id.isBefore(shown) { return "\(visual.id) after \(shown)" }
+                if let shown, visual.id.isBefore(shown), !foresight.mayGoBack(step) {
+                    return "\(visual.id) after \(shown)"
+                }
                 shown = visual.id
             case .spoken(let spoken, _, _):
                 if let said, spoken.id.isBefore(said) { return "\(spoken.id) after \(said)" }

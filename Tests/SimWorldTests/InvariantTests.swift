@@ -55,6 +55,27 @@ import Testing
             step.due = step.event.stamp
             return true
         },
+        Break(PredictionsGiveWay.self) { step, _ in
+            guard case .fix(let fix) = step.event.kind, step.lastFix == fix.stamp else { return false }
+            return step.change { effect in
+                guard case .publish(let context, .position(var sighting)) = effect else { return nil }
+                sighting.prediction = .alongRoute
+                return [.publish(context, .position(sighting))]
+            }
+        },
+        .told(NothingFinalIsExpected.self) { what, _ in
+            guard case .position(var sighting) = what else { return nil }
+            (sighting.evidence, sighting.prediction) = (.expected, .alongRoute)
+            return [.position(sighting)]
+        },
+        Break(ArrivalsAreThere.self) { step, _ in
+            step.truth.latitude += 0.1
+            return step.change { effect in
+                guard case .publish(let context, .position(var sighting)) = effect else { return nil }
+                sighting.prediction = .odometry
+                return [.publish(context, .position(sighting))]
+            }
+        },
         .told(NumbersAreSound.self) { what, _ in
             guard case .progress(var progress) = what else { return nil }
             progress.durationRemaining = .nan

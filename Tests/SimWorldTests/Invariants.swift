@@ -27,6 +27,7 @@ struct Invariants {
             EventsAreCounted.self,
             TimeGoesOn.self,
             TimersMoveOn.self,
+            PredictionsGiveWay.self,
             NumbersAreSound.self,
             // The trip.
             RoutesAreNumbered.self,
@@ -34,6 +35,8 @@ struct Invariants {
             RemainingNeverGrows.self,
             ProgressKeepsComing.self,
             ArrivalsOncePerStop.self,
+            NothingFinalIsExpected.self,
+            ArrivalsAreThere.self,
             StateTellsTheTruth.self,
             // What is told.
             InstructionsOnce.self,

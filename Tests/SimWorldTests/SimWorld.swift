@@ -16,6 +16,10 @@ struct SimStep {
     var config: NavigatorConfig
     /// When the core wants to be asked next, after the event.
     var due: Timestamp?
+    /// The stamp of the last fix that counted, after the event.
+    var lastFix: Timestamp?
+    /// Where the vehicle is.
+    var truth: Coordinate
     /// Whether the clock of the receivers was set a short while ago, or a fix of another time was taken.
     var isClockUncertain: Bool
 }
@@ -23,7 +27,9 @@ struct SimStep {
 /// A simulated drive of some minutes from one seed: a town, a driver, receivers, a routing worker, an owner's policy, a user and what changes
 /// around them; between them the navigator alone, in simulated time.
 ///
-/// The events are stamped and the timers are fired as `navigation-node` does. Every concern has its own sequence of random numbers.
+/// The events are stamped and the timers are fired as `navigation-node` does, some worlds as a replay does. Every concern has its own sequence
+/// of random numbers. The process may be stopped for a while, and the host's clock be set: what came meanwhile is taken in at once, and what
+/// was due then is dropped.
 struct SimWorld {
     /// When drives start.
     static let start = SeededDrive.start
@@ -50,6 +56,18 @@ struct SimWorld {
         indirect case decision(PolicyRequest, PolicyAnswer)
         case unaskedAnswer
         case clockSet(Double)
+        case hostClockSet(Double)
+        case stop(Double)
+
+        /// Whether it happens to the process, and waits while that is stopped.
+        var isOfProcess: Bool {
+            switch self {
+            case .sample, .surroundings, .clockSet, .hostClockSet, .stop: false
+            case .odometry, .fix, .tick, .command, .callEnded, .config, .tilesArrive, .answer, .decision,
+                .unaskedAnswer:
+                true
+            }
+        }
     }
 
     let seed: UInt64
@@ -69,6 +87,12 @@ struct SimWorld {
     private var queued = 0
     private var now = 0.0
     private var clock = 0.0
+    /// What the host's clock is ahead of the world's, seconds.
+    private var hostClock = 0.0
+    /// Whether time is told by arrivals, as in the node, and not by stamps alone, as in a replay.
+    private let isLive: Bool
+    private var stoppedUntil = 0.0
+    private var arrivals: Double?
     /// Whether the receivers' clock was set or is wrong, and the core may not have seen yet that it is right again.
     private var isClockWrong = false
     private var clockSetUntil = -1.0
@@ -81,6 +105,7 @@ struct SimWorld {
     private var calls: UInt64 = 0
     private var open: Set<UInt64> = []
     private var view = UserView()
+    private var truth: Driver.Truth
 
     init(seed: UInt64) throws {
         self.seed = seed
@@ -88,6 +113,7 @@ struct SimWorld {
         map = try SimMap.map(Int(random.next() % UInt64(SimMap.count)))
         let wildness = random.uniform() < 0.25 ? 0 : random.uniform()
         driver = Driver(map, seed: random.next())
+        truth = driver.drive(to: 0)
         let count = random.uniform() < 0.8 ? 1 : random.uniform() < 0.8 ? 2 : 3
         receivers = (0..<count).map {
             SimReceiver(UInt8($0), wildness: wildness, duration: SimWorld.duration, seed: random.next())
@@ -101,7 +127,16 @@ struct SimWorld {
         navigator = Navigator(map: surroundings.current, config: config)
         for index in receivers.indices { queue.append((random.uniform(), index, .sample(index))) }
         queued = receivers.count
+        var times = SeededRandom(seed: seed ^ 0x7415)
+        isLive = times.uniform() < 0.7
         self.random = random
+        if isLive {
+            for _ in 0..<Int(4 * wildness * times.uniform()) {
+                plan(.stop(0.4 + 7 * times.uniform()), after: SimWorld.duration * times.uniform())
+                let leap = [-3_600.0, -7, 6, 30, 86_400][Int(times.next() % 5)]
+                plan(.hostClockSet(leap), after: SimWorld.duration * times.uniform())
+            }
+        }
         plan(.tick, after: 1)
         plan(.command, after: random.uniform() < 0.5 ? 3 * random.uniform() : 20 * random.uniform())
         plan(.surroundings, after: surroundings.pause())
@@ -144,11 +179,15 @@ struct SimWorld {
     }
 
     private mutating func take(_ input: Input, _ look: (SimStep, Navigator) throws -> Void) throws {
+        if now < stoppedUntil, input.isOfProcess { return plan(input, after: stoppedUntil - now) }
         switch input {
         case .sample(let index):
             plan(input, after: 1 / receivers[index].rate)
             if receivers[index].isClockWrong(at: now) { isClockWrong = true }
-            for (delay, fix) in receivers[index].report(driver.drive(to: now), at: now, clock: clock) {
+            truth = driver.drive(to: now)
+            for (delay, fix) in receivers[index].report(truth, at: now, clock: clock) {
+                var fix = fix
+                fix.received = fix.received?.advanced(bySeconds: hostClock)
                 plan(.fix(fix), after: delay)
             }
         case .fix(let fix): try bring(fix, look)
@@ -157,14 +196,18 @@ struct SimWorld {
             // As the node has it, it does not come first.
             let truth = driver.drive(to: now)
             guard let report = odometer?.report(truth, at: now, clock: clock), latest != nil else { return }
-            try fireTimers(before: report.stamp, look)
+            if !isLive { try fireTimers(before: report.stamp, look) }
             try send(.odometry(report), at: report.stamp, cause: true, look)
         case .tick:
-            plan(.tick, after: 1)
+            plan(.tick, after: isLive ? 0.25 : 1)
             // The core's time is that of the fixes; without any it is the node's.
             let last = lastFix ?? (SimWorld.start, SimWorld.tolerance)
             let elapsed = now - last.arrival - SimWorld.tolerance
-            if elapsed > 0 { try fireTimers(before: last.stamp.advanced(bySeconds: elapsed), look) }
+            guard elapsed > 0 else { return }
+            let moment = last.stamp.advanced(bySeconds: elapsed)
+            // What was due long ago is done for now.
+            if isLive, let due = navigator.due, moment.seconds(since: due) > 1 { try send(.timer, at: moment, look) }
+            try fireTimers(before: moment, look)
         case .command:
             plan(.command, after: user.pause(view))
             let command = user.command(view, planner)
@@ -203,21 +246,32 @@ struct SimWorld {
         case .clockSet(let leap):
             clock += leap
             isClockWrong = true
+        case .hostClockSet(let leap):
+            hostClock += leap
+            isClockWrong = true
+        case .stop(let seconds): stoppedUntil = now + seconds
         }
     }
 
     private var present: Timestamp { newest ?? latest ?? SimWorld.start.advanced(bySeconds: now + clock) }
 
     private mutating func bring(_ fix: Fix, _ look: (SimStep, Navigator) throws -> Void) throws {
-        var moment = fix.stamp
-        if let received = fix.received, let latency {
-            moment = min(moment, received.advanced(bySeconds: 0.7 - latency))
+        var fix = fix
+        let ahead = fix.stamp.seconds(since: SimWorld.start) - now
+        if isLive {
+            fix.lead = arrivals.map { ahead - $0 }
+        } else {
+            var moment = fix.stamp
+            if let received = fix.received, let latency {
+                moment = min(moment, received.advanced(bySeconds: 0.7 - latency))
+            }
+            try fireTimers(before: moment, look)
         }
-        try fireTimers(before: moment, look)
-        let before = newest
+        let before = navigator.lastFix
         try send(.fix(fix), at: fix.stamp, cause: true, look)
-        guard newest != before, newest == fix.stamp else { return }
+        guard navigator.lastFix != before else { return }
         lastFix = (fix.stamp, now)
+        arrivals = max(arrivals ?? ahead, ahead)
         guard let received = fix.received else { return }
         let seconds = received.seconds(since: fix.stamp)
         latency = latency.map { abs($0 - seconds) > 2 ? seconds : $0 + (seconds - $0) * 0.1 } ?? seconds
@@ -246,7 +300,7 @@ struct SimWorld {
         let effects = navigator.handle(event)
         let step = SimStep(
             time: now, event: event, effects: effects, config: config, due: navigator.due,
-            isClockUncertain: isClockWrong || now < clockSetUntil)
+            lastFix: navigator.lastFix, truth: truth.coordinate, isClockUncertain: isClockWrong || now < clockSetUntil)
         try look(step, navigator)
         for effect in effects { react(to: effect, event) }
     }
@@ -261,7 +315,7 @@ struct SimWorld {
         case .needTiles: plan(.tilesArrive, after: 1 + 30 * random.uniform())
         case .askPolicy(let request):
             for (delay, answer) in owner.answers(request) { plan(.decision(request, answer), after: delay) }
-        case .withdrawPolicy, .reply: break
+        case .withdrawPolicy, .reply, .keepTrip: break
         }
     }
 

@@ -39,7 +39,7 @@ struct Tally {
             case .reply(_, let reply): add("reply \(Tally.name(reply))")
             case .needTiles: add("tiles needed")
             case .cancelRoute: add("cancelled")
-            case .requestRoute, .askPolicy, .withdrawPolicy: break
+            case .requestRoute, .askPolicy, .withdrawPolicy, .keepTrip: break
             }
         }
     }
@@ -48,6 +48,7 @@ struct Tally {
     private static func name(_ value: CommandReply) -> String {
         switch value {
         case .following: "following"
+        case .awaitingPosition: "awaitingPosition"
         case .routes: "routes"
         case .selected: "selected"
         case .requested: "requested"

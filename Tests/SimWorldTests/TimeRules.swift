@@ -118,3 +118,34 @@ struct NumbersAreSound: Invariant {
         return numbers + sighting.match.candidates.flatMap { [$0.probability, $0.offset, $0.distance] }
     }
 }
+
+struct PredictionsGiveWay: Invariant {
+    static let rule = "positions are not predicted any more once ten fixes in a row counted"
+    private var good = 0
+    private var last = -Double.infinity
+
+    mutating func breach(_ step: SimStep) -> String? {
+        if case .fix(let fix) = step.event.kind {
+            // One of a receiver that is not in use says nothing.
+            let isRejected = step.publications.contains { if case .fixRejected = $0.what { true } else { false } }
+            if isRejected || step.time - last > 1.5 { good = 0 }
+            if step.lastFix == fix.stamp, !isRejected {
+                good += 1
+                last = step.time
+            }
+        }
+        for (_, what) in step.publications {
+            switch what {
+            // Another receiver, or a drive by hand, begins anew.
+            case .receiver: good = 0
+            case .simulation(let event): if event.reason == .manual { good = 0 }
+            case .position(let sighting):
+                if sighting.prediction != nil, good >= 10, !step.isClockUncertain {
+                    return "a position of \(sighting.stamp) is predicted after \(good) fixes that counted"
+                }
+            default: break
+            }
+        }
+        return nil
+    }
+}

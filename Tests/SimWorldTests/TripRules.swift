@@ -1,4 +1,6 @@
 import NavGeo
+import NavGuidance
+import NavMatching
 import NavNavigator
 import NavRouting
 
@@ -88,7 +90,7 @@ struct DestinationIsKept: Invariant {
         let ahead = Array(plan.route.waypoints.dropFirst().map(\.waypoint))
         waypoints = plan.route.waypoints.map(\.waypoint.coordinate)
         switch change {
-        case .started, .set: arrived = []
+        case .started, .set, .resumed: arrived = []
         case .stopped: return "a route comes with the end of the trip"
         case .refreshed: if ahead != goals { return "a refreshed route leads elsewhere" }
         case .rerouted, .waypointSkipped:
@@ -311,5 +313,69 @@ struct StateTellsTheTruth: Invariant {
         case .uncertain: return [.guidance(.uncertain)]
         case .onRoute, .offStep: return [.guidance(.tracking), .guidance(.initialized)]
         }
+    }
+}
+
+struct NothingFinalIsExpected: Invariant {
+    static let rule =
+        "what is only expected of the vehicle reaches no waypoint, passes none, starts no leg and says no words"
+    private var evidence = PositionEvidence.measured
+    private var prediction: PredictionMethod?
+    private var waypoints: Int?
+
+    mutating func breach(_ step: SimStep) -> String? {
+        // A decision of the owner may come when the position is another one.
+        var isOwners = false
+        if case .policyAnswer = step.event.kind { isOwners = true }
+        for (_, what) in step.publications {
+            switch what {
+            case .position(let sighting): (evidence, prediction) = (sighting.evidence, sighting.prediction)
+            case .route: waypoints = nil
+            case .spoken(let spoken, _, _):
+                if evidence == .expected, !isOwners, !isOverdue(step) { return "\(spoken.id) is said" }
+            case .arrival(let event):
+                if evidence != .measured, event.phase == .arrived { return "waypoint \(event.waypoint) is reached" }
+            case .progress(let progress):
+                if prediction != nil, evidence != .measured, let waypoints, progress.waypointsRemaining < waypoints {
+                    return "\(progress.waypointsRemaining) waypoints are ahead in the place of \(waypoints)"
+                }
+                waypoints = progress.waypointsRemaining
+            default: break
+            }
+        }
+        return nil
+    }
+
+    /// Whether a question to the owner was decided in this step: it was asked at an earlier position.
+    private func isOverdue(_ step: SimStep) -> Bool {
+        step.publications.contains { if case .policyDecision = $0.what { true } else { false } }
+    }
+}
+
+struct ArrivalsAreThere: Invariant {
+    static let rule = "no stop is reached by a prediction while the vehicle is 150 m from it"
+    private var places: [RouteWaypoint] = []
+    private var last: Sighting?
+
+    mutating func breach(_ step: SimStep) -> String? {
+        for (_, what) in step.publications {
+            switch what {
+            case .position(let sighting): last = sighting
+            case .route(let plan, _): places = plan?.route.waypoints ?? []
+            case .arrival(let event):
+                guard event.phase == .arrived, let last, last.prediction != nil, places.indices.contains(event.waypoint)
+                else { continue }
+                let place = places[event.waypoint]
+                let distance = min(
+                    Geodesy.distance(step.truth, place.snapped),
+                    Geodesy.distance(step.truth, place.waypoint.coordinate))
+                // What odometry misses grows with the way.
+                if distance > max(150, 3 * (last.sigma ?? 0)) {
+                    return "waypoint \(event.waypoint) is reached from \(Int(distance)) m"
+                }
+            default: break
+            }
+        }
+        return nil
     }
 }

@@ -13,6 +13,8 @@ public struct FixLimits: Sendable, Hashable {
     public var maximumAge = 2.0
     /// How far a fix's time may be ahead of the usual, seconds: a leap second is one whole second.
     public var maximumFuture = 0.7
+    /// The same for a fix that does not say when it arrived, seconds: those that were held up before it let it appear early.
+    public var maximumLead = 5.0
     /// Fastest road vehicle, m/s.
     public var maximumSpeed = 70.0
     /// Metres that a vehicle must have driven before a position that stays exactly the same counts as frozen. 2: beyond the coarsest

@@ -137,6 +137,12 @@ struct FixQualifier: Sendable {
             if confirm(&late, fix.stamp) { return .success(true) }
             return .failure(FixRejection(reason: .outOfOrder, value: last.stamp.seconds(since: fix.stamp), limit: 0))
         }
+        if let lead = fix.lead, lead > limits.maximumLead {
+            if confirm(&early, fix.stamp) { return .success(true) }
+            return .failure(FixRejection(reason: .future, value: lead, limit: limits.maximumLead))
+        }
+        // By the host's monotonic clock it is on time: what it says of its arrival is of a clock that was set.
+        if let lead = fix.lead, (-1...limits.maximumFuture).contains(lead) { return .success(false) }
         guard let received = fix.received, let latency else { return .success(false) }
         let delay = received.seconds(since: fix.stamp) - latency
         if delay > limits.maximumAge {

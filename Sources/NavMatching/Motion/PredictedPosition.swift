@@ -10,6 +10,16 @@ public enum PredictionMethod: UInt8, Sendable, CaseIterable {
     case straightOn
 }
 
+/// What a position rests on.
+public enum PositionEvidence: UInt8, Sendable, CaseIterable {
+    /// A fix, or the vehicle's own odometry since the last one.
+    case measured
+    /// A fix; the position is still being led over to it and is near.
+    case blended
+    /// Nothing that was measured since the last fix: how vehicles usually drive. It may move what is shown and decides nothing.
+    case expected
+}
+
 /// A position without a fix of its own.
 public struct PredictedPosition: Sendable, Hashable {
     /// Where, with how well that is known.
@@ -18,6 +28,8 @@ public struct PredictedPosition: Sendable, Hashable {
     public var road: MatchedPosition.RoadPosition?
     /// How.
     public var method: PredictionMethod
+    /// What it rests on.
+    public var evidence: PositionEvidence
     /// Probability that it is on this road.
     public var probability: Double
     /// Seconds since the last fix that counted.

@@ -59,6 +59,8 @@ public struct Reckoning: Sendable {
     /// Time of the last prediction.
     private var newest: Timestamp?
     private var travelled = 0.0
+    /// Metres of the prediction that no odometry measured.
+    private var expected = 0.0
     /// A vehicle that drives as usual, beside the real one.
     private var model = SpeedModel()
     /// Usual time between fixes, seconds, and the one before the last fix.
@@ -76,6 +78,10 @@ public struct Reckoning: Sendable {
     private static let roadProbability = 0.4
     /// Metres between the predicted and the measured place that are led over; more is another road.
     private static let blendReach = 400.0
+    /// Metres by which a place may be wrong and still rests on what was measured: the usual radius of an arrival.
+    private static let evidenceReach = 20.0
+    /// Seconds between fixes beyond which each one that counts ends a prediction: three of them would take too long.
+    private static let sparsePeriod = 5.0
 
     /// Follows the fixes.
     public init(config: ReckoningConfig = ReckoningConfig()) { self.config = config }
@@ -143,10 +149,11 @@ public struct Reckoning: Sendable {
         isInTunnel = origin.map { isTunnelNear($0, speed: tracker.estimate?.speed ?? 0, metric) } ?? false
         isGivenUp = false
         guard case .predicting(let reason, let good) = phase else { return false }
-        if good + 1 >= config.exitGoodFixes {
+        if good + 1 >= config.exitGoodFixes || period > Reckoning.sparsePeriod {
             phase = .following
             walker = nil
             newest = nil
+            expected = 0
             // How fast the vehicle went meanwhile nobody saw.
             model.interrupt()
             return true
@@ -176,6 +183,7 @@ public struct Reckoning: Sendable {
             phase = .following
             self.walker = nil
             newest = nil
+            expected = 0
             return nil
         }
         let bearing = Geodesy.bearing(from: here.coordinate, to: road.coordinate)
@@ -187,9 +195,12 @@ public struct Reckoning: Sendable {
         var led = estimate
         let place = walker.position(ahead).road
         led.coordinate = place.coordinate
+        let isNearFix = gap * (1 - share) <= Reckoning.evidenceReach
+        if isNearFix { expected = 0 }
         return PredictedPosition(
             estimate: led, road: place, method: walker.followsRoute && prior != nil ? .alongRoute : .alongRoad,
-            probability: walker.probability, age: 0, candidates: walker.candidates(graph))
+            evidence: isNearFix ? .blended : .expected, probability: walker.probability, age: 0,
+            candidates: walker.candidates(graph))
     }
 
     /// Takes note that a fix did not count while positions are predicted: those that count must come in a row.
@@ -311,6 +322,7 @@ public struct Reckoning: Sendable {
             phase = .predicting(isInTunnel ? .tunnel : .poorGNSS, good: 0)
             newest = origin.stamp
             travelled = origin.travelled
+            expected = 0
             walker = nil
         }
         guard let position = advance(to: stamp, &tracker, metric, prior) else { return .nothing }
@@ -349,9 +361,10 @@ public struct Reckoning: Sendable {
                 intoTunnel: isInTunnel || isTunnelNear(ways[0].place, speed: speed, ahead))
         }
         guard var walker else {
+            if !hasOdometry { expected += max(free.speed, 0) * stamp.seconds(since: before) }
             return PredictedPosition(
-                estimate: free, road: nil, method: hasOdometry ? .odometry : .straightOn, probability: 0, age: age,
-                candidates: [])
+                estimate: free, road: nil, method: hasOdometry ? .odometry : .straightOn,
+                evidence: evidence(hasOdometry), probability: 0, age: age, candidates: [])
         }
         let graph = metric.turns.graph
         let ahead = RoadAhead(metric: metric, prior: prior)
@@ -366,6 +379,7 @@ public struct Reckoning: Sendable {
         if let course = free.course, tracker.hasTurnRate(at: stamp) {
             walker.turn(to: course, sigma: free.courseSigma, moved: walker.distance - driven, graph)
         }
+        if !hasOdometry { expected += walker.distance - driven }
         self.walker = walker
         let (road, straightSigma) = walker.position(ahead)
         tracker.settle(
@@ -376,8 +390,13 @@ public struct Reckoning: Sendable {
         let method: PredictionMethod =
             hasOdometry ? .odometry : (prior != nil && walker.followsRoute ? .alongRoute : .alongRoad)
         return PredictedPosition(
-            estimate: estimate, road: road, method: method, probability: walker.probability, age: age,
-            candidates: walker.candidates(graph))
+            estimate: estimate, road: road, method: method, evidence: evidence(hasOdometry),
+            probability: walker.probability, age: age, candidates: walker.candidates(graph))
+    }
+
+    /// What a prediction rests on. Odometry that came too late does not tell where the vehicle was before it.
+    private func evidence(_ hasOdometry: Bool) -> PositionEvidence {
+        hasOdometry && expected <= Reckoning.evidenceReach ? .measured : .expected
     }
 
     /// How fast the vehicle was at last, m/s, with its standard deviation: as it was measured; where nobody measured it,

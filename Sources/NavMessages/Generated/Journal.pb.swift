@@ -49,7 +49,7 @@ public struct JournalEntry: Message {
     public var entrySequence: UInt64?
     /// Header sequence of the message that the event came with, if it came with one.
     public var causeSequence: UInt64?
-    /// Time of the event, ns of the monotonic clock that the core was given.
+    /// When a fix or odometry arrived, ns of the node's monotonic clock; absent where the stamps alone tell the time.
     public var monotonicNs: Int64?
     /// The event.
     public var event: Event?
@@ -114,7 +114,7 @@ extension JournalEntry: WireMessage {
     public static var fullName: String { "navbus.v1.JournalEntry" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x288802b214bd08a3 }
+    public static var schemaFingerprint: UInt64 { 0xc3eeadaad3e32669 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -382,7 +382,7 @@ extension RouteAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.RouteAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x38d2b394d3eb0ca5 }
+    public static var schemaFingerprint: UInt64 { 0x22a40cdda397735b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -497,6 +497,8 @@ public struct NavigationCommand: Message {
         case refreshRoute(RefreshRouteRequest)
         /// GetHorizon.
         case getHorizon(GetHorizonRequest)
+        /// A trip that outlived the node's last run; not a request of a client.
+        case resumeTrip(SavedTrip)
     }
 }
 
@@ -505,7 +507,7 @@ extension NavigationCommand: WireMessage {
     public static var fullName: String { "navbus.v1.NavigationCommand" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x629d03b4043703f2 }
+    public static var schemaFingerprint: UInt64 { 0x512f6599e1a48376 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -574,6 +576,9 @@ extension NavigationCommand: WireMessage {
         case .getHorizon(let value):
             c.pointee.get_horizon = Wire.message(value, arena)
             c.pointee.request_case = Navbus__V1__NavigationCommand__RequestCase(rawValue: 14)
+        case .resumeTrip(let value):
+            c.pointee.resume_trip = Wire.message(value, arena)
+            c.pointee.request_case = Navbus__V1__NavigationCommand__RequestCase(rawValue: 15)
         }
     }
 
@@ -593,8 +598,140 @@ extension NavigationCommand: WireMessage {
         case 12: request = try Wire.message(c.pointee.skip_waypoint).map { .skipWaypoint($0) }
         case 13: request = try Wire.message(c.pointee.refresh_route).map { .refreshRoute($0) }
         case 14: request = try Wire.message(c.pointee.get_horizon).map { .getHorizon($0) }
+        case 15: request = try Wire.message(c.pointee.resume_trip).map { .resumeTrip($0) }
         default: request = nil
         }
+    }
+}
+
+/// A trip as the navigation node keeps it in a file, so that it outlives the node.
+public struct SavedTrip: Message {
+    /// Session that goes on; absent while the trip waits for its first position.
+    public var sessionId: UInt64?
+    /// Route in force.
+    public var routeId: UInt64?
+    /// Route that the driver chose, see Route.chosen_route_id.
+    public var chosenRouteId: UInt64?
+    /// Edges of that route, on the map of the route in force.
+    public var chosenEdgeIds: [UInt64]
+    /// Leg that is driven, or at whose end the vehicle is held, from 0.
+    public var legIndex: UInt32?
+    /// Whether the vehicle is at the end of the leg and the next one has not begun.
+    public var atStop: Bool?
+    /// Whether the next leg waits for AdvanceLeg.
+    public var held: Bool?
+    /// The route in force; absent where it is too large, or there is none yet.
+    public var route: Route?
+    /// What is still ahead, the destination last, and how it is to be routed.
+    public var order: CalculateRouteRequest?
+    /// The configured places that led to the trip; absent when a call did.
+    public var configured: String?
+
+    /// Makes a message; a field that is left out is unknown.
+    public init(
+        sessionId: UInt64? = nil,
+        routeId: UInt64? = nil,
+        chosenRouteId: UInt64? = nil,
+        chosenEdgeIds: [UInt64] = [],
+        legIndex: UInt32? = nil,
+        atStop: Bool? = nil,
+        held: Bool? = nil,
+        route: Route? = nil,
+        order: CalculateRouteRequest? = nil,
+        configured: String? = nil
+    ) {
+        self.sessionId = sessionId
+        self.routeId = routeId
+        self.chosenRouteId = chosenRouteId
+        self.chosenEdgeIds = chosenEdgeIds
+        self.legIndex = legIndex
+        self.atStop = atStop
+        self.held = held
+        self.route = route
+        self.order = order
+        self.configured = configured
+    }
+}
+
+extension SavedTrip: WireMessage {
+    /// Name of the type in the schema.
+    public static var fullName: String { "navbus.v1.SavedTrip" }
+
+    /// Fingerprint of the type's schema, as carried by the header.
+    public static var schemaFingerprint: UInt64 { 0x363412899f1038d6 }
+
+    /// Reads a message from protobuf bytes.
+    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        self = try Wire.decode(bytes, limit: limit)
+    }
+
+    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
+    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
+        Wire.encode(self, into: buffer)
+    }
+
+    /// The message as protobuf bytes.
+    public func encoded() -> [UInt8] { Wire.encoded(self) }
+
+    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__SavedTrip>) { navbus__v1__saved_trip__init(c) }
+
+    static func unpack(
+        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
+    ) -> UnsafeMutablePointer<Navbus__V1__SavedTrip>? {
+        navbus__v1__saved_trip__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+
+    func fill(_ c: UnsafeMutablePointer<Navbus__V1__SavedTrip>, _ arena: Wire.Arena) {
+        if let value = sessionId {
+            c.pointee.session_id = value
+            c.pointee.has_session_id = 1
+        }
+        if let value = routeId {
+            c.pointee.route_id = value
+            c.pointee.has_route_id = 1
+        }
+        if let value = chosenRouteId {
+            c.pointee.chosen_route_id = value
+            c.pointee.has_chosen_route_id = 1
+        }
+        if !chosenEdgeIds.isEmpty {
+            c.pointee.n_chosen_edge_ids = chosenEdgeIds.count
+            c.pointee.chosen_edge_ids = Wire.scalars(chosenEdgeIds, arena)
+        }
+        if let value = legIndex {
+            c.pointee.leg_index = value
+            c.pointee.has_leg_index = 1
+        }
+        if let value = atStop {
+            c.pointee.at_stop = value ? 1 : 0
+            c.pointee.has_at_stop = 1
+        }
+        if let value = held {
+            c.pointee.held = value ? 1 : 0
+            c.pointee.has_held = 1
+        }
+        if let value = route {
+            c.pointee.route = Wire.message(value, arena)
+        }
+        if let value = order {
+            c.pointee.order = Wire.message(value, arena)
+        }
+        if let value = configured {
+            c.pointee.configured = Wire.string(value, arena)
+        }
+    }
+
+    init(reading c: UnsafePointer<Navbus__V1__SavedTrip>) throws(MessageError) {
+        sessionId = c.pointee.has_session_id != 0 ? c.pointee.session_id : nil
+        routeId = c.pointee.has_route_id != 0 ? c.pointee.route_id : nil
+        chosenRouteId = c.pointee.has_chosen_route_id != 0 ? c.pointee.chosen_route_id : nil
+        chosenEdgeIds = Wire.scalars(c.pointee.chosen_edge_ids, c.pointee.n_chosen_edge_ids)
+        legIndex = c.pointee.has_leg_index != 0 ? c.pointee.leg_index : nil
+        atStop = c.pointee.has_at_stop != 0 ? c.pointee.at_stop != 0 : nil
+        held = c.pointee.has_held != 0 ? c.pointee.held != 0 : nil
+        route = try Wire.message(c.pointee.route)
+        order = try Wire.message(c.pointee.order)
+        configured = try Wire.string(c.pointee.configured, "navbus.v1.SavedTrip.configured")
     }
 }
 

@@ -107,7 +107,7 @@ extension CalculateRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.CalculateRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xfd8e87206ecdb921 }
+    public static var schemaFingerprint: UInt64 { 0x5fa7ebe50ee3125e }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -458,7 +458,7 @@ extension SetRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.SetRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x89564bef3041b7ae }
+    public static var schemaFingerprint: UInt64 { 0x2430bc6b80cd9a61 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -520,16 +520,20 @@ public struct SetRouteResponse: Message {
     public var routeId: UInt64?
     /// Why it is not.
     public var error: ErrorInfo?
+    /// Whether guidance begins with the first position that is good enough: there is none yet. What comes of it is on /nav/route and /nav/reroute.
+    public var waitsForPosition: Bool?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
         sessionId: UInt64? = nil,
         routeId: UInt64? = nil,
-        error: ErrorInfo? = nil
+        error: ErrorInfo? = nil,
+        waitsForPosition: Bool? = nil
     ) {
         self.sessionId = sessionId
         self.routeId = routeId
         self.error = error
+        self.waitsForPosition = waitsForPosition
     }
 }
 
@@ -538,7 +542,7 @@ extension SetRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.SetRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xd7a8399e05f0261b }
+    public static var schemaFingerprint: UInt64 { 0x074477ae2b1d4a08 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -573,12 +577,17 @@ extension SetRouteResponse: WireMessage {
         if let value = error {
             c.pointee.error = Wire.message(value, arena)
         }
+        if let value = waitsForPosition {
+            c.pointee.waits_for_position = value ? 1 : 0
+            c.pointee.has_waits_for_position = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__SetRouteResponse>) throws(MessageError) {
         sessionId = c.pointee.has_session_id != 0 ? c.pointee.session_id : nil
         routeId = c.pointee.has_route_id != 0 ? c.pointee.route_id : nil
         error = try Wire.message(c.pointee.error)
+        waitsForPosition = c.pointee.has_waits_for_position != 0 ? c.pointee.waits_for_position != 0 : nil
     }
 }
 
@@ -759,7 +768,7 @@ extension GetStateResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetStateResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x265f4f4d94524910 }
+    public static var schemaFingerprint: UInt64 { 0x4a69a92d5d22d039 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -114,6 +114,7 @@ public enum MessageRegistry {
         CoreStart.self,
         RouteAnswer.self,
         NavigationCommand.self,
+        SavedTrip.self,
         TileArrival.self,
         CallEnded.self,
         TimerFired.self,

@@ -143,6 +143,8 @@ public struct RouteReason: ProtoEnum {
     public static let waypointSkipped = Self(rawValue: 6)
     /// Durations and annotations were refreshed; the geometry is the same.
     public static let refreshed = Self(rawValue: 7)
+    /// The trip goes on after the node was started again; route_id is another one when the route had to be found anew.
+    public static let resumed = Self(rawValue: 8)
 
     /// Names in the schema, by number.
     public static var names: [(value: Int32, name: String)] {
@@ -155,6 +157,7 @@ public struct RouteReason: ProtoEnum {
             (5, "ROUTE_REASON_FASTER_ROUTE"),
             (6, "ROUTE_REASON_WAYPOINT_SKIPPED"),
             (7, "ROUTE_REASON_REFRESHED"),
+            (8, "ROUTE_REASON_RESUMED"),
         ]
     }
 }
@@ -809,7 +812,7 @@ extension Route: WireMessage {
     public static var fullName: String { "navbus.v1.Route" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xa3931a3efaf88547 }
+    public static var schemaFingerprint: UInt64 { 0x4cc1a7faaf96ab3f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -2381,7 +2384,7 @@ extension RoutePreview: WireMessage {
     public static var fullName: String { "navbus.v1.RoutePreview" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xeac48deb5df2f9ef }
+    public static var schemaFingerprint: UInt64 { 0x2c6790f8b049c8ec }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -80,12 +80,16 @@ public enum NavigatorCommand: Sendable, Equatable {
     case skipWaypoint(Int?)
     /// Bring the route's durations up to date now.
     case refreshRoute
+    /// Go on with a trip of the process before.
+    case resume(TripSnapshot)
 }
 
 /// The answer to a command, for the one who gave it.
 public enum CommandReply: Sendable, Equatable {
     /// Guidance goes on along a route.
     case following(sessionID: UInt64, routeID: UInt64)
+    /// Guidance begins with the first position that is good enough; what comes of it is told as events.
+    case awaitingPosition
     /// Routes were found, the best first.
     case routes([PreviewedRoute])
     /// A previewed route is the active one.

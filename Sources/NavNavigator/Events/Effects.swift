@@ -34,6 +34,8 @@ public enum Effect: Sendable {
     case withdrawPolicy(requestID: UInt64)
     /// Answer a command.
     case reply(call: UInt64, CommandReply)
+    /// Keep the trip in the place of what was kept before, so that it outlives the process; nil when there is none any more.
+    case keepTrip(TripSnapshot?)
 }
 
 /// A message to the outside.
@@ -79,6 +81,8 @@ public enum Publication: Sendable {
 /// Why a route came into force.
 public enum RouteChange: Sendable, Hashable {
     case started, set, rerouted, stopped
+    /// A trip of the process before goes on.
+    case resumed
     /// The vehicle goes on along an alternative.
     case alternativeTaken
     case fasterRoute

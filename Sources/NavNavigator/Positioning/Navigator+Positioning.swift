@@ -47,7 +47,7 @@ extension Navigator {
         lastPosition = position
         publish(.position(position), event)
         if let order = search.startDue(at: event.stamp, isPrecise: canStart(at: position)) {
-            requestStart(order, from: position, event)
+            begin(order, from: position, event)
         }
         followTrip(position, event)
     }

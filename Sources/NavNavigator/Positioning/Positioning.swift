@@ -28,6 +28,12 @@ struct Positioning {
     private var judge = HealthJudge()
     /// The moment of the last position that was told.
     private var told: Timestamp?
+    /// The stamp of the last fix that counted; nil before the first.
+    private(set) var lastFix: Timestamp?
+
+    /// How far behind a prediction fixes may be once they have ended it, seconds: later ones catch up with it, as after a stall. Fixes that are
+    /// later than that are late for good, and the time goes on with theirs.
+    private static let longestCatchUp = 10.0
 
     /// Knows nothing yet.
     init(metric: Metric, config: NavigatorConfig, matcher: MatcherConfig) {
@@ -79,6 +85,7 @@ struct Positioning {
             told = nil
             happenings.append(.clockSet(fix.stamp))
         }
+        lastFix = fix.stamp
         let estimate = tracker.estimate
         let fix = tracker.trusted(fix)
         assess(fix, isAccepted: true, isJump: verdict == .acceptedAfterJump, estimate?.covariance.perAxis, at: now)
@@ -90,6 +97,10 @@ struct Positioning {
             return happenings
         }
         let position = Sighting(fix: fix, match: match, directionProbability: match.directionProbability)
+        if ends, let ahead = told, ahead.seconds(since: fix.stamp) > Positioning.longestCatchUp {
+            told = nil
+            happenings.append(.clockSet(fix.stamp))
+        }
         if let reason, reckoning.reason == nil { happenings += Positioning.end(of: reason, at: position) }
         tell(position, &happenings)
         return happenings

@@ -15,6 +15,11 @@ public struct Sighting: Sendable, Hashable {
     public var prediction: PredictionMethod?
     /// Seconds since the last fix that counted.
     public var age = 0.0
+    /// What the position rests on: what is only expected decides nothing that lasts.
+    public var evidence = PositionEvidence.measured
+
+    /// Whether waypoints may be reached and passed by this position: by a fix that is believed, or by odometry.
+    var isDecisive: Bool { evidence == .measured }
 
     /// The place on a road; nil off the roads.
     public var road: MatchedPosition.RoadPosition? { match.road }
@@ -43,6 +48,6 @@ extension Sighting {
         self.init(
             fix: fix, match: MatchedPosition(predicted), directionProbability: predicted.road == nil ? 0 : 1,
             prediction: predicted.method,
-            age: predicted.age)
+            age: predicted.age, evidence: predicted.evidence)
     }
 }

@@ -126,7 +126,7 @@ struct AlternativesKeeper {
     /// Drops those whose fork lies behind, once the vehicle has surely gone on along its route there.
     mutating func pass(_ trip: Trip, at stamp: Timestamp) -> AlternativesUpdate? {
         guard trip.deviation.state == .onRoute else { return nil }
-        let limit = trip.offset - AlternativesKeeper.passingReach
+        let limit = trip.confirmedOffset - AlternativesKeeper.passingReach
         let passed = kept.filter { $0.forkOffset < limit && $0.fixes == 0 }
         guard !passed.isEmpty else { return nil }
         kept.removeAll { $0.forkOffset < limit && $0.fixes == 0 }

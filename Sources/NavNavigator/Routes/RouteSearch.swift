@@ -12,6 +12,8 @@ struct RouteSearch {
         var simulation: SimulatedDrive?
         /// The call that waits for it; 0 for none.
         var call: UInt64
+        /// The trip of the process before that goes on; nil for another one.
+        var resumed: TripSnapshot?
     }
 
     /// A reroute from the thought on that there should be one.

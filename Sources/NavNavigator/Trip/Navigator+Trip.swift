@@ -23,6 +23,7 @@ extension Navigator {
             reply(.legStarted(trip?.progress), to: call)
         case .skipWaypoint(let index): skipWaypoint(index, call, event)
         case .refreshRoute: refreshByHand(call, event)
+        case .resume(let trip): resume(trip, event)
         }
     }
 
@@ -44,15 +45,23 @@ extension Navigator {
         } else if let lastPosition, canStart(at: lastPosition) {
             requestStart(wanted, from: lastPosition, event)
         } else {
-            search.awaitPosition(for: wanted)
+            awaitPosition(for: wanted)
         }
+    }
+
+    /// Has a trip wait for a position. The call that asked for it has its answer: nobody knows how long the receiver looks for satellites.
+    private mutating func awaitPosition(for wanted: RouteSearch.TripOrder) {
+        reply(.awaitingPosition, to: wanted.call)
+        var waiting = wanted
+        waiting.call = 0
+        search.awaitPosition(for: waiting)
     }
 
     mutating func requestStart(_ wanted: RouteSearch.TripOrder, from position: Sighting?, _ event: NavigatorEvent) {
         let start =
             wanted.order.origin ?? position.map { origin($0, keepsCourse: true) }
             ?? config.originFallback.map { Waypoint($0) }
-        guard let start else { return search.awaitPosition(for: wanted) }
+        guard let start else { return awaitPosition(for: wanted) }
         let id = nextRequestID()
         let request = search.begin(.start(wanted), id: id, at: event.stamp, from: position)
         // A second attempt may turn round: perhaps no way leads on.
@@ -108,11 +117,17 @@ extension Navigator {
         supersedeOffers(event)
         tell(alternatives.clear(.routeChanged, at: event.stamp), event)
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving, .reviseInstruction)
-        session.begin(wanted.order.wishes, at: event.stamp)
+        if let kept = wanted.resumed {
+            session.resume(kept, alongSameRoute: false)
+        } else {
+            session.begin(wanted.order.wishes, at: event.stamp)
+        }
         search = RouteSearch(config)
         put(plan, origin: origin, start: 0, isApproaching: false, event)
-        if let trip { session.choose(plan.route, id: trip.routeID) }
-        tell(plan, change, event)
+        if let trip, wanted.resumed == nil || session.chosenRoute.isEmpty {
+            session.choose(plan.route, id: trip.routeID)
+        }
+        tell(plan, wanted.resumed == nil ? change : .resumed, event)
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: wanted.call)
         if let drive = wanted.simulation { simulate(drive, event) }
     }
@@ -144,7 +159,7 @@ extension Navigator {
         publish(.route(plan, change), event)
     }
 
-    private mutating func put(
+    mutating func put(
         _ plan: RoutePlan, origin: Sighting?, start: Double, isApproaching: Bool, _ event: NavigatorEvent
     ) {
         trip = Trip(
@@ -196,7 +211,7 @@ extension Navigator {
 
     /// Asks once for each stop whether leaving the route near it leads to another route.
     mutating func askWhetherNearStop(_ position: Sighting, _ event: NavigatorEvent) {
-        guard let trip, trip.preventsReroutes == nil, trip.isNearStop(position) else { return }
+        guard let trip, trip.preventsReroutes == nil, position.isDecisive, trip.isNearStop(position) else { return }
         self.trip?.preventsReroutes = config.arrivalSuppresses
         ask(
             .shouldPreventReroutesWhenArriving(waypoint: trip.nextStop, trip.stop), standard: config.arrivalSuppresses,

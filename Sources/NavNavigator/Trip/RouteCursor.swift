@@ -43,7 +43,8 @@ struct RoutePlacement {
 /// further ahead cannot draw it forwards; only an edge of the matcher that is not within reach, but later on the same leg, is taken for a
 /// jump, and that is for the monitor to believe. It does not decide whether the vehicle follows.
 ///
-/// Backwards it goes only to take back a prediction that ran ahead of the vehicle, and never behind where it was last seen.
+/// Backwards it goes only to take back a prediction that ran ahead of the vehicle, and never behind where it was last seen. What was only
+/// expected of the vehicle moves the cursor and passes no waypoint.
 struct RouteCursor {
     private var route: Route
     /// The thresholds in force.
@@ -55,6 +56,8 @@ struct RouteCursor {
     private(set) var offset = 0.0
     /// The offset at which the vehicle was last seen and not only thought to be.
     private var seen = 0.0
+    /// The offset up to which fixes or odometry tell that the vehicle has come: what is not further is not passed.
+    private(set) var confirmed = 0.0
     /// Metres that the vehicle can have driven since the cursor last moved.
     private var driven = 0.0
     /// Whether the cursor followed at the last position, so that the next one is expected just ahead.
@@ -62,12 +65,15 @@ struct RouteCursor {
     /// Whether the vehicle came by the leg's stop since the cursor last moved.
     private(set) var hasPassedStop = false
     private var last: (stamp: Timestamp, coordinate: Coordinate)?
+    /// Where the vehicle was last by what was measured.
+    private var lastDecisive: Coordinate?
 
     /// A cursor at the route's start; `origin` is where and when the vehicle was when the route was asked for.
     init(_ route: Route, config: NavigatorConfig, origin: Sighting?) {
         self.route = route
         self.config = config
         last = origin.map { ($0.stamp, $0.coordinate) }
+        lastDecisive = origin?.coordinate
         index()
     }
 
@@ -204,11 +210,13 @@ struct RouteCursor {
 
     /// Moves on to a placement, not beyond `limit`.
     ///
-    /// - Parameter isSeen: whether the vehicle is there, and not only thought to be.
-    mutating func advance(to placement: RoutePlacement, limit: Double, isSeen: Bool) {
-        let least = placement.kind == .takenBack ? seen : offset
+    /// A position of a fix takes back what was predicted before it.
+    mutating func advance(to placement: RoutePlacement, limit: Double, by position: Sighting) {
+        let isSeen = position.prediction == nil
+        let least = isSeen || placement.kind == .takenBack ? seen : offset
         offset = max(least, min(placement.offset, limit))
         if isSeen { seen = offset }
+        if position.isDecisive { confirmed = offset }
         if placement.offset <= limit {
             driven = 0
             hasPassedStop = false
@@ -223,7 +231,19 @@ struct RouteCursor {
     mutating func skip(to offset: Double) {
         self.offset = max(self.offset, offset)
         seen = self.offset
+        confirmed = self.offset
         hasPassedStop = false
+    }
+
+    /// Notes that the vehicle came by the leg's stop and drove on by some metres.
+    mutating func passStop(by metres: Double) {
+        hasPassedStop = true
+        driven = metres
+    }
+
+    /// Whether a position of a fix is so far behind where the vehicle was predicted that this was wrong.
+    func isTakenBack(by placement: RoutePlacement, _ position: Sighting) -> Bool {
+        position.prediction == nil && offset > seen && placement.offset < offset - slack(of: position)
     }
 
     /// How far noise may move a position along the route, metres.
@@ -240,10 +260,13 @@ struct RouteCursor {
         let reach =
             seconds > config.cursorSpeedValidity ? max(moved, config.cursorGapSpeed * seconds) : moved * 1.5
         driven = min(driven + reach, route.length)
+        guard position.isDecisive else { return moved }
         let frame = LocalFrame(origin: position.coordinate)
         let passing = SegmentProjection(
-            of: frame.point(stop), start: frame.point(last.coordinate), end: LocalPoint(east: 0, north: 0))
+            of: frame.point(stop), start: frame.point(lastDecisive ?? last.coordinate),
+            end: LocalPoint(east: 0, north: 0))
         if passing.distance <= slack(of: position) { hasPassedStop = true }
+        lastDecisive = position.coordinate
         return moved
     }
 

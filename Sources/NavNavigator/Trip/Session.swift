@@ -28,6 +28,16 @@ struct Session {
         chosenRouteID = 0
     }
 
+    /// Goes on with a trip of the process before; `alongSameRoute` when its route comes into force again under its number.
+    mutating func resume(_ kept: TripSnapshot, alongSameRoute: Bool) {
+        id = kept.sessionID
+        lastID = max(lastID, id)
+        routes = alongSameRoute ? max(kept.routeID, 1) - 1 : kept.routeID
+        wishes = kept.order.wishes
+        chosenRoute = kept.chosenRoute
+        chosenRouteID = kept.chosenRouteID
+    }
+
     mutating func end() { id = 0 }
 
     /// The number of another route.

@@ -20,8 +20,9 @@ extension Trip {
 
     /// The steps of arriving that a position makes. Whether the next leg begins at a stop is decided above.
     mutating func arrivals(_ position: Sighting, isAtStop: Bool) -> [ArrivalEvent] {
-        guard case .driving(let leg, let wasApproaching) = stage else { return [] }
-        let remaining = max(legEnd - offset, 0)
+        // Where the vehicle is only expected to be it neither approaches nor reaches anything.
+        guard case .driving(let leg, let wasApproaching) = stage, position.isDecisive else { return [] }
+        let remaining = max(legEnd - cursor.confirmed, 0)
         let duration = times.duration(from: offset, toEndOf: currentLeg)
         let isReached = isReached(position, remaining, isAtStop: isAtStop)
         let isOff = deviation.state == .offRoute || deviation.state == .wrongWay

@@ -49,8 +49,11 @@ struct Trip {
     private var gone: [Double] = []
     /// The same of edges that may not be driven, those that are gone included.
     private var blocked: [Double] = []
-    private var visualID: InstructionID?
+    /// The banner that is shown, and the last words.
+    private var banner: VisualInstruction?
     private var spokenID: InstructionID?
+    /// Whether a prediction led to the banner that is shown, and the one before it.
+    private var foreseen: (isShown: Bool, instead: VisualInstruction?) = (false, nil)
     /// The last banner and the last words that were told: the owner may have been asked for them in between.
     private var told: (visual: InstructionID?, spoken: InstructionID?)
     /// Whether leaving the route so near to the stop leads to no new one; nil as long as it was not near.
@@ -114,8 +117,9 @@ struct Trip {
     /// Stops and pass-through points that still lie ahead, the destination included.
     var remainingWaypoints: [Waypoint] { remainingIndices.map { route.waypoints[$0].waypoint } }
 
-    /// Metres from the route's start.
+    /// Metres from the route's start, and those that fixes or odometry tell of.
     var offset: Double { cursor.offset }
+    var confirmedOffset: Double { cursor.confirmed }
 
     /// Seconds to the destination.
     var durationRemaining: Double {
@@ -143,7 +147,7 @@ struct Trip {
             case .driving(let leg, _): leg == 0 ? 0 : route.legs[leg - 1].destination
             }
         return route.waypoints.indices.dropFirst(passed + 1).filter {
-            $0 >= destination || route.waypoints[$0].routeOffset > cursor.offset
+            $0 >= destination || route.waypoints[$0].routeOffset > cursor.confirmed
         }
     }
 
@@ -184,8 +188,11 @@ struct Trip {
     /// it.
     var isBlocked: Bool { blocked.contains { $0 > cursor.offset } }
 
-    /// Takes note that the clock was set back.
-    mutating func noteClockSet(to stamp: Timestamp) { monitor.noteClockSet(to: stamp) }
+    /// Takes note that the clock was set. Whoever waits at a stop for its dwell has waited since now.
+    mutating func noteClockSet(to stamp: Timestamp) {
+        monitor.noteClockSet(to: stamp)
+        if reachedSince != nil { reachedSince = stamp }
+    }
 
     /// Follows one position. Happenings come in the order in which they are to be told; there are none after the arrival.
     mutating func follow(_ position: Sighting, on graph: RoadGraph) -> [Happening] {
@@ -194,11 +201,11 @@ struct Trip {
         let hasPassedStop = cursor.hasPassedStop
         deviation = monitor.judge(placement, position)
         if advances(placement, position) {
-            cursor.advance(to: placement, limit: legEnd, isSeen: position.prediction == nil)
+            cursor.advance(to: placement, limit: legEnd, by: position)
         } else {
             cursor.stay()
         }
-        if placement.isFollowing { wasSeenOnRoute = true }
+        if placement.isFollowing, position.isDecisive { wasSeenOnRoute = true }
         let due = instructions(position)
         let progress = progress(position)
         self.progress = progress
@@ -225,6 +232,12 @@ struct Trip {
         return true
     }
 
+    /// Moves the cursor to where the vehicle is seen again after a while.
+    mutating func resumeCursor(at place: ResumePlace) {
+        cursor.skip(to: place.offset)
+        if let beyond = place.beyondStop { cursor.passStop(by: beyond) }
+    }
+
     /// Moves the cursor on to where the next leg starts.
     mutating func skipToLegStart() { cursor.skip(to: currentLeg.routeOffset) }
 
@@ -240,6 +253,7 @@ struct Trip {
             // At a standstill only the noise moves; who creeps gets ahead in the end.
             (position.speed ?? .infinity) > config.deviationMinimumSpeed
                 || placement.offset > cursor.offset + cursor.slack(of: position)
+                || cursor.isTakenBack(by: placement, position)
         default: false
         }
     }
@@ -247,14 +261,40 @@ struct Trip {
     /// What is due to be told. Off the route nothing is: what was right for the route is wrong for the driver.
     private mutating func instructions(_ position: Sighting) -> [Instruction] {
         guard deviation.state == .onRoute || deviation.state == .offStep else { return [] }
-        let due = trigger.update(offset: cursor.offset, speed: position.speed, leg: leg)
+        guard position.evidence != .expected else { return foresee() }
+        let due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg))
         for instruction in due {
             switch instruction {
-            case .visual(let visual): visualID = visual.id
+            case .visual(let visual): banner = visual
             case .spoken(let spoken): spokenID = spoken.id
             }
         }
         return due
+    }
+
+    /// The banner of where the vehicle is only expected to be, when it is another one. Words are told once and wait for a fix.
+    private mutating func foresee() -> [Instruction] {
+        guard let next = trigger.banner(offset: cursor.offset, leg: leg), next.id != banner?.id,
+            banner.map({ !next.id.isBefore($0.id) }) ?? true
+        else { return [] }
+        if !foreseen.isShown { foreseen = (true, banner) }
+        banner = next
+        return [.visual(next)]
+    }
+
+    /// What is due once a measurement tells where the vehicle is: a banner that a prediction led to is not shown again, or is taken back.
+    private mutating func confirmed(_ due: [Instruction]) -> [Instruction] {
+        guard foreseen.isShown else { return due }
+        let before = foreseen.instead
+        foreseen = (false, nil)
+        var due = due
+        due.removeAll { $0.id == banner?.id }
+        let isShown = due.contains { if case .visual = $0 { true } else { false } }
+        guard !isShown, var right = trigger.banner(offset: cursor.offset, leg: leg) else { return due }
+        if let before, right.id.isBefore(before.id) { right = before }
+        guard let banner, right.id.isBefore(banner.id) else { return due }
+        told.visual = nil
+        return [.visual(right)] + due
     }
 
     // MARK: Progress
@@ -277,7 +317,7 @@ struct Trip {
             stepDurationRemaining: next == nil
                 ? legDuration : times.duration(from: offset, to: stepEnd, in: currentLeg), deviation: deviation,
             attributes: route.edges[times.edge(at: offset, in: currentLeg)].attributes, nextManeuver: next?.maneuver,
-            visualInstruction: visualID, spokenInstruction: spokenID, position: position,
+            visualInstruction: banner?.id, spokenInstruction: spokenID, position: position,
             snapped: route.line.coordinate(at: offset) ?? position.coordinate,
             snappedBearing: route.line.bearing(at: offset) ?? 0, waypointsRemaining: remainingIndices.count)
     }

@@ -116,7 +116,7 @@ public struct Replay {
         ) throws(BagError) {
             guard let request = command.request else { return }
             summary.commands += 1
-            let now = NavGeo.Timestamp(nanoseconds: logTime)
+            let now = session.time ?? NavGeo.Timestamp(nanoseconds: logTime)
             try carryOut(
                 session.handle(request, call: command.callId ?? 0, caller: command.caller ?? "recorded", at: now), &log)
         }

@@ -151,7 +151,7 @@ extension NavigatorCommand {
     /// - Throws: a failure that names what cannot be.
     init(
         _ request: NavigationCommand.Request, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
-        route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
+        on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
     ) throws(RouteFailure) {
         func drive(_ simulate: Bool?, _ factor: Double?) -> SimulatedDrive? {
             simulate == true ? SimulatedDrive(speedFactor: factor ?? 1) : nil
@@ -192,6 +192,9 @@ extension NavigatorCommand {
         case .advanceLeg: self = .advanceLeg
         case .skipWaypoint(let request): self = .skipWaypoint(request.waypointIndex.map { Int($0) })
         case .refreshRoute: self = .refreshRoute
+        case .resumeTrip(let trip):
+            self = .resume(
+                try TripSnapshot(trip, node: vehicle, minutesAheadOfUTC: offset, on: map, route: route))
         case .getHorizon:
             throw RouteFailure(code: .wrongState, message: "the electronic horizon is not part of this node yet")
         }

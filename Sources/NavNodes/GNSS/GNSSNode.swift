@@ -23,6 +23,8 @@ public final class GNSSNode: Node {
     private var problem: String?
     private var published: UInt64 = 0
     private var lastFix: Int64?
+    /// When the node was activated, ns.
+    private var activatedAt: Int64 = 0
 
     /// How long a receiver may be silent, ns: as a GNSS outage is judged.
     private static let toleratedSilence: Int64 = 2_500_000_000
@@ -59,6 +61,7 @@ public final class GNSSNode: Node {
 
     /// Starts to read, or to play.
     public func activate() throws(NodeError) {
+        activatedAt = Clocks.monotonic()
         if let trace {
             context.log.info("playing \(trace.fixes.count) fixes of '\(source.text)' at rate \(configuration.rate)")
             if context.subscriberCount(of: "/gnss/fix") == 0 {
@@ -138,10 +141,13 @@ public final class GNSSNode: Node {
     public func findings(_ now: Int64) -> [HealthFinding] {
         var findings: [HealthFinding] = []
         if let problem { findings.append(HealthFinding("source_unreachable", problem, severity: .lost)) }
-        if let lastFix, now - lastFix > GNSSNode.toleratedSilence {
-            let seconds = (now - lastFix) / 1_000_000_000
+        let last = lastFix ?? (reader == nil || problem != nil ? nil : activatedAt)
+        if let last, now - last > GNSSNode.toleratedSilence {
+            let seconds = (now - last) / 1_000_000_000
+            let what = lastFix == nil ? "nothing yet from" : "no fix of"
+            let advice = lastFix == nil ? ": look at its power, its antenna and 'baud'" : ""
             findings.append(
-                HealthFinding("fix_stale", "no fix of \(source.text) for \(seconds) s", severity: .lost))
+                HealthFinding("fix_stale", "\(what) \(source.text) for \(seconds) s\(advice)", severity: .lost))
         }
         return findings
     }

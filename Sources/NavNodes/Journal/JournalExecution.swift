@@ -59,9 +59,9 @@ struct JournalExecution {
                 mapNumber = max(mapNumber, number)
             }
             return nil
-        case .fix(let fix): return session.handle(fix, sequence: cause)
-        case .odometry(let odometry): return session.handle(odometry, sequence: cause)
-        case .timer: return session.fireTimer()
+        case .fix(let fix): return session.handle(fix, sequence: cause, arrival: entry.monotonicNs)
+        case .odometry(let odometry): return session.handle(odometry, sequence: cause, arrival: entry.monotonicNs)
+        case .timer: return session.fireTimer(recordedAt: stamp)
         case .command(let command): return carryOut(command, at: stamp)
         case .callEnded(let ended): return session.callEnded(ended.callId ?? 0)
         case .routeAnswer(let answer): return try take(answer)

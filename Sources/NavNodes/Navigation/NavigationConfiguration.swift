@@ -26,6 +26,8 @@ public struct NavigationConfiguration: NodeConfiguration {
     public var online = OnlineRoutingKeys()
     /// Where tiles come from that are missing.
     public var tileCache = TileCacheKeys()
+    /// The file that keeps the trip, so that it outlives the node; empty keeps none.
+    public var tripFile = ""
     /// The node that decides for the vehicle's owner; empty for whichever serves Policy.
     public var policyNode = ""
     /// How long a node that asks the owner waits for the policy node at its start, seconds. 2: a launch file starts both.
@@ -43,6 +45,9 @@ public struct NavigationConfiguration: NodeConfiguration {
         guard let destination else { return [] }
         return (via + [destination]).map { Waypoint($0) }
     }
+
+    /// The same as text: the stops and the destination.
+    var tripText: String { (via + (destination.map { [$0] } ?? [])).map(\.text).joined(separator: ";") }
 
     /// The vehicle that routes are for.
     public var profile: VehicleProfile { vehicle.profile }
@@ -72,7 +77,7 @@ public struct NavigationConfiguration: NodeConfiguration {
                     return places.count == parts.count ? places : nil
                 }, format: { $0.map(\.text).joined(separator: ";") }),
         ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + OnlineRoutingKeys.keys.map { $0.within(\.online) }
-            + TileCacheKeys.keys.map { $0.within(\.tileCache) } + [preference, offset.live] + policy
+            + TileCacheKeys.keys.map { $0.within(\.tileCache) } + [preference, offset.live, file] + policy
             + (thresholds + tripThresholds).map(\.live)
     }
 
@@ -86,6 +91,13 @@ public struct NavigationConfiguration: NodeConfiguration {
                 guard names.count <= ReceiverRegister.mostPreferred, Set(names).count == names.count else { return nil }
                 return names
             }, format: { $0.joined(separator: ",") })
+    }
+
+    private static var file: ConfigKey<NavigationConfiguration> {
+        .string(
+            "state.path", \.tripFile,
+            "File that keeps the trip, so that it goes on when the node is started again; empty keeps none. Not used with sim_time."
+        )
     }
 
     private static var offset: ConfigKey<NavigationConfiguration> {

@@ -11,7 +11,7 @@ extension NavigationNode: NavigationServiceProvider {
         _ answer: @escaping (CommandReply) -> Response
     ) {
         let id = calls.add(call, onEnd: { [weak self] in self?.callEnded($0) }, answer)
-        carryOut(session.handle(request, call: id, caller: "call", at: context.stamp))
+        carryOut(session.handle(request, call: id, caller: "call", at: present))
     }
 
     private func callEnded(_ id: UInt64) { carryOut(session.callEnded(id)) }
@@ -19,7 +19,7 @@ extension NavigationNode: NavigationServiceProvider {
     /// Finds routes without setting out, or shows them as a preview.
     public func calculateRoute(_ request: CalculateRouteRequest, _ call: StreamCall<CalculateRouteResponse>) throws {
         let id = calls.add(call) { [weak self] in self?.callEnded($0) }
-        carryOut(session.handle(.calculateRoute(request), call: id, caller: "call", at: context.stamp))
+        carryOut(session.handle(.calculateRoute(request), call: id, caller: "call", at: present))
     }
 
     /// Chooses one of the routes that are shown.
@@ -43,7 +43,9 @@ extension NavigationNode: NavigationServiceProvider {
     public func setRoute(_ request: SetRouteRequest, _ call: UnaryCall<SetRouteResponse>) throws {
         give(.setRoute(request), call) { reply in
             let (session, route) = reply.following
-            return SetRouteResponse(sessionId: session, routeId: route, error: reply.error)
+            return SetRouteResponse(
+                sessionId: session, routeId: route, error: reply.error,
+                waitsForPosition: reply == .awaitingPosition ? true : nil)
         }
     }
 

@@ -25,8 +25,10 @@ public final class NavigationNode: Node {
     private let finder: RouteFinder
     private let maps: MapWorker
     private let fixToProgress: LatencyRecorder
-    /// The time of the last fix that counted and when it came, by the node's clock.
-    private var lastFix: (stamp: NavGeo.Timestamp, arrival: NavGeo.Timestamp)?
+    private var fixClock = FixClock()
+    private var tripFile: TripFile?
+    /// Answers that are given once the trip that they are of is on the disk.
+    private var held: [(trip: UInt64, call: UInt64, reply: CommandReply)] = []
 
     /// Topics that the node publishes.
     static let topics = [
@@ -60,7 +62,14 @@ public final class NavigationNode: Node {
         }
         self.context = context
         tileKeys = configuration.tileCache
-        session = NavigationSession(map: store.current, configuration: configuration, nodeName: context.name)
+        // The time of a playback is not that of the trip that is kept.
+        let file =
+            configuration.tripFile.isEmpty || context.clock.isSimulated
+            ? nil : TripFile(path: configuration.tripFile, waker: context.makeWaker())
+        tripFile = file
+        session = NavigationSession(
+            map: store.current, configuration: configuration, nodeName: context.name,
+            resuming: file.flatMap { Self.savedTrip($0, context.log) })
         do throws(DirectionsError) {
             finder = RouteFinder(
                 provider: try configuration.online.provider(environment: ProcessInfo.processInfo.environment))
@@ -80,11 +89,9 @@ public final class NavigationNode: Node {
         self.tiles = TileRequester(context, keys: configuration.tileCache) { [unowned self] in maps.look() }
         try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
-            let outcome = session.handle(fix, sequence: delivery.header.sequence)
+            let outcome = session.handle(fix, sequence: delivery.header.sequence, arrival: arrival)
             // What does not count may be of any time.
-            if let stamp = session.spoken.lastUsed, stamp.nanoseconds == fix.stampNs {
-                lastFix = (stamp, context.stamp)
-            }
+            if let stamp = outcome.counted { fixClock.note(stamp, at: context.clock.epochNanoseconds) }
             carryOut(outcome)
             guard outcome.messages.contains(where: { $0.topic == "/nav/progress" }) else { return }
             fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)
@@ -95,29 +102,57 @@ public final class NavigationNode: Node {
         }
         try context.subscribe(to: "/vehicle/odometry", as: VehicleOdometry.self) {
             [unowned self] odometry, delivery in
-            carryOut(session.handle(odometry, sequence: delivery.header.sequence))
+            carryOut(session.handle(odometry, sequence: delivery.header.sequence, arrival: arrival))
         }
     }
 
-    /// How much later than usual a fix may arrive before it counts as missing, seconds.
-    private static let tolerance = 0.3
+    /// When what is at hand arrived, ns of the monotonic clock; nil in a playback, in which the stamps alone tell the time.
+    private var arrival: Int64? { context.clock.isSimulated ? nil : context.clock.epochNanoseconds }
+
+    /// The time of the fixes now; the host's before anything is known of it.
+    var present: NavGeo.Timestamp {
+        let now = context.clock.epochNanoseconds
+        fixClock.begin(context.stamp, at: now)
+        return fixClock.time(at: now) ?? context.stamp
+    }
 
     /// Lets the core predict where fixes fail, and says when it wants to be asked next, ns of the monotonic clock.
-    ///
-    /// The core's time is that of the fixes, which may be another than the node's: it goes on from the last fix as the node's does.
     private func pass(_ now: Int64) -> Int64 {
-        guard session.due != nil else { return .max }
-        // Without fixes the core lives by the node's time.
-        let last = lastFix ?? (context.stamp, context.stamp)
-        let elapsed = lastFix == nil ? 0.001 : context.stamp.seconds(since: last.arrival) - NavigationNode.tolerance
-        let present = last.stamp.advanced(bySeconds: elapsed)
-        if elapsed > 0 { carryOut(session.pass(to: present)) }
-        guard let due = session.due else { return .max }
-        return now + Int64(min(max(due.seconds(since: present), 0.02), 3_600) * 1e9)
+        let quiet = fixClock.turn(now)
+        var wake = Int64.max
+        defer { fixClock.rest(until: wake, from: now) }
+        guard session.due != nil else { return wake }
+        if let quiet {
+            wake = quiet
+            return wake
+        }
+        let overdue = fixClock.overdueSince(context.clock.epochNanoseconds)
+        if let overdue { carryOut(session.pass(to: overdue, newestOnly: !context.clock.isSimulated)) }
+        guard let due = session.due else { return wake }
+        wake = now + Int64(min(max(due.seconds(since: overdue ?? present), 0.02), 3_600) * 1e9)
+        return wake
+    }
+
+    /// The trip that outlived the node's last run.
+    private static func savedTrip(_ file: TripFile, _ log: NodeLog) -> SavedTrip? {
+        do throws(NodeError) {
+            guard let trip = try file.load() else { return nil }
+            let goal = trip.order?.waypoints.last.flatMap { NavRouting.Waypoint($0) }?.coordinate.text ?? "nowhere"
+            log.info("the trip to \(goal) goes on with the next good position: it was under way when the node ended")
+            return trip
+        } catch {
+            log.warning("\(error)")
+            return nil
+        }
     }
 
     /// Takes the maps that have come into force meanwhile, and the routes that have been found.
     public func turn(_ now: Int64) -> Int64 {
+        if let tripFile, !held.isEmpty {
+            let done = tripFile.done
+            for answer in held where answer.trip <= done { calls.answer(answer.call, answer.reply) }
+            held.removeAll { $0.trip <= done }
+        }
         for change in maps.takeChanges() {
             worker.noteMap()
             carryOut(session.handle(change))
@@ -141,7 +176,7 @@ public final class NavigationNode: Node {
     public func clockJumped(from: ClockMoment, to: ClockMoment) {
         worker.cancelAll()
         maps.startOver(at: NavGeo.Timestamp(to.time))
-        lastFix = nil
+        fixClock = FixClock()
         carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
     }
 
@@ -151,13 +186,15 @@ public final class NavigationNode: Node {
         for (name, value) in positioning.counters { context.counter(name).set(Int(clamping: value)) }
         let (silent, switches) = session.silentReceivers
         context.counter("receiver_switches").set(switches)
+        let unkept = tripFile?.problem.map { HealthFinding("trip_not_kept", "the trip is not kept: \($0)") }
         let stray = session.odometryLead.map { lead in
             HealthFinding(
                 "odometry_stray",
                 "odometry is \(Int(abs(lead))) s \(lead < 0 ? "behind" : "ahead of") the fixes and left out: its stamps must be of "
                     + "the fixes' clock (UTC)")
         }
-        return positioning.findings + (stray.map { [$0] } ?? []) + (session.hasRoads ? [] : [Self.isWithoutRoads])
+        return positioning.findings + [stray, unkept].compactMap { $0 }
+            + (session.hasRoads ? [] : [Self.isWithoutRoads])
             + silent.map { receiver in
                 let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"
                 return HealthFinding(
@@ -176,6 +213,7 @@ public final class NavigationNode: Node {
 
     /// Ends the other threads; the node is of no use after it.
     public func finish() {
+        tripFile?.stop()
         worker.stop()
         maps.stop()
     }
@@ -186,7 +224,10 @@ public final class NavigationNode: Node {
             context.publish(message.message, on: message.topic, stamp: message.stamp)
             if let line = EventLine.text(message.message) { context.log.info(line) }
         }
-        for (call, reply) in outcome.replies { calls.answer(call, reply) }
+        let trip = outcome.trip.flatMap { tripFile?.keep($0) }
+        for (call, reply) in outcome.replies {
+            if let trip { held.append((trip, call, reply)) } else { calls.answer(call, reply) }
+        }
         for id in outcome.withdrawn { policy?.withdraw(id) }
         for (request, message) in outcome.questions { policy?.ask(request, message) }
         for id in outcome.cancelled { worker.cancel(id) }

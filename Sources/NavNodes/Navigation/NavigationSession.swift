@@ -41,12 +41,18 @@ public final class NavigationSession {
         package var questions: [(request: NavNavigator.PolicyRequest, message: NavMessages.PolicyRequest)] = []
         /// Questions that nobody waits for any more.
         package var withdrawn: [UInt64] = []
+        /// The stamp of the fix at hand, if it counted.
+        package var counted: NavGeo.Timestamp?
+        /// What is kept of the trip from now on, nil for nothing; nil when that has not changed.
+        package var trip: SavedTrip??
         /// Answers to calls.
         package var replies: [(call: UInt64, reply: CommandReply)] = []
     }
 
     /// Who gives the commands of the configuration, in the journal.
     static let configurationCaller = "configuration"
+    /// Who goes on with a trip that outlived the node's last run, in the journal.
+    static let tripFileCaller = "trip file"
     /// Who ends the drive when the time jumps, in the journal.
     static let clockCaller = "clock"
 
@@ -54,15 +60,15 @@ public final class NavigationSession {
     private var encoder: PublicationEncoder
     private var map: MapSnapshot { encoder.map }
     private var journalSequence: UInt64 = 0
-    private var newest: NavGeo.Timestamp?
-    /// The stamp of the last event.
-    private var latest: NavGeo.Timestamp?
+    /// The present as the core knows it: of the last position, and of what happened by the node's clock since.
+    private var present: NavGeo.Timestamp?
     private var outcome = Outcome()
     /// Tells odometry of another time from that of the fixes' time.
     private var beat = OdometryBeat()
     /// Usual time between a fix's stamp and its arrival, seconds; nil when fixes do not say when they arrive.
     private var latency: Double?
     private var receivers: ReceiverRegister
+    private var arrivals = ArrivalMonitor()
     /// The fix at hand, and whether the core has said nothing of it yet.
     private var fixAtHand = Fix(
         stamp: NavGeo.Timestamp(nanoseconds: 0), coordinate: NavGeo.Coordinate(latitude: 0, longitude: 0))
@@ -75,9 +81,18 @@ public final class NavigationSession {
     /// Why maps came into force before the journal began.
     private var early = EarlyMapCauses()
     private var configuration: NavigationConfiguration
+    /// The trip that goes on, until the journal has begun.
+    private var savedTrip: SavedTrip?
+    /// The configured places that led to the trip; nil when a call did.
+    private var configuredTrip: String?
 
     /// A session on a map.
-    public init(map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String) {
+    ///
+    /// - Parameter trip: one that outlived the node's last run and goes on, unless the configuration has named other places since.
+    public init(
+        map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String, resuming trip: SavedTrip? = nil
+    ) {
+        savedTrip = trip.flatMap { [nil, configuration.tripText].contains($0.configured) ? $0 : nil }
         encoder = PublicationEncoder(map: map)
         tiles = map.graph.tiles.map(\.id)
         self.nodeName = nodeName
@@ -96,8 +111,16 @@ public final class NavigationSession {
                     tiles: tiles.map { TileKey($0) })), stamp, cause: 0)
         for cause in early.causes { journal(cause, stamp) }
         early = EarlyMapCauses()
+        present = stamp
+        if !configuration.trip.isEmpty { startConfigured(at: stamp) }
+        guard let saved = savedTrip else { return }
+        savedTrip = nil
+        carryOut(.resumeTrip(saved), call: 0, caller: Self.tripFileCaller, at: stamp)
+    }
+
+    private func startConfigured(at stamp: NavGeo.Timestamp) {
         let trip = configuration.trip
-        guard !trip.isEmpty else { return }
+        configuredTrip = configuration.tripText
         let request = CalculateRouteRequest(waypoints: trip.map { NavMessages.Waypoint($0) })
         let command = NavigationCommand(
             caller: Self.configurationCaller, request: .setRoute(SetRouteRequest(target: .calculate(request))))
@@ -105,7 +128,11 @@ public final class NavigationSession {
         run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(RouteOrder(waypoints: trip), nil), call: 0)))
     }
 
-    /// Takes a command in, stamped with the newest fix that counted; `now` is the time before there is one.
+    /// How far the node's clock must be ahead of the last position for it to tell the present instead, seconds: positions come more often as
+    /// long as there are any.
+    private static let longestPause = 5.0
+
+    /// Takes a command in, stamped with the last position, or with `now` where there is none or positions have ceased.
     ///
     /// - Parameters:
     ///   - call: names the call that waits for the answer; 0 for none.
@@ -114,33 +141,49 @@ public final class NavigationSession {
         _ request: NavigationCommand.Request, call: UInt64, caller: String, at now: NavGeo.Timestamp
     ) -> Outcome {
         outcome = Outcome()
-        let stamp = newest ?? latest ?? now
+        var stamp = present ?? now
+        if now.seconds(since: stamp) > Self.longestPause { stamp = now }
+        present = stamp
         if journalSequence == 0 { start(at: stamp) }
+        carryOut(request, call: call, caller: caller, at: stamp)
+        return outcome
+    }
+
+    private func carryOut(
+        _ request: NavigationCommand.Request, call: UInt64, caller: String, at stamp: NavGeo.Timestamp
+    ) {
         journal(.command(NavigationCommand(callId: call, caller: caller, request: request)), stamp, cause: 0)
+        switch request {
+        case .setRoute, .startNavigation, .stopNavigation: configuredTrip = nil
+        case .resumeTrip(let trip): configuredTrip = trip.configured
+        default: break
+        }
         do throws(RouteFailure) {
             let command = try NavigatorCommand(
-                request, node: configuration.profile, minutesAheadOfUTC: configuration.minutesAheadOfUTC
+                request, node: configuration.profile, minutesAheadOfUTC: configuration.minutesAheadOfUTC, on: map
             ) { message throws(RouteFailure) in try RoutePlan(message, on: map) }
             run(NavigatorEvent(stamp: stamp, kind: .command(command, call: call)))
         } catch {
             if call != 0 { outcome.replies.append((call, .failed(error))) }
         }
-        return outcome
     }
 
+    /// The present as the core knows it; nil before its first event.
+    package var time: NavGeo.Timestamp? { present }
+
     /// Takes note that nobody waits for the answer to a call any more.
-    func callEnded(_ call: UInt64) -> Outcome {
+    package func callEnded(_ call: UInt64) -> Outcome {
         outcome = Outcome()
-        guard journalSequence > 0, let stamp = newest ?? latest else { return outcome }
+        guard journalSequence > 0, let stamp = present else { return outcome }
         journal(.callEnded(CallEnded(callId: call)), stamp, cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .callEnded(call)))
         return outcome
     }
 
-    /// Takes the answer to a policy question in, stamped with the newest fix that counted.
+    /// Takes the answer to a policy question in, stamped with the present.
     package func handle(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest) -> Outcome {
         outcome = Outcome()
-        let stamp = max(newest ?? request.stamp, request.stamp)
+        let stamp = max(present ?? request.stamp, request.stamp)
         journal(.policyDecision(NavMessages.PolicyDecision(answer, to: request, at: stamp)), stamp, cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .policyAnswer(requestID: request.requestID, answer)))
         return outcome
@@ -153,7 +196,10 @@ public final class NavigationSession {
     var spoken: PublicationEncoder { encoder }
 
     /// Takes a fix in. A message without a time cannot be placed among the events and is left out.
-    public func handle(_ message: NavMessages.GnssFix, sequence: UInt64) -> Outcome {
+    ///
+    /// - Parameter arrival: when it arrived, ns of the node's monotonic clock; nil where the stamps alone tell the time, as in a replay: then
+    ///   what is due before the fix is done before it.
+    public func handle(_ message: NavMessages.GnssFix, sequence: UInt64, arrival: Int64? = nil) -> Outcome {
         outcome = Outcome()
         guard var fix = Fix(message, sequence: sequence) else {
             positioning.timeless += 1
@@ -163,12 +209,23 @@ public final class NavigationSession {
         let tellsTime = receivers.tellsTime(fix)
         receivers.note(fix)
         if journalSequence == 0 { start(at: fix.stamp) }
-        if tellsTime { fireTimers(before: min(fix.stamp, present(fix))) }
+        if let arrival {
+            fix.lead = arrivals.lead(of: fix.stamp, arrival: arrival)
+        } else if tellsTime {
+            fireTimers(before: min(fix.stamp, expectedTime(of: fix)))
+        }
         encoder.fix = message
-        journal(.fix(message), fix.stamp, cause: sequence)
+        journal(.fix(message), fix.stamp, cause: sequence, arrival: arrival)
         (fixAtHand, isStandby) = (fix, true)
+        let before = navigator.lastFix
         run(NavigatorEvent(stamp: fix.stamp, causeSequence: sequence, kind: .fix(fix)))
-        if isStandby { positioning.standby += 1 }
+        if let counted = navigator.lastFix, counted != before {
+            outcome.counted = counted
+            if let arrival { arrivals.note(counted, arrival: arrival) }
+            if isStandby { noteCounted(at: counted) }
+        } else if isStandby {
+            positioning.standby += 1
+        }
         isStandby = false
         return outcome
     }
@@ -179,7 +236,7 @@ public final class NavigationSession {
     private static let latencyMemory = 0.1
 
     /// The time of the fixes when a fix arrived, by the usual latency: a fix of the future does not move the time.
-    private func present(_ fix: Fix) -> NavGeo.Timestamp {
+    private func expectedTime(of fix: Fix) -> NavGeo.Timestamp {
         guard let received = fix.received, let latency else { return fix.stamp }
         return received.advanced(bySeconds: Self.longestLead - latency)
     }
@@ -195,15 +252,15 @@ public final class NavigationSession {
     /// Takes the vehicle's own motion in.
     ///
     /// A message without a time is left out, and so is what comes before the first fix, or is of another time than the fixes.
-    public func handle(_ message: NavMessages.VehicleOdometry, sequence: UInt64) -> Outcome {
+    public func handle(_ message: NavMessages.VehicleOdometry, sequence: UInt64, arrival: Int64? = nil) -> Outcome {
         outcome = Outcome()
         guard journalSequence > 0, let odometry = Odometry(message), beat.takes(odometry.stamp) else {
             positioning.odometryLeftOut += 1
             return outcome
         }
         positioning.odometry += 1
-        fireTimers(before: odometry.stamp)
-        journal(.odometry(message), odometry.stamp, cause: sequence)
+        if arrival == nil { fireTimers(before: odometry.stamp) }
+        journal(.odometry(message), odometry.stamp, cause: sequence, arrival: arrival)
         run(NavigatorEvent(stamp: odometry.stamp, causeSequence: sequence, kind: .odometry(odometry)))
         return outcome
     }
@@ -217,21 +274,29 @@ public final class NavigationSession {
     /// When the core wants to be asked next, by the clock of the fixes; nil for never.
     public var due: NavGeo.Timestamp? { navigator.due }
 
+    /// How late a timer may be fired for the moment at which it was due, seconds.
+    private static let longestDelay = 1.0
+
     /// Lets the time pass up to a moment of the clock of the fixes.
-    public func pass(to stamp: NavGeo.Timestamp) -> Outcome {
+    ///
+    /// - Parameter newestOnly: whether what was due long ago is done for this moment instead, at once: a position of the past is of no use to
+    ///   those who drive.
+    public func pass(to stamp: NavGeo.Timestamp, newestOnly: Bool = false) -> Outcome {
         outcome = Outcome()
+        if newestOnly, let due = navigator.due, stamp.seconds(since: due) > Self.longestDelay { fireTimer(at: stamp) }
         fireTimers(before: stamp)
         return outcome
     }
 
-    /// Does what is due next, whenever that is.
-    func fireTimer() -> Outcome {
+    /// Does what is due at a moment, as a journal has it.
+    package func fireTimer(recordedAt due: NavGeo.Timestamp) -> Outcome {
         outcome = Outcome()
-        if let due = navigator.due { fireTimer(at: due) }
+        fireTimer(at: due)
         return outcome
     }
 
     private func fireTimer(at due: NavGeo.Timestamp) {
+        present = max(present ?? due, due)
         journal(.timer(TimerFired(name: "due", dueNs: due.nanoseconds)), due, cause: 0)
         run(NavigatorEvent(stamp: due, kind: .timer))
     }
@@ -252,7 +317,7 @@ public final class NavigationSession {
     /// Takes the answer to a query in, stamped with the newest fix that counted.
     func handle(_ answer: FoundAnswer, to query: RouteQuery) -> Outcome {
         outcome = Outcome()
-        let stamp = newest ?? query.deadline
+        let stamp = present ?? query.deadline
         journal(.routeAnswer(NavMessages.RouteAnswer(answer, to: query)), stamp, cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .routeAnswer(requestID: query.requestID, answer.answer)))
         return outcome
@@ -265,7 +330,7 @@ public final class NavigationSession {
     public func handle(_ change: MapChange) -> Outcome {
         outcome = Outcome()
         encoder.map = change.map
-        guard journalSequence > 0, let stamp = newest ?? latest else {
+        guard journalSequence > 0, let stamp = present else {
             early.append(change.cause)
             navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
             return outcome
@@ -292,7 +357,7 @@ public final class NavigationSession {
     /// they are simply what the drive starts with.
     public func reconfigure(_ changed: NavigationConfiguration) -> Outcome {
         outcome = Outcome()
-        guard journalSequence > 0, let stamp = newest else {
+        guard journalSequence > 0, let stamp = present else {
             configuration = changed
             navigator = Navigator(map: map, config: changed.navigator, matcher: changed.matcher)
             return outcome
@@ -318,7 +383,7 @@ public final class NavigationSession {
         run(NavigatorEvent(stamp: stamp, kind: .command(.stop, call: 0)))
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
         encoder = PublicationEncoder(map: map)
-        (newest, latest, journalSequence) = (nil, nil, 0)
+        (present, journalSequence, arrivals) = (nil, 0, ArrivalMonitor())
         (beat, latency, positioning.health) = (OdometryBeat(), nil, nil)
         receivers = ReceiverRegister(preferred: configuration.receivers)
         return outcome
@@ -341,22 +406,25 @@ public final class NavigationSession {
                 outcome.questions.append((request, message))
             case .withdrawPolicy(let id): outcome.withdrawn.append(id)
             case .reply(let call, let reply): outcome.replies.append((call, reply))
+            case .keepTrip(let trip):
+                outcome.trip = .some(
+                    configuration.tripFile.isEmpty ? nil : trip.map { SavedTrip($0, configured: configuredTrip) })
             }
         }
     }
 
     private func journal(
-        _ event: JournalEntry.Event, _ stamp: NavGeo.Timestamp, cause: UInt64, _ change: MapCause? = nil
+        _ event: JournalEntry.Event, _ stamp: NavGeo.Timestamp, cause: UInt64, arrival: Int64? = nil,
+        _ change: MapCause? = nil
     ) {
         journalSequence += 1
-        latest = stamp
         let number: UInt64? = if case .start = event { map.number } else { change?.number }
         outcome.messages.append(
             OutgoingMessage(
                 "/nav/journal", stamp,
                 JournalEntry(
                     stampNs: stamp.nanoseconds, entrySequence: journalSequence, causeSequence: cause == 0 ? nil : cause,
-                    event: event, mapSnapshot: number,
+                    monotonicNs: arrival, event: event, mapSnapshot: number,
                     mapStampNs: change.flatMap { $0.stamp.nanoseconds == .min ? nil : $0.stamp.nanoseconds })))
     }
 
@@ -372,19 +440,23 @@ public final class NavigationSession {
         outcome.messages.append(OutgoingMessage(topic, context.stamp, message))
     }
 
+    private func noteCounted(at stamp: NavGeo.Timestamp) {
+        isStandby = false
+        positioning.used += 1
+        noteLatency(fixAtHand)
+        beat.noteFix(stamp)
+    }
+
     /// Takes note of what the core says of positioning.
     private func take(note publication: Publication, _ context: EventContext) {
         switch publication {
         case .position(let sighting):
             // Fixes that were held up or are wrong do not move the time.
-            newest = context.stamp
+            present = context.stamp
+            encoder.lastUsed = navigator.lastFix
             guard isStandby else { return }
-            isStandby = false
-            positioning.used += 1
-            noteLatency(fixAtHand)
-            beat.noteFix(context.stamp)
+            noteCounted(at: context.stamp)
             guard sighting.prediction == nil else { return }
-            encoder.lastUsed = context.stamp
             guard var selection = receivers.begin(with: fixAtHand.receiver) else { return }
             selection.place(in: context)
             selection.eventSequence = nil

@@ -122,6 +122,7 @@ extension RouteReason {
         case .fasterRoute: self = .fasterRoute
         case .waypointSkipped: self = .waypointSkipped
         case .refreshed: self = .refreshed
+        case .resumed: self = .resumed
         }
     }
 }

@@ -187,6 +187,51 @@ void   navbus__v1__navigation_command__free_unpacked
   assert(message->base.descriptor == &navbus__v1__navigation_command__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   navbus__v1__saved_trip__init
+                     (Navbus__V1__SavedTrip         *message)
+{
+  static const Navbus__V1__SavedTrip init_value = NAVBUS__V1__SAVED_TRIP__INIT;
+  *message = init_value;
+}
+size_t navbus__v1__saved_trip__get_packed_size
+                     (const Navbus__V1__SavedTrip *message)
+{
+  assert(message->base.descriptor == &navbus__v1__saved_trip__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t navbus__v1__saved_trip__pack
+                     (const Navbus__V1__SavedTrip *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &navbus__v1__saved_trip__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t navbus__v1__saved_trip__pack_to_buffer
+                     (const Navbus__V1__SavedTrip *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &navbus__v1__saved_trip__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Navbus__V1__SavedTrip *
+       navbus__v1__saved_trip__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Navbus__V1__SavedTrip *)
+     protobuf_c_message_unpack (&navbus__v1__saved_trip__descriptor,
+                                allocator, len, data);
+}
+void   navbus__v1__saved_trip__free_unpacked
+                     (Navbus__V1__SavedTrip *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &navbus__v1__saved_trip__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   navbus__v1__tile_arrival__init
                      (Navbus__V1__TileArrival         *message)
 {
@@ -929,7 +974,7 @@ const ProtobufCMessageDescriptor navbus__v1__route_answer__descriptor =
   (ProtobufCMessageInit) navbus__v1__route_answer__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__navigation_command__field_descriptors[14] =
+static const ProtobufCFieldDescriptor navbus__v1__navigation_command__field_descriptors[15] =
 {
   {
     "call_id",
@@ -1099,6 +1144,18 @@ static const ProtobufCFieldDescriptor navbus__v1__navigation_command__field_desc
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "resume_trip",
+    15,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Navbus__V1__NavigationCommand, request_case),
+    offsetof(Navbus__V1__NavigationCommand, resume_trip),
+    &navbus__v1__saved_trip__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__navigation_command__field_indices_by_name[] = {
   9,   /* field[9] = accept_faster_route */
@@ -1109,6 +1166,7 @@ static const unsigned navbus__v1__navigation_command__field_indices_by_name[] = 
   13,   /* field[13] = get_horizon */
   12,   /* field[12] = refresh_route */
   7,   /* field[7] = reroute */
+  14,   /* field[14] = resume_trip */
   8,   /* field[8] = select_alternative */
   3,   /* field[3] = select_preview */
   5,   /* field[5] = set_route */
@@ -1119,7 +1177,7 @@ static const unsigned navbus__v1__navigation_command__field_indices_by_name[] = 
 static const ProtobufCIntRange navbus__v1__navigation_command__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 14 }
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor navbus__v1__navigation_command__descriptor =
 {
@@ -1129,11 +1187,166 @@ const ProtobufCMessageDescriptor navbus__v1__navigation_command__descriptor =
   "Navbus__V1__NavigationCommand",
   "navbus.v1",
   sizeof(Navbus__V1__NavigationCommand),
-  14,
+  15,
   navbus__v1__navigation_command__field_descriptors,
   navbus__v1__navigation_command__field_indices_by_name,
   1,  navbus__v1__navigation_command__number_ranges,
   (ProtobufCMessageInit) navbus__v1__navigation_command__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor navbus__v1__saved_trip__field_descriptors[10] =
+{
+  {
+    "session_id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Navbus__V1__SavedTrip, has_session_id),
+    offsetof(Navbus__V1__SavedTrip, session_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "route_id",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Navbus__V1__SavedTrip, has_route_id),
+    offsetof(Navbus__V1__SavedTrip, route_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "chosen_route_id",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Navbus__V1__SavedTrip, has_chosen_route_id),
+    offsetof(Navbus__V1__SavedTrip, chosen_route_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "chosen_edge_ids",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_FIXED64,
+    offsetof(Navbus__V1__SavedTrip, n_chosen_edge_ids),
+    offsetof(Navbus__V1__SavedTrip, chosen_edge_ids),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "leg_index",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Navbus__V1__SavedTrip, has_leg_index),
+    offsetof(Navbus__V1__SavedTrip, leg_index),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "at_stop",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Navbus__V1__SavedTrip, has_at_stop),
+    offsetof(Navbus__V1__SavedTrip, at_stop),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "held",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Navbus__V1__SavedTrip, has_held),
+    offsetof(Navbus__V1__SavedTrip, held),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "route",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__SavedTrip, route),
+    &navbus__v1__route__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "order",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__SavedTrip, order),
+    &navbus__v1__calculate_route_request__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "configured",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__SavedTrip, configured),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned navbus__v1__saved_trip__field_indices_by_name[] = {
+  5,   /* field[5] = at_stop */
+  3,   /* field[3] = chosen_edge_ids */
+  2,   /* field[2] = chosen_route_id */
+  9,   /* field[9] = configured */
+  6,   /* field[6] = held */
+  4,   /* field[4] = leg_index */
+  8,   /* field[8] = order */
+  7,   /* field[7] = route */
+  1,   /* field[1] = route_id */
+  0,   /* field[0] = session_id */
+};
+static const ProtobufCIntRange navbus__v1__saved_trip__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 10 }
+};
+const ProtobufCMessageDescriptor navbus__v1__saved_trip__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "navbus.v1.SavedTrip",
+  "SavedTrip",
+  "Navbus__V1__SavedTrip",
+  "navbus.v1",
+  sizeof(Navbus__V1__SavedTrip),
+  10,
+  navbus__v1__saved_trip__field_descriptors,
+  navbus__v1__saved_trip__field_indices_by_name,
+  1,  navbus__v1__saved_trip__number_ranges,
+  (ProtobufCMessageInit) navbus__v1__saved_trip__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor navbus__v1__tile_arrival__field_descriptors[5] =

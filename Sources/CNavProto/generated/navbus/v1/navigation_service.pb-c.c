@@ -1728,7 +1728,7 @@ const ProtobufCMessageDescriptor navbus__v1__set_route_request__descriptor =
   (ProtobufCMessageInit) navbus__v1__set_route_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__set_route_response__field_descriptors[3] =
+static const ProtobufCFieldDescriptor navbus__v1__set_route_response__field_descriptors[4] =
 {
   {
     "session_id",
@@ -1766,16 +1766,29 @@ static const ProtobufCFieldDescriptor navbus__v1__set_route_response__field_desc
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "waits_for_position",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Navbus__V1__SetRouteResponse, has_waits_for_position),
+    offsetof(Navbus__V1__SetRouteResponse, waits_for_position),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__set_route_response__field_indices_by_name[] = {
   2,   /* field[2] = error */
   1,   /* field[1] = route_id */
   0,   /* field[0] = session_id */
+  3,   /* field[3] = waits_for_position */
 };
 static const ProtobufCIntRange navbus__v1__set_route_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor navbus__v1__set_route_response__descriptor =
 {
@@ -1785,7 +1798,7 @@ const ProtobufCMessageDescriptor navbus__v1__set_route_response__descriptor =
   "Navbus__V1__SetRouteResponse",
   "navbus.v1",
   sizeof(Navbus__V1__SetRouteResponse),
-  3,
+  4,
   navbus__v1__set_route_response__field_descriptors,
   navbus__v1__set_route_response__field_indices_by_name,
   1,  navbus__v1__set_route_response__number_ranges,

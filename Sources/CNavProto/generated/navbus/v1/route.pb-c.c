@@ -3154,7 +3154,7 @@ const ProtobufCEnumDescriptor navbus__v1__route_provider__descriptor =
   navbus__v1__route_provider__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue navbus__v1__route_reason__enum_values_by_number[8] =
+static const ProtobufCEnumValue navbus__v1__route_reason__enum_values_by_number[9] =
 {
   { "ROUTE_REASON_UNSPECIFIED", "NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_UNSPECIFIED", 0 },
   { "ROUTE_REASON_STARTED", "NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_STARTED", 1 },
@@ -3164,16 +3164,18 @@ static const ProtobufCEnumValue navbus__v1__route_reason__enum_values_by_number[
   { "ROUTE_REASON_FASTER_ROUTE", "NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_FASTER_ROUTE", 5 },
   { "ROUTE_REASON_WAYPOINT_SKIPPED", "NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_WAYPOINT_SKIPPED", 6 },
   { "ROUTE_REASON_REFRESHED", "NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_REFRESHED", 7 },
+  { "ROUTE_REASON_RESUMED", "NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_RESUMED", 8 },
 };
 static const ProtobufCIntRange navbus__v1__route_reason__value_ranges[] = {
-{0, 0},{0, 8}
+{0, 0},{0, 9}
 };
-static const ProtobufCEnumValueIndex navbus__v1__route_reason__enum_values_by_name[8] =
+static const ProtobufCEnumValueIndex navbus__v1__route_reason__enum_values_by_name[9] =
 {
   { "ROUTE_REASON_ALTERNATIVE_TAKEN", 4 },
   { "ROUTE_REASON_FASTER_ROUTE", 5 },
   { "ROUTE_REASON_REFRESHED", 7 },
   { "ROUTE_REASON_REROUTED", 3 },
+  { "ROUTE_REASON_RESUMED", 8 },
   { "ROUTE_REASON_SET", 2 },
   { "ROUTE_REASON_STARTED", 1 },
   { "ROUTE_REASON_UNSPECIFIED", 0 },
@@ -3186,9 +3188,9 @@ const ProtobufCEnumDescriptor navbus__v1__route_reason__descriptor =
   "RouteReason",
   "Navbus__V1__RouteReason",
   "navbus.v1",
-  8,
+  9,
   navbus__v1__route_reason__enum_values_by_number,
-  8,
+  9,
   navbus__v1__route_reason__enum_values_by_name,
   1,
   navbus__v1__route_reason__value_ranges,

@@ -26,6 +26,7 @@ typedef struct Navbus__V1__JournalEntry Navbus__V1__JournalEntry;
 typedef struct Navbus__V1__CoreStart Navbus__V1__CoreStart;
 typedef struct Navbus__V1__RouteAnswer Navbus__V1__RouteAnswer;
 typedef struct Navbus__V1__NavigationCommand Navbus__V1__NavigationCommand;
+typedef struct Navbus__V1__SavedTrip Navbus__V1__SavedTrip;
 typedef struct Navbus__V1__TileArrival Navbus__V1__TileArrival;
 typedef struct Navbus__V1__CallEnded Navbus__V1__CallEnded;
 typedef struct Navbus__V1__TimerFired Navbus__V1__TimerFired;
@@ -112,7 +113,7 @@ struct  Navbus__V1__JournalEntry
   protobuf_c_boolean has_cause_sequence;
   uint64_t cause_sequence;
   /*
-   * Time of the event, ns of the monotonic clock that the core was given.
+   * When a fix or odometry arrived, ns of the node's monotonic clock; absent where the stamps alone tell the time.
    */
   protobuf_c_boolean has_monotonic_ns;
   int64_t monotonic_ns;
@@ -291,7 +292,8 @@ typedef enum {
   NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_ADVANCE_LEG = 11,
   NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_SKIP_WAYPOINT = 12,
   NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_REFRESH_ROUTE = 13,
-  NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_GET_HORIZON = 14
+  NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_GET_HORIZON = 14,
+  NAVBUS__V1__NAVIGATION_COMMAND__REQUEST_RESUME_TRIP = 15
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__NAVIGATION_COMMAND__REQUEST__CASE)
 } Navbus__V1__NavigationCommand__RequestCase;
 
@@ -360,11 +362,74 @@ struct  Navbus__V1__NavigationCommand
      * GetHorizon.
      */
     Navbus__V1__GetHorizonRequest *get_horizon;
+    /*
+     * A trip that outlived the node's last run; not a request of a client.
+     */
+    Navbus__V1__SavedTrip *resume_trip;
   };
 };
 #define NAVBUS__V1__NAVIGATION_COMMAND__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__navigation_command__descriptor) \
     , 0, 0, NULL, NAVBUS__V1__NAVIGATION_COMMAND__REQUEST__NOT_SET, {0} }
+
+
+/*
+ * A trip as the navigation node keeps it in a file, so that it outlives the node.
+ */
+struct  Navbus__V1__SavedTrip
+{
+  ProtobufCMessage base;
+  /*
+   * Session that goes on; absent while the trip waits for its first position.
+   */
+  protobuf_c_boolean has_session_id;
+  uint64_t session_id;
+  /*
+   * Route in force.
+   */
+  protobuf_c_boolean has_route_id;
+  uint64_t route_id;
+  /*
+   * Route that the driver chose, see Route.chosen_route_id.
+   */
+  protobuf_c_boolean has_chosen_route_id;
+  uint64_t chosen_route_id;
+  /*
+   * Edges of that route, on the map of the route in force.
+   */
+  size_t n_chosen_edge_ids;
+  uint64_t *chosen_edge_ids;
+  /*
+   * Leg that is driven, or at whose end the vehicle is held, from 0.
+   */
+  protobuf_c_boolean has_leg_index;
+  uint32_t leg_index;
+  /*
+   * Whether the vehicle is at the end of the leg and the next one has not begun.
+   */
+  protobuf_c_boolean has_at_stop;
+  protobuf_c_boolean at_stop;
+  /*
+   * Whether the next leg waits for AdvanceLeg.
+   */
+  protobuf_c_boolean has_held;
+  protobuf_c_boolean held;
+  /*
+   * The route in force; absent where it is too large, or there is none yet.
+   */
+  Navbus__V1__Route *route;
+  /*
+   * What is still ahead, the destination last, and how it is to be routed.
+   */
+  Navbus__V1__CalculateRouteRequest *order;
+  /*
+   * The configured places that led to the trip; absent when a call did.
+   */
+  char *configured;
+};
+#define NAVBUS__V1__SAVED_TRIP__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__saved_trip__descriptor) \
+    , 0, 0, 0, 0, 0, 0, 0,NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
 
 
 /*
@@ -559,6 +624,25 @@ Navbus__V1__NavigationCommand *
 void   navbus__v1__navigation_command__free_unpacked
                      (Navbus__V1__NavigationCommand *message,
                       ProtobufCAllocator *allocator);
+/* Navbus__V1__SavedTrip methods */
+void   navbus__v1__saved_trip__init
+                     (Navbus__V1__SavedTrip         *message);
+size_t navbus__v1__saved_trip__get_packed_size
+                     (const Navbus__V1__SavedTrip   *message);
+size_t navbus__v1__saved_trip__pack
+                     (const Navbus__V1__SavedTrip   *message,
+                      uint8_t             *out);
+size_t navbus__v1__saved_trip__pack_to_buffer
+                     (const Navbus__V1__SavedTrip   *message,
+                      ProtobufCBuffer     *buffer);
+Navbus__V1__SavedTrip *
+       navbus__v1__saved_trip__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   navbus__v1__saved_trip__free_unpacked
+                     (Navbus__V1__SavedTrip *message,
+                      ProtobufCAllocator *allocator);
 /* Navbus__V1__TileArrival methods */
 void   navbus__v1__tile_arrival__init
                      (Navbus__V1__TileArrival         *message);
@@ -668,6 +752,9 @@ typedef void (*Navbus__V1__RouteAnswer_Closure)
 typedef void (*Navbus__V1__NavigationCommand_Closure)
                  (const Navbus__V1__NavigationCommand *message,
                   void *closure_data);
+typedef void (*Navbus__V1__SavedTrip_Closure)
+                 (const Navbus__V1__SavedTrip *message,
+                  void *closure_data);
 typedef void (*Navbus__V1__TileArrival_Closure)
                  (const Navbus__V1__TileArrival *message,
                   void *closure_data);
@@ -694,6 +781,7 @@ extern const ProtobufCMessageDescriptor navbus__v1__journal_entry__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__core_start__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__route_answer__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__navigation_command__descriptor;
+extern const ProtobufCMessageDescriptor navbus__v1__saved_trip__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__tile_arrival__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__call_ended__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__timer_fired__descriptor;

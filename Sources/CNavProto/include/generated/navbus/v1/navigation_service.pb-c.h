@@ -272,10 +272,15 @@ struct  Navbus__V1__SetRouteResponse
    * Why it is not.
    */
   Navbus__V1__ErrorInfo *error;
+  /*
+   * Whether guidance begins with the first position that is good enough: there is none yet. What comes of it is on /nav/route and /nav/reroute.
+   */
+  protobuf_c_boolean has_waits_for_position;
+  protobuf_c_boolean waits_for_position;
 };
 #define NAVBUS__V1__SET_ROUTE_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__set_route_response__descriptor) \
-    , 0, 0, 0, 0, NULL }
+    , 0, 0, 0, 0, NULL, 0, 0 }
 
 
 /*

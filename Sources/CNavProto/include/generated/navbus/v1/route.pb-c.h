@@ -153,7 +153,11 @@ typedef enum _Navbus__V1__RouteReason {
   /*
    * Durations and annotations were refreshed; the geometry is the same.
    */
-  NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_REFRESHED = 7
+  NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_REFRESHED = 7,
+  /*
+   * The trip goes on after the node was started again; route_id is another one when the route had to be found anew.
+   */
+  NAVBUS__V1__ROUTE_REASON__ROUTE_REASON_RESUMED = 8
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__ROUTE_REASON)
 } Navbus__V1__RouteReason;
 /*

@@ -1,0 +1,124 @@
+import NavGeo
+import NavMatching
+import NavRouting
+
+/// Trips that outlive the process: what is to be kept of one, and how it goes on.
+extension Navigator {
+    /// Has the trip kept when what is to be kept of it has changed.
+    mutating func keepTripIfChanged() {
+        let mark = tripMark
+        guard mark != keptMark else { return }
+        keptMark = mark
+        perform(.keepTrip(mark.map { _ in snapshot }))
+    }
+
+    /// Nil where nothing is to be kept: without a trip, behind its end, and while it is only simulated.
+    private var tripMark: TripMark? {
+        if let trip, session.id != 0 {
+            guard !trip.isComplete, simulation == nil else { return nil }
+            return TripMark(
+                sessionID: session.id, routeID: trip.routeID, leg: trip.leg, isAtStop: trip.isAtStop,
+                isHeld: trip.isHeld, waypointsAhead: trip.remainingWaypoints.count,
+                mapVersion: trip.plan.route.mapVersion)
+        }
+        guard let wanted = search.wanted, wanted.simulation == nil else { return nil }
+        return TripMark(sessionID: wanted.resumed?.sessionID ?? 0, order: wanted.order)
+    }
+
+    private var snapshot: TripSnapshot {
+        guard let trip else {
+            return search.wanted?.resumed ?? TripSnapshot(order: search.wanted?.order ?? RouteOrder(waypoints: []))
+        }
+        return TripSnapshot(
+            sessionID: session.id, routeID: trip.routeID, chosenRouteID: session.chosenRouteID,
+            chosenRoute: session.chosenRoute, leg: trip.leg, isAtStop: trip.isAtStop, isHeld: trip.isHeld,
+            plan: trip.plan, order: RouteOrder(waypoints: trip.remainingWaypoints, wishes: session.wishes))
+    }
+
+    /// Goes on with a trip of the process before, from the first position that is good enough.
+    mutating func resume(_ trip: TripSnapshot, _ event: NavigatorEvent) {
+        guard !trip.order.waypoints.isEmpty else { return }
+        cancelSearch(event)
+        let wanted = RouteSearch.TripOrder(
+            order: trip.order, simulation: nil, call: 0, resumed: trip.sessionID == 0 ? nil : trip)
+        guard trip.sessionID == 0, trip.order.origin != nil else { return search.awaitPosition(for: wanted) }
+        requestStart(wanted, from: lastPosition, event)
+    }
+
+    /// Starts a trip that was asked for: along the route that it had where that still fits, else along one that is to be found.
+    mutating func begin(_ wanted: RouteSearch.TripOrder, from position: Sighting, _ event: NavigatorEvent) {
+        guard let kept = wanted.resumed, let plan = kept.plan, RouteFailure(defectOf: plan) == nil,
+            plan.route.legs.indices.contains(kept.leg),
+            let place = Trip.place(of: position, on: plan.route, from: kept, config)
+        else { return requestStart(wanted, from: position, event) }
+        search = RouteSearch(config)
+        session.resume(kept, alongSameRoute: true)
+        put(plan, origin: position, start: 0, isApproaching: false, event)
+        trip?.resume(kept, at: place)
+        tell(plan, .resumed, event)
+        if kept.isAtStop, !kept.isHeld, let trip {
+            ask(.shouldAdvanceLeg(waypoint: trip.nextStop, trip.stop), standard: config.legsAutoAdvance, event)
+        }
+    }
+}
+
+extension Trip {
+    /// Where a vehicle goes on along a route.
+    struct ResumePlace {
+        /// Metres from the route's start.
+        var offset: Double
+        /// Metres by which it is beyond the stop at the end of the leg, which it came by while nobody looked; nil when it is before it.
+        var beyondStop: Double?
+    }
+
+    /// How far beyond a stop a vehicle may be seen again that came by it while nobody looked, metres: some seconds. Who is further away
+    /// may not have been there.
+    private static let longestPassage = 300.0
+
+    /// Where on the rest of a route a vehicle is that was on it before; nil when it is elsewhere.
+    static func place(
+        of position: Sighting, on route: Route, from kept: TripSnapshot, _ config: NavigatorConfig
+    ) -> ResumePlace? {
+        let leg = route.legs[kept.leg]
+        let end = leg.routeOffset + leg.length
+        // At a stop it waits for the next leg wherever it is.
+        if kept.isAtStop { return ResumePlace(offset: end) }
+        func offset(within range: ClosedRange<Double>) -> Double? {
+            guard let road = position.road else { return nil }
+            for edge in route.edges where edge.key == road.edgeKey {
+                let along = min(max(road.offset - edge.startOffset, 0), max(edge.length, 0))
+                if range.contains(edge.routeOffset + along) { return edge.routeOffset + along }
+            }
+            return nil
+        }
+        if let offset = offset(within: leg.routeOffset...max(end, leg.routeOffset)) {
+            return ResumePlace(offset: offset)
+        }
+        if config.arrivalMaximumSpeed == nil, config.arrivalDwell == 0,
+            let offset = offset(within: end...(end + longestPassage))
+        {
+            return ResumePlace(offset: end, beyondStop: offset - end)
+        }
+        let tolerance = min(
+            max(config.deviationMinimumDistance, config.deviationBaseDistance + 2 * (position.sigma ?? 0)),
+            config.deviationMaximumDistance)
+        guard let near = route.line.project(position.coordinate, within: leg.routeOffset...max(end, leg.routeOffset)),
+            near.distance <= tolerance
+        else { return nil }
+        return ResumePlace(offset: near.offset)
+    }
+
+    /// Takes up the stage that a trip was in before.
+    mutating func resume(_ kept: TripSnapshot, at place: ResumePlace) {
+        stage =
+            kept.isAtStop
+            ? .atStop(leg: kept.leg, isHeld: kept.isHeld) : .driving(leg: kept.leg, isApproaching: false)
+        resumeCursor(at: place)
+    }
+
+    /// Whether the vehicle is at the end of a leg.
+    var isAtStop: Bool {
+        if case .atStop = stage { return true }
+        return false
+    }
+}

@@ -1,0 +1,67 @@
+package import NavGeo
+
+/// The time of the fixes, which the node's clock carries on from the last fix that counted.
+///
+/// Of the node's clock only differences count: it is monotonic in a live node, and `/clock` in a playback. A host's clock that is set moves
+/// nothing, and what a stall or another latency moves, the next fix puts right.
+package struct FixClock {
+    /// How much later than the one before a fix may arrive before it counts as missing, seconds.
+    private static let tolerance = 0.3
+    /// How long after a stall of the process nothing is predicted, ns: what arrived meanwhile is taken in first.
+    private static let settling: Int64 = 500_000_000
+    /// How long the loop may take for a turn before it counts as a stall, ns.
+    private static let longestTurn: Int64 = 1_000_000_000
+
+    private var last: (stamp: NavGeo.Timestamp, at: Int64, isFix: Bool)?
+    /// By when the loop was to turn again, and until when nothing is predicted, ns of the machine's monotonic clock.
+    private var expected: Int64?
+    private var quietUntil: Int64 = .min
+
+    /// Knows no time yet.
+    package init() {}
+
+    /// Notes a fix that counted, and when the node took it in, ns of its clock.
+    package mutating func note(_ stamp: NavGeo.Timestamp, at now: Int64) { last = (stamp, now, true) }
+
+    /// Begins at a moment that is known without a fix.
+    mutating func begin(_ stamp: NavGeo.Timestamp, at now: Int64) { if last == nil { last = (stamp, now, false) } }
+
+    /// The time of the fixes now, ns of the node's clock; nil before anything is known of it.
+    package func time(at now: Int64) -> NavGeo.Timestamp? {
+        last.map { $0.stamp.advanced(bySeconds: Double(max(now - $0.at, 0)) / 1e9) }
+    }
+
+    /// The moment by which a fix would have come by now; nil as long as none is missed.
+    package func overdueSince(_ now: Int64) -> NavGeo.Timestamp? {
+        guard let last, let time = time(at: now) else { return nil }
+        let overdue = last.isFix ? time.advanced(bySeconds: -Self.tolerance) : time
+        return overdue > last.stamp ? overdue : nil
+    }
+
+    /// Takes note of a turn of the loop, ns of the machine's monotonic clock. Until when to predict nothing; nil when that may be done now.
+    package mutating func turn(_ machine: Int64) -> Int64? {
+        if let expected, machine - expected > Self.longestTurn { quietUntil = machine + Self.settling }
+        expected = machine
+        return machine < quietUntil ? quietUntil : nil
+    }
+
+    /// Takes note of when the loop is to turn again: it does so once a second in any case.
+    package mutating func rest(until wake: Int64, from machine: Int64) { expected = min(wake, machine + 1_000_000_000) }
+}
+
+/// Tells fixes of the future where they do not say when they arrived: by their arrival at the node, on its monotonic clock.
+struct ArrivalMonitor {
+    /// The greatest difference between a fix that counted and its arrival, ns.
+    private var earliest: Int64?
+
+    /// Seconds by which a fix is ahead of all before it; nil where that is not known.
+    func lead(of stamp: NavGeo.Timestamp, arrival: Int64) -> Double? {
+        earliest.map { Double((stamp.nanoseconds &- arrival) &- $0) / 1e9 }
+    }
+
+    /// Notes a fix that counted.
+    mutating func note(_ stamp: NavGeo.Timestamp, arrival: Int64) {
+        let difference = stamp.nanoseconds &- arrival
+        earliest = max(earliest ?? difference, difference)
+    }
+}

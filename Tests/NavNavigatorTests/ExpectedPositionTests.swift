@@ -1,0 +1,193 @@
+import NavGeo
+import NavGuidance
+import NavMatching
+import NavNavigator
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+/// Outages without odometry: what the vehicle is expected to do is shown, and decides nothing.
+@Suite struct ExpectedPositionTests {
+    /// Metres that are left when fixes cease.
+    private static let left = 730.0
+
+    /// Drives along `letters` until `left` metres before the end, then no fix comes for `outage` seconds.
+    private static func ride(
+        _ town: Town, _ letters: String, left: Double = left, outage: Double, config: NavigatorConfig = .init()
+    ) throws -> (ride: Ride, last: Fix) {
+        let goal = try #require(try town.route(letters).waypoints.last)
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan(letters)))
+        let driven = try town.fixes(letters).prefix { Geodesy.distance($0.coordinate, goal.snapped) > left }
+        ride.drive(driven)
+        let last = try #require(driven.last)
+        ride.fireTimers(until: last.stamp.advanced(bySeconds: outage))
+        return (ride, last)
+    }
+
+    @Test func aVehicleThatStandsBeforeItsDestinationStaysInGuidance() throws {
+        let town = try Town.grid()
+        let (begun, last) = try Self.ride(town, "FGHIJ", outage: 120)
+        var ride = begun
+        #expect(ride.sightings.contains { $0.prediction == .alongRoute })
+        #expect(ride.arrivals.isEmpty)
+        let said = ride.spoken
+        var stood = last
+        stood.stamp = last.stamp.advanced(bySeconds: 119)
+        ride.drive(town.standing(at: last.coordinate, seconds: 20, after: stood))
+        // What the prediction did is taken back, also while the vehicle stands.
+        let progress = try #require(ride.progress.last)
+        #expect(abs(progress.distanceRemaining - Self.left) < 40, "\(progress.distanceRemaining) m")
+        #expect(ride.phases.last == .guidance(.tracking))
+        #expect(ride.arrivals.isEmpty && ride.reroutes.isEmpty)
+        #expect(ride.spoken == said)
+        // It drives on, and arrives.
+        let rest = try town.fixes("FGHIJ").filter { $0.stamp > last.stamp }.map {
+            var fix = $0
+            fix.stamp = fix.stamp.advanced(bySeconds: 140)
+            return fix
+        }
+        ride.drive(rest)
+        #expect(ride.story == ["ROUTE(set)", "APPROACHING", "ARRIVED"])
+        #expect(ride.spoken.last?.contains("arrived") == true || ride.spoken.count > said.count)
+    }
+
+    @Test func wordsForATurnWaitUntilTheVehicleIsSeen() throws {
+        let town = try Town.grid()
+        // 200 m before the crossing at which the route turns off.
+        let (begun, last) = try Self.ride(town, "FGHCD", left: 630, outage: 40)
+        var ride = begun
+        let turn = try #require(ride.progress.last)
+        #expect(turn.step > 0, "the prediction is past the turn")
+        let said = ride.spoken.count
+        var stood = last
+        stood.stamp = last.stamp.advanced(bySeconds: 39)
+        ride.drive(town.standing(at: last.coordinate, seconds: 10, after: stood))
+        #expect(ride.progress.last?.step == 0)
+        let rest = try town.fixes("FGHCD").filter { $0.stamp > last.stamp }.map {
+            var fix = $0
+            fix.stamp = fix.stamp.advanced(bySeconds: 50)
+            return fix
+        }
+        ride.drive(rest)
+        #expect(ride.spoken.dropFirst(said).contains { $0.contains("left") }, "\(ride.spoken)")
+    }
+
+    @Test func theBannerFollowsAPredictionAndIsTakenBack() throws {
+        let town = try Town.grid()
+        func banners(_ ride: Ride) -> [Int] {
+            ride.told.compactMap { if case .visual(let visual?, _, _) = $0.what { visual.id.step } else { nil } }
+        }
+        let (begun, last) = try Self.ride(town, "FGHCDI", left: 500, outage: 60)
+        var ride = begun
+        let before = try #require(banners(ride).max())
+        #expect(before > 0)
+        var stood = last
+        stood.stamp = last.stamp.advanced(bySeconds: 59)
+        ride.drive(town.standing(at: last.coordinate, seconds: 10, after: stood))
+        #expect(banners(ride).last == 0)
+        let shown = banners(ride).count
+        let rest = try town.fixes("FGHCDI").filter { $0.stamp > last.stamp }.map {
+            var fix = $0
+            fix.stamp = fix.stamp.advanced(bySeconds: 70)
+            return fix
+        }
+        ride.drive(rest)
+        let again = banners(ride).dropFirst(shown)
+        #expect(again.first == 1 && Array(again) == again.sorted())
+    }
+
+    @Test func odometryArrivesWhereNoFixComes() throws {
+        let town = try Town.grid()
+        guard let drive = SeededDrive(town.snapshot.metric, route: try town.route("FGHIJ"), rate: 20) else {
+            throw NoDrive(letters: "FGHIJ")
+        }
+        let reports = OdometryModel.car(seed: 3).reports(drive.states, start: SeededDrive.start, seed: 4)
+        let fixes = ReceiverModel(.open).fixes(drive.states, start: SeededDrive.start, seed: 5)
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        for (index, state) in drive.states.enumerated() {
+            ride.drive(reports[index])
+            if index % 20 == 0, state.offset < 600 { ride.drive(fixes[index]) }
+        }
+        #expect(ride.sightings.last?.prediction == .odometry)
+        #expect(ride.story == ["ROUTE(set)", "APPROACHING", "ARRIVED"])
+    }
+
+    @Test func odometryThatComesTooLateDecidesNothing() throws {
+        let town = try Town.grid()
+        let (begun, last) = try Self.ride(town, "FGHIJ", outage: 20)
+        var ride = begun
+        // The wheels are heard again behind 200 m that nobody measured.
+        for tenth in 0..<600 {
+            let stamp = last.stamp.advanced(bySeconds: 20 + Double(tenth) / 10)
+            ride.drive(Odometry(stamp: stamp, speed: 13))
+        }
+        #expect(ride.sightings.last?.prediction == .odometry)
+        #expect(ride.sightings.last?.evidence == .expected)
+        #expect(ride.arrivals.isEmpty)
+    }
+
+    @Test func aStopIsNotPassedByAPrediction() throws {
+        let town = try Town.grid()
+        let route = try town.map.route([
+            try town.waypoint("FG"), Waypoint(try town.place("GH"), isStop: false), try town.waypoint("HI"),
+            try town.waypoint("IJ"),
+        ])
+        var ride = Ride(town.map)
+        ride.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        let driven = try town.fixes("FGHIJ").prefix(10)
+        ride.drive(driven)
+        let last = try #require(driven.last)
+        let before = try #require(ride.progress.last).waypointsRemaining
+        #expect(before == 3)
+        ride.fireTimers(until: last.stamp.advanced(bySeconds: 100))
+        let predicted = try #require(ride.progress.last)
+        #expect(predicted.waypointsRemaining == 3 && predicted.leg == 0 && predicted.offset > 500)
+        #expect(ride.arrivals.isEmpty)
+    }
+
+    @Test func aClockThatIsSetBackDuringADwellDoesNotLoseTheArrival() throws {
+        let town = try Town.grid()
+        var config = NavigatorConfig()
+        config.arrivalDwell = 5
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        let fixes = try town.fixes("FGHIJ")
+        ride.drive(fixes)
+        let last = try #require(fixes.last)
+        ride.drive(town.standing(at: last.coordinate, seconds: 2, after: last))
+        var back = last
+        back.stamp = last.stamp.advanced(bySeconds: -3_600)
+        ride.drive(town.standing(at: last.coordinate, seconds: 15, after: back))
+        #expect(ride.arrivals.last?.phase == .arrived)
+    }
+
+    /// One fix a minute, with what receivers of fleets say.
+    @Test func oneFixAMinuteIsAMeasuredPositionAMinute() throws {
+        let town = try Town.grid()
+        let fixes = try town.fixes("KLMNOJEDCBAFGHIJONMLKFABCDEJIHGF").enumerated().filter { $0.offset % 60 == 0 }
+            .map(\.element)
+        var ride = Ride(town.map)
+        for fix in fixes { ride.drive(fix) }
+        #expect(fixes.count > 10)
+        let measured = Set(ride.sightings.filter { $0.prediction == nil }.map(\.stamp))
+        for fix in fixes.dropFirst(3) { #expect(measured.contains(fix.stamp), "\(fix.stamp)") }
+    }
+
+    /// A step in the latency without a time of arrival: predictions run ahead of what comes next, and give way to it.
+    @Test func fixesThatComeLaterFromNowOnEndThePrediction() throws {
+        let town = try Town.grid()
+        let fixes = try town.fixes("FGHIJONMLK")
+        var ride = Ride(town.map)
+        for (index, fix) in fixes.enumerated() {
+            // The node's time goes on from the last fix that counted; from the 20th on they are 4 s late.
+            if index == 20 { ride.fireTimers(until: fixes[19].stamp.advanced(bySeconds: 4.7)) }
+            ride.send(.fix(fix), at: fix.stamp)
+        }
+        let late = ride.sightings.filter { $0.stamp > fixes[27].stamp }
+        #expect(late.count > 20 && late.allSatisfy { $0.prediction == nil })
+        #expect(ride.simulations.count == 4)
+    }
+}

@@ -1,0 +1,122 @@
+import NavGeo
+import NavMatching
+import NavNavigator
+import NavRouting
+import NavSimulation
+import NavTestSupport
+import Testing
+
+/// Trips that outlive the process.
+@Suite struct ResumeTests {
+    /// A trip with three stops round the grid, and the fixes of the drive.
+    private static func trip(_ town: Town) throws -> (route: Route, fixes: [Fix]) {
+        let route = try town.map.route([
+            try town.waypoint("FG"), try town.waypoint("HI"), try town.waypoint("JO"), try town.waypoint("NM"),
+        ])
+        let drive = SeededDrive(town.snapshot.metric, route: route, environment: .open)
+        return (route, try #require(drive).fixes)
+    }
+
+    /// The stops that were reached, by their places.
+    private static func reached(_ ride: Ride) -> [Coordinate] {
+        var waypoints: [RouteWaypoint] = []
+        var places: [Coordinate] = []
+        for (_, what) in ride.told {
+            if case .route(let plan?, _) = what { waypoints = plan.route.waypoints }
+            if case .arrival(let event) = what, event.phase == .arrived {
+                places.append(waypoints[event.waypoint].waypoint.coordinate)
+            }
+        }
+        return places
+    }
+
+    @Test func aTripIsResumedAtEveryMoment() throws {
+        let town = try Town.grid()
+        let (route, fixes) = try Self.trip(town)
+        #expect(fixes.count > 150)
+        for moment in 1..<(fixes.count - 1) {
+            var first = Ride(town.map)
+            first.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+            first.drive(fixes.prefix(moment))
+            guard let kept = first.kept.last ?? nil else {
+                #expect(first.arrivals.last?.isDestination == true, "moment \(moment)")
+                continue
+            }
+            var second = Ride(town.map)
+            second.command(.resume(kept))
+            // Two seconds until it runs again.
+            second.drive(fixes.dropFirst(moment + 2))
+            #expect(second.story.first == "ROUTE(resumed)", "moment \(moment): \(second.story)")
+            #expect(second.reroutes.isEmpty && second.queries.isEmpty, "moment \(moment)")
+            let before = Self.reached(first)
+            let after = Self.reached(second)
+            #expect(before + after == route.waypoints.dropFirst().map(\.waypoint.coordinate), "moment \(moment)")
+            let contexts = second.told.map(\.context).filter { $0.routeID != 0 }
+            #expect(contexts.allSatisfy { $0.sessionID == first.told.last?.context.sessionID && $0.routeID == 1 })
+        }
+    }
+
+    @Test func whoIsElsewhereIsLedToWhatIsStillAhead() throws {
+        let town = try Town.grid()
+        let (route, fixes) = try Self.trip(town)
+        var first = Ride(town.map)
+        first.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        let moment = try #require(fixes.firstIndex { $0.stamp.seconds(since: fixes[0].stamp) > 75 })
+        first.drive(fixes.prefix(moment))
+        #expect(Self.reached(first).count == 1)
+        let kept = try #require(first.kept.last ?? nil)
+        var second = Ride(town.map)
+        second.command(.resume(kept))
+        second.drive(try town.fixes("ABCD", after: fixes[moment], pause: 600).prefix(5))
+        #expect(second.story == ["ROUTE(resumed)"])
+        let query = try #require(second.queries.first)
+        #expect(query.request.waypoints.count == 3)
+        let last = try #require(second.told.last).context
+        #expect(last.sessionID == first.told.last?.context.sessionID && last.routeID == 2)
+    }
+
+    @Test func aTripThatWaitsForItsFirstPositionIsKept() throws {
+        let town = try Town.grid()
+        var first = Ride(town.map)
+        first.command(.navigate([try town.waypoint("IJ")]), call: 7)
+        let kept = try #require(first.kept.last ?? nil)
+        #expect(kept.sessionID == 0)
+        var second = Ride(town.map)
+        second.command(.resume(kept))
+        second.drive(try town.fixes("FGHIJ"))
+        #expect(second.story == ["ROUTE(started)", "APPROACHING", "ARRIVED"])
+        #expect(second.kept.last == .some(nil))
+    }
+
+    @Test func stoppingAndArrivingLeaveNothingBehind() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHIJ")))
+        ride.drive(try town.fixes("FGHIJ").prefix(5))
+        #expect(ride.kept.count == 1, "each fix keeps nothing anew")
+        ride.command(.stop)
+        #expect(ride.kept.last == .some(nil))
+    }
+
+    @Test func whoIsHeldAtAStopStaysHeld() throws {
+        let town = try Town.grid()
+        let (route, fixes) = try Self.trip(town)
+        var config = NavigatorConfig()
+        config.legsAutoAdvance = false
+        var first = Ride(town.map, config: config)
+        first.command(.setRoute(RoutePlan(route, on: town.snapshot)))
+        let held = fixes.firstIndex {
+            first.drive($0)
+            return first.arrivals.last?.phase == .held
+        }
+        let end = try #require(held)
+        let kept = try #require(first.kept.last ?? nil)
+        #expect(kept.isAtStop && kept.isHeld && kept.leg == 0)
+        var second = Ride(town.map, config: config)
+        second.command(.resume(kept))
+        second.drive(town.standing(at: fixes[end].coordinate, seconds: 3, after: fixes[end]))
+        #expect(second.states.last?.isHeld == true && second.arrivals.isEmpty)
+        second.command(.advanceLeg)
+        #expect(second.arrivals.last?.phase == .legStarted && second.arrivals.last?.leg == 1)
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import NavBag
+import NavBus
+import NavGeo
+import NavMessages
+import NavNavigator
+import NavNodes
+import NavRouting
+import Testing
+
+/// Trips that outlive the node.
+@Suite struct TripFileTests {
+    /// A session with its answers at once, and the trip that it wants kept.
+    private struct Seat {
+        let session: NavigationSession
+        var said: [OutgoingMessage] = []
+        var trip: SavedTrip?
+        private let planner = RoutePlanner()
+        private var number: UInt64 = 0
+
+        init(_ configuration: NavigationConfiguration, resuming trip: SavedTrip? = nil) throws {
+            session = NavigationSession(
+                map: try Helsinki.map.get(), configuration: configuration, nodeName: "test", resuming: trip)
+        }
+
+        mutating func drive(_ fixes: some Sequence<GnssFix>) throws {
+            let map = try Helsinki.map.get()
+            for fix in fixes {
+                number += 1
+                var outcomes = [session.handle(fix, sequence: number)]
+                while !outcomes.isEmpty {
+                    let outcome = outcomes.removeFirst()
+                    said += outcome.messages
+                    if let kept = outcome.trip { trip = kept }
+                    outcomes += outcome.queries.map { session.handle(planner.answer($0, on: map), to: $0) }
+                }
+            }
+        }
+
+        func all<M: Message>(_ type: M.Type) -> [M] { said.compactMap { $0.message as? M } }
+    }
+
+    private static var configuration: NavigationConfiguration {
+        var configuration = Helsinki.configuration
+        configuration.tripFile = "/kept"
+        return configuration
+    }
+
+    private static func keptTrip() throws -> SavedTrip {
+        var seat = try Seat(configuration)
+        try seat.drive(try Helsinki.drive.get().prefix(100))
+        return try #require(seat.trip)
+    }
+
+    @Test func aTripGoesOnAlongItsRoute() throws {
+        let drive = try Helsinki.drive.get()
+        var first = try Seat(Self.configuration)
+        try first.drive(drive.prefix(100))
+        let kept = try #require(first.trip)
+        var second = try Seat(Self.configuration, resuming: kept)
+        try second.drive(drive.dropFirst(103))
+        let route = try #require(second.all(NavMessages.Route.self).first)
+        let before = try #require(first.all(NavMessages.Route.self).last)
+        #expect(route.reason == .resumed && route.routeId == before.routeId && route.sessionId == before.sessionId)
+        #expect(route.edgeIds == before.edgeIds)
+        let ids = Set(second.all(NavMessages.RouteProgress.self).compactMap(\.sessionId))
+        #expect(ids == [before.sessionId ?? 0])
+        // The deviation comes later on the drive: its route has the next number.
+        let last = try #require(second.all(NavMessages.Route.self).last { $0.geometry != nil })
+        #expect(last.reason == .rerouted && (last.routeId ?? 0) > (before.routeId ?? 0))
+        #expect(second.trip == nil, "nothing is kept behind the destination")
+    }
+
+    @Test func aConfiguredTripGivesWayToAnotherConfigurationAndACalledOneDoesNot() throws {
+        var kept = try Self.keptTrip()
+        #expect(kept.configured == Helsinki.to.text)
+        var other = Self.configuration
+        other.destination = Helsinki.from
+        var seat = try Seat(other, resuming: kept)
+        try seat.drive(try Helsinki.drive.get().dropFirst(103).prefix(3))
+        #expect(seat.all(NavMessages.Route.self).last?.reason == .started)
+        kept.configured = nil
+        seat = try Seat(other, resuming: kept)
+        try seat.drive(try Helsinki.drive.get().dropFirst(103).prefix(3))
+        #expect(seat.all(NavMessages.Route.self).map(\.reason) == [.resumed])
+    }
+
+    @Test func aResumedDriveIsReproducedBitForBit() throws {
+        let drive = try Helsinki.drive.get()
+        let kept = try Self.keptTrip()
+        try withFolder { folder in
+            var seat = try Seat(Self.configuration, resuming: kept)
+            try seat.drive(drive.dropFirst(103))
+            let bag = folder + "/drive.mcap"
+            var log = MessageLog(try BagWriter(path: bag, overwrite: true))
+            for message in seat.said {
+                try log.write(
+                    message.message, topic: message.topic, logTime: message.stamp.nanoseconds,
+                    publishTime: message.stamp.nanoseconds)
+            }
+            try log.close()
+            let tiles = try Helsinki.buildTiles(in: folder)
+            var none: MessageLog<FileSink>?
+            let summary = try JournalReplay(bag: bag, tiles: tiles).run(into: &none)
+            #expect(summary.difference == nil)
+            #expect(summary.events > 200)
+        }
+    }
+
+    @Test func whatIsNotWholeOrOfAnotherFormIsRefused() throws {
+        let trip = try Self.keptTrip()
+        let bytes = try TripFile.bytes(trip)
+        #expect(try TripFile.trip(bytes, "trip") == trip)
+        var random: UInt64 = 7
+        func next() -> Int {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(random >> 33)
+        }
+        func refuses(_ bytes: [UInt8], _ comment: Comment) {
+            #expect(throws: NodeError.self, comment) { try TripFile.trip(bytes, "trip") }
+        }
+        for _ in 0..<200 { refuses(Array(bytes.prefix(next() % bytes.count)), "cut off") }
+        for _ in 0..<200 {
+            var other = bytes
+            other[next() % bytes.count] ^= UInt8(1 + next() % 255)
+            refuses(other, "changed")
+        }
+        refuses([], "empty")
+        refuses(Array(repeating: 0, count: 4_096), "zeros")
+        refuses(bytes + [0], "longer")
+        let text = String(decoding: bytes.prefix(14), as: UTF8.self)
+        #expect(text == "navbus-trip 1 ")
+        refuses(Array("navbus-trip 2 ".utf8) + bytes.dropFirst(14), "of a later form")
+    }
+
+    @Test func theFileIsReplacedWholeAndRemoved() throws {
+        let trip = try Self.keptTrip()
+        let waker = try InProcessBus(name: "test", network: InProcessNetwork()).makeWaker()
+        try withFolder { (folder: String) throws in
+            let path = folder + "/trip"
+            let file = TripFile(path: path, waker: waker)
+            #expect(try file.load() == nil)
+            _ = file.keep(trip)
+            file.stop()
+            #expect(try file.load() == trip && file.problem == nil)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["trip"])
+            let second = TripFile(path: path, waker: waker)
+            let number = second.keep(nil)
+            second.stop()
+            #expect(second.done == number)
+            #expect(try second.load() == nil)
+        }
+    }
+
+    @Test func aFolderThatIsMissingIsToldAndNothingElse() throws {
+        let waker = try InProcessBus(name: "test", network: InProcessNetwork()).makeWaker()
+        let file = TripFile(path: "/no/such/folder/trip", waker: waker)
+        let number = file.keep(try Self.keptTrip())
+        file.stop()
+        #expect(file.done == number)
+        #expect(file.problem?.contains("/no/such/folder/trip") == true)
+        #expect(try file.load() == nil)
+    }
+}
