@@ -74,6 +74,8 @@ let package = Package(
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
         // What must happen between fork and exec.
         .target(name: "CSpawn"),
+        // Crash reports, standard streams, and the signs of life that a supervisor waits for.
+        .target(name: "CProcess"),
 
         // The bus column: bytes and messages, no geography.
         library("NavMessages", ["CNavProto", "CProtobufC"]),
@@ -117,7 +119,7 @@ let package = Package(
         library(
             "NavNodes",
             [
-                "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavDirections",
+                "CProcess", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavDirections",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 "NavTileCache", "NavTileStore", "NavDigest", argumentParser, logging, nioCore, nioPosix, nioHTTP,
             ]),

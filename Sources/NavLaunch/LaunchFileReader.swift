@@ -15,6 +15,7 @@ struct LaunchFileReader {
     private static let nodeKeys = [
         "name", "executable", "args", "config", "set", "env", "remaps", "bus", "required", "restart", "when",
         "ready_when", "after", "cpus", "nice", "scheduler", "core_limit", "memory_limit", "open_files",
+        "watchdog_s",
     ]
 
     /// What a file inherits from the files that include it.
@@ -238,7 +239,8 @@ struct LaunchFileReader {
         }
         let remaps = self.remaps(of: section, scope, substitution)
         let arguments = commandLine(of: section, name: fullName, path: path, wanted: wanted, remaps, substitution)
-        let readiness = self.readiness(of: section, remaps, substitution)
+        let readiness = self.readiness(of: section, remaps, isRequired: required, substitution)
+        let watchdog = self.watchdog(of: section, substitution)
         let settings = self.settings(of: section, substitution)
         let after = section.words("after", substitution)
         guard name != nil, let executable else { return }
@@ -268,7 +270,8 @@ struct LaunchFileReader {
             nodes.append(
                 LaunchNode(
                     name: fullName, executable: resolved, arguments: arguments, environment: environment,
-                    required: required, restart: restart, readiness: readiness, settings: settings))
+                    required: required, restart: restart, readiness: readiness, settings: settings,
+                    watchdog: watchdog))
         case .failure(let failure):
             let why = failure.exists ? "is not an executable file: chmod +x it" : "is not there"
             let message =

@@ -163,7 +163,7 @@ package struct HealthMonitor {
             ("call_connections_refused", calls.refusedConnections),
             ("messages_unattributed", statistics.unattributedRejections),
             ("connections_cut", statistics.cutConnections), ("log_lines_collapsed", log.collapsed),
-            ("log_lines_left_out", log.leftOut),
+            ("log_lines_left_out", log.leftOut), ("log_lines_unwritten", log.unwritten),
         ]
         if let hosts = (context.link.bus as? BusNode)?.hostStatistics, hosts != HostStatistics() {
             counters += [
