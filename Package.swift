@@ -163,7 +163,8 @@ let package = Package(
         .target(name: "NavTestSystem", dependencies: ["NavBench"], path: "Tests/NavTestSystem", swiftSettings: strict),
         // NavLaunchProbe is a launcher that tests can kill.
         .executableTarget(
-            name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
+            name: "NavLaunchProbe", dependencies: ["NavLaunch", "CProcess"], path: "Tests/NavLaunchProbe",
+            swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
         tests("NavRemoteTests", ["NavRemote"]),

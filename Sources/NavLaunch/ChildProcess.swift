@@ -127,8 +127,9 @@ struct ChildProcess {
 
     /// Makes a process that hangs say where, and end.
     func abort() {
-        kill(-pid, SIGABRT)
+        // First it continues: the kernel gives a signal to a thread that runs, and to the main one, whose loop it is, before others.
         kill(-pid, SIGCONT)
+        kill(-pid, SIGABRT)
     }
 
     /// The lines that can be read now from one stream.

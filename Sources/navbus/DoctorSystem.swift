@@ -151,7 +151,8 @@ enum HostReach {
                 + "; \(hosts.peers.count) other hosts"
             let finding =
                 hosts.isInsecure
-                ? Finding("hosts", .warn, text + "; insecure: true lets everybody on the network read and write the bus")
+                ? Finding(
+                    "hosts", .warn, text + "; insecure: true lets everybody on the network read and write the bus")
                 : Finding("hosts", .ok, text)
             return [finding]
                 + hosts.peers.map { peer in

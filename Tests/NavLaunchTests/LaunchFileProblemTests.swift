@@ -18,7 +18,7 @@ import Testing
             problems == [
                 "launch.yaml:5:5: unknown key \"requierd\" in node \"one\"; did you mean \"required\"? (known keys: name, "
                     + "executable, args, config, set, env, remaps, bus, required, restart, when, ready_when, after, cpus, "
-                    + "nice, scheduler, core_limit, memory_limit, open_files)"
+                    + "nice, scheduler, core_limit, memory_limit, open_files, watchdog_s)"
             ])
     }
 

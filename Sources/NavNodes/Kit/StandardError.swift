@@ -30,7 +30,9 @@ public enum StandardError {
                 return outcome
             }
             let end = min(bytes.count, outcome.written + piece)
-            let count = bytes[outcome.written..<end].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = bytes[outcome.written..<end].withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress, $0.count)
+            }
             if count > 0 {
                 outcome.written += count
             } else if count == 0 || errno != EINTR {

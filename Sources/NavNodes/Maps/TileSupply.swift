@@ -60,13 +60,13 @@ package struct TileSupply {
     /// What is wrong with the files, for as long as it is; nil when nothing is.
     package var trouble: String? {
         if isIncomplete {
-            return "'\(directory.path)' holds another tileset, of which tiles are missing or damaged: the map stays as it is until "
-                + "it is whole; put a new tileset beside the old one and rename it into place"
+            return "'\(directory.path)' holds another tileset, of which tiles are damaged or still to come: the map "
+                + "stays as it is until it is whole; put a new tileset beside the old one and rename it into place"
         }
         guard let first = spoiled.min(), let entry = loaded[first]?.entry else { return nil }
-        let others = spoiled.count > 1 ? " and \(spoiled.count - 1) other tiles" : ""
-        return "'\(directory.path)/\(entry.file)'\(others) were changed on disk and are not what the tileset names: the map goes on "
-            + "with what was read before; restore them, or put a whole tileset there"
+        let others = spoiled.count > 1 ? " and \(spoiled.count - 1) other tiles were" : " was"
+        return "'\(directory.path)/\(entry.file)'\(others) changed on disk, to something else than the tileset names: "
+            + "the map goes on with what was read before; restore what was there, or put a whole tileset there"
     }
 
     /// How many tiles of the tileset are not on board.

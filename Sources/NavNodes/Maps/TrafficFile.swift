@@ -39,10 +39,13 @@ private struct Segments {
 
     init(name: String) { self.name = name }
 
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
     mutating func add(_ line: String, _ number: Int) throws(ConfigError) {
         if line.isEmpty || number == 1 && line.hasPrefix("from_node") { return }
-        let fields = line.split(separator: ",", maxSplits: 3, omittingEmptySubsequences: false).prefix(3)
-            .map { $0.drop(while: \.isWhitespace).prefix { !$0.isWhitespace } }
+        // By bytes: a file of a country has millions of lines.
+        let fields = line.utf8.split(separator: UInt8(ascii: ","), maxSplits: 3, omittingEmptySubsequences: false)
+            .prefix(3).map { Substring($0.drop(while: Self.isBlank).prefix { !Self.isBlank($0) }) }
         guard fields.count == 3, let from = Int64(fields[0]), let to = Int64(fields[1]), let speed = Double(fields[2])
         else {
             throw ConfigError("'\(name)' line \(number): '\(line.prefix(80))' is not from_node,to_node,speed_kmh")

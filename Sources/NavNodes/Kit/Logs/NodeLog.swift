@@ -28,6 +28,9 @@ public struct NodeLog: Sendable {
         logger = Logger(label: part) { _ in SinkHandler(sink: sink, part: part) }
     }
 
+    /// Lines that could not be written to standard error.
+    package var unwrittenCount: UInt64 { sink.counts.unwritten }
+
     /// The same log for a part of the node, which its lines name.
     public func part(_ name: String) -> NodeLog { NodeLog(sink, part: name) }
 
