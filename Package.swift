@@ -123,7 +123,7 @@ let package = Package(
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 "NavTileCache", "NavTileStore", "NavDigest", argumentParser, logging, nioCore, nioPosix, nioHTTP,
             ]),
-        library("NavLaunch", ["CSpawn", "NavConfig", "NavBus", yams, collections]),
+        library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
         // Alternating rounds of ours and a peer's, and what is said of them.
         library("NavBench", ["CSpawn"]),
 

@@ -165,3 +165,46 @@ void cprocess_notify(const char *state) {
     (void)ignored;
     close(descriptor);
 }
+
+int cprocess_notify_socket(char name[CPROCESS_NOTIFY_NAME]) {
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -1;
+    int yes = 1;
+    // unix(7): a name of no length is replaced by a free one of five digits, outside of the file system.
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof address;
+    if (setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 ||
+        bind(descriptor, (struct sockaddr *)&address, sizeof address.sun_family) != 0 ||
+        getsockname(descriptor, (struct sockaddr *)&address, &length) != 0) {
+        int error = errno;
+        close(descriptor);
+        errno = error;
+        return -1;
+    }
+    size_t count = length - offsetof(struct sockaddr_un, sun_path);
+    if (count < 2 || count >= CPROCESS_NOTIFY_NAME) count = 1;
+    memcpy(name, address.sun_path, count);
+    name[0] = '@';
+    name[count] = '\0';
+    return descriptor;
+}
+
+pid_t cprocess_notify_read(int socket) {
+    char text[256];
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred))];
+    struct iovec part = {.iov_base = text, .iov_len = sizeof text - 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    ssize_t count = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (count < 0) return errno == EINTR ? 0 : -1;
+    text[count] = '\0';
+    const char *found = strstr(text, "WATCHDOG=1");
+    if (found == NULL || (found != text && found[-1] != '\n')) return 0;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header != NULL; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS) continue;
+        struct ucred sender;
+        memcpy(&sender, CMSG_DATA(header), sizeof sender);
+        pid_t group = getpgid(sender.pid);
+        return group > 0 ? group : 0;
+    }
+    return 0;
+}

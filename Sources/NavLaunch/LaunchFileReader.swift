@@ -1,10 +1,8 @@
 internal import NavConfig
-internal import Glibc
 internal import Yams
 
 /// Turns files into a `LaunchFile`, or into the list of what is wrong with them.
 struct LaunchFileReader {
-    private static let maximumFileSize = 1 << 20
     private static let maximumDepth = 16
     private static let maximumNodes = 512
     /// What the bus allows for a node's name, which holds the namespaces as well.
@@ -85,34 +83,12 @@ struct LaunchFileReader {
     }
 
     private func contents(of path: String, from place: Place) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            problems.add("cannot read \(path): \(errorText(errno))", at: place)
+        do throws(ConfigError) {
+            return try TextFile.read(path, limit: TextFile.greatestConfiguration)
+        } catch {
+            problems.add(error.description, at: place)
             return nil
         }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = Glibc.read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                problems.add("cannot read \(path): \(errorText(errno))", at: place)
-                return nil
-            }
-            if count == 0 { break }
-            bytes += buffer[..<count]
-            guard bytes.count <= Self.maximumFileSize else {
-                problems.add(
-                    "\(path) is larger than \(Self.maximumFileSize) bytes, too large for a launch file", at: place)
-                return nil
-            }
-        }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            problems.add("\(path) is not UTF-8 text", at: place)
-            return nil
-        }
-        return text
     }
 
     /// - Parameter emptyMessage: what is wrong with a file without content; nil when nothing is.

@@ -1,3 +1,4 @@
+internal import CProcess
 internal import CSpawn
 internal import Glibc
 internal import NavBus
@@ -265,8 +266,8 @@ private struct SupervisorLoop {
     }
 
     private mutating func openSigns() {
-        var name = [CChar](repeating: 0, count: Int(CSPAWN_NOTIFY_NAME))
-        signs = cspawn_notify_socket(&name)
+        var name = [CChar](repeating: 0, count: Int(CPROCESS_NOTIFY_NAME))
+        signs = cprocess_notify_socket(&name)
         if signs >= 0 {
             signsName = name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
         } else {
@@ -276,7 +277,7 @@ private struct SupervisorLoop {
 
     private mutating func readSigns() {
         for _ in 0..<Self.maximumSigns {
-            let group = cspawn_notify_read(signs)
+            let group = cprocess_notify_read(signs)
             guard group >= 0 else { return }
             if group > 0, let node = children.firstIndex(where: { $0?.pid == group }) { feed(.alive(node: node)) }
         }

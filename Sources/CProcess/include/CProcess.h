@@ -2,6 +2,11 @@
 #ifndef CPROCESS_H
 #define CPROCESS_H
 
+#include <sys/types.h>
+
+/// Bytes of the name of a socket of `cprocess_notify_socket`, its final NUL included.
+enum { CPROCESS_NOTIFY_NAME = 16 };
+
 /// Installs a handler for the signals of a crash (SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV). It writes the signal, the address,
 /// the thread and the return addresses to stderr, and lets the signal end the process as if there were no handler, within a
 /// second even where stderr does not take anything. It replaces the Swift runtime's own handler, which starts another program that
@@ -17,5 +22,12 @@ int cprocess_flush_output(void);
 
 /// Tells the supervisor whose socket `NOTIFY_SOCKET` names, as sd_notify(3) does; nothing without one. Never waits.
 void cprocess_notify(const char *state);
+
+/// A socket to which processes tell that they live, as sd_notify(3) does: datagrams, non-blocking, close-on-exec, under a name of its own
+/// that `NOTIFY_SOCKET` may hold. Returns the descriptor, or -1 with errno.
+int cprocess_notify_socket(char name[CPROCESS_NOTIFY_NAME]);
+
+/// Takes one datagram. Returns the process group of a sender that said `WATCHDOG=1`, 0 for anything else, -1 when there is none.
+pid_t cprocess_notify_read(int socket);
 
 #endif

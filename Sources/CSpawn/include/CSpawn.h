@@ -6,9 +6,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/// Bytes of the name of a socket of `cspawn_notify_socket`, its final NUL included.
-enum { CSPAWN_NOTIFY_NAME = 16 };
-
 /// One resource limit: a resource of setrlimit(2), and the value, all bits set for none.
 struct cspawn_limit {
     int resource;
@@ -83,13 +80,6 @@ int cspawn_guardian_start(const char *mark, pid_t *pid);
 
 /// Removes a process group from the guardian's list: call it before its leader is reaped, while its id is still its own.
 void cspawn_guardian_forget(int guardian, pid_t group);
-
-/// A socket to which processes tell that they live, as sd_notify(3) does: datagrams, non-blocking, close-on-exec, under a name of its own
-/// that `NOTIFY_SOCKET` may hold. Returns the descriptor, or -1 with errno.
-int cspawn_notify_socket(char name[CSPAWN_NOTIFY_NAME]);
-
-/// Takes one datagram. Returns the process group of a sender that said `WATCHDOG=1`, 0 for anything else, -1 when there is none.
-pid_t cspawn_notify_read(int socket);
 
 /// A pipe with a close-on-exec flag on both ends and a read end that does not block. Returns 0, or errno.
 int cspawn_pipe(int ends[2]);

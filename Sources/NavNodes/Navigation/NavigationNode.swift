@@ -158,7 +158,7 @@ public final class NavigationNode: Node {
                     + "the fixes' clock (UTC)")
         }
         let tiles = maps.trouble.map { HealthFinding("tiles_damaged", $0) }
-        return positioning.findings + (tiles.map { [$0] } ?? []) + (stray.map { [$0] } ?? []) + (session.hasRoads ? [] : [Self.isWithoutRoads])
+        return positioning.findings + [tiles, stray].compactMap { $0 } + (session.hasRoads ? [] : [Self.isWithoutRoads])
             + silent.map { receiver in
                 let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"
                 return HealthFinding(
