@@ -74,6 +74,8 @@ let package = Package(
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
         // What must happen between fork and exec.
         .target(name: "CSpawn"),
+        // Crash reports, standard streams, and the signs of life that a supervisor waits for.
+        .target(name: "CProcess"),
 
         // The bus column: bytes and messages, no geography.
         library("NavMessages", ["CNavProto", "CProtobufC"]),
@@ -117,11 +119,11 @@ let package = Package(
         library(
             "NavNodes",
             [
-                "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavDirections",
+                "CProcess", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavDirections",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 "NavTileCache", "NavTileStore", "NavDigest", argumentParser, logging, nioCore, nioPosix, nioHTTP,
             ]),
-        library("NavLaunch", ["CSpawn", "NavConfig", "NavBus", yams, collections]),
+        library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
         // Alternating rounds of ours and a peer's, and what is said of them.
         library("NavBench", ["CSpawn"]),
 
@@ -161,7 +163,8 @@ let package = Package(
         .target(name: "NavTestSystem", dependencies: ["NavBench"], path: "Tests/NavTestSystem", swiftSettings: strict),
         // NavLaunchProbe is a launcher that tests can kill.
         .executableTarget(
-            name: "NavLaunchProbe", dependencies: ["NavLaunch"], path: "Tests/NavLaunchProbe", swiftSettings: strict),
+            name: "NavLaunchProbe", dependencies: ["NavLaunch", "CProcess"], path: "Tests/NavLaunchProbe",
+            swiftSettings: strict),
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
         tests("NavRemoteTests", ["NavRemote"]),

@@ -92,10 +92,10 @@ public enum ConfigLoader {
 
     private static func read(_ file: String) throws(ConfigError) -> [(String, String)] {
         let text: String
-        do {
-            text = try String(contentsOfFile: file, encoding: .utf8)
+        do throws(ConfigError) {
+            text = try TextFile.read(file, limit: TextFile.greatestConfiguration)
         } catch {
-            throw ConfigError("configuration file '\(file)' cannot be read: does it exist, and is it UTF-8?")
+            throw ConfigError("configuration file \(error.description)")
         }
         let node: Node?
         do {

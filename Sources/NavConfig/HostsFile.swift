@@ -49,10 +49,10 @@ public struct HostsFile: Sendable, Equatable {
     /// - Throws: ``ConfigError`` when it cannot be read, is not YAML, or has a key or value that is none of the above.
     public init(contentsOf path: String) throws(ConfigError) {
         let text: String
-        do {
-            text = try String(contentsOfFile: path, encoding: .utf8)
+        do throws(ConfigError) {
+            text = try TextFile.read(path, limit: TextFile.greatestConfiguration)
         } catch {
-            throw ConfigError("hosts file '\(path)' cannot be read: does it exist, and is it UTF-8?")
+            throw ConfigError("hosts file \(error.description)")
         }
         let folder = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) + "/" : ""
         try self.init(yaml: text, path: path, folder: folder)

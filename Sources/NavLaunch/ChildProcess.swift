@@ -43,7 +43,11 @@ struct ChildProcess {
     private var splitters = [LineSplitter(), LineSplitter()]
 
     /// Starts the process, in the launcher's working directory.
-    init(_ node: LaunchNode, environment: [String: String], guardian: Int32) throws(Failure) {
+    ///
+    /// - Parameter notifySocket: where it may say that it lives, as sd_notify(3) does.
+    init(
+        _ node: LaunchNode, environment: [String: String], guardian: Int32, notifySocket: String?
+    ) throws(Failure) {
         var output = Pipe()
         var error = Pipe()
         let opened = output.open()
@@ -54,6 +58,12 @@ struct ChildProcess {
             throw Failure(step: "pipe2", error: failed)
         }
         var variables = environment
+        // The Swift runtime's own report of a crash takes up to minutes, in which the process keeps its lock and its name.
+        if variables["SWIFT_BACKTRACE"] == nil { variables["SWIFT_BACKTRACE"] = "enable=no" }
+        // The launcher's own supervisor has no business with its nodes.
+        variables["WATCHDOG_PID"] = nil
+        variables["NOTIFY_SOCKET"] = node.watchdog > .zero ? notifySocket : nil
+        variables["WATCHDOG_USEC"] = node.watchdog > .zero ? "\(node.watchdog.microseconds)" : nil
         for variable in node.environment { variables[variable.name] = variable.value }
         variables[LaunchMark.variable] = environment[LaunchMark.variable]
         let words = variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
@@ -115,6 +125,13 @@ struct ChildProcess {
         kill(-pid, SIGCONT)
     }
 
+    /// Makes a process that hangs say where, and end.
+    func abort() {
+        // First it continues: the kernel gives a signal to a thread that runs, and to the main one, whose loop it is, before others.
+        kill(-pid, SIGCONT)
+        kill(-pid, SIGABRT)
+    }
+
     /// The lines that can be read now from one stream.
     mutating func readLines(stream: Int) -> [[UInt8]] {
         read(stream: stream, limit: Self.readSize)
@@ -165,6 +182,10 @@ struct ChildProcess {
         Glibc.close(streams[stream])
         streams[stream] = -1
     }
+}
+
+extension Duration {
+    fileprivate var microseconds: Int64 { components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000 }
 }
 
 extension ProcessSettings {

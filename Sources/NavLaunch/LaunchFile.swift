@@ -59,6 +59,9 @@ public struct LaunchNode: Sendable, Equatable {
     public var required: Bool
     /// When to start it again.
     public var restart: RestartPolicy
+    /// How long it may say nothing, once it has said that its loop runs (sd_notify(3), `WATCHDOG=1`), before it counts as hung and is
+    /// ended; zero: for ever.
+    public var watchdog: Duration
     /// What makes it ready; nil: that it was started.
     public var readiness: Readiness?
     /// Names of the nodes that must be ready before it starts, and that are stopped after it.
@@ -70,7 +73,7 @@ public struct LaunchNode: Sendable, Equatable {
     public init(
         name: String, executable: String, arguments: [String] = [], environment: [EnvironmentVariable] = [],
         required: Bool = false, restart: RestartPolicy = RestartPolicy(), readiness: Readiness? = nil,
-        after: [String] = [], settings: ProcessSettings = ProcessSettings()
+        after: [String] = [], settings: ProcessSettings = ProcessSettings(), watchdog: Duration = defaultWatchdog
     ) {
         self.name = name
         self.executable = executable
@@ -81,7 +84,11 @@ public struct LaunchNode: Sendable, Equatable {
         self.readiness = readiness
         self.after = after
         self.settings = settings
+        self.watchdog = watchdog
     }
+
+    /// 10 s: no turn of a node's loop takes a tenth of that, also on a machine that is short of memory.
+    public static let defaultWatchdog = Duration.seconds(10)
 
     /// The command as a shell would take it.
     public var commandLine: String {
@@ -96,6 +103,9 @@ public struct LaunchNode: Sendable, Equatable {
             lines.append(
                 "ready when there is \(readiness.conditions.map(\.description).joined(separator: " and ")), within "
                     + seconds(readiness.timeout) + (readiness.onTimeout == .goOn ? ", else going on" : ""))
+        }
+        if watchdog != Self.defaultWatchdog {
+            lines.append(watchdog > .zero ? "watchdog after \(seconds(watchdog))" : "no watchdog")
         }
         return lines + settings.details
     }

@@ -1,10 +1,8 @@
 internal import NavConfig
-internal import Glibc
 internal import Yams
 
 /// Turns files into a `LaunchFile`, or into the list of what is wrong with them.
 struct LaunchFileReader {
-    private static let maximumFileSize = 1 << 20
     private static let maximumDepth = 16
     private static let maximumNodes = 512
     /// What the bus allows for a node's name, which holds the namespaces as well.
@@ -15,6 +13,7 @@ struct LaunchFileReader {
     private static let nodeKeys = [
         "name", "executable", "args", "config", "set", "env", "remaps", "bus", "required", "restart", "when",
         "ready_when", "after", "cpus", "nice", "scheduler", "core_limit", "memory_limit", "open_files",
+        "watchdog_s",
     ]
 
     /// What a file inherits from the files that include it.
@@ -84,34 +83,12 @@ struct LaunchFileReader {
     }
 
     private func contents(of path: String, from place: Place) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            problems.add("cannot read \(path): \(errorText(errno))", at: place)
+        do throws(ConfigError) {
+            return try TextFile.read(path, limit: TextFile.greatestConfiguration)
+        } catch {
+            problems.add(error.description, at: place)
             return nil
         }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = Glibc.read(descriptor, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                problems.add("cannot read \(path): \(errorText(errno))", at: place)
-                return nil
-            }
-            if count == 0 { break }
-            bytes += buffer[..<count]
-            guard bytes.count <= Self.maximumFileSize else {
-                problems.add(
-                    "\(path) is larger than \(Self.maximumFileSize) bytes, too large for a launch file", at: place)
-                return nil
-            }
-        }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            problems.add("\(path) is not UTF-8 text", at: place)
-            return nil
-        }
-        return text
     }
 
     /// - Parameter emptyMessage: what is wrong with a file without content; nil when nothing is.
@@ -238,7 +215,8 @@ struct LaunchFileReader {
         }
         let remaps = self.remaps(of: section, scope, substitution)
         let arguments = commandLine(of: section, name: fullName, path: path, wanted: wanted, remaps, substitution)
-        let readiness = self.readiness(of: section, remaps, substitution)
+        let readiness = self.readiness(of: section, remaps, isRequired: required, substitution)
+        let watchdog = self.watchdog(of: section, substitution)
         let settings = self.settings(of: section, substitution)
         let after = section.words("after", substitution)
         guard name != nil, let executable else { return }
@@ -268,7 +246,8 @@ struct LaunchFileReader {
             nodes.append(
                 LaunchNode(
                     name: fullName, executable: resolved, arguments: arguments, environment: environment,
-                    required: required, restart: restart, readiness: readiness, settings: settings))
+                    required: required, restart: restart, readiness: readiness, settings: settings,
+                    watchdog: watchdog))
         case .failure(let failure):
             let why = failure.exists ? "is not an executable file: chmod +x it" : "is not there"
             let message =

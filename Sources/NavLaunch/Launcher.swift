@@ -1,3 +1,4 @@
+internal import CProcess
 internal import CSpawn
 internal import Glibc
 internal import NavBus
@@ -96,7 +97,7 @@ private struct SupervisorLoop {
     private static let probeInterval: Int64 = 20
 
     private enum Source {
-        case control, output
+        case control, output, signsOfLife
         case stream(node: Int, stream: Int)
         case end(node: Int)
     }
@@ -111,6 +112,11 @@ private struct SupervisorLoop {
 
     private var guardian: Int32 = -1
     private var guardianPID: pid_t = 0
+    /// Where processes say that they live, and its name; -1 without one.
+    private var signs: Int32 = -1
+    private var signsName: String?
+    /// Signs taken in one turn, so that a process that floods does not keep the launcher.
+    private static let maximumSigns = 1_024
     private let mark = LaunchMark.unique()
     private var probe: any ReadinessProbe
     private var isProbing = false
@@ -135,8 +141,10 @@ private struct SupervisorLoop {
         if guardian < 0 {
             note("no guardian process (\(errorText(errno))): children of killed nodes may be left", of: nil)
         }
+        openSigns()
         defer {
             probe.rest()
+            if signs >= 0 { close(signs) }
             endGuardian()
         }
         feed(.start)
@@ -155,6 +163,8 @@ private struct SupervisorLoop {
                 effects += machine.handle(spawn(node), at: now())
             case .signal(let node, let signal):
                 children[node]?.signal(signal)
+            case .abort(let node):
+                children[node]?.abort()
             case .note(let node, let text):
                 note(text, of: node)
             case .finish(let code):
@@ -165,7 +175,8 @@ private struct SupervisorLoop {
 
     private mutating func spawn(_ node: Int) -> SupervisorStateMachine.Event {
         do {
-            children[node] = try ChildProcess(nodes[node], environment: environment, guardian: guardian)
+            children[node] = try ChildProcess(
+                nodes[node], environment: environment, guardian: guardian, notifySocket: signsName)
             return .spawned(node: node)
         } catch {
             return .spawnFailed(node: node, reason: error.text(nodes[node]))
@@ -180,6 +191,7 @@ private struct SupervisorLoop {
             sources.append(source)
             requests.append(pollfd(fd: descriptor, events: Int16(events), revents: 0))
         }
+        if signs >= 0 { watch(signs, POLLIN, .signsOfLife) }
         if writer.hasPending { watch(writer.descriptor, POLLOUT, .output) }
         for (node, child) in children.enumerated() {
             guard let child else { continue }
@@ -196,6 +208,7 @@ private struct SupervisorLoop {
                 switch source {
                 case .stream(let node, let stream): readLines(of: node, stream: stream)
                 case .end(let node): mayHaveEnded[node] = true
+                case .signsOfLife: readSigns()
                 case .control, .output: break
                 }
             }
@@ -250,6 +263,24 @@ private struct SupervisorLoop {
         isProbing = true
         for (node, missing) in zip(awaited, probe.missing(awaited)) { feed(.seen(node, missing: missing)) }
         nextLook = now() + .milliseconds(Self.probeInterval)
+    }
+
+    private mutating func openSigns() {
+        var name = [CChar](repeating: 0, count: Int(CPROCESS_NOTIFY_NAME))
+        signs = cprocess_notify_socket(&name)
+        if signs >= 0 {
+            signsName = name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+        } else {
+            note("no socket for signs of life (\(errorText(errno))): nodes that hang are not seen", of: nil)
+        }
+    }
+
+    private mutating func readSigns() {
+        for _ in 0..<Self.maximumSigns {
+            let group = cprocess_notify_read(signs)
+            guard group >= 0 else { return }
+            if group > 0, let node = children.firstIndex(where: { $0?.pid == group }) { feed(.alive(node: node)) }
+        }
     }
 
     private mutating func readControl() {

@@ -51,8 +51,21 @@ extension LaunchFileReader {
         return restart
     }
 
+    /// How long a node may be silent; 0 turns the watchdog off.
+    func watchdog(of section: YAMLSection, _ substitution: Substitution) -> Duration {
+        guard let time = section.number("watchdog_s", in: 0...86_400, substitution) else {
+            return LaunchNode.defaultWatchdog
+        }
+        if time > 0, time < 1 {
+            problems.add(
+                "\"watchdog_s\" in \(section.what) must be 0, which turns it off, or at least 1",
+                at: section.place(of: "watchdog_s"))
+        }
+        return .seconds(time)
+    }
+
     func readiness(
-        of section: YAMLSection, _ remaps: [(from: String, to: String)], _ substitution: Substitution
+        of section: YAMLSection, _ remaps: [(from: String, to: String)], isRequired: Bool, _ substitution: Substitution
     ) -> Readiness? {
         let problemsBefore = problems.problems.count
         guard let node = section.node("ready_when"),
@@ -82,7 +95,8 @@ extension LaunchFileReader {
         if let timeout = condition.number("timeout_s", in: 0.001...86_400, substitution) {
             readiness.timeout = .seconds(timeout)
         }
-        if let policy: Readiness.Timeout = condition.choice("on_timeout", substitution) { readiness.onTimeout = policy }
+        // What nobody depends on stops nobody.
+        readiness.onTimeout = condition.choice("on_timeout", substitution) ?? (isRequired ? .stop : .goOn)
         return readiness
     }
 

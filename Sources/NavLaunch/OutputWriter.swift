@@ -2,7 +2,7 @@ internal import DequeModule
 internal import Glibc
 
 /// Writes lines with an aligned name in front, and never waits for its reader: what a slow reader leaves unread is kept up
-/// to a bound, then dropped by whole lines and counted for each node.
+/// to a bound, then dropped by whole lines and counted for each node, and so is what a full disk does not take.
 ///
 /// One node that floods takes at most half of the room, and a quarter is kept for lines of the launch itself.
 struct OutputWriter {
@@ -61,7 +61,7 @@ struct OutputWriter {
 
     private mutating func reportDropped(_ node: Int) {
         guard dropped[node] > 0, !isBroken else { return }
-        append("[\(dropped[node]) lines dropped: the output was not read fast enough]".utf8, of: node)
+        append("[\(dropped[node]) lines dropped: the output did not take them]".utf8, of: node)
         dropped[node] = 0
     }
 
@@ -86,7 +86,9 @@ struct OutputWriter {
             if count < 0 {
                 if errno == EINTR { continue }
                 if errno != EAGAIN {
-                    isBroken = true
+                    // A full disk may have room again; a reader that has gone away does not come back.
+                    isBroken = errno == EPIPE || errno == EBADF
+                    for case let (node?, _) in pieces { dropped[node] += 1 }
                     written = pending.count
                 }
                 break

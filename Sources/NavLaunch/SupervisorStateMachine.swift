@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Decides which process to start, to signal and to start again, and when the launch is over. Knows no process, no clock
 /// and no terminal: events come in with their time, effects come out and are carried out in order.
 package struct SupervisorStateMachine: Sendable {
@@ -9,6 +11,8 @@ package struct SupervisorStateMachine: Sendable {
         /// What was seen of an awaited node: what it lacks, or nil when it is ready.
         case seen(AwaitedNode, missing: String?)
         case ended(node: Int, ProcessEnd, ProcessUsage = ProcessUsage())
+        /// A process of the node said that its loop runs.
+        case alive(node: Int)
         /// Ctrl-C and its like; a further one escalates at once.
         case stopRequested(by: String)
         /// `nextDeadline` has come.
@@ -18,6 +22,8 @@ package struct SupervisorStateMachine: Sendable {
     package enum Effect: Sendable, Equatable {
         case spawn(node: Int)
         case signal(node: Int, StopSignal)
+        /// End a process that hangs with SIGABRT, which makes it say where.
+        case abort(node: Int)
         /// A line for the operator; about a node, or about the launch.
         case note(node: Int?, String)
         case finish(exitCode: Int32)
@@ -25,6 +31,11 @@ package struct SupervisorStateMachine: Sendable {
 
     /// A process that ran for this long starts counting its restarts anew.
     package static let steadyAfter = Duration.seconds(30)
+    /// How long a process that hangs may take to say where, before SIGKILL.
+    private static let abortGrace = Duration.seconds(2)
+    /// The longest time between two events that counts as time in which the launcher ran. What is over it, the launcher was stopped or
+    /// the machine suspended, and a node could not be heard.
+    private static let longestTurn = Duration.seconds(1)
 
     private enum NodeState {
         /// Due, once those it comes after are ready.
@@ -33,6 +44,8 @@ package struct SupervisorStateMachine: Sendable {
         case running
         /// Runs and is not ready yet.
         case awaited(until: MonotonicTime)
+        /// Was silent for too long, and was sent SIGABRT; SIGKILL follows at the deadline.
+        case hung(deadline: MonotonicTime?)
         /// The launch stops; those that come after this one go first.
         case held(until: MonotonicTime)
         case stopping(StopSignal, deadline: MonotonicTime?)
@@ -52,10 +65,15 @@ package struct SupervisorStateMachine: Sendable {
         let isRequired: Bool
         let restart: RestartPolicy
         let readiness: Readiness?
+        let watchdog: Duration
         let isUnreachable: Bool
         var state = NodeState.blocked
         /// Ready in its present run, or in the last one before its final end.
         var wasReady = false
+        /// Late or failed before it was ready, and not waited for any more: those that come after it start without it.
+        var isWaived = false
+        /// When it was last heard of in its present run, in time that the launcher ran; nil for one that never says that it lives.
+        var heardAt: Duration?
         var missing: String?
         var restartsInARow = 0
         var restarts = 0
@@ -70,6 +88,9 @@ package struct SupervisorStateMachine: Sendable {
     private var processes: [Process]
     private var phase = Phase.running
     private var stopsWereClean = true
+    /// For how long the launcher has run, and when it was last seen to.
+    private var running = Duration.zero
+    private var seenRunning: MonotonicTime?
 
     package init(nodes: [LaunchNode], grace: GracePeriods) {
         self.grace = grace
@@ -79,7 +100,7 @@ package struct SupervisorStateMachine: Sendable {
             let node = nodes[index]
             return Process(
                 name: node.name, isRequired: node.required, restart: node.restart, readiness: node.readiness,
-                isUnreachable: order.unreachable.contains(index))
+                watchdog: node.watchdog, isUnreachable: order.unreachable.contains(index))
         }
     }
 
@@ -87,9 +108,13 @@ package struct SupervisorStateMachine: Sendable {
     package var nextDeadline: MonotonicTime? {
         processes.lazy.compactMap { process -> MonotonicTime? in
             switch process.state {
-            case .stopping(_, let deadline): return deadline
+            case .stopping(_, let deadline), .hung(let deadline): return deadline
             case .waiting(let until, _), .awaited(let until), .held(let until): return until
-            case .blocked, .starting, .running, .ended: return nil
+            case .running:
+                guard let silence = silence(of: process), let seenRunning else { return nil }
+                // Often enough to see that the launcher runs.
+                return seenRunning + max(.zero, min(process.watchdog - silence, Self.longestTurn))
+            case .blocked, .starting, .ended: return nil
             }
         }.min()
     }
@@ -103,6 +128,8 @@ package struct SupervisorStateMachine: Sendable {
     }
 
     package mutating func handle(_ event: Event, at now: MonotonicTime) -> [Effect] {
+        if let seenRunning { running += min(max(.zero, now - seenRunning), Self.longestTurn) }
+        seenRunning = now
         var effects: [Effect] = []
         switch event {
         case .start:
@@ -117,6 +144,8 @@ package struct SupervisorStateMachine: Sendable {
         case .ended(let node, let end, let usage):
             count(node, usage, at: now)
             ended(node, end, at: now, &effects)
+        case .alive(let node):
+            processes[node].heardAt = running
         case .stopRequested(let sender):
             stopRequested(by: sender, at: now, &effects)
         case .timer:
@@ -152,6 +181,7 @@ package struct SupervisorStateMachine: Sendable {
         var gate = Gate.open
         for other in order.predecessors[node] {
             switch processes[other].state {
+            case _ where processes[other].isWaived: break
             case .running where processes[other].wasReady: break
             case .ended where processes[other].wasReady: break
             case .ended: return .never(because: other)
@@ -187,6 +217,7 @@ package struct SupervisorStateMachine: Sendable {
     private mutating func spawned(_ node: Int, at now: MonotonicTime) {
         guard case .starting = processes[node].state else { return }
         processes[node].runs += 1
+        processes[node].heardAt = nil
         processes[node].startedAt = now
         processes[node].time = processes[node].time ?? .zero
         switch phase {
@@ -211,6 +242,8 @@ package struct SupervisorStateMachine: Sendable {
         guard missing == nil else { return }
         processes[node].state = .running
         processes[node].wasReady = true
+        processes[node].isWaived = false
+        if processes[node].heardAt != nil { processes[node].heardAt = running }
         let time = processes[node].startedAt.map { now - $0 } ?? .zero
         effects.append(.note(node: node, "ready after \(seconds(time))"))
     }
@@ -220,9 +253,10 @@ package struct SupervisorStateMachine: Sendable {
         let missing = processes[node].missing ?? readiness.conditions.map(\.description).joined(separator: " and ")
         let text = "not ready after \(seconds(readiness.timeout)): it lacks \(missing)"
         processes[node].state = .running
+        if processes[node].heardAt != nil { processes[node].heardAt = running }
         switch readiness.onTimeout {
         case .goOn:
-            processes[node].wasReady = true
+            processes[node].isWaived = true
             effects.append(.note(node: node, text + "; going on without"))
         case .stop:
             effects.append(.note(node: node, text + "; everything stops"))
@@ -242,6 +276,7 @@ package struct SupervisorStateMachine: Sendable {
     private mutating func ended(_ node: Int, _ end: ProcessEnd, at now: MonotonicTime, _ effects: inout [Effect]) {
         let startedAt = processes[node].startedAt
         processes[node].startedAt = nil
+        var end = end
         switch processes[node].state {
         case .waiting, .ended:
             return
@@ -252,7 +287,9 @@ package struct SupervisorStateMachine: Sendable {
             stopsWereClean = stopsWereClean && clean
             effects.append(.note(node: node, end.description + (clean ? "" : ", not cleanly")))
             return
-        case .running, .awaited:
+        case .running, .awaited, .hung:
+            // Whatever it makes of SIGABRT, a process that hung has failed.
+            if case .hung = processes[node].state, end.isSuccess { end = .signalled(SIGABRT) }
             if let startedAt, startedAt + Self.steadyAfter <= now { processes[node].restartsInARow = 0 }
         case .blocked, .starting:
             break
@@ -262,6 +299,7 @@ package struct SupervisorStateMachine: Sendable {
             effects.append(.note(node: node, end.description))
             return
         }
+        waive(node, &effects)
         let row = processes[node].restartsInARow
         guard let delay = processes[node].restart.delay(after: end, restartsInARow: row) else {
             return giveUp(node, end, at: now, &effects)
@@ -271,6 +309,20 @@ package struct SupervisorStateMachine: Sendable {
         processes[node].state = .waiting(until: now + delay, after: end)
         let count = "\(processes[node].restartsInARow) of \(processes[node].restart.limit)"
         effects.append(.note(node: node, "\(end.description); restart \(count) in \(seconds(delay))"))
+    }
+
+    /// Lets those start that come after a node which ended before it was ready, where a launch may go on without it.
+    private mutating func waive(_ node: Int, _ effects: inout [Effect]) {
+        let process = processes[node]
+        let mayGoOn = process.readiness.map { $0.onTimeout == .goOn } ?? !process.isRequired
+        guard !process.wasReady, !process.isWaived, mayGoOn else { return }
+        processes[node].isWaived = true
+    }
+
+    /// For how long a watched node has been silent while the launcher ran; nil for one that is not watched.
+    private func silence(of process: Process) -> Duration? {
+        guard process.watchdog > .zero, let heardAt = process.heardAt else { return nil }
+        return running - heardAt
     }
 
     /// An end that no restart follows.
@@ -307,14 +359,14 @@ package struct SupervisorStateMachine: Sendable {
         phase = .stopping(isSuccess: isSuccess, since: now)
         let rows = order.rows { node in
             switch processes[node].state {
-            case .running, .awaited, .starting: return true
+            case .running, .awaited, .starting, .hung: return true
             case .blocked, .held, .stopping, .waiting, .ended: return false
             }
         }
         let share = grace.interrupt / max(1, (rows.max() ?? 0) + 1)
         for node in processes.indices {
             switch processes[node].state {
-            case .running, .awaited:
+            case .running, .awaited, .hung:
                 processes[node].state = .held(until: now + share * rows[node])
             case .waiting(_, let end):
                 processes[node].state = .ended(end, clean: true)
@@ -345,6 +397,14 @@ package struct SupervisorStateMachine: Sendable {
                 processes[node].state = .blocked
             case .awaited(let until) where until <= now:
                 readinessTimedOut(node, at: now, &effects)
+            case .running:
+                guard let silence = silence(of: processes[node]), silence >= processes[node].watchdog else { break }
+                processes[node].state = .hung(deadline: now + Self.abortGrace)
+                let text = "hung: no sign of life for \(seconds(silence)); it is ended with SIGABRT"
+                effects += [.note(node: node, text), .abort(node: node)]
+            case .hung(let deadline?) where deadline <= now:
+                processes[node].state = .hung(deadline: nil)
+                effects.append(.signal(node: node, .kill))
             case .stopping(let sent, let deadline?) where deadline <= now:
                 let next = sent == .interrupt ? "SIGTERM" : "SIGKILL"
                 effects.append(.note(node: node, "did not end in time: \(next)"))

@@ -28,7 +28,7 @@ enum Console {
 
     /// One line on standard error.
     static func note(_ text: String) {
-        FileHandle.standardError.write(Data("navbus: \(printable(text))\n".utf8))
+        StandardError.write("navbus: \(printable(text))\n")
     }
 
     /// Text of another process without what would move a terminal's cursor.

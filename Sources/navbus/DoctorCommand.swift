@@ -34,7 +34,7 @@ struct DoctorCommand: ParsableCommand {
         } catch let error as NodeError {
             findings.append(Finding("bus", .fail, error.description))
         }
-        findings += peer.map { HostReach.check($0) }
+        findings += HostReach.hosts() + peer.map { HostReach.check($0) }
         if let tiles { findings.append(Self.check(tiles: tiles)) }
         if json {
             print(try navbus.json(findings))

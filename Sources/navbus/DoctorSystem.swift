@@ -139,6 +139,31 @@ enum HostReach {
         return host.isEmpty ? nil : (host, "\(port)")
     }
 
+    /// Checks the hosts file, and whether the hosts that it names answer: one that is off is no fault of this host.
+    static func hosts() -> [Finding] {
+        do throws(NodeError) {
+            guard let hosts = try HostOptions.check() else {
+                return [Finding("hosts", .ok, "\(HostOptions.variable) is not set: the bus is this host's alone")]
+            }
+            let listening = hosts.listen.sorted { $0.key < $1.key }.map { "\($0.key) at \($0.value)" }
+            let text =
+                "\(hosts.path): " + (listening.isEmpty ? "no node listens" : listening.joined(separator: ", "))
+                + "; \(hosts.peers.count) other hosts"
+            let finding =
+                hosts.isInsecure
+                ? Finding(
+                    "hosts", .warn, text + "; insecure: true lets everybody on the network read and write the bus")
+                : Finding("hosts", .ok, text)
+            return [finding]
+                + hosts.peers.map { peer in
+                    let answer = check(peer)
+                    return answer.state == .ok ? answer : Finding(answer.check, .warn, answer.text)
+                }
+        } catch {
+            return [Finding("hosts", .fail, error.description)]
+        }
+    }
+
     /// Connects, a second at most.
     static func check(_ text: String) -> Finding {
         guard let (host, port) = parse(text) else { return Finding("peer", .fail, "\(text): not HOST:PORT") }

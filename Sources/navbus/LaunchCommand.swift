@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import NavLaunch
 import NavMessages
 import NavNodes
@@ -23,7 +22,8 @@ struct LaunchCommand: ParsableCommand {
         } catch {
             throw NodeError(.usage, error.description)
         }
-        for warning in launchFile.warnings { tell("warning: \(warning)\n") }
+        // On stderr, so that the commands of `--check` can be piped on.
+        for warning in launchFile.warnings { StandardError.write("warning: \(warning)\n") }
         if check {
             for node in launchFile.nodes {
                 print("\(node.name): \(node.commandLine)")
@@ -33,11 +33,5 @@ struct LaunchCommand: ParsableCommand {
         }
         let status = Launcher(launchFile).run()
         if status != 0 { throw ExitCode(status) }
-    }
-
-    /// On stderr, so that the commands of `--check` can be piped on.
-    private func tell(_ text: String) {
-        let bytes = Array(text.utf8)
-        _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

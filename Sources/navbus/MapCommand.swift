@@ -102,14 +102,14 @@ struct MapCheck: ParsableCommand {
                 "\(tiles): \(report.tiles) tiles, \(report.edges) directed edges, \(report.prohibitedPaths) prohibited paths, \(report.bytes) bytes, map version \(report.mapVersion)"
             )
             for problem in report.problems {
-                FileHandle.standardError.write(Data("\(tiles)/\(problem.file): \(problem.reason)\n".utf8))
+                StandardError.write("\(tiles)/\(problem.file): \(problem.reason)\n")
             }
             if report.problems.isEmpty { print("sound") }
         }
         guard report.problems.isEmpty else {
             if !json {
                 let advice = "rebuild with 'navbus map build', or download the files again"
-                FileHandle.standardError.write(Data("\(report.problems.count) problems: \(advice)\n".utf8))
+                StandardError.write("\(report.problems.count) problems: \(advice)\n")
             }
             throw ExitCode.failure
         }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NavNodes
 import Synchronization
 
 /// A progress bar on a terminal, and nothing in a pipe.
@@ -19,7 +20,7 @@ final class ProgressBar: Sendable {
         shown.withLock { shown in
             guard line != shown else { return }
             shown = line
-            FileHandle.standardError.write(Data(line.utf8))
+            StandardError.write(line)
         }
     }
 
@@ -28,7 +29,7 @@ final class ProgressBar: Sendable {
         shown.withLock { shown in
             guard !shown.isEmpty else { return }
             shown = ""
-            FileHandle.standardError.write(Data("\r\u{1b}[K".utf8))
+            StandardError.write("\r\u{1b}[K")
         }
     }
 }
@@ -56,7 +57,9 @@ struct Output {
             }
             if written < 0 {
                 if errno == EINTR { continue }
-                exit(errno == EPIPE ? 0 : 1)
+                if errno == EPIPE { exit(0) }
+                Console.note("standard output cannot be written: \(String(cString: strerror(errno)))")
+                exit(1)
             }
             offset += written
         }

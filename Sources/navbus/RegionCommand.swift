@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NavBus
+import NavConfig
 import NavGeo
 import NavMessages
 import NavNodes
@@ -153,10 +154,11 @@ struct RegionAreaOptions: ParsableArguments {
                 throw NodeError(.system, "standard input cannot be read: \(error)")
             }
         }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw NodeError(.missing, "\(path): no such file, or it cannot be read")
+        do throws(ConfigError) {
+            return Data(try TextFile.bytes(path, limit: GeoJSONArea.greatestSize))
+        } catch {
+            throw NodeError(.missing, error.description)
         }
-        return data
     }
 
     private static func place(_ text: String) -> (centre: NavGeo.Coordinate, radius: Double)? {

@@ -33,6 +33,7 @@ struct ReplayCommand: ParsableCommand {
     var to: NavGeo.Coordinate?
     @Option(help: ArgumentHelp("The bag to write (.mcap); need not be with --journal.", valueName: "FILE.mcap"))
     var out: String?
+    @Flag(help: "Replace whatever is there; a bag that this command has made is always replaced.") var overwrite = false
     @Flag(help: "Execute the recorded journal again and compare what is said.") var journal = false
     @Flag(help: "Print the summary as JSON.") var json = false
 
@@ -50,12 +51,18 @@ struct ReplayCommand: ParsableCommand {
         if journal { try runJournal() } else if let out { try runFixes(to: out) }
     }
 
+    /// The name of the metadata of a bag of this command.
+    private static let mark = "navbus.replay"
+
     private func runJournal() throws {
+        let file = try out.map { try OutputFile($0, mark: Self.mark, overwrite: overwrite) }
         let replay = try JournalReplay(bag: input, tiles: tiles)
         let bar = ProgressBar()
-        var log = try out.map { MessageLog(try BagWriter(path: $0, overwrite: true)) }
+        var log = try file.map { MessageLog(try BagWriter(path: $0.partial, overwrite: true)) }
         let summary = try replay.run(into: &log) { bar.show($0, "events") }
+        try log?.addMetadata(name: Self.mark, ["tool": "navbus replay"])
         try log?.close()
+        try file?.finish()
         bar.finish()
         if json {
             print(try navbus.json(summary))
@@ -70,6 +77,7 @@ struct ReplayCommand: ParsableCommand {
     }
 
     private func runFixes(to out: String) throws {
+        let output = try OutputFile(out, mark: Self.mark, overwrite: overwrite)
         // The file may be a node's, with the keys that every node has.
         var configuration = try ConfigLoader.load(
             RunConfiguration<NavigationConfiguration>.self, file: config, overrides: set
@@ -84,16 +92,18 @@ struct ReplayCommand: ParsableCommand {
         let bar = ProgressBar()
         let summary: Replay.Summary
         do throws(BagError) {
-            var log = MessageLog(try BagWriter(path: out, overwrite: true))
+            var log = MessageLog(try BagWriter(path: output.partial, overwrite: true))
             summary = try Replay(map: map, configuration: configuration, file: file).run(
                 fixes, others: trace.others, into: &log
             ) { done in
                 bar.show(Double(done) / Double(max(fixes.count, 1)), "fixes")
             }
+            try log.addMetadata(name: Self.mark, ["tool": "navbus replay"])
             try log.close()
         } catch {
             throw NodeError(.system, "cannot write the replay: \(error)")
         }
+        try output.finish()
         bar.finish()
         if json {
             print(try navbus.json(summary))

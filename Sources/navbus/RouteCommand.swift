@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import NavConfig
 import NavGeo
 import NavGuidance
 import NavMap
@@ -95,14 +96,16 @@ struct RouteBatch {
     let router: Router
 
     func run(_ path: String) throws {
-        let text: String
         do {
-            text = try String(contentsOfFile: path, encoding: .utf8)
-        } catch {
-            throw NodeError(.missing, "'\(path)' cannot be read: does it exist?")
+            try answer(path)
+        } catch let error as ConfigError {
+            throw NodeError(.invalid, error.description)
         }
-        var lines = text.split(whereSeparator: \.isNewline)[...]
-        guard let header = lines.popFirst() else { throw NodeError(.invalid, "'\(path)' is empty") }
+    }
+
+    private func answer(_ path: String) throws {
+        var lines = try TextLines(path)
+        guard let header = try lines.next() else { throw NodeError(.invalid, "'\(path)' is empty") }
         let names = header.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         let columns = ["from_lat", "from_lon", "to_lat", "to_lon"].map { names.firstIndex(of: $0) }
         guard let a = columns[0], let b = columns[1], let c = columns[2], let d = columns[3] else {
@@ -112,7 +115,8 @@ struct RouteBatch {
         let bar = ProgressBar()
         var output = Output()
         output.line("distance_m,duration_s,status,compute_us")
-        for (index, line) in lines.enumerated() {
+        while let line = try lines.next() {
+            if line.isEmpty { continue }
             let values = line.split(separator: ",", omittingEmptySubsequences: false).map {
                 Double($0.trimmingCharacters(in: .whitespaces))
             }
@@ -124,14 +128,15 @@ struct RouteBatch {
                 return coordinate.isValid ? coordinate : nil
             }
             guard let from = place(a, b), let to = place(c, d) else {
-                throw NodeError(.invalid, "'\(path)' line \(index + 2): '\(line)' is not four numbers of degrees")
+                throw NodeError(
+                    .invalid, "'\(path)' line \(lines.number): '\(line.prefix(80))' is not four numbers of degrees")
             }
             let clock = ContinuousClock()
             let start = clock.now
             let outcome = router.route(RouteRequest(waypoints: [Waypoint(from), Waypoint(to)]), workspace: workspace)
             let elapsed = (clock.now - start) / .microseconds(1)
             output.line(RouteBatch.row(outcome, microseconds: elapsed))
-            bar.show(Double(index + 1) / Double(lines.count), "routes")
+            bar.show(lines.share, "routes")
         }
         bar.finish()
         output.flush()

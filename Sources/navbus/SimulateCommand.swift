@@ -69,6 +69,7 @@ struct SimulateCommand: ParsableCommand {
     var start = 1_767_258_000.0
     @OptionGroup var vehicle: VehicleOptions
     @Option(help: ArgumentHelp("The bag to write (.mcap).", valueName: "FILE.mcap")) var out: String
+    @Flag(help: "Replace whatever is there; a bag that this command has made is always replaced.") var overwrite = false
     @Flag(help: "Print the report as JSON.") var json = false
 
     func validate() throws {
@@ -78,11 +79,14 @@ struct SimulateCommand: ParsableCommand {
         }
         guard (0...10).contains(latency) else { throw ValidationError("--latency must be from 0 to 10") }
         guard (0...10_000).contains(backUp) else { throw ValidationError("--back-up must be from 0 to 10000") }
-        if let deviateAt, !(deviateAt >= 0) { throw ValidationError("--deviate-at must be metres, at least 0") }
+        if let deviateAt, !(0...100_000_000).contains(deviateAt) {
+            throw ValidationError("--deviate-at must be metres from 0 to 100000000")
+        }
         guard Timestamp(seconds: start) != nil else { throw ValidationError("--start must be seconds since 1970") }
     }
 
     func run() throws {
+        let file = try OutputFile(out, mark: DriveSimulator.mark, overwrite: overwrite)
         let graph = try TilesetDirectory(path: tiles).loadGraph()
         let router = Router(graph: graph, model: CostModel(profile: try vehicle.vehicle))
         var plan = DriveSimulator.Plan(
@@ -93,7 +97,8 @@ struct SimulateCommand: ParsableCommand {
         plan.backUp = backUp
         plan.tunnelsAreDark = tunnelOutages ?? (noise != .none)
         plan.latency = latency
-        let report = try DriveSimulator(router: router).run(plan, into: out)
+        let report = try DriveSimulator(router: router).run(plan, into: file.partial)
+        try file.finish()
         if json {
             print(try navbus.json(report))
         } else {

@@ -184,11 +184,12 @@ struct DescriptorFile {
     let pool: SchemaPool
 
     init(_ path: String) throws(NodeError) {
-        guard let data = FileManager.default.contents(atPath: path) else {
+        do throws(ConfigError) {
+            bytes = try TextFile.bytes(path, limit: 64 << 20)
+        } catch {
             throw NodeError(
-                .missing, "\(path): no such file; protoc --include_imports --descriptor_set_out=FILE makes one")
+                .missing, "\(error.description); protoc --include_imports --descriptor_set_out=FILE makes one")
         }
-        bytes = [UInt8](data)
         do throws(SchemaError) {
             pool = try SchemaPool(fileDescriptorSet: bytes)
         } catch {

@@ -18,7 +18,7 @@ import Testing
             problems == [
                 "launch.yaml:5:5: unknown key \"requierd\" in node \"one\"; did you mean \"required\"? (known keys: name, "
                     + "executable, args, config, set, env, remaps, bus, required, restart, when, ready_when, after, cpus, "
-                    + "nice, scheduler, core_limit, memory_limit, open_files)"
+                    + "nice, scheduler, core_limit, memory_limit, open_files, watchdog_s)"
             ])
     }
 
@@ -91,7 +91,10 @@ import Testing
         ("", "launch.yaml: the file is empty: a launch file has \"nodes\""),
         ("nodes: []", "launch.yaml: there is no process to start: add \"nodes\""),
         ("include: [{file: launch.yaml}]", "launch.yaml:1:18: launch.yaml includes itself"),
-        ("include: [{file: other.yaml}]", "launch.yaml:1:18: cannot read other.yaml: No such file or directory"),
+        (
+            "include: [{file: other.yaml}]",
+            "launch.yaml:1:18: 'other.yaml' cannot be read: No such file or directory; does it exist?"
+        ),
         ("include: [{}]", "launch.yaml:1:11: an include has no \"file\""),
         (
             "arguments: {a b: 1}",

@@ -224,7 +224,30 @@ import Testing
         _ = reader.result()
         let seen = scratch.read("seen") ?? ""
         #expect(seen.contains("quiet  | important\n"))
-        #expect(seen.firstRange(of: "lines dropped: the output was not read fast enough]") != nil)
+        #expect(seen.firstRange(of: "lines dropped: the output did not take them]") != nil)
+    }
+
+    /// A process that hangs, and one that is stopped, are ended with SIGABRT and started again.
+    @Test(arguments: [false, true])
+    func aNodeThatHangsIsStartedAgain(isStopped: Bool) throws {
+        let fall = isStopped ? "kill -STOP 0" : "touch hang"
+        // The first run falls silent, the second one lives.
+        let command =
+            "cd '\(scratch.path)'; rm -f hang; '\(try probePath())' --live & if [ -e again ]; then sleep 0.5; touch over; else touch again; "
+            + "sleep 0.3; \(fall); fi; wait"
+        var node = shell("a", command)
+        node.restart = RestartPolicy(mode: .onFailure, delay: .milliseconds(10))
+        node.watchdog = .seconds(1)
+        let last = shell("last", "until [ -e '\(scratch.path)/over' ]; do sleep 0.05; done", required: true)
+        let (_, lines) = run([node, last])
+        #expect(lines.contains { $0.contains("[hung: no sign of life for ") }, "\(lines)")
+        #expect(lines.contains { $0.contains("[killed by SIGABRT") && $0.contains("restart 1 of 10") }, "\(lines)")
+        #expect(lines.filter { $0.contains("| alive as ") }.count == 2, "\(lines)")
+    }
+
+    @Test func nodesDoNotStartTheSlowReportOfCrashesOfTheSwiftRuntime() {
+        let (_, lines) = run([shell("a", "echo \"is $SWIFT_BACKTRACE\"")])
+        #expect(lines.contains("a      | is enable=no"), "\(lines)")
     }
 
     @Test func aLauncherWhoseReaderIsGoneGoesOn() throws {

@@ -34,7 +34,7 @@ import Testing
         ]
         #expect(nodes[0].readiness == Readiness(conditions, timeout: .seconds(2.5), onTimeout: .goOn))
         #expect(nodes[0].environment == [EnvironmentVariable("NAVBUS_DOMAIN", "front")])
-        #expect(nodes[1].readiness == Readiness([.message("/nav/state")]))
+        #expect(nodes[1].readiness == Readiness([.message("/nav/state")], onTimeout: .goOn), "nobody depends on it")
         #expect(nodes.map(\.after) == [[], ["gnss"], ["nav"]])
         #expect(
             nodes[1].settings
@@ -179,5 +179,22 @@ import Testing
                     + "\"/nav/state\"?",
                 "a.yaml:2:41: node \"a\" cannot start here: it wants the processors 2, and this machine lets it use 0-1",
             ])
+    }
+
+    @Test func whatIsRequiredMustBeReadyAndSilenceIsToleratedForAsLongAsTheFileSays() throws {
+        scratch.write(
+            "b.yaml",
+            """
+            nodes:
+              - {name: a, executable: sh, required: true, ready_when: {topic: /a}, watchdog_s: 2.5}
+              - {name: b, executable: sh, ready_when: {topic: /a, on_timeout: stop}, watchdog_s: 0}
+              - {name: c, executable: sh, ready_when: {topic: /a}}
+            """)
+        let nodes = try scratch.load("b.yaml").nodes
+        #expect(nodes.map(\.readiness?.onTimeout) == [.stop, .stop, .goOn])
+        #expect(nodes.map(\.watchdog) == [.seconds(2.5), .zero, LaunchNode.defaultWatchdog])
+        #expect(
+            scratch.problems("nodes: [{name: a, executable: sh, watchdog_s: 0.2}]")
+                == ["launch.yaml:1:47: \"watchdog_s\" in node \"a\" must be 0, which turns it off, or at least 1"])
     }
 }

@@ -89,6 +89,23 @@ import Testing
         #expect(bench.machine.summary[3].contains("it comes after b, which was never ready"))
     }
 
+    @Test func anOptionalNodeThatFailsBeforeItIsReadyHoldsUpNobody() {
+        let restart = RestartPolicy(mode: .onFailure, delay: .seconds(1))
+        var bench = Bench([
+            Self.node("a", topic: "/a", onTimeout: .goOn, restart: restart), Self.node("b", after: ["a"]),
+        ])
+        bench.startAll(1)
+        #expect(bench.send(.ended(node: 0, .exited(1))) == [.spawn(node: 1)])
+        _ = bench.send(.spawned(node: 1))
+        #expect(bench.advance(.seconds(1)) == [.spawn(node: 0)])
+    }
+
+    @Test func anOptionalNodeThatCannotBeStartedHoldsUpNobody() {
+        var bench = Bench([Self.node("a"), Self.node("b", after: ["a"])])
+        #expect(bench.send(.start) == [.spawn(node: 0)])
+        #expect(bench.send(.spawnFailed(node: 0, reason: "no")) == [.spawn(node: 1)])
+    }
+
     @Test func aRequiredNodeThatCannotStartStopsEverything() {
         var bench = Bench([Self.node("a"), Self.node("b", after: ["a"], required: true), Self.node("c")])
         #expect(bench.send(.start) == [.spawn(node: 0), .spawn(node: 2)])

@@ -180,4 +180,81 @@ import Testing
         #expect(late + .seconds(10) == MonotonicTime(nanoseconds: .max))
         #expect(late + .seconds(Int64.max) == MonotonicTime(nanoseconds: .max))
     }
+
+    // MARK: Nodes that hang
+
+    private static func watched(restart: RestartPolicy = RestartPolicy(mode: .onFailure)) -> LaunchNode {
+        LaunchNode(name: "a", executable: "/bin/true", restart: restart, watchdog: .seconds(5))
+    }
+
+    /// Lets time pass as a launcher does that runs: it looks at least once a second.
+    private static func wait(_ duration: Duration, _ bench: inout Bench) -> [Effect] {
+        var effects: [Effect] = []
+        for _ in 0..<Int(duration / .milliseconds(500)) { effects += bench.advance(.milliseconds(500)) }
+        return effects
+    }
+
+    @Test func aNodeThatFallsSilentIsEndedAndStartedAgain() {
+        var bench = Bench([Self.watched()])
+        bench.startAll(1)
+        _ = bench.send(.alive(node: 0))
+        #expect(Self.wait(.seconds(4), &bench) == [])
+        _ = bench.send(.alive(node: 0))
+        #expect(Self.wait(.seconds(4), &bench) == [])
+        #expect(Self.wait(.seconds(1), &bench) == [.abort(node: 0)])
+        #expect(bench.send(.ended(node: 0, .signalled(6))) == [])
+        #expect(bench.advance(.milliseconds(500)) == [.spawn(node: 0)])
+        _ = bench.send(.spawned(node: 0))
+        #expect(Self.wait(.seconds(60), &bench) == [], "what the run before said does not count")
+    }
+
+    @Test func aNodeThatHangsAndIgnoresTheAbortIsKilledAndHasFailedWhateverItsStatus() {
+        var bench = Bench([Self.watched()])
+        bench.startAll(1)
+        _ = bench.send(.alive(node: 0))
+        #expect(Self.wait(.seconds(5), &bench) == [.abort(node: 0)])
+        #expect(Self.wait(.seconds(10), &bench) == [.signal(node: 0, .kill)])
+        #expect(bench.send(.ended(node: 0, .exited(0))) == [])
+        #expect(bench.advance(.milliseconds(500)) == [.spawn(node: 0)])
+    }
+
+    @Test func aNodeThatNeverSaysThatItLivesIsNotWatched() {
+        var bench = Bench([Self.watched()])
+        bench.startAll(1)
+        #expect(Self.wait(.seconds(600), &bench) == [])
+        #expect(bench.machine.nextDeadline == nil)
+    }
+
+    /// The launcher was stopped, or the machine suspended: nobody could be heard.
+    @Test func timeInWhichTheLauncherDidNotRunIsNotHeldAgainstANode() {
+        var bench = Bench([Self.watched()])
+        bench.startAll(1)
+        _ = bench.send(.alive(node: 0))
+        #expect(bench.advance(.seconds(3_600)) == [])
+        #expect(bench.advance(.seconds(3_600)) == [])
+        _ = bench.send(.alive(node: 0))
+        #expect(Self.wait(.seconds(4), &bench) == [])
+        #expect(Self.wait(.seconds(1), &bench) == [.abort(node: 0)])
+    }
+
+    @Test func aNodeThatTakesItsTimeToBeReadyIsNotEndedForIt() {
+        var node = Self.watched()
+        node.readiness = Readiness([.topic("/a")], timeout: .seconds(60))
+        var bench = Bench([node])
+        bench.startAll(1)
+        _ = bench.send(.alive(node: 0))
+        #expect(Self.wait(.seconds(30), &bench) == [])
+        _ = bench.send(.seen(AwaitedNode(index: 0, run: 1), missing: nil))
+        #expect(Self.wait(.seconds(4), &bench) == [])
+        #expect(Self.wait(.seconds(1), &bench) == [.abort(node: 0)])
+    }
+
+    @Test func aNodeThatHangsWhileEverythingStopsIsStoppedAsTheOthersAre() {
+        var bench = Bench([Self.watched()])
+        bench.startAll(1)
+        _ = bench.send(.alive(node: 0))
+        #expect(Self.wait(.seconds(5), &bench) == [.abort(node: 0)])
+        #expect(bench.send(.stopRequested(by: "test")) == [.signal(node: 0, .interrupt)])
+        #expect(bench.send(.ended(node: 0, .signalled(6))) == [.finish(exitCode: 1)])
+    }
 }

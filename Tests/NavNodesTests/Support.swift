@@ -40,11 +40,12 @@ enum Helsinki {
     /// When the drive starts, ns.
     static let start: Int64 = 1_767_258_000_000_000_000
 
-    /// Builds the tiles and returns their folder.
-    static func buildTiles(in folder: String) throws -> String {
+    /// Builds the tiles and returns their folder; those of another country have other speeds.
+    static func buildTiles(in folder: String, country: String? = nil) throws -> String {
         let extract = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Fixtures/helsinki.osm.pbf").path
-        _ = try MapBuilder(MapBuilder.Options(jobs: 1)).build(input: extract, output: folder + "/tiles")
+        _ = try MapBuilder(MapBuilder.Options(jobs: 1, country: country)).build(
+            input: extract, output: folder + "/tiles")
         return folder + "/tiles"
     }
 

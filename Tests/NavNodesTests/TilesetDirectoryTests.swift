@@ -41,4 +41,81 @@ struct TilesetDirectoryTests {
             #expect(error?.code == .invalid && error?.description.contains(files[1]) == true)
         }
     }
+
+    /// A mapped file would be a signal here, which ends the whole process.
+    @Test func whatHappensToTheFilesOfTilesInUseLeavesThemAsTheyAre() throws {
+        try withFolder { folder in
+            let path = try Helsinki.buildTiles(in: folder)
+            let directory = try TilesetDirectory(path: path)
+            let graph = try directory.loadGraph()
+            func digest() -> Int {
+                (0..<graph.edgeCount).reduce(0) { sum, index in
+                    let shape = graph.shape(of: EdgeIndex(index))
+                    return sum &* 31 &+ (0..<shape.count).reduce(0) { $0 &* 31 &+ Int(shape.nodeID($1)) }
+                }
+            }
+            let before = digest()
+            for entry in directory.tileset.tiles {
+                for file in [entry.file, entry.ranks.file] {
+                    let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: "\(path)/\(file)"))
+                    try handle.write(contentsOf: Data(repeating: 0xff, count: 100))
+                    try handle.truncate(atOffset: 100)
+                    try handle.close()
+                }
+            }
+            #expect(digest() == before)
+            #expect(throws: NodeError.self) { try directory.loadTiles() }
+        }
+    }
+
+    @Test func aTileThatChangesOnDiskIsToldUntilItIsWholeAgain() throws {
+        try withFolder { folder in
+            let path = try Helsinki.buildTiles(in: folder)
+            var supply = try TileSupply(path: path)
+            func look() -> (change: TileSupply.Change?, problems: [String]) {
+                var problems: [String] = []
+                return (supply.look(&problems), problems)
+            }
+            #expect(look().problems == [] && supply.trouble == nil)
+            let entry = try #require(supply.directory.tileset.tiles.first)
+            let file = URL(fileURLWithPath: "\(path)/\(entry.file)")
+            let content = try Data(contentsOf: file)
+            let edges = supply.graph().edgeCount
+
+            try content.prefix(100).write(to: file)
+            let cut = look()
+            #expect(cut.change == nil && cut.problems.count == 1 && cut.problems.first?.contains(entry.file) == true)
+            #expect(supply.trouble != nil && supply.graph().edgeCount == edges)
+            #expect(look().problems == [], "it is told once")
+
+            try content.write(to: file)
+            #expect(look().problems == [] && supply.trouble == nil)
+            // One that is taken away, as the cache does, is no fault.
+            try FileManager.default.removeItem(at: file)
+            #expect(look().problems == [] && supply.trouble == nil && supply.graph().edgeCount == edges)
+        }
+    }
+
+    /// A tileset that is copied over another, file by file, comes into force when it is whole, and not before.
+    @Test func aTilesetThatIsCopiedOverAnotherComesIntoForceAsAWhole() throws {
+        try withFolder { folder in
+            let old = try Helsinki.buildTiles(in: folder + "/old")
+            let new = try Helsinki.buildTiles(in: folder + "/new", country: "PT")
+            var supply = try TileSupply(path: old)
+            let version = try TilesetDirectory(path: new).tileset.mapVersion
+            try #require(supply.directory.tileset.mapVersion != version)
+            let files = try TilesetDirectory(path: new).tileset.tiles.flatMap { [$0.file, $0.ranks.file] }
+            var changes = 0
+            for (index, file) in (["tileset.json"] + files).enumerated() {
+                try Data(contentsOf: URL(fileURLWithPath: "\(new)/\(file)"))
+                    .write(to: URL(fileURLWithPath: "\(old)/\(file)"))
+                var problems: [String] = []
+                if supply.look(&problems) != nil { changes += 1 }
+                #expect((supply.trouble != nil) == (changes == 0), "\(file): \(problems)")
+                if index == 0 { #expect(changes == 0 && supply.trouble != nil) }
+            }
+            #expect(changes == 1)
+            #expect(supply.directory.tileset.mapVersion == version)
+        }
+    }
 }

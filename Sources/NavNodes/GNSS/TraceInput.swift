@@ -1,5 +1,5 @@
-import Foundation
 import NavBag
+import NavConfig
 import NavGNSS
 public import NavMessages
 
@@ -14,21 +14,27 @@ public struct TraceInput: Sendable {
     /// What of a bag cannot be read, one line; nil when all of it can.
     public let loss: String?
 
+    /// The largest file that is no bag, bytes.
+    private static let greatestSize = 1 << 30
+
     /// Reads a file.
     public init(path: String) throws(NodeError) {
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
+        let bytes: [UInt8]?
+        do throws(ConfigError) {
+            let head = try TextFile.head(path, count: TraceFormat.sniffLength)
+            // Read and not mapped: a file that is cut meanwhile is an error.
+            bytes =
+                TraceFormat.detect(head, name: path) == .mcap
+                ? nil : try TextFile.bytes(path, limit: TraceInput.greatestSize)
         } catch {
-            throw NodeError(.missing, "'\(path)' cannot be read: does it exist?")
+            throw NodeError(.missing, error.description)
         }
-        let head = [UInt8](data.prefix(TraceFormat.sniffLength))
-        if TraceFormat.detect(head, name: path) == .mcap {
+        guard let bytes else {
             self = try TraceInput(bag: path)
             return
         }
         do throws(TraceError) {
-            let trace = try TraceReader.read([UInt8](data), name: path)
+            let trace = try TraceReader.read(bytes, name: path)
             fixes = trace.fixes
             others = nil
             loss = nil

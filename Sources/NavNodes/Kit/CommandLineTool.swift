@@ -1,18 +1,22 @@
 public import ArgumentParser
+import CProcess
 import Foundation
 import Glibc
 import NavBus
 import NavConfig
 
 extension ParsableCommand {
-    /// Runs the program: exit 0 when done, 1 when the work failed, 2 for a wrong call. What is wrong is one clear line on standard error.
+    /// Runs the program: exit 0 when done, 1 when the work failed or its output could not be written, 2 for a wrong call. What is
+    /// wrong is one clear line on standard error.
     public static func runAndExit() -> Never {
         // A reader that goes away, as `head` does, is an error to be handled and no reason to be killed.
         signal(SIGPIPE, SIG_IGN)
+        cprocess_hold_standard_streams()
+        cprocess_report_crashes()
         do {
             var command = try parseAsRoot()
             try command.run()
-            Glibc.exit(0)
+            finish()
         } catch {
             end(error)
         }
@@ -26,13 +30,14 @@ extension ParsableCommand {
         case let error as ConfigError:
             complain(error.description)
             Glibc.exit(2)
+        case let error as ExitCode where error.rawValue == 0: finish()
         case let error as ExitCode: Glibc.exit(error.rawValue)
         default: break
         }
         switch exitCode(for: error) {
         case .success:
             print(fullMessage(for: error))
-            Glibc.exit(0)
+            finish()
         case .validationFailure:
             complain(usageLine(fullMessage(for: error)))
             Glibc.exit(2)
@@ -77,9 +82,15 @@ extension ParsableCommand {
         return nil
     }
 
-    private static func complain(_ text: String) {
-        FileHandle.standardError.write(Data("\(_commandName): \(text)\n".utf8))
+    /// Ends the program when all of its output has been written. A reader that has gone away has what it wanted.
+    private static func finish() -> Never {
+        let error = cprocess_flush_output()
+        guard error != 0, error != EPIPE else { Glibc.exit(0) }
+        complain("standard output cannot be written: \(String(cString: strerror(error)))")
+        Glibc.exit(1)
     }
+
+    private static func complain(_ text: String) { StandardError.write("\(_commandName): \(text)\n") }
 }
 
 /// The options of a process on the bus.

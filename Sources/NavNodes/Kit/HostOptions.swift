@@ -13,16 +13,43 @@ public enum HostOptions {
     public static func fromEnvironment(
         node: String, environment: [String: String]? = nil
     ) throws(NodeError) -> HostConfiguration? {
-        guard let path = (environment ?? ProcessInfo.processInfo.environment)[variable], !path.isEmpty else {
-            return nil
+        guard let (path, file) = try file(environment ?? ProcessInfo.processInfo.environment),
+            var configuration = try configuration(of: node, file, path: path)
+        else { return nil }
+        let log = NodeLog(node: node)
+        configuration.onEvent = { $0.isWarning ? log.warning($0.description) : log.info($0.description) }
+        if file.insecure {
+            log.warning("other hosts are reached without encryption or keys: '\(path)' says insecure: true")
         }
-        let file: HostsFile
+        return configuration
+    }
+
+    /// What the hosts file says, after everything in it has been checked as a node does it: keys, their files, endpoints.
+    public struct Summary: Sendable, Equatable {
+        /// The file.
+        public var path: String
+        /// The nodes that listen, by name, and where.
+        public var listen: [String: String]
+        /// The endpoints of other hosts.
+        public var peers: [String]
+        /// Whether all goes without keys.
+        public var isInsecure: Bool
+    }
+
+    /// Checks the hosts file; nil when `NAVBUS_HOSTS` names none.
+    public static func check(environment: [String: String]? = nil) throws(NodeError) -> Summary? {
+        guard let (path, file) = try file(environment ?? ProcessInfo.processInfo.environment) else { return nil }
+        for node in file.listen.keys.sorted() + [""] { _ = try configuration(of: node, file, path: path) }
+        return Summary(path: path, listen: file.listen, peers: file.peers.map(\.endpoint), isInsecure: file.insecure)
+    }
+
+    private static func file(_ environment: [String: String]) throws(NodeError) -> (path: String, HostsFile)? {
+        guard let path = environment[variable], !path.isEmpty else { return nil }
         do throws(ConfigError) {
-            file = try HostsFile(contentsOf: path)
+            return (path, try HostsFile(contentsOf: path))
         } catch {
             throw NodeError(.usage, "\(error.description) (\(variable))")
         }
-        return try configuration(of: node, file, path: path)
     }
 
     private static func configuration(
@@ -41,13 +68,7 @@ public enum HostOptions {
             }
             var endpoint: TCPEndpoint?
             if let listen { endpoint = try TCPEndpoint(listen) }
-            var configuration = HostConfiguration(listen: endpoint, peers: peers, security: try security(file))
-            let log = NodeLog(node: node)
-            configuration.onEvent = { $0.isWarning ? log.warning($0.description) : log.info($0.description) }
-            if file.insecure {
-                log.warning("other hosts are reached without encryption or keys: '\(path)' says insecure: true")
-            }
-            return configuration
+            return HostConfiguration(listen: endpoint, peers: peers, security: try security(file))
         } catch {
             throw NodeError(.usage, "hosts file '\(path)': \(error.description)")
         }

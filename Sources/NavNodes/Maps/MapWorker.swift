@@ -32,6 +32,8 @@ final class MapWorker: Sendable {
         var isWorking = false
         var isStopped = false
         var changes: [MapChange] = []
+        /// What is wrong with the tiles' files.
+        var trouble: String?
         var reports: [Report] = []
     }
 
@@ -131,6 +133,9 @@ final class MapWorker: Sendable {
         }
     }
 
+    /// What is wrong with the tiles on disk; nil when nothing is.
+    var trouble: String? { state.withLock { $0.trouble } }
+
     /// Takes what is to be told.
     func takeReports() -> [Report] {
         state.withLock { state in
@@ -205,7 +210,13 @@ final class MapWorker: Sendable {
         var problems: [String] = []
         let change = tiles.look(&problems)
         for problem in problems { report(.warning(problem)) }
-        if !problems.isEmpty { waker.wake() }
+        let trouble = tiles.trouble
+        let before = state.withLock { state in
+            defer { state.trouble = trouble }
+            return state.trouble
+        }
+        if before != nil, trouble == nil { report(.info("the tiles on disk are again what their tileset names")) }
+        if !problems.isEmpty || before != trouble { waker.wake() }
         guard let change else { return }
         let now = NavGeo.Timestamp(nanoseconds: .min)
         _ = store.update([], roads: tiles.graph(), at: now)

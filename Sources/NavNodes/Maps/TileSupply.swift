@@ -3,8 +3,9 @@ package import NavMap
 /// The tiles of a directory that are on board, and those that have arrived since.
 ///
 /// It looks at the files' sizes and times: that sees what inotify misses on network and overlay file systems, and costs
-/// some microseconds for each tile that is still missing. Whoever puts a tile there renames it into place; one that is
-/// seen half written is refused, and looked at again when it has changed.
+/// some microseconds for each tile. Whoever puts a tile there renames it into place; one that is seen half written is refused,
+/// and looked at again when it has changed. A tile on board is a copy in memory, which a file that is cut or overwritten
+/// leaves as it is; that its file is no longer what the tileset names is told until it is again.
 package struct TileSupply {
     /// What a look has found.
     package struct Change: Sendable, Equatable {
@@ -26,19 +27,46 @@ package struct TileSupply {
     /// Whether the system kept the last look from a file, which says nothing of the file.
     private var isHindered = false
 
+    /// Tiles on board whose files are no longer what was read.
+    private var spoiled: Set<RoadTileID> = []
+    /// Whether a newer tileset is there, but not all of its tiles.
+    private var isIncomplete = false
+    /// Where the next look at the files of tiles on board begins.
+    private var nextWatched = 0
+
+    /// How many tiles on board one look compares with their files.
+    private static let watchedAtOnce = 512
+
     private struct Loaded {
         var tile: RoadTile
         var entry: Tileset.Entry
+        /// The files when they were read, the tile's and its ranks'.
+        var files: [FileState?]
     }
 
-    /// Maps and checks the tiles that are there, be it none: more may come. A damaged one is an error.
+    /// Reads and checks the tiles that are there, be it none: more may come. A damaged one is an error.
     package init(path: String) throws(NodeError) {
         indexState = FileState(path + "/tileset.json")
         directory = try TilesetDirectory(path: path)
         newest = directory
         let present = directory.tileset.tiles.filter { [directory] in directory.isPresent($0) }
+        let files = present.map { [directory] in directory.states(of: $0) }
         let tiles = try directory.loadTiles(present)
-        for (tile, entry) in zip(tiles, present) { loaded[tile.id] = Loaded(tile: tile, entry: entry) }
+        for (index, tile) in tiles.enumerated() {
+            loaded[tile.id] = Loaded(tile: tile, entry: present[index], files: files[index])
+        }
+    }
+
+    /// What is wrong with the files, for as long as it is; nil when nothing is.
+    package var trouble: String? {
+        if isIncomplete {
+            return "'\(directory.path)' holds another tileset, of which tiles are damaged or still to come: the map "
+                + "stays as it is until it is whole; put a new tileset beside the old one and rename it into place"
+        }
+        guard let first = spoiled.min(), let entry = loaded[first]?.entry else { return nil }
+        let others = spoiled.count > 1 ? " and \(spoiled.count - 1) other tiles were" : " was"
+        return "'\(directory.path)/\(entry.file)'\(others) changed on disk, to something else than the tileset names: "
+            + "the map goes on with what was read before; restore what was there, or put a whole tileset there"
     }
 
     /// How many tiles of the tileset are not on board.
@@ -78,6 +106,9 @@ package struct TileSupply {
             }
         }
         let isAnother = newest.tileset != directory.tileset
+        let troubleBefore = trouble
+        defer { if let trouble, trouble != troubleBefore { problems.append(trouble) } }
+        watchFiles(&hindrance)
         var arrived: [Loaded] = []
         var kept: [RoadTileID: Loaded] = [:]
         var isSound = true
@@ -93,8 +124,9 @@ package struct TileSupply {
                 isSound = false
                 continue
             }
+            let states = newest.states(of: entry)
             do throws(NodeError) {
-                arrived.append(Loaded(tile: try newest.loadTile(entry, verifying: true), entry: entry))
+                arrived.append(Loaded(tile: try newest.loadTile(entry), entry: entry, files: states))
             } catch {
                 isSound = false
                 guard error.code != .system else {
@@ -106,12 +138,39 @@ package struct TileSupply {
                 problems.append("\(error.description); the map goes on without it")
             }
         }
-        if isAnother, !isSound { return nil }
+        isIncomplete = isAnother && !isSound
+        if isIncomplete { return nil }
         guard isAnother || !arrived.isEmpty else { return nil }
         let removed = loaded.keys.filter { id in kept[id] == nil && !arrived.contains { $0.tile.id == id } }.sorted()
         directory = newest
         loaded = kept
         for tile in arrived { loaded[tile.tile.id] = tile }
+        spoiled = spoiled.filter { kept[$0] != nil }
         return Change(added: arrived.map(\.tile.id).sorted(), removed: removed)
+    }
+
+    /// Compares tiles on board with their files where these have changed: some at each look, all of them in turn.
+    private mutating func watchFiles(_ hindrance: inout NodeError?) {
+        let ids = directory.tileset.tileIDs
+        guard !ids.isEmpty else { return }
+        for step in 0..<min(ids.count, Self.watchedAtOnce) {
+            let id = ids[(nextWatched + step) % ids.count]
+            guard let known = loaded[id] else { continue }
+            let states = directory.states(of: known.entry)
+            // One that is gone was taken away by the cache, or is about to be replaced.
+            guard states != known.files, !states.contains(nil) else { continue }
+            do throws(NodeError) {
+                _ = try directory.loadTile(known.entry)
+                spoiled.remove(id)
+            } catch {
+                guard error.code != .system else {
+                    hindrance = error
+                    continue
+                }
+                spoiled.insert(id)
+            }
+            loaded[id]?.files = states
+        }
+        nextWatched = (nextWatched + Self.watchedAtOnce) % ids.count
     }
 }

@@ -1,6 +1,7 @@
-import NavDigest
 import Foundation
 import Glibc
+import NavConfig
+import NavDigest
 public import NavMap
 import Synchronization
 
@@ -11,22 +12,23 @@ public struct TilesetDirectory: Sendable {
     /// What the directory holds.
     public let tileset: Tileset
 
+    /// The largest `tileset.json`, bytes: that of a continent.
+    private static let greatestIndex = 256 << 20
+
     /// Reads the `tileset.json` of a directory.
     public init(path: String) throws(NodeError) {
         let file = path + "/tileset.json"
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(fileURLWithPath: file))
+        let bytes: [UInt8]
+        do throws(ConfigError) {
+            bytes = try TextFile.bytes(file, limit: Self.greatestIndex)
         } catch {
             // What is there and cannot be read may be sound.
-            guard FileState(file) == nil else {
-                throw NodeError(.system, "'\(file)' cannot be read: \(error.localizedDescription)")
-            }
+            guard FileState(file) == nil else { throw NodeError(.system, error.description) }
             let hint = "build it with 'navbus map build IN.osm.pbf --out \(path)'"
             throw NodeError(.missing, "no tileset at '\(path)' (\(file) cannot be read): \(hint)")
         }
         do {
-            tileset = try JSONDecoder().decode(Tileset.self, from: data)
+            tileset = try JSONDecoder().decode(Tileset.self, from: Data(bytes))
         } catch {
             throw NodeError(
                 .invalid, "'\(file)' is not a tileset: \(Self.explain(error)); rebuild it with 'navbus map build'")
@@ -40,10 +42,10 @@ public struct TilesetDirectory: Sendable {
         self.path = path
     }
 
-    /// Maps and checks all tiles.
+    /// Reads and checks all tiles.
     public func loadTiles() throws(NodeError) -> [RoadTile] { try loadTiles(tileset.tiles) }
 
-    /// Maps and checks some tiles, side by side, in their order.
+    /// Reads and checks some tiles, side by side, in their order.
     func loadTiles(_ entries: [Tileset.Entry]) throws(NodeError) -> [RoadTile] {
         let results = Mutex([Swift.Result<RoadTile, NodeError>?](repeating: nil, count: entries.count))
         DispatchQueue.concurrentPerform(iterations: entries.count) { index in
@@ -58,7 +60,12 @@ public struct TilesetDirectory: Sendable {
 
     /// Whether the files of a tile are there.
     func isPresent(_ entry: Tileset.Entry) -> Bool {
-        FileState(path + "/" + entry.file) != nil && FileState(path + "/" + entry.ranks.file) != nil
+        !states(of: entry).contains(nil)
+    }
+
+    /// The files of a tile as they are, its own and its ranks'.
+    func states(of entry: Tileset.Entry) -> [FileState?] {
+        [entry.file, entry.ranks.file].map { FileState(path + "/" + $0) }
     }
 
     /// Joins all tiles to a graph.
@@ -70,16 +77,18 @@ public struct TilesetDirectory: Sendable {
             tiles: tiles.sorted { $0.id < $1.id }, mapVersion: tileset.mapVersion, catalogue: tileset.tileIDs)
     }
 
-    /// Maps and checks one tile.
+    /// Reads and checks one tile.
     ///
-    /// - Parameter verifying: Whether its hash must be the tileset's: a sound tile of another version is refused too.
-    public func loadTile(_ entry: Tileset.Entry, verifying: Bool = false) throws(NodeError) -> RoadTile {
+    /// Its bytes are a copy: whatever happens to the file afterwards, it is cut, overwritten or removed, the tile stays as it
+    /// is. A mapped file would be a signal (SIGBUS) where it is cut or its disk fails, and another content where it is
+    /// overwritten. All of it is read for its hash anyway.
+    public func loadTile(_ entry: Tileset.Entry) throws(NodeError) -> RoadTile {
         guard let id = entry.tile else {
             throw NodeError(
                 .invalid, "tileset '\(path)' names a tile \(entry.id) at '\(entry.file)' that cannot be: rebuild it")
         }
-        let ranks = try mapFile(entry.ranks.file, sha256: verifying ? entry.ranks.sha256 : nil)
-        let tile = try mapFile(entry.file, sha256: verifying ? entry.sha256 : nil)
+        let ranks = try readFile(entry.ranks.file, bytes: entry.ranks.bytes, sha256: entry.ranks.sha256)
+        let tile = try readFile(entry.file, bytes: entry.bytes, sha256: entry.sha256)
         do throws(TileError) {
             return try RoadTile(tile, expected: id, ranks: ranks)
         } catch {
@@ -91,11 +100,10 @@ public struct TilesetDirectory: Sendable {
         NodeError(.invalid, "'\(file)': \(what); rebuild the tiles with 'navbus map build'")
     }
 
-    /// Maps a file of the directory.
+    /// Reads a file of the directory, which must have the size and the hash that the tileset names.
     ///
-    /// - Parameter sha256: the hash that it must have; nil for any.
     /// - Throws: ``NodeError`` `system` when nothing is known of the file, which may be sound.
-    private func mapFile(_ name: String, sha256: String?) throws(NodeError) -> TileStorage {
+    private func readFile(_ name: String, bytes size: Int, sha256: String) throws(NodeError) -> TileStorage {
         let file = path + "/" + name
         func refused(_ what: String) -> NodeError {
             guard errno != ENOENT else { return Self.damaged(file, "it is not there") }
@@ -113,15 +121,25 @@ public struct TilesetDirectory: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
             throw Self.damaged(file, "it is no file with content")
         }
-        let size = Int(status.st_size)
-        guard let mapping = mmap(nil, size, PROT_READ, MAP_PRIVATE, descriptor, 0), mapping != MAP_FAILED else {
-            throw refused("mapped")
+        guard Int(status.st_size) == size else {
+            throw Self.damaged(file, "it has \(status.st_size) bytes where the tileset names \(size)")
         }
-        let address = UInt(bitPattern: mapping)
-        let storage = TileStorage(bytes: UnsafeRawBufferPointer(start: mapping, count: size)) {
+        guard
+            let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+            memory != MAP_FAILED
+        else { throw refused("given \(size) bytes of memory") }
+        let address = UInt(bitPattern: memory)
+        let storage = TileStorage(bytes: UnsafeRawBufferPointer(start: memory, count: size)) {
             munmap(UnsafeMutableRawPointer(bitPattern: address), size)
         }
-        guard let sha256 else { return storage }
+        var count = 0
+        while count < size {
+            let more = pread(descriptor, memory + count, size - count, off_t(count))
+            if more < 0, errno == EINTR { continue }
+            guard more >= 0 else { throw refused("read") }
+            guard more > 0 else { throw Self.damaged(file, "it was cut while it was read") }
+            count += more
+        }
         switch storage.withUnsafeBytes({ ContentHash(of: $0) })?.hexadecimal {
         case sha256: return storage
         case nil: throw NodeError(.system, "'\(file)' cannot be checked: \(ContentHash.refusal)")

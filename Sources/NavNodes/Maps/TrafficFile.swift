@@ -1,4 +1,4 @@
-import Foundation
+import NavConfig
 public import NavRouting
 
 /// Speeds of road segments in OSRM's form: lines of `from_node,to_node,speed_kmh`, 0 for closed, whatever follows left
@@ -9,42 +9,64 @@ public struct TrafficFile {
 
     /// Reads a file. A first line that names the columns is passed over.
     public init(path: String) throws(NodeError) {
-        let text: String
-        do {
-            text = try String(contentsOfFile: path, encoding: .utf8)
+        do throws(ConfigError) {
+            var lines = try TextLines(path)
+            var segments = Segments(name: path)
+            while let line = try lines.next() { try segments.add(line, lines.number) }
+            overlay = try segments.overlay()
         } catch {
-            throw NodeError(.missing, "'\(path)' cannot be read: does it exist?")
+            throw NodeError(.invalid, error.description)
         }
-        try self.init(text: text, name: path)
     }
 
     /// Reads a text; `name` is what errors call it.
-    public init(text: String, name: String) throws(NodeError) {
-        var speeds: [TrafficSpeed] = []
-        for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
-            if line.isEmpty || number == 0 && line.hasPrefix("from_node") { continue }
-            let fields = line.split(separator: ",", omittingEmptySubsequences: false)
-                .map { $0.trimmingCharacters(in: .whitespaces) }
-            guard fields.count >= 3, let from = Int64(fields[0]), let to = Int64(fields[1]),
-                let speed = Double(fields[2])
-            else {
-                throw NodeError(
-                    .invalid, "'\(name)' line \(number + 1): '\(line)' is not from_node,to_node,speed_kmh")
-            }
-            let segment = TrafficSpeed(fromNodeID: from, toNodeID: to, speed: speed / 3.6)
-            guard segment.isValid else {
-                throw NodeError(
-                    .invalid,
-                    "'\(name)' line \(number + 1): a speed must be 0 ... \(Int(TrafficOverlay.greatestSpeed * 3.6)) km/h "
-                        + "between two nodes")
-            }
-            speeds.append(segment)
+    package init(text: String, name: String) throws(NodeError) {
+        do throws(ConfigError) {
+            var segments = Segments(name: name)
+            let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            for (index, line) in lines.enumerated() { try segments.add(String(line), index + 1) }
+            overlay = try segments.overlay()
+        } catch {
+            throw NodeError(.invalid, error.description)
         }
+    }
+}
+
+/// The segments of a file, line by line.
+private struct Segments {
+    let name: String
+    private var speeds: [TrafficSpeed] = []
+
+    init(name: String) { self.name = name }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    mutating func add(_ line: String, _ number: Int) throws(ConfigError) {
+        if line.isEmpty || number == 1 && line.hasPrefix("from_node") { return }
+        // By bytes: a file of a country has millions of lines.
+        let fields = line.utf8.split(separator: UInt8(ascii: ","), maxSplits: 3, omittingEmptySubsequences: false)
+            .prefix(3).map { Substring($0.drop(while: Self.isBlank).prefix { !Self.isBlank($0) }) }
+        guard fields.count == 3, let from = Int64(fields[0]), let to = Int64(fields[1]), let speed = Double(fields[2])
+        else {
+            throw ConfigError("'\(name)' line \(number): '\(line.prefix(80))' is not from_node,to_node,speed_kmh")
+        }
+        let segment = TrafficSpeed(fromNodeID: from, toNodeID: to, speed: speed / 3.6)
+        guard segment.isValid else {
+            throw ConfigError(
+                "'\(name)' line \(number): a speed must be 0 ... \(Int(TrafficOverlay.greatestSpeed * 3.6)) km/h "
+                    + "between two nodes")
+        }
+        speeds.append(segment)
+        // Before the rest of a file of any size is read.
+        guard speeds.count <= TrafficOverlay.greatestCount else { throw tooMany }
+    }
+
+    func overlay() throws(ConfigError) -> TrafficOverlay {
         var overlay = TrafficOverlay()
         let refused = overlay.apply(speeds)
-        guard refused == 0 else {
-            throw NodeError(.invalid, "'\(name)' has more than \(TrafficOverlay.greatestCount) segments")
-        }
-        self.overlay = overlay
+        guard refused == 0 else { throw tooMany }
+        return overlay
     }
+
+    private var tooMany: ConfigError { ConfigError("'\(name)' has more than \(TrafficOverlay.greatestCount) segments") }
 }

@@ -193,7 +193,8 @@ public final class NavigationNode: Node {
                 "odometry is \(Int(abs(lead))) s \(lead < 0 ? "behind" : "ahead of") the fixes and left out: its stamps must be of "
                     + "the fixes' clock (UTC)")
         }
-        return positioning.findings + [stray, unkept].compactMap { $0 }
+        let tiles = maps.trouble.map { HealthFinding("tiles_damaged", $0) }
+        return positioning.findings + [tiles, stray, unkept].compactMap { $0 }
             + (session.hasRoads ? [] : [Self.isWithoutRoads])
             + silent.map { receiver in
                 let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"

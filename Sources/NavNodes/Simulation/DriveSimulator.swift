@@ -62,6 +62,9 @@ public struct DriveSimulator {
         public var deviation: Double?
     }
 
+    /// The name of the metadata of a simulated bag.
+    public static let mark = "navbus.simulation"
+
     private let router: Router
 
     /// A simulator on a map, for the router's vehicle.
@@ -84,7 +87,7 @@ public struct DriveSimulator {
             if driven == nil {
                 throw NodeError(
                     .missing,
-                    "no wrong turn from which the destination can be reached comes after \(Int(distance)) m of the "
+                    "no wrong turn from which the destination can be reached comes after \(Int(exactly: distance.rounded()) ?? .max) m of the "
                         + "\(Int(route.length)) m route: choose a smaller --deviate-at")
             }
         } else {
@@ -125,7 +128,7 @@ public struct DriveSimulator {
             }
             try writeReports(before: .max)
             try log.addMetadata(
-                name: "navbus.simulation",
+                name: DriveSimulator.mark,
                 [
                     "from": plan.waypoints.first?.coordinate.text ?? "",
                     "to": plan.waypoints.last?.coordinate.text ?? "",

@@ -120,9 +120,14 @@ extension TileCacheNode: TileCacheServiceProvider {
     /// How many tiles and bytes an offline region would take.
     public func estimateRegion(_ request: EstimateRegionRequest, _ call: UnaryCall<EstimateRegionResponse>) throws {
         let responder = call.makeResponder()
+        let deadline = call.deadlineNanoseconds
+        let names = request.definition?.descriptors.compactMap(\.tileset) ?? []
         Task { [lookup = engine.lookup] in
             do throws(TileFailure) {
-                responder.finish(try await lookup.estimate(request))
+                responder.finish(
+                    try await lookup.answer("the estimate", of: names, before: deadline) { () throws(TileFailure) in
+                        try await lookup.estimate(request)
+                    })
             } catch {
                 responder.finish(EstimateRegionResponse(error: ErrorInfo(error)))
             }

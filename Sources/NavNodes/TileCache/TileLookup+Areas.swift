@@ -159,7 +159,9 @@ extension TileLookup {
             guard let view = view(descriptor.tileset, nil), let index = view[keyPath: edition] else {
                 throw TileFailure(
                     .providerUnavailable,
-                    "it is not known yet what tileset '\(descriptor.tileset)' has: its source has not answered",
+                    "it is not known yet what tileset '\(descriptor.tileset)' has"
+                        + (self.view(descriptor.tileset, nil)?.problem.map { ": its source says: \($0)" }
+                            ?? ": its source has not answered"),
                     isRetryable: true)
             }
             parts.append(Part(view: view, index: index, tiles: try found.tiles(of: area, descriptor, index)))

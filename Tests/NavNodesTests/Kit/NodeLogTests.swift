@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Logging
 import NavBus
 import NavMessages
@@ -31,6 +32,39 @@ struct NodeLogTests {
         part.logger.trace("not heard")
         try stage.turn()
         #expect(try stage.all(LogEntry.self, on: "/log").compactMap(\.text) == ["parameter changed", "heard"])
+    }
+
+    @Test func linesThatCannotBeWrittenAreCountedAndToldOfWhenTheyCanAgain() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe2(&ends, Int32(O_NONBLOCK) | Int32(O_CLOEXEC)) == 0)
+        defer { ends.forEach { close($0) } }
+        // The reader does not read: the pipe is full.
+        let filling = [UInt8](repeating: UInt8(ascii: "x"), count: 4_096)
+        while write(ends[1], filling, filling.count) > 0 {}
+        let stage = try EchoStage(log: NodeLog(node: "echo", output: ends[1]))
+        let log = stage.runner.context.log
+        for number in 0..<3 { log.info("lost \(number)") }
+        let unwritten = log.unwrittenCount
+        #expect(unwritten >= 3)
+
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while read(ends[0], &buffer, buffer.count) > 0 {}
+        log.info("written")
+        let count = read(ends[0], &buffer, buffer.count)
+        let text = String(decoding: buffer[..<max(0, count)], as: UTF8.self)
+        let lines = text.split(separator: "\n")
+        #expect(
+            lines.count == 2 && lines.first?.contains("\(unwritten) log lines could not be written") == true, "\(text)")
+        #expect(lines.last?.hasSuffix("echo: written") == true, "\(text)")
+    }
+
+    @Test(arguments: ["/dev/full", nil])
+    func aLogWithoutAPlaceToWriteToEndsNothing(path: String?) throws {
+        let descriptor = path.map { open($0, O_WRONLY | O_CLOEXEC) } ?? Int32.max
+        defer { close(descriptor) }
+        let log = NodeLog(node: "echo", output: descriptor)
+        for number in 0..<3 { log.info("lost \(number)") }
+        #expect(log.unwrittenCount == 3)
     }
 
     @Test func aStormFromManyThreadsStaysSmall() throws {

@@ -186,7 +186,7 @@ package struct HealthMonitor {
             ("messages_unattributed", statistics.unattributedRejections),
             ("connections_cut", statistics.cutConnections), ("connections_silent", statistics.silentConnections),
             ("subscribers_stuck", statistics.stuckSubscribers), ("log_lines_collapsed", log.collapsed),
-            ("log_lines_left_out", log.leftOut),
+            ("log_lines_left_out", log.leftOut), ("log_lines_unwritten", log.unwritten),
         ]
         if let hosts = (context.link.bus as? BusNode)?.hostStatistics, hosts != HostStatistics() {
             counters += [

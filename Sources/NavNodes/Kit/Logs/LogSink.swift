@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Logging
 import NavBus
 import NavMessages
@@ -14,16 +15,21 @@ final class LogSink: Sendable {
         var waiting: [LogEntry] = []
         var overrun: UInt64 = 0
         var waker: Waker?
+        /// Lines that could not be written since the start, how many of them were told of, and the errno of the last one.
+        var unwritten: (count: UInt64, told: UInt64, error: Int32) = (0, 0, 0)
+        /// Whether the last line was cut off in the middle.
+        var isTorn = false
     }
 
     private let node: String
-    private let isWrittenToStandardError: Bool
+    /// The descriptor that lines are written to; nil for a log that only goes to the bus.
+    private let output: Int32?
     private let rank: Atomic<Int>
     private let state = Mutex(State())
 
-    init(node: String, level: Logger.Level, isWrittenToStandardError: Bool) {
+    init(node: String, level: Logger.Level, output: Int32?) {
         self.node = node
-        self.isWrittenToStandardError = isWrittenToStandardError
+        self.output = output
         rank = Atomic(level.rank)
     }
 
@@ -36,9 +42,9 @@ final class LogSink: Sendable {
     /// From now on the node's loop is woken for the first line that waits.
     func attach(_ waker: Waker) { state.withLock { $0.waker = waker } }
 
-    /// Lines collapsed, and lines that were left out or not taken in time.
-    var counts: (collapsed: UInt64, leftOut: UInt64) {
-        state.withLock { ($0.gate.collapsed, $0.gate.leftOut + $0.overrun) }
+    /// Lines collapsed, lines that were left out or not taken in time, and lines that could not be written to standard error.
+    var counts: (collapsed: UInt64, leftOut: UInt64, unwritten: UInt64) {
+        state.withLock { ($0.gate.collapsed, $0.gate.leftOut + $0.overrun, $0.unwritten.count) }
     }
 
     func take(_ line: LogLine) {
@@ -64,7 +70,7 @@ final class LogSink: Sendable {
     private func emit(_ passed: [LogGate.Passed], _ state: inout State) {
         for item in passed {
             let stamp = Clocks.wall()
-            if isWrittenToStandardError { write(item, stamp) }
+            if let output { write(item, stamp, to: output, &state) }
             if state.waiting.count == LogSink.maximumWaiting {
                 state.waiting.removeFirst()
                 state.overrun += 1
@@ -79,8 +85,34 @@ final class LogSink: Sendable {
         }
     }
 
+    /// Writes a line, after one that tells of those that could not be written before. A line that is not taken at once is counted:
+    /// a disk that is full or a reader that does not read holds up nobody who logs.
+    private func write(_ item: LogGate.Passed, _ stamp: Int64, to output: Int32, _ state: inout State) {
+        let missing = state.unwritten.count - state.unwritten.told
+        if missing > 0 {
+            let reason = String(cString: strerror(state.unwritten.error))
+            let notice = LogLine(.warning, "\(missing) log lines could not be written to standard error: \(reason)")
+            if write(text(LogGate.Passed(line: notice, count: 1), stamp), to: output, &state) {
+                state.unwritten.told = state.unwritten.count
+            }
+        }
+        if state.unwritten.told < state.unwritten.count || !write(text(item, stamp), to: output, &state) {
+            state.unwritten.count += item.count
+        }
+    }
+
     /// One line in one write, so that lines of several threads and processes do not mix.
-    private func write(_ item: LogGate.Passed, _ stamp: Int64) {
+    private func write(_ text: String, to output: Int32, _ state: inout State) -> Bool {
+        // A reader may be late once; after that it is not waited for until it reads again.
+        let isFailing = state.unwritten.told < state.unwritten.count
+        let outcome = StandardError.write(
+            Array((state.isTorn ? "\n" : "").utf8) + Array(text.utf8), to: output, patience: isFailing ? 0 : 50)
+        if outcome.written > 0 { state.isTorn = outcome.error != 0 }
+        if outcome.error != 0 { state.unwritten.error = outcome.error }
+        return outcome.error == 0
+    }
+
+    private func text(_ item: LogGate.Passed, _ stamp: Int64) -> String {
         var seconds = time_t(stamp / 1_000_000_000)
         var parts = tm()
         gmtime_r(&seconds, &parts)
@@ -95,7 +127,7 @@ final class LogSink: Sendable {
                 value.contains { $0 == " " || $0 == "\"" } ? " \(key)=\(value.debugDescription)" : " \(key)=\(value)"
         }
         if item.count > 1 { text += " (\(item.count) times)" }
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        return text + "\n"
     }
 }
 

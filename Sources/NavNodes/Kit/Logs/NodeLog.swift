@@ -1,3 +1,4 @@
+import Glibc
 public import Logging
 
 /// A node's log: structured lines on standard error, and on `/log` while a ``NodeRunner`` runs.
@@ -12,7 +13,12 @@ public struct NodeLog: Sendable {
     ///
     /// - Parameter isWrittenToStandardError: false for a log that only goes to the bus.
     public init(node: String, level: Logger.Level = .info, isWrittenToStandardError: Bool = true) {
-        let sink = LogSink(node: node, level: level, isWrittenToStandardError: isWrittenToStandardError)
+        self.init(node: node, level: level, output: isWrittenToStandardError ? STDERR_FILENO : nil)
+    }
+
+    /// A log whose lines go to a descriptor.
+    package init(node: String, level: Logger.Level = .info, output: Int32?) {
+        let sink = LogSink(node: node, level: level, output: output)
         self.sink = sink
         logger = Logger(label: node) { _ in SinkHandler(sink: sink, part: "") }
     }
@@ -21,6 +27,9 @@ public struct NodeLog: Sendable {
         self.sink = sink
         logger = Logger(label: part) { _ in SinkHandler(sink: sink, part: part) }
     }
+
+    /// Lines that could not be written to standard error.
+    package var unwrittenCount: UInt64 { sink.counts.unwritten }
 
     /// The same log for a part of the node, which its lines name.
     public func part(_ name: String) -> NodeLog { NodeLog(sink, part: name) }

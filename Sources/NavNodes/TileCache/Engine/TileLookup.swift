@@ -208,44 +208,68 @@ final class TileLookup: Sendable {
     }
 
     private func fetch(_ want: TileWant, deadline: Int64) async throws(TileFailure) -> TileAnswer {
-        // A little before the deadline, so that the answer says why there is none.
-        let left = min(max(deadline - Clocks.monotonic() - 30_000_000, 1_000_000), 600_000_000_000)
-        let answer = OneAnswer()
-        let fetching = Task { [queue] in
+        try await answer("tile \(want.address)", of: [want.address.tileset], before: deadline) {
+            [queue] () throws(TileFailure) in
             do throws(TileSourceError) {
-                answer.give(.success(try await queue.fetch(want)))
+                return try await queue.fetch(want)
             } catch {
-                answer.give(.failure(TileFailure(error)))
+                throw TileFailure(error)
+            }
+        }
+    }
+
+    /// What a body returns; or, a little before a call's deadline, that it takes too long and what the sources have answered so far.
+    func answer<Value: Sendable>(
+        _ what: String, of names: [String], before deadline: Int64,
+        _ body: @escaping @Sendable () async throws(TileFailure) -> Value
+    ) async throws(TileFailure) -> Value {
+        let left = min(max(deadline - Clocks.monotonic() - 30_000_000, 1_000_000), 600_000_000_000)
+        let answer = OneAnswer<Value>()
+        let working = Task {
+            do throws(TileFailure) {
+                answer.give(.success(try await body()))
+            } catch {
+                answer.give(.failure(error))
             }
         }
         let waiting = Task {
             try? await Task.sleep(for: .nanoseconds(left))
             answer.give(
-                .failure(TileFailure(.deadlineExceeded, "tile \(want.address) did not come in time", isRetryable: true))
-            )
+                .failure(
+                    TileFailure(
+                        .deadlineExceeded, "\(what) did not come in time\(complaints(of: names))", isRetryable: true)))
         }
         let result = await withTaskCancellationHandler {
             await answer.value()
         } onCancel: {
-            answer.give(.failure(TileFailure(.cancelled, "nobody waits for tile \(want.address) any more")))
+            answer.give(.failure(TileFailure(.cancelled, "nobody waits for \(what) any more")))
         }
-        fetching.cancel()
+        working.cancel()
         waiting.cancel()
         return try result.get()
+    }
+
+    /// What the sources of some tilesets answered last, where that was a failure, to be added to a sentence.
+    func complaints(of names: [String]) -> String {
+        let conditions = queue.conditions
+        return names.compactMap { name in
+            let reason = view(name, nil)?.problem ?? conditions.first { $0.tileset == name }?.reason
+            return reason.map { "; the source of '\(name)' says: \($0)" }
+        }.joined()
     }
 }
 
 /// The first of several answers.
-private final class OneAnswer: Sendable {
+private final class OneAnswer<Value: Sendable>: Sendable {
     private struct State {
-        var answer: Result<TileAnswer, TileFailure>?
-        var waiting: CheckedContinuation<Result<TileAnswer, TileFailure>, Never>?
+        var answer: Result<Value, TileFailure>?
+        var waiting: CheckedContinuation<Result<Value, TileFailure>, Never>?
     }
 
     private let state = Mutex(State())
 
-    func give(_ answer: Result<TileAnswer, TileFailure>) {
-        let waiting = state.withLock { state -> CheckedContinuation<Result<TileAnswer, TileFailure>, Never>? in
+    func give(_ answer: Result<Value, TileFailure>) {
+        let waiting = state.withLock { state -> CheckedContinuation<Result<Value, TileFailure>, Never>? in
             guard state.answer == nil else { return nil }
             state.answer = answer
             defer { state.waiting = nil }
@@ -254,9 +278,9 @@ private final class OneAnswer: Sendable {
         waiting?.resume(returning: answer)
     }
 
-    func value() async -> Result<TileAnswer, TileFailure> {
+    func value() async -> Result<Value, TileFailure> {
         await withCheckedContinuation { continuation in
-            let answer = state.withLock { state -> Result<TileAnswer, TileFailure>? in
+            let answer = state.withLock { state -> Result<Value, TileFailure>? in
                 if state.answer == nil { state.waiting = continuation }
                 return state.answer
             }

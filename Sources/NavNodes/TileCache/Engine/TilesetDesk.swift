@@ -46,7 +46,7 @@ final class TilesetDesk {
     var view: TilesetView {
         TilesetView(
             keys: keys, current: current, newest: newest,
-            isUnknown: keys.isCacheable && newest == nil && problem == nil)
+            isUnknown: keys.isCacheable && newest == nil && problem == nil, problem: problem)
     }
 
     /// Who wants the tiles ahead.

@@ -1,0 +1,127 @@
+import Glibc
+
+/// A file that is read as a whole, when it is no larger than it may be.
+public enum TextFile {
+    /// The largest file of configuration, bytes.
+    public static let greatestConfiguration = 1 << 20
+
+    /// The text of a file.
+    ///
+    /// - Throws: ``ConfigError`` when it cannot be read, is larger than `limit` bytes, or is not UTF-8.
+    public static func read(_ path: String, limit: Int) throws(ConfigError) -> String {
+        guard let text = String(validating: try bytes(path, limit: limit), as: UTF8.self) else {
+            throw ConfigError("'\(path)' cannot be read: it is not UTF-8 text")
+        }
+        return text
+    }
+
+    /// The first bytes of a file.
+    public static func head(_ path: String, count: Int) throws(ConfigError) -> [UInt8] {
+        var file = try OpenFile(path)
+        var bytes: [UInt8] = []
+        while bytes.count < count, let more = try file.read() { bytes += more }
+        return Array(bytes.prefix(count))
+    }
+
+    /// The bytes of a file or of a pipe.
+    ///
+    /// - Throws: ``ConfigError`` when it cannot be read or is larger than `limit` bytes.
+    public static func bytes(_ path: String, limit: Int) throws(ConfigError) -> [UInt8] {
+        var file = try OpenFile(path)
+        func check(_ count: Int) throws(ConfigError) {
+            guard count <= limit else {
+                throw ConfigError("'\(path)' is larger than \(limit) bytes, the most that is read of such a file")
+            }
+        }
+        try check(file.size)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(file.size)
+        while let more = try file.read() {
+            try check(bytes.count + more.count)
+            bytes += more
+        }
+        return bytes
+    }
+}
+
+/// The lines of a text file, one after the other in bounded memory, without their ends.
+public struct TextLines: ~Copyable {
+    /// The longest line, bytes.
+    public static let longest = 4_096
+
+    private var file: OpenFile
+    private var buffer: ArraySlice<UInt8> = []
+    private var isAtEnd = false
+    private var taken = 0
+    /// The number of the line that was returned last, from 1.
+    public private(set) var number = 0
+
+    /// Opens a file.
+    public init(_ path: String) throws(ConfigError) { file = try OpenFile(path) }
+
+    /// How much of the file has been returned, 0 to 1; 0 where its size is not known.
+    public var share: Double { file.size > 0 ? Double(taken) / Double(file.size) : 0 }
+
+    /// The next line; nil at the end.
+    ///
+    /// - Throws: ``ConfigError`` when the file cannot be read, or a line is longer than ``longest``.
+    public mutating func next() throws(ConfigError) -> String? {
+        while true {
+            let end = buffer.firstIndex(of: UInt8(ascii: "\n"))
+            guard (end ?? buffer.endIndex) - buffer.startIndex <= Self.longest else {
+                throw ConfigError(
+                    "'\(file.path)' line \(number + 1) is longer than \(Self.longest) bytes: is it a text file?")
+            }
+            if let end { return take(buffer[..<end], to: end + 1) }
+            guard !isAtEnd else { return buffer.isEmpty ? nil : take(buffer, to: buffer.endIndex) }
+            if let more = try file.read() { buffer = (buffer + more)[...] } else { isAtEnd = true }
+        }
+    }
+
+    private mutating func take(_ line: ArraySlice<UInt8>, to end: Int) -> String {
+        number += 1
+        taken += end - buffer.startIndex
+        let text = String(decoding: line.last == UInt8(ascii: "\r") ? line.dropLast() : line, as: UTF8.self)
+        buffer = buffer[end...]
+        return text
+    }
+}
+
+/// A file that is open for reading.
+private struct OpenFile: ~Copyable {
+    private static let piece = 1 << 16
+
+    let path: String
+    /// Its size when it was opened; 0 for a pipe.
+    let size: Int
+    private let descriptor: Int32
+
+    init(_ path: String) throws(ConfigError) {
+        self.path = path
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
+            size = 0
+            throw ConfigError("'\(path)' cannot be read: \(Self.reason()); does it exist?")
+        }
+        size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : 0
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// What comes next; nil at the end.
+    mutating func read() throws(ConfigError) -> [UInt8]? {
+        while true {
+            var count = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: Self.piece) { buffer, used in
+                count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                used = max(0, count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw ConfigError("'\(path)' cannot be read: \(Self.reason())") }
+            return count == 0 ? nil : bytes
+        }
+    }
+
+    private static func reason() -> String { String(cString: strerror(errno)) }
+}

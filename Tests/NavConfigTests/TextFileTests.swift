@@ -1,0 +1,61 @@
+import Foundation
+import NavConfig
+import Testing
+
+/// Files that are read, and how much of them.
+@Suite final class TextFileTests {
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("navbus-\(UUID().uuidString)")
+
+    init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    private func file(_ bytes: [UInt8]) throws -> String {
+        let path = folder.appendingPathComponent(UUID().uuidString).path
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    private func error(_ body: () throws -> Void) -> String? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func aFileIsReadUpToItsLimitAndNotBeyond() throws {
+        let path = try file(Array(repeating: UInt8(ascii: "a"), count: 100_000))
+        #expect(try TextFile.read(path, limit: 100_000).utf8.count == 100_000)
+        #expect(error { _ = try TextFile.read(path, limit: 99_999) }?.contains("larger than 99999 bytes") == true)
+        #expect(error { _ = try TextFile.read("/dev/zero", limit: 1 << 20) }?.contains("larger than 1048576") == true)
+        #expect(error { _ = try TextFile.read(path + "-", limit: 10) }?.contains("does it exist?") == true)
+        #expect(error { _ = try TextFile.read(folder.path, limit: 10) }?.contains("directory") == true)
+        let binary = try file([0xff, 0xfe, 0])
+        #expect(error { _ = try TextFile.read(binary, limit: 10) }?.contains("UTF-8") == true)
+    }
+
+    @Test func linesComeOneByOneWhateverTheirEnds() throws {
+        let long = String(repeating: "é", count: 2_048)
+        let path = try file(
+            Array("a\r\n\nb\n\(long)\n".utf8) + Array(String(repeating: "row\n", count: 50_000).utf8) + [99])
+        var lines = try TextLines(path)
+        var seen: [String] = []
+        while let line = try lines.next() { seen.append(line) }
+        #expect(seen.prefix(4) == ["a", "", "b", long] && seen.count == 50_005 && seen.last == "c")
+        #expect(lines.number == seen.count && lines.share == 1)
+    }
+
+    @Test func aLineWithoutEndIsRefusedBeforeItIsRead() throws {
+        #expect(
+            error {
+                var lines = try TextLines("/dev/zero")
+                _ = try lines.next()
+            }?.contains("line 1 is longer than 4096 bytes") == true)
+    }
+
+    @Test func aConfigurationOfAnySizeIsRefusedByItsSize() throws {
+        let path = try file(Array(repeating: UInt8(ascii: "#"), count: TextFile.greatestConfiguration + 1))
+        #expect(error { _ = try HostsFile(contentsOf: path) }?.contains("larger than 1048576 bytes") == true)
+    }
+}
