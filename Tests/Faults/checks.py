@@ -151,7 +151,7 @@ class Watch:
             self.wrong_positions.append(f"a measured position {away:.0f} m beside the truth")
 
 
-def lost_latched(observer: Observer, directory: pathlib.Path, seconds: float = 3.0) -> list[str]:
+def lost_latched(observer: Observer, directory: pathlib.Path, seconds: float = 10.0) -> list[str]:
     """Latched values of living nodes that a late joiner is not given."""
     wanted: dict[tuple[str, int], int] = {}
     for node in bus.nodes(directory):
@@ -213,7 +213,7 @@ class Account:
 
 
 # How long a recorder may take to join a publisher that has appeared, and how many messages may be under way at a kill.
-JOINING_S, UNDER_WAY = 5.0, 20
+JOINING_S, UNDER_WAY = 10.0, 20
 
 
 def account(observer: Observer, bags: list[pathlib.Path], log: str, until: float, killed: set[int]) -> Account:

@@ -18,7 +18,7 @@ import faults
 from deafness import DeafnessRun
 from faults_process import AFTER_KILL_S, boot_of, is_restarted
 from run import COMPLETE, GUIDANCE, GiveUp, Options, Run, Scene
-from stack import SetUpFailed, resident_bytes
+from stack import NotStarted, SetUpFailed, resident_bytes
 from vehicle import Place, distance
 
 
@@ -131,6 +131,8 @@ class TripKills:
                 self._kill()
         except GiveUp:
             pass
+        except NotStarted as problem:
+            self.kills.failures.append(str(problem))
         finally:
             run.end()
         self.kills.failures += [f"{failure.expected}: {failure.seen}" for failure in run.failures]

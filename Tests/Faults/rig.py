@@ -17,7 +17,7 @@ import faults  # noqa: E402
 import long_runs  # noqa: E402
 from bus import ROOT  # noqa: E402
 from run import Failure, GiveUp, Options, Run  # noqa: E402
-from stack import Programs, SetUpFailed  # noqa: E402
+from stack import NotStarted, Programs, SetUpFailed  # noqa: E402
 
 DEFAULT_MAP = ROOT / "Tests/Fixtures/helsinki.osm.pbf"
 
@@ -144,6 +144,8 @@ def do(fault: faults.Fault, options: Options, report: Report) -> None:
                 run.end()
     except SetUpFailed as problem:
         skipped = str(problem)
+    except NotStarted as problem:
+        failures.append(Failure("the nodes are there", str(problem)))
     except Exception:  # A fault of the rig is told as one.
         failures.append(Failure("the rig can judge this fault", traceback.format_exc()))
     failures += run.failures if run else []

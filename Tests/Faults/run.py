@@ -180,7 +180,7 @@ class Run:
         self.bag_is_judged = scene.record
         self.accounts = scene.record
         self.obeys = True
-        self._followed: tuple[int, int, int] | None = None
+        self._followed: int | None = None
         self.observer.listeners.append(self._follow)
 
     # Before and after.
@@ -421,7 +421,8 @@ class Run:
             return
         route = heard.message
         points = line_of(route.geometry)
-        key = (heard.boot, route.route_id, len(points))
+        # A route that is kept, by whichever run of the node, is driven on.
+        key = hash(tuple(points))
         if key == self._followed or len(points) < 2:
             return
         self._followed = key

@@ -30,7 +30,7 @@ class SetUpFailed(Exception):
 
 
 class NotStarted(Exception):
-    """The stack under test does not start."""
+    """The stack under test, or a node of it, does not start."""
 
 
 def folder_for(name: str, parent: str | None) -> pathlib.Path:
@@ -177,7 +177,7 @@ class Stack:
         """The process of a node that lives."""
         told = bus.announcement(self.bus, node)
         if told is None or not is_process(told["pid"]):
-            raise SetUpFailed(f"{node} is not running; see {self.log}")
+            raise NotStarted(f"{node} is not running; see {self.log}")
         return int(told["pid"])
 
     def signal(self, node: str, number: signal.Signals) -> int:

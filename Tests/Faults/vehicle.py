@@ -81,6 +81,17 @@ class Line:
         place = (one[0] + (other[0] - one[0]) * share, one[1] + (other[1] - one[1]) * share)
         return place, course(one, other)
 
+    def first(self, place: Place, start: float = 0.0, within: float = 12.0) -> tuple[float, float]:
+        """The first offset from `start` on that comes near a place, for a line may pass it twice; else the nearest."""
+        offset = start
+        while offset < self.length and distance(place, self.place(offset)[0]) > within:
+            offset += 4.0
+        if offset >= self.length:
+            return self.nearest(place, start)
+        steps = [min(offset + step, self.length) for step in range(0, int(2 * within) + 1)]
+        best = min(steps, key=lambda step: distance(place, self.place(step)[0]))
+        return best, distance(place, self.place(best)[0])
+
     def nearest(self, place: Place, start: float = 0.0) -> tuple[float, float]:
         """The offset nearest to a place from `start` on, and how far it is."""
         best = (start, distance(place, self.place(start)[0]))
@@ -164,7 +175,7 @@ class Vehicle(threading.Thread):
             line = Line(points, self.cruise)
             if self.line is not None:
                 here = self.place
-                offset, away = line.nearest(here)
+                offset, away = line.first(here)
                 if away > 3:  # A route begins on the road, the vehicle beside it.
                     line = Line(
                         [here] + [line.place(offset)[0]] + points[bisect.bisect_right(line.offsets, offset) :],
@@ -176,7 +187,7 @@ class Vehicle(threading.Thread):
             if stops:
                 at, found = offset, []
                 for stop in stops:
-                    at, away = line.nearest(stop, at)
+                    at, away = line.first(stop, at)
                     if away < 60:
                         found.append(at)
                 line = Line(line.points, self.cruise, found)
