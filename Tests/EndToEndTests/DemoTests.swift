@@ -26,7 +26,7 @@ struct DemoTests {
             #expect(counts["/gnss/fix"] == Town.fixCount)
             // Nothing of the machine's time is among the recorded time of the drive.
             let duration = try (json(info) as? [String: Any])?["duration_s"] as? Double
-            #expect(abs((duration ?? 0) - Double(Town.fixCount - 1)) < 0.01, "\(info)")
+            #expect((Double(Town.fixCount - 5)...Double(Town.fixCount - 1)).contains(duration ?? 0), "\(info)")
             // The fix that starts the trip finds no route yet, and its answer may take a few more.
             #expect((300...Town.fixCount).contains(counts["/nav/progress"] ?? 0))
 

@@ -87,7 +87,8 @@ struct SignalTests {
             try box.start("navbus", ["bag", "play", drive, "--rate", "20", "--loop"])
             try await eventually("fixes are on disk") {
                 let info = try await box.run("navbus", ["bag", "info", "live.mcap", "--json"])
-                return info.status == 0 && try topicCounts(of: info.output)["/gnss/fix"] ?? 0 > 0
+                guard info.status == 0 else { return false }
+                return try topicCounts(of: info.output)["/gnss/fix", default: 0] > 0
             }
             recorder.send(SIGKILL)
             #expect(try await recorder.wait().status == 128 + SIGKILL)
