@@ -44,7 +44,8 @@ import Testing
         #expect(nodes[2].settings == ProcessSettings(cpus: [1, 3], scheduler: .batch, coreLimit: .value(0)))
         #expect(
             nodes[1].details == [
-                "after gnss", "ready when there is a message on /nav/state, within 30.0 s", "cpus 0-1,4", "nice -5",
+                "after gnss", "ready when there is a message on /nav/state, within 30.0 s, else going on", "cpus 0-1,4",
+                "nice -5",
                 "scheduler fifo:20", "core_limit unlimited", "memory_limit 536870912", "open_files 4096",
             ])
     }

@@ -107,7 +107,9 @@ import Testing
     }
 
     @Test func aRequiredNodeThatCannotStartStopsEverything() {
-        var bench = Bench([Self.node("a"), Self.node("b", after: ["a"], required: true), Self.node("c")])
+        var bench = Bench([
+            Self.node("a", topic: "/a"), Self.node("b", after: ["a"], required: true), Self.node("c"),
+        ])
         #expect(bench.send(.start) == [.spawn(node: 0), .spawn(node: 2)])
         _ = bench.send(.spawned(node: 2))
         #expect(bench.send(.spawnFailed(node: 0, reason: "no")) == [.signal(node: 2, .interrupt)])

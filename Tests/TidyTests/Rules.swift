@@ -30,10 +30,10 @@ enum Rules {
         "NavTileStore": ["NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", "CCurl"],
         "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavRemote"],
         "NavNodes": pureColumn.union(busColumn).union([
-            "NavConfig", "NavTileCache", "NavTileStore", "NavDigest", "NavDirections",
+            "CProcess", "NavConfig", "NavTileCache", "NavTileStore", "NavDigest", "NavDirections",
         ]),
         "NavConfig": [],
-        "NavLaunch": ["CSpawn", "NavConfig", "NavBus"],
+        "NavLaunch": ["CProcess", "CSpawn", "NavConfig", "NavBus"],
         "NavBench": ["CSpawn"],
         "navigation-node": ["NavNodes", "NavConfig"],
         "gnss-node": ["NavNodes", "NavConfig"],
