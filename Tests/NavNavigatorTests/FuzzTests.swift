@@ -219,6 +219,7 @@ import Testing
         var hasRoute = false
         var route: (session: UInt64, id: UInt64) = (0, 0)
         var offset = 0.0
+        var seen = 0.0
         var isComplete = false
         /// Requests on their way, by what they are for.
         var inFlight: [RoutePurpose: [UInt64]] = [:]
@@ -283,15 +284,17 @@ import Testing
             case .route(let plan, _):
                 hasRoute = plan != nil
                 route = (context.sessionID, context.routeID)
-                offset = 0
+                (offset, seen) = (0, 0)
                 isComplete = false
                 arrived = []
             case .progress(let progress):
                 self.progress += 1
                 try #require(hasRoute && !isComplete)
                 try #require((context.sessionID, context.routeID) == route)
-                try #require(progress.offset >= offset)
+                // A fix may take back what was predicted, and nothing else.
+                try #require(progress.offset >= (progress.position.prediction == nil ? seen : offset))
                 offset = progress.offset
+                if progress.position.prediction == nil { seen = offset }
                 let numbers = [
                     progress.offset, progress.distanceRemaining, progress.durationRemaining,
                     progress.legDistanceRemaining, progress.legDurationRemaining, progress.stepDistanceRemaining,

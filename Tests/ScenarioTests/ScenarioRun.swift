@@ -45,6 +45,8 @@ final class ScenarioRun {
     private var queued = 0
     private var now = 0.0
     private var lastFix: Double?
+    /// By how much the clock of the fixes is ahead, where it was set, seconds.
+    private var clockLead = 0.0
     private var lastState: VehicleState?
     private var fixes: UInt64 = 0
     private var odometries: UInt64 = 0
@@ -113,7 +115,13 @@ final class ScenarioRun {
         case .fix(let fix):
             fixes += 1
             lastFix = now
-            try carryOut(session.handle(fix, sequence: fixes))
+            let outcome = session.handle(fix, sequence: fixes)
+            // A receiver's clock that was set is that of the fixes from then on.
+            if let stamp = outcome.counted {
+                let lead = stamp.seconds(since: ScenarioRun.start.advanced(bySeconds: now))
+                clockLead = abs(lead) > 60 ? lead : 0
+            }
+            try carryOut(outcome)
         case .odometry: try reportOdometry()
         case .tick:
             plan(.tick, at: now + ScenarioRun.tick)
@@ -138,7 +146,7 @@ final class ScenarioRun {
     private func pass() throws {
         guard lastFix.map({ now - $0 > ScenarioRun.tolerance }) ?? true else { return }
         let wait = lastFix == nil ? 0 : ScenarioRun.tolerance
-        try carryOut(session.pass(to: ScenarioRun.start.advanced(bySeconds: now - wait + 0.001)))
+        try carryOut(session.pass(to: ScenarioRun.start.advanced(bySeconds: now - wait + 0.001 + clockLead)))
     }
 
     private func reportOdometry() throws {

@@ -1,4 +1,5 @@
 import NavGeo
+import NavMatching
 import NavNavigator
 
 struct OneRequestPerPurpose: Invariant {
@@ -137,6 +138,8 @@ struct QuestionsAreDecidedOnce: Invariant {
         if open.count > QuestionsAreDecidedOnce.greatest { return "\(open.count) questions are open" }
         let stamp = step.event.stamp
         if step.isClockUncertain { moved.formUnion(open.keys) }
+        // What does not count may be of any time.
+        if case .fix(let fix) = step.event.kind, step.lastFix != fix.stamp { return nil }
         let sure = open.values.filter { !moved.contains($0.requestID) }
         if let late = sure.first(where: { $0.deadline <= stamp }) {
             return "question \(late.requestID) is open past its deadline"

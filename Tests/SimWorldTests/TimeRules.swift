@@ -140,7 +140,7 @@ struct PredictionsGiveWay: Invariant {
             case .receiver: good = 0
             case .simulation(let event): if event.reason == .manual { good = 0 }
             case .position(let sighting):
-                if sighting.prediction != nil, good >= 10, !step.isClockUncertain {
+                if sighting.prediction != nil, good >= 10, step.time - last < 0.9, !step.isClockUncertain {
                     return "a position of \(sighting.stamp) is predicted after \(good) fixes that counted"
                 }
             default: break

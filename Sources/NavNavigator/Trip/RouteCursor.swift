@@ -99,7 +99,8 @@ struct RouteCursor {
     {
         let moved = move(to: position, stop: stop)
         let legEnd = leg.routeOffset + leg.length
-        let lower = max(offset - config.cursorBackwardReach, 0)
+        // A fix may take a prediction back.
+        let lower = max((position.prediction == nil ? seen : offset) - config.cursorBackwardReach, 0)
         let slack = slack(of: position)
         // Behind the leg's end only who came by the stop can be, so that one beside the way is not skipped.
         let end = isFollowing || hasPassedStop ? max(legEnd, offset + driven + slack) : legEnd
@@ -224,8 +225,11 @@ struct RouteCursor {
         isFollowing = placement.kind != .nearby
     }
 
-    /// Notes that the vehicle was not seen on the route.
-    mutating func stay() { isFollowing = false }
+    /// Notes that the vehicle was not seen on the route; what was predicted beyond a place where it may be is taken back.
+    mutating func stay(atMost offset: Double? = nil) {
+        isFollowing = false
+        if let offset { self.offset = max(seen, min(offset, self.offset)) }
+    }
 
     /// Moves on to where the next leg starts.
     mutating func skip(to offset: Double) {

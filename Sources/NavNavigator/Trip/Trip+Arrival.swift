@@ -23,7 +23,7 @@ extension Trip {
         // Where the vehicle is only expected to be it neither approaches nor reaches anything.
         guard case .driving(let leg, let wasApproaching) = stage, position.isDecisive else { return [] }
         let remaining = max(legEnd - cursor.confirmed, 0)
-        let duration = times.duration(from: offset, toEndOf: currentLeg)
+        let duration = times.duration(from: cursor.confirmed, toEndOf: currentLeg)
         let isReached = isReached(position, remaining, isAtStop: isAtStop)
         let isOff = deviation.state == .offRoute || deviation.state == .wrongWay
         guard isReached || !isOff && duration <= config.arrivalApproach else { return [] }

@@ -203,7 +203,9 @@ struct Trip {
         if advances(placement, position) {
             cursor.advance(to: placement, limit: legEnd, by: position)
         } else {
-            cursor.stay()
+            let isWrong = cursor.isTakenBack(by: placement, position)
+            cursor.stay(
+                atMost: isWrong && placement.distance <= config.deviationMaximumDistance ? placement.offset : nil)
         }
         if placement.isFollowing, position.isDecisive { wasSeenOnRoute = true }
         let due = instructions(position)
