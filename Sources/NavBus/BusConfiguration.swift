@@ -6,10 +6,11 @@ public struct BusConfiguration: Sendable {
     /// Where the domain's nodes meet.
     public var directory: BusDirectory
 
-    /// How many messages may wait for one slow subscriber before further ones are dropped for it (`ZMQ_SNDHWM`).
+    /// How many messages may wait for one slow subscriber before further ones are dropped for it (`ZMQ_SNDHWM`): some
+    /// minutes of a vehicle's bus, so that a recorder that is stopped for half a minute loses nothing.
     ///
     /// Like ``receiveHighWaterMark`` it holds for the node's life: libzmq's credit depends on it.
-    public var sendHighWaterMark: Int32 = 1000
+    public var sendHighWaterMark: Int32 = 16_384
 
     /// How many messages of a publisher may wait in this node's memory while its loop does not turn (`ZMQ_RCVHWM`).
     ///

@@ -6,8 +6,8 @@ import Testing
 
 /// Large payloads on every kind of connection, and what they must not do to others.
 @Suite(.serialized) struct LargeMessageTests {
-    /// Sizes around every limit there is: the payload that is bounded by bytes (67 kB), the kernel's buffers, and 64 MB.
-    private static let sizes = [10_000, 67_000, 70_000, 130_000, 1 << 20, 63 << 20]
+    /// Sizes around every limit there is: payloads bounded by bytes (4 KiB), the kernel's buffers, and 64 MB.
+    private static let sizes = [4_096, 4_097, 67_000, 70_000, 130_000, 1 << 20, 63 << 20]
 
     @Test(arguments: sizes, [QoS.latched, .keepLast(16), .latest])
     func aPublisherIsHeardAfterThem(_ size: Int, _ qos: QoS) throws {
@@ -88,7 +88,10 @@ import Testing
 
     @Test func theLastValueReachesASubscriberWhoseQueueWasFull() throws {
         let bench = try Bench(.zeroMQ)
-        let publisher = try BusNode(name: "publisher", configuration: BusConfiguration(directory: bench.directory))
+        var configuration = BusConfiguration(directory: bench.directory)
+        // So that messages of 10 kB are bounded by their number.
+        (configuration.sendHighWaterMark, configuration.maximumQueuedBytes) = (1000, 16 << 20)
+        let publisher = try BusNode(name: "publisher", configuration: configuration)
         let flood = try publisher.advertise(topic("/flood"))
         let state = try publisher.advertise(topic("/state", .latched))
         let slow = try RawSubscriber(to: bench.directory.publisherPath("publisher"), ["/flood", "/state"])

@@ -6,14 +6,16 @@ import Testing
 /// A subscriber in another process that is stopped with SIGSTOP and goes on later.
 @Suite(.serialized) struct StoppedSubscriberTests {
     @Test func itAccountsForEachMessageThatWasPublishedMeanwhile() throws {
-        let report = try publishWhileStopped(count: 20_000, size: 200)
+        let report = try publishWhileStopped(count: 20_000, size: 200) { $0.sendHighWaterMark = 1000 }
         #expect(report["received", default: 0] + report["lost", default: 0] == report["sequence"])
         #expect(report["delivered", default: 0] + report["dropped", default: 0] == report["received"])
         #expect(report["lost", default: 0] > 10_000)
     }
 
     @Test func whatWaitsForItIsBoundedInBytesToo() throws {
-        let report = try publishWhileStopped(count: 3000, size: 100_000) { $0.maximumQueuedBytes = 4 << 20 }
+        let report = try publishWhileStopped(count: 3000, size: 100_000) {
+            ($0.sendHighWaterMark, $0.maximumQueuedBytes) = (1000, 4 << 20)
+        }
         #expect(report["received", default: 0] + report["lost", default: 0] == report["sequence"])
         // Some 31 messages in the publisher's queue, and what the kernel and the batch on its way hold.
         #expect(report["received", default: 0] < 300)
