@@ -59,7 +59,8 @@ struct OperatorTests {
                 let result = try await node.wait()
                 #expect(result.status == 128 + signal)
                 #expect(result.errors.contains("navigation-node: crashed: SIG"), "\(result.errors)")
-                #expect(result.errors.contains("navigation-node(+0x"), "\(result.errors)")
+                // Wherever the thread was that the signal was given to.
+                #expect(result.errors.contains("(+0x"), "\(result.errors)")
                 #expect(!result.errors.contains("Backtrac"), "\(result.errors)")
             }
         }
