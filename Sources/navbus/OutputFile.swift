@@ -12,9 +12,10 @@ final class OutputFile {
     ///
     /// - Parameters:
     ///   - given: its path; where it is a link, what that leads to.
-    ///   - mark: the name of the metadata by which bags of this command are known.
+    ///   - mark: the name of the metadata by which bags of this command are known; nil when they have none, as a replay, whose
+    ///     bytes are those of a recording in lockstep. Simulated drives and live recordings have some.
     ///   - overwrite: whether anything that is there may be replaced.
-    init(_ given: String, mark: String, overwrite: Bool) throws(NodeError) {
+    init(_ given: String, mark: String?, overwrite: Bool) throws(NodeError) {
         let resolved = realpath(given, nil)
         defer { free(resolved) }
         let path = resolved.map { String(cString: $0) } ?? given
@@ -38,8 +39,9 @@ final class OutputFile {
 
     deinit { if partial != path { unlink(partial) } }
 
-    private static func isMarked(_ path: String, _ mark: String) -> Bool {
+    private static func isMarked(_ path: String, _ mark: String?) -> Bool {
         guard let reader = try? BagReader(path: path) else { return false }
+        guard let mark else { return reader.index.metadata.isEmpty }
         return reader.index.metadata.contains { $0.name == mark }
     }
 

@@ -51,16 +51,12 @@ struct ReplayCommand: ParsableCommand {
         if journal { try runJournal() } else if let out { try runFixes(to: out) }
     }
 
-    /// The name of the metadata of a bag of this command.
-    private static let mark = "navbus.replay"
-
     private func runJournal() throws {
-        let file = try out.map { try OutputFile($0, mark: Self.mark, overwrite: overwrite) }
+        let file = try out.map { try OutputFile($0, mark: nil, overwrite: overwrite) }
         let replay = try JournalReplay(bag: input, tiles: tiles)
         let bar = ProgressBar()
         var log = try file.map { MessageLog(try BagWriter(path: $0.partial, overwrite: true)) }
         let summary = try replay.run(into: &log) { bar.show($0, "events") }
-        try log?.addMetadata(name: Self.mark, ["tool": "navbus replay"])
         try log?.close()
         try file?.finish()
         bar.finish()
@@ -77,7 +73,7 @@ struct ReplayCommand: ParsableCommand {
     }
 
     private func runFixes(to out: String) throws {
-        let output = try OutputFile(out, mark: Self.mark, overwrite: overwrite)
+        let output = try OutputFile(out, mark: nil, overwrite: overwrite)
         // The file may be a node's, with the keys that every node has.
         var configuration = try ConfigLoader.load(
             RunConfiguration<NavigationConfiguration>.self, file: config, overrides: set
@@ -98,7 +94,6 @@ struct ReplayCommand: ParsableCommand {
             ) { done in
                 bar.show(Double(done) / Double(max(fixes.count, 1)), "fixes")
             }
-            try log.addMetadata(name: Self.mark, ["tool": "navbus replay"])
             try log.close()
         } catch {
             throw NodeError(.system, "cannot write the replay: \(error)")

@@ -78,6 +78,9 @@ struct OperatorTests {
                 try await box.succeed("navbus", call + ["--out", "\(call[0]).mcap"])
                 try await box.succeed("navbus", call + ["--out", "\(call[0]).mcap"])
             }
+            let back = try await box.start("navbus", ["replay", drive, "--tiles", tiles, "--out", "simulate.mcap"])
+                .wait()
+            #expect(back.status == 1, "a drive is not replaced by its replay")
             let other = try await box.start("navbus", ["simulate"] + route + ["--out", "replay.mcap"]).wait()
             #expect(other.status == 1, "a bag of another command is not replaced")
             try await box.succeed("navbus", ["simulate"] + route + ["--out", "notes.txt", "--overwrite"])

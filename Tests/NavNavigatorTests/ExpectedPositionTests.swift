@@ -52,36 +52,6 @@ import Testing
         #expect(ride.spoken.last?.contains("arrived") == true || ride.spoken.count > said.count)
     }
 
-    @Test func theBannerFollowsAPredictionAndIsTakenBack() throws {
-        let town = try Town(
-            """
-            A---B---C---D---E
-            """,
-            ways: ["ABC": Town.road("First Street"), "CDE": Town.road("Second Street")])
-        func banners(_ ride: Ride) -> [Int] {
-            ride.told.compactMap { if case .visual(let visual?, _, _) = $0.what { visual.id.step } else { nil } }
-        }
-        // 200 m before the street has another name.
-        let (begun, last) = try Self.ride(town, "ABCDE", left: 800, outage: 40)
-        var ride = begun
-        #expect(ride.progress.last?.step == 1 && banners(ride) == [0, 1])
-        let said = ride.spoken
-        var stood = last
-        stood.stamp = last.stamp.advanced(bySeconds: 39)
-        ride.drive(town.standing(at: last.coordinate, seconds: 10, after: stood))
-        #expect(ride.progress.last?.step == 0)
-        let rest = try town.fixes("ABCDE").filter { $0.stamp > last.stamp }.map {
-            var fix = $0
-            fix.stamp = fix.stamp.advanced(bySeconds: 50)
-            return fix
-        }
-        ride.drive(rest)
-        // Once the vehicle is on its way again, each is shown in its turn, and the words come.
-        #expect(banners(ride).prefix(4) == [0, 1, 0, 1], "\(banners(ride))")
-        #expect(ride.spoken.count > said.count)
-        #expect(ride.story == ["ROUTE(set)", "APPROACHING", "ARRIVED"])
-    }
-
     @Test func odometryArrivesWhereNoFixComes() throws {
         let town = try Town.grid()
         guard let drive = SeededDrive(town.snapshot.metric, route: try town.route("FGHIJ"), rate: 20) else {

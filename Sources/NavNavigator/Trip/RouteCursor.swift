@@ -109,7 +109,9 @@ struct RouteCursor {
         var placement = locate(
             position, on: graph, within: window, drivable: lower...max(min(offset + driven + slack, upper), lower),
             legEnd: legEnd, expected: isFollowing ? offset + moved : offset)
-        if placement.kind == .nearby || placement.kind == .opposite, let road = position.road {
+        if position.prediction == nil, placement.kind == .nearby || placement.kind == .opposite,
+            let road = position.road
+        {
             let earlier = max(min(seen, lower) - config.cursorBackwardReach, 0)...upper
             if seen < lower, let hit = passage(of: road.edgeKey, at: road.offset, within: earlier, near: seen) {
                 placement = self.placement(.takenBack, at: hit, position)
