@@ -219,7 +219,8 @@ import Testing
         var hasRoute = false
         var route: (session: UInt64, id: UInt64) = (0, 0)
         var offset = 0.0
-        var seen = 0.0
+        /// Whether something was predicted on this route, which any later fix may take back.
+        var hasPredicted = false
         var isComplete = false
         /// Requests on their way, by what they are for.
         var inFlight: [RoutePurpose: [UInt64]] = [:]
@@ -284,7 +285,7 @@ import Testing
             case .route(let plan, _):
                 hasRoute = plan != nil
                 route = (context.sessionID, context.routeID)
-                (offset, seen) = (0, 0)
+                (offset, hasPredicted) = (0, false)
                 isComplete = false
                 arrived = []
             case .progress(let progress):
@@ -292,9 +293,10 @@ import Testing
                 try #require(hasRoute && !isComplete)
                 try #require((context.sessionID, context.routeID) == route)
                 // A fix may take back what was predicted, and nothing else.
-                try #require(progress.offset >= (progress.position.prediction == nil ? seen : offset))
+                let isMeasured = progress.position.prediction == nil
+                try #require(progress.offset >= offset || isMeasured && hasPredicted)
                 offset = progress.offset
-                if progress.position.prediction == nil { seen = offset }
+                if !isMeasured { hasPredicted = true }
                 let numbers = [
                     progress.offset, progress.distanceRemaining, progress.durationRemaining,
                     progress.legDistanceRemaining, progress.legDurationRemaining, progress.stepDistanceRemaining,
