@@ -140,7 +140,7 @@ struct BlockReader<Source: ByteSource> {
         return true
     }
 
-    /// Where the next chunk begins after `start`, or else the footer at the end; nil when there is neither.
+    /// Returns the offset of the next chunk after `start`, or else of the footer at the end; nil when there is neither.
     private func resumption(after start: Int) throws(BagError) -> Int? {
         let first = start + 1
         let place = try source.withBytes(at: first, count: source.count - first) { (bytes) throws(BagError) -> Int? in

@@ -1,4 +1,4 @@
-/// What ``checkBag(_:options:schemaProblem:)`` has found.
+/// The findings of ``checkBag(_:options:schemaProblem:)``.
 public struct BagCheck: Hashable, Sendable {
     /// The messages of one channel.
     public struct Channel: Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct BagCheck: Hashable, Sendable {
         var last: UInt32?
     }
 
-    /// What is wrong, in the order of the file: the first hundred.
+    /// The first hundred problems, in the order of the file.
     public private(set) var problems: [String] = []
     /// Everything that is wrong, also beyond the problems that are kept.
     public private(set) var problemCount = 0
@@ -189,7 +189,7 @@ struct IndexedMessage: Equatable {
 }
 
 extension BlockContents {
-    /// What the message indexes of this block have to be.
+    /// The message indexes that this block must have.
     fileprivate var entriesByChannel: [UInt16: [IndexedMessage]] {
         var result: [UInt16: [IndexedMessage]] = [:]
         for entry in entries {

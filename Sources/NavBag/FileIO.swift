@@ -66,7 +66,7 @@ public final class FileSink: ByteSink {
     /// Bytes of the file before the provisional end.
     private var end = 0
     private var tail: [UInt8] = []
-    /// Why nothing more can be written to a pipe or a device, of which a part of a write was taken.
+    /// The reason that nothing more can be written to a pipe or a device that took part of a write.
     private var failure: BagError?
 
     /// Creates the file at `path` with mode 0644 less the umask.
