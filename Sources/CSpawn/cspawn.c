@@ -277,8 +277,9 @@ static enum marking marking_of(const char *process, const char *mark) {
     return found ? MARKED : empty ? EMPTY : UNMARKED;
 }
 
-/// Whether a process is becoming another program: it has no environment yet. One that was given an empty one has a place for it.
-static bool is_becoming(const char *process) {
+/// Whether a process whose environment read as empty may have one: it is becoming another program, or became one between the two reads
+/// (proc(5): the file shows the memory from before). Only one that was given an empty environment has a place for it of no length.
+static bool may_be_marked(const char *process) {
     static char text[2048];
     int file = open_of(process, "stat");
     if (file < 0) return false;
@@ -286,21 +287,22 @@ static bool is_becoming(const char *process) {
     close(file);
     if (count <= 0) return false;
     text[count] = '\0';
-    // proc(5): "PID (NAME) STATE" and numbers, of which the 9th is the flags and the 50th where the environment begins; a name may hold
-    // anything.
+    // proc(5): "PID (NAME) STATE" and numbers, of which the 9th is the flags and the 50th and 51st are where the environment begins and
+    // ends; a name may hold anything.
     const char *at = strrchr(text, ')');
     if (at == NULL || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X') return false;
     at += 3;
-    uint64_t number = 1;
-    for (int field = 4; field <= 50; field++) {
+    uint64_t number = 0, begin = 0;
+    for (int field = 4; field <= 51; field++) {
         while (*at == ' ') at++;
         if (*at == '-') at++;
         if (*at < '0' || *at > '9') return false;
         for (number = 0; *at >= '0' && *at <= '9'; at++) number = number * 10 + (uint64_t)(*at - '0');
         enum { PF_EXITING = 0x00000004, PF_KTHREAD = 0x00200000 };
         if (field == 9 && (number & (PF_EXITING | PF_KTHREAD)) != 0) return false;
+        if (field == 50) begin = number;
     }
-    return number == 0;
+    return begin == 0 || begin != number;
 }
 
 /// What a look at all processes has found.
@@ -327,7 +329,7 @@ static struct look kill_marked(const char *mark) {
             if (pid <= 1 || pid == getpid()) continue;
             enum marking marking = marking_of(entry->name, mark);
             if (marking == MARKED && kill(pid, SIGKILL) == 0) look.killed++;
-            if (marking == EMPTY && is_becoming(entry->name)) look.becoming++;
+            if (marking == EMPTY && may_be_marked(entry->name)) look.becoming++;
         }
     }
     close(folder);
@@ -367,14 +369,15 @@ static void guard(int tells, const char *mark) {
     }
     // Those that left their group. One that is just being forked shows up in the next look, and so does one that becomes another program;
     // a process that was killed has no environment any more.
-    enum { LOOK_SECONDS = 5, PAUSE_MILLISECONDS = 2 };
+    // On a machine that hardly runs us, the looks count, not the time that has passed between them.
+    enum { LOOK_SECONDS = 5, LEAST_LOOKS = 100, PAUSE_MILLISECONDS = 2 };
     struct timespec now, last;
     clock_gettime(CLOCK_MONOTONIC, &last);
     last.tv_sec += LOOK_SECONDS;
-    while (mark[0] != '\0') {
+    for (int looks = 1; mark[0] != '\0'; looks++) {
         struct look look = kill_marked(mark);
         clock_gettime(CLOCK_MONOTONIC, &now);
-        if ((look.killed == 0 && look.becoming == 0) || now.tv_sec > last.tv_sec) break;
+        if ((look.killed == 0 && look.becoming == 0) || (now.tv_sec > last.tv_sec && looks >= LEAST_LOOKS)) break;
         poll(NULL, 0, PAUSE_MILLISECONDS);
     }
     _exit(0);
