@@ -14,6 +14,8 @@ public struct BagReadOptions: Hashable, Sendable {
 
     /// The chunk limit with the bounds the readers rely on: offsets inside a chunk fit 32 bits.
     var chunkLimit: Int { min(max(maxChunkBytes, 1 << 10), 1 << 30) }
+    /// The most bytes of a chunk as it is stored: what cannot be compressed grows by less than a hundredth.
+    var storedLimit: Int { chunkLimit + chunkLimit / 64 + 4_096 }
 }
 
 /// How a bag ends, found by reading it through.

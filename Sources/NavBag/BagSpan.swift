@@ -55,15 +55,23 @@ struct ChunkHeader {
         recordsOffset = cursor.position
     }
 
+    /// The most bytes from the opcode of a chunk to its records, where the name of the compression has at most four.
+    static let longestBeginning = Layout.recordHeader + Layout.chunkFixed + 4 + 4 + 8
+
     /// Whether `record` begins with a whole chunk whose fields agree with each other, as no other bytes are likely to.
-    static func mayBegin(_ record: UnsafeRawBufferPointer) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - record: The record's first ``longestBeginning`` bytes, or all that there are.
+    ///   - available: How many bytes there are from the record's beginning to the end of the bag.
+    static func mayBegin(_ record: UnsafeRawBufferPointer, available: Int) -> Bool {
         // The name's length first: damaged bytes must not make a long string each.
         let name = Layout.recordHeader + Layout.chunkFixed
         guard record.count > name + 4,
             UInt32(littleEndian: record.loadUnaligned(fromByteOffset: name, as: UInt32.self)) <= 4
         else { return false }
         var cursor = ByteCursor(record, base: 0)
-        guard (try? cursor.u8()) == Opcode.chunk, let length = try? cursor.length64(), length <= cursor.remaining,
+        guard (try? cursor.u8()) == Opcode.chunk, let length = try? cursor.length64(),
+            length <= available - Layout.recordHeader,
             let header = try? ChunkHeader(&cursor)
         else { return false }
         return header.startTime <= header.endTime && BagCompression(rawValue: header.compression) != nil
@@ -121,7 +129,13 @@ struct BlockLoader {
 
     /// The records of a span of `source`.
     func load(_ span: BagSpan, from source: some ByteSource) throws(BagError) -> Block {
-        try source.withBytes(at: span.offset, count: span.length) { (bytes) throws(BagError) -> Block in
+        guard span.length <= options.storedLimit else {
+            throw BagError(
+                .limitExceeded,
+                "a chunk has \(span.length) bytes; the limit is \(options.chunkLimit), raise maxChunkBytes to read it",
+                offset: span.offset)
+        }
+        return try source.withBytes(at: span.offset, count: span.length) { (bytes) throws(BagError) -> Block in
             if span.kind == .bare { return Block(bytes: Array(bytes), offset: span.offset) }
             var cursor = ByteCursor(bytes, base: span.offset)
             let opcode = try cursor.u8()

@@ -19,6 +19,8 @@ struct BlockReader<Source: ByteSource> {
     private var checked = 0
     /// Bare records are gathered into blocks of about this many bytes.
     private static var runSize: Int { 1 << 20 }
+    /// How much is read at once of what is looked through, in bytes.
+    private static var pieceSize: Int { 1 << 20 }
 
     /// Reads the magic bytes and the header; throws ``BagError/Code/notMCAP`` for something else, and
     /// ``BagError/Code/truncated`` or ``BagError/Code/malformed`` where not even the header can be read.
@@ -142,19 +144,27 @@ struct BlockReader<Source: ByteSource> {
 
     /// Returns the offset of the next chunk after `start`, or else of the footer at the end; nil when there is neither.
     private func resumption(after start: Int) throws(BagError) -> Int? {
-        let first = start + 1
-        let place = try source.withBytes(at: first, count: source.count - first) { (bytes) throws(BagError) -> Int? in
-            var place = 0
-            while place < bytes.count, let base = bytes.baseAddress,
-                let found = memchr(base + place, Int32(Opcode.chunk), bytes.count - place)
-            {
-                place = UnsafeRawPointer(found) - base
-                if ChunkHeader.mayBegin(UnsafeRawBufferPointer(rebasing: bytes[place...])) { return first + place }
-                place += 1
+        var first = start + 1
+        while first < source.count {
+            let size = min(Self.pieceSize, source.count - first)
+            let available = source.count - first
+            let place = try source.withBytes(at: first, count: size) { (bytes) throws(BagError) -> Int? in
+                var place = 0
+                while place < bytes.count, let base = bytes.baseAddress,
+                    let found = memchr(base + place, Int32(Opcode.chunk), bytes.count - place)
+                {
+                    place = UnsafeRawPointer(found) - base
+                    let record = UnsafeRawBufferPointer(rebasing: bytes[place...])
+                    if ChunkHeader.mayBegin(record, available: available - place) { return place }
+                    place += 1
+                }
+                return nil
             }
-            return nil
+            if let place { return first + place }
+            guard size < available else { break }
+            // What the end of this piece cuts off is whole in the next.
+            first += size - ChunkHeader.longestBeginning
         }
-        if let place { return place }
         let footer = source.count - Layout.magic.count - Layout.footerContent - Layout.recordHeader
         guard footer > start else { return nil }
         let isFooter = try source.withBytes(at: footer, count: source.count - footer) { (bytes) throws(BagError) in
@@ -170,11 +180,12 @@ struct BlockReader<Source: ByteSource> {
 
     /// Moves over `size` bytes and takes them into the data section's CRC.
     private mutating func pass(_ size: Int) throws(BagError) {
-        if options.checkCRC {
-            crc = try source.withBytes(at: checked, count: position + size - checked) {
+        while options.checkCRC, checked < position + size {
+            let piece = min(Self.pieceSize, position + size - checked)
+            crc = try source.withBytes(at: checked, count: piece) {
                 (bytes) throws(BagError) -> UInt32 in Checksum.of(bytes, continuing: crc)
             }
-            checked = position + size
+            checked += piece
         }
         position += size
     }
@@ -186,7 +197,9 @@ struct BlockReader<Source: ByteSource> {
         let content = start + Layout.recordHeader
         var result: Item?
         do throws(BagError) {
-            result = try source.withBytes(at: content, count: max(0, size - Layout.recordHeader)) {
+            result = try source.withBytes(
+                at: content, count: min(max(0, size - Layout.recordHeader), options.storedLimit)
+            ) {
                 (bytes) throws(BagError) -> Item in
                 var cursor = ByteCursor(bytes, base: content)
                 let header = try ChunkHeader(&cursor)

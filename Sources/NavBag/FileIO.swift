@@ -1,51 +1,62 @@
 import Glibc
 
-/// A file mapped read-only, so that a bag of any size is read lazily, page by page.
+/// A file that is read piece by piece, so that a bag of any size is read lazily.
 ///
-/// The length is taken when the file is opened: a bag that is still being recorded is read as far as it was then. A
-/// file that another process *shortens* while it is mapped raises SIGBUS, as any mapping does; a recorder only
-/// takes back a write that failed.
-public final class MappedFile: ByteSource, Sendable {
+/// The length is taken when the file is opened: a bag that is still being recorded is read as far as it was then. The file is
+/// read and not mapped: of a mapping that another process shortens, or whose disk fails, the system makes a signal (SIGBUS),
+/// here it is an error.
+public final class BagFile: ByteSource, Sendable {
     /// The number of bytes the file had when it was opened.
     public let count: Int
-    private nonisolated(unsafe) let base: UnsafeMutableRawPointer?
+    private let path: String
+    private let descriptor: Int32
 
-    /// Maps the regular file at `path`. Throws ``BagError/Code/io`` with the path and the system's reason.
+    /// Opens the regular file at `path`. Throws ``BagError/Code/io`` with the path and the system's reason.
     public init(path: String) throws(BagError) {
         // Without O_NONBLOCK a named pipe would wait for a writer before it could be refused.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw BagError.system("cannot open \(path)") }
-        defer { close(descriptor) }
+        (self.path, self.descriptor) = (path, descriptor)
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw BagError.system("cannot examine \(path)") }
+        let isKnown = fstat(descriptor, &status) == 0
+        count = isKnown ? Int(status.st_size) : 0
+        // All is set: from here on the descriptor is closed with the object.
+        guard isKnown else { throw BagError.system("cannot examine \(path)") }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw BagError(.io, "cannot read \(path): not a regular file; name a .mcap file")
         }
-        count = Int(status.st_size)
-        guard count > 0 else {
-            base = nil
-            return
-        }
-        guard let mapping = mmap(nil, count, PROT_READ, MAP_PRIVATE, descriptor, 0), mapping != MAP_FAILED else {
-            throw BagError.system("cannot map \(path)")
-        }
-        base = mapping
     }
 
-    deinit {
-        if let base { munmap(base, count) }
-    }
+    deinit { close(descriptor) }
 
-    /// Calls `body` with the mapped bytes, without a copy.
+    /// Reads `count` bytes and calls `body` with them. Throws ``BagError/Code/io`` when the file has become shorter or its disk
+    /// fails.
     public func withBytes<Result>(
         at offset: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws(BagError) -> Result
     ) throws(BagError) -> Result {
         guard offset >= 0, count >= 0, offset <= self.count, count <= self.count - offset else {
             throw BagError(.io, "\(count) bytes asked for beyond the end of \(self.count)", offset: offset)
         }
-        guard let base else { return try body(UnsafeRawBufferPointer(start: nil, count: 0)) }
-        return try withExtendedLifetime(self) { () throws(BagError) -> Result in
-            try body(UnsafeRawBufferPointer(start: base + offset, count: count))
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
+        defer { bytes.deallocate() }
+        try read(into: bytes, at: offset)
+        return try body(UnsafeRawBufferPointer(bytes))
+    }
+
+    private func read(into bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(BagError) {
+        var done = 0
+        while done < bytes.count {
+            let got = pread(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset + done))
+            if got > 0 {
+                done += got
+            } else if got == 0 {
+                throw BagError(
+                    .io,
+                    "\(path) has become shorter while it was read: it ends at \(offset + done) of \(count) bytes; read it again when "
+                        + "nobody changes it", offset: offset + done)
+            } else if errno != EINTR {
+                throw BagError.system("cannot read \(path)")
+            }
         }
     }
 }

@@ -50,13 +50,13 @@ public struct MCAPReader<Source: ByteSource> {
 extension MCAPReader: Sendable where Source: Sendable {}
 
 /// A bag read from a mapped file.
-public typealias BagReader = MCAPReader<MappedFile>
+public typealias BagReader = MCAPReader<BagFile>
 
-extension MCAPReader where Source == MappedFile {
-    /// Maps the file at `path` and reads its index; see ``MappedFile/init(path:)`` and ``init(_:options:)``.
+extension MCAPReader where Source == BagFile {
+    /// Opens the file at `path` and reads its index; see ``BagFile/init(path:)`` and ``init(_:options:)``.
     public init(path: String, options: BagReadOptions = BagReadOptions()) throws(BagError) {
         do throws(BagError) {
-            try self.init(MappedFile(path: path), options: options)
+            try self.init(BagFile(path: path), options: options)
         } catch {
             if error.code == .io { throw error }
             throw BagError(error.code, "cannot read \(path): \(error.reason)", offset: error.offset)

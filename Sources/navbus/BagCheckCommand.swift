@@ -39,7 +39,7 @@ struct BagCheckCommand: ParsableCommand {
         for bag in bags {
             let document: Document
             do throws(BagError) {
-                document = Self.document(bag, try checkBag(MappedFile(path: bag), schemaProblem: Self.problem))
+                document = Self.document(bag, try checkBag(BagFile(path: bag), schemaProblem: Self.problem))
             } catch {
                 document = Document(file: bag, ok: false, problems: [error.description], problem_count: 1)
             }
@@ -113,7 +113,7 @@ struct BagRecoverCommand: ParsableCommand {
             throw NodeError(.usage, "--out is the bag itself: give another file")
         }
         do throws(BagError) {
-            let source = try MappedFile(path: bag)
+            let source = try BagFile(path: bag)
             // Before anything is created.
             _ = try MCAPLinearReader(source)
             var writer = try BagWriter(path: out, overwrite: overwrite, durable: true)

@@ -1,3 +1,4 @@
+import Foundation
 import NavBag
 import Testing
 
@@ -143,6 +144,37 @@ import Testing
         // The chunk, and the data section it belongs to.
         #expect(reader.damage.errors.map(\.code) == [.crcMismatch, .crcMismatch])
         #expect(reader.damage.errors.first?.offset == spans[3].offset + 9)
+    }
+
+    /// Of a mapped file the system would make a signal of this.
+    @Test func aFileThatIsCutWhileItIsReadIsAnError() throws {
+        let path = NSTemporaryDirectory() + "navbag-cut-\(UUID().uuidString).mcap"
+        defer { unlink(path) }
+        let written = samples(20_000)
+        try Data(bag(written, BagWriteOptions(compression: .none, chunkSize: 4_096))).write(to: URL(filePath: path))
+        let reader = try BagReader(path: path)
+        var cursor = reader.messages(BagQuery())
+        #expect(try cursor.next() != nil)
+        try #require(truncate(path, 100_000) == 0)
+        let error = #expect(throws: BagError.self) { while try cursor.next() != nil {} }
+        #expect(error?.code == .io)
+        #expect(error?.description.contains("has become shorter while it was read") == true)
+    }
+
+    /// The first chunk behind the damage lies across the end of what is searched at once.
+    @Test(arguments: [-60, -40, -9, -1, 0, 1])
+    func aChunkAnywhereBehindDamageIsFound(place: Int) throws {
+        let written = samples(50)
+        let sound = try bag(written, BagWriteOptions(compression: .none, chunkSize: 1 << 20))
+        let span = try #require(try MCAPReader(MemorySource(sound)).index.spans.first)
+        // A record that claims more than there is, and then what is no record until the chunk begins.
+        var bytes = Array(sound[..<span.offset]) + [0x7F] + le(UInt64.max >> 1)
+        let first = span.offset + 1
+        bytes += [UInt8](repeating: 0, count: first + (1 << 20) + place - bytes.count)
+        bytes += sound[span.offset...]
+        var reader = try MCAPLinearReader(MemorySource(bytes))
+        #expect(try reader.all().count == 50)
+        #expect(!reader.damage.errors.isEmpty)
     }
 
     @Test func unknownRecordsArePassedOverAndCounted() throws {

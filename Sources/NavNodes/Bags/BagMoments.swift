@@ -10,11 +10,11 @@ struct BagMoments {
     /// How many messages a moment has at most, well under what a socket holds for a subscriber.
     static let largest = 256
 
-    private var cursor: MessageCursor<MappedFile>
+    private var cursor: MessageCursor<BagFile>
     private var ahead: BagMessage?
     private let isWanted: (UInt16) -> Bool
 
-    init(_ cursor: MessageCursor<MappedFile>, isWanted: @escaping (UInt16) -> Bool) {
+    init(_ cursor: MessageCursor<BagFile>, isWanted: @escaping (UInt16) -> Bool) {
         self.cursor = cursor
         self.isWanted = isWanted
     }

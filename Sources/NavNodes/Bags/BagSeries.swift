@@ -52,7 +52,7 @@ struct BagSeries {
     /// Whether a file begins as a bag does, as far as it goes.
     private static func isBag(_ path: String) -> Bool {
         do throws(BagError) {
-            let file = try MappedFile(path: path)
+            let file = try BagFile(path: path)
             guard file.count > 0 else { return true }
             _ = try MCAPLinearReader(file)
             return true
