@@ -86,7 +86,7 @@ struct StoreProcessTests {
     }
 
     @Test(
-        "A store whose owner ended well can be read with no right to write",
+        "A store on a disk that became read-only is served and not changed",
         .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"))
     func readOnlyFolder() throws {
         let disk = try #require(SmallDisk(megabytes: 8))
@@ -98,11 +98,25 @@ struct StoreProcessTests {
         _ = try store.commit([mapTile(1, "x")], now: at(1))
         store.close()
         try #require(disk.remount("ro"))
-        #expect(code { _ = try TileStore(folder: disk.path + "/store", options: options) } == .readOnly)
         #expect(code { _ = try TileStore(folder: disk.path + "/other", options: options) } == .readOnly)
-        let reader = try TileStoreReader(folder: disk.path + "/store")
-        let tile = try #require(try reader.tile(TileAddress("maps", tileID(1)), now: at(1)))
-        #expect(try reader.data(of: tile) == Array("x".utf8))
-        #expect(try reader.check().isSound)
+        // Nobody can write, so nobody keeps the others out.
+        let first = try TileStore(folder: disk.path + "/store", options: options)
+        let second = try TileStore(folder: disk.path + "/store", options: options)
+        for reader in [first.reader, second.reader, try TileStoreReader(folder: disk.path + "/store")] {
+            let tile = try #require(try reader.tile(TileAddress("maps", tileID(1)), now: at(1)))
+            #expect(try reader.data(of: tile) == Array("x".utf8))
+            first.touch([tile], now: at(2))
+            #expect(try reader.check().isSound)
+        }
+        #expect(first.isReadOnly)
+        #expect(code { _ = try first.commit([mapTile(2, "y")], now: at(2)) } == .readOnly)
+        #expect(code { try first.flush() } == .readOnly)
+        first.close()
+        second.close()
+        try #require(disk.remount("rw"))
+        let later = try TileStore(folder: disk.path + "/store", options: options)
+        #expect(!later.isReadOnly)
+        _ = try later.commit([mapTile(2, "y")], now: at(3))
+        later.close()
     }
 }

@@ -237,6 +237,12 @@ package enum Files {
         }
     }
 
+    /// Whether the file system of a folder is mounted read-only.
+    package static func isOnReadOnlyDisk(_ path: String) -> Bool {
+        var status = statvfs()
+        return statvfs(path, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
+    }
+
     /// Bytes that this user may still write on the disk of a folder; nil when the system does not say.
     package static func freeBytes(_ path: String) -> Int64? {
         var status = statvfs()

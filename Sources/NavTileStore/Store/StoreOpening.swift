@@ -10,7 +10,8 @@ struct StoreOpening {
     /// A store that is open.
     struct Opened {
         var access: IndexAccess
-        var lock: FolderLock
+        /// nil where nobody can write: any number of processes may read then.
+        var lock: FolderLock?
         var report: OpeningReport
     }
 
@@ -23,6 +24,11 @@ struct StoreOpening {
     }
 
     func open() throws(StoreError) -> Opened {
+        if Files.isOnReadOnlyDisk(folder.path) {
+            // What a process that was killed had begun stays as it is: readers never see it.
+            let access = try IndexAccess(folder, isOwner: false, readerCount: options.readerCount)
+            return Opened(access: access, lock: nil, report: OpeningReport())
+        }
         if Files.status(folder.path) == nil {
             try Files.makeDirectory(folder.path)
             try Files.syncDirectory(Files.parent(folder.path))

@@ -28,6 +28,9 @@ public final class TileStore: Sendable {
     /// Tiles that left the store because their files were damaged, and of which nobody has been told.
     let losses = Mutex<[RegionTile]>([])
 
+    /// Whether the store lies on a disk that is mounted read-only: what is on board is read, and every change is refused.
+    public let isReadOnly: Bool
+
     var folder: StoreFolder { access.folder }
 
     /// What a writer keeps from one change to the next.
@@ -47,13 +50,15 @@ public final class TileStore: Sendable {
         }
     }
 
-    /// Opens a store, making it when there is none, and finishes what a process that was killed had begun.
+    /// Opens a store, making it when there is none, and finishes what a process that was killed had begun. On a disk that is mounted
+    /// read-only nothing is made or finished, see ``isReadOnly``.
     ///
     /// - Throws: ``StoreError`` `busy` naming the process that owns it, `missing` when the folder's parent is not there,
     ///   `readOnly`, `diskFull`, `newerSchema`, `system`. A damaged index is no error: see ``OpeningReport``.
     public init(folder path: String, options: TileStoreOptions = TileStoreOptions()) throws(StoreError) {
         let opened = try StoreOpening(StoreFolder(path), options).open()
         access = opened.access
+        isReadOnly = opened.lock == nil
         lock = Mutex(opened.lock)
         opening = opened.report
         reader = TileStoreReader(access: opened.access)
@@ -98,6 +103,7 @@ public final class TileStore: Sendable {
 
     /// Notes that tiles were needed; written with the next change, ``flush()`` or ``close()``.
     public func touch(_ tiles: [TileRecord], now: Timestamp) {
+        guard !isReadOnly else { return }
         let needed = order.withLock { $0.moment(now) }.nanoseconds
         touched.withLock { touched in
             for tile in tiles { touched[tile.number] = max(touched[tile.number] ?? .min, needed) }
@@ -114,6 +120,14 @@ public final class TileStore: Sendable {
         wanted.withLock { if $0.generation == used.generation { $0 = used } }
     }
 
+    /// Why nothing can be changed on a disk that is mounted read-only.
+    package var readOnlyProblem: StoreError {
+        StoreError(
+            .readOnly,
+            "the disk of the tile store '\(folder.path)' is mounted read-only: tiles on board are served, and nothing is added or "
+                + "removed; mount it writable and start again")
+    }
+
     // MARK: Changes
 
     /// Runs `body` as the only writer.
@@ -124,6 +138,7 @@ public final class TileStore: Sendable {
             guard !writer.isClosed else {
                 throw StoreError(.closed, "the tile store '\(folder.path)' was closed; open it again")
             }
+            guard !isReadOnly else { throw readOnlyProblem }
             return try body(&writer)
         }
     }

@@ -31,7 +31,8 @@ package struct TileFailure: Error, Sendable, Equatable {
         case .inUse, .closed, .busy: self.init(.wrongState, error.description, isRetryable: true)
         case .corruptObject, .corruptIndex: self.init(.corruptData, error.description, isRetryable: true)
         case .exhausted: self.init(.`internal`, error.description, isRetryable: true)
-        case .readOnly, .newerSchema, .system: self.init(.`internal`, error.description)
+        case .readOnly: self.init(.wrongState, error.description)
+        case .newerSchema, .system: self.init(.`internal`, error.description)
         }
     }
 

@@ -102,6 +102,11 @@ final class TileCacheCore {
 
     /// Begins: what the store has is in use, and what was being loaded goes on.
     func begin() {
+        if store.isReadOnly {
+            // Nothing is fetched that could not be kept.
+            queue.isPaused = true
+            note(store.readOnlyProblem, "the store")
+        }
         attempt("the editions on board") { () throws(StoreError) in try takeStoredEditions() }
         share()
         attempt("the offline regions") { () throws(StoreError) in try resumeRegions() }
