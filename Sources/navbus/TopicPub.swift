@@ -162,10 +162,14 @@ struct TopicPub: ParsableCommand {
 
     private func waitForSubscriber(_ bus: BusNode, _ publication: Publication, _ stop: StopSignal) throws {
         let deadline = MonotonicClock.now() + Duration(clampingSeconds: wait)
+        // Where one subscriber is there are others, a recorder for one: they are given a moment as well.
+        var (known, settled) = (0, MonotonicClock.now())
         while !stop.isStopped {
             let count = try ToolBus.attempt { () throws(BusError) in try bus.subscriberCount(of: publication) }
-            if count > 0 { return }
-            guard MonotonicClock.now() < deadline else { break }
+            let now = MonotonicClock.now()
+            if count != known { (known, settled) = (count, now + .milliseconds(100)) }
+            if count > 0, now >= min(settled, deadline) { return }
+            guard now < deadline else { break }
             _ = try ToolBus.attempt { () throws(BusError) in try bus.poll(timeout: .milliseconds(20)) }
         }
         if !stop.isStopped, wait > 0 {

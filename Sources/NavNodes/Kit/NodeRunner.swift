@@ -48,6 +48,7 @@ public final class NodeRunner<Runnable: Node> {
         _ bus: any Bus, remaps: [String: String] = [:], configuration: RunConfiguration<Runnable.Configuration>,
         directory: BusDirectory? = nil, log: NodeLog? = nil
     ) throws(NodeError) {
+        let begin = Clocks.monotonic()
         let log = log ?? NodeLog(node: bus.name, level: configuration.kit.logLevel)
         let link = NodeLink(
             bus, remaps: remaps, simTime: configuration.kit.simTime, directory: directory, log: log)
@@ -74,10 +75,22 @@ public final class NodeRunner<Runnable: Node> {
             throw NodeError(.system, error.description)
         }
         if configuration.kit.autostart {
+            waitForSubscribers(directory, since: begin)
             try activate()
         } else {
             log.info("inactive until it is activated with navbus.v1.Node/ChangeState")
         }
+    }
+
+    /// Gives subscribers that are there already the time to connect, so that a recorder has the first messages of a node that was
+    /// started again: the bus connects to a publisher that came back within 0.2 s.
+    private func waitForSubscribers(_ directory: BusDirectory?, since begin: Int64) {
+        guard let nodes = try? directory?.inspect().nodes,
+            nodes.contains(where: { $0.bootID != context.bus.bootID })
+        else { return }
+        // Those who learn of a topic only now need a moment as well, however long the node took to be configured.
+        let until = max(begin + 250_000_000, Clocks.monotonic() + 50_000_000)
+        while case let left = until - Clocks.monotonic(), left > 0 { usleep(UInt32(left / 1_000) + 1) }
     }
 
     // MARK: The loop
