@@ -10,6 +10,8 @@ from stack import is_process
 
 # Guidance must be back so soon after a kill, and after the end of a stop.
 AFTER_KILL_S, AFTER_STOP_S = 3.0, 1.0
+# The launcher ends a node that has not shown a sign of life for so long, and starts it again.
+WATCHDOG_S = 10.0
 SET = Scene(trip="set", stops=1)
 
 
@@ -160,6 +162,8 @@ def crash_gnss(run: Run) -> None:
 def stop(run: Run, node: str, seconds: float) -> None:
     """Stops a process for a while; afterwards all is well soon and the past does not come in a burst."""
     run.sleep(run.rng.uniform(0.5, 2))
+    if seconds > WATCHDOG_S:
+        run.stack.expected_ends.append("killed by SIGABRT")
     run.stack.signal(node, signal.SIGSTOP)
     run.sleep(seconds)
     moment = run.now()
@@ -186,7 +190,8 @@ def register_stops() -> None:
 
             fault(
                 f"stop-{short}-{seconds:g}s",
-                f"{node} is stopped for {seconds:g} s and goes on",
+                f"{node} is stopped for {seconds:g} s and "
+                + ("is started again by the watchdog" if seconds > WATCHDOG_S else "goes on"),
                 quick=(short, seconds) == ("navigation", 2.0),
                 live=True,
             )(action)

@@ -92,7 +92,11 @@ final class RawPublisher {
         rename(temporary, directory.announcementPath(node))
     }
 
-    deinit { close(lock) }
+    deinit {
+        // A child that another test is just starting still has the descriptor: closing alone would leave it the lock.
+        flock(lock, LOCK_UN)
+        close(lock)
+    }
 
     func hasSubscriber() throws -> Bool { try subscription() != nil }
 
