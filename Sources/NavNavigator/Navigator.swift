@@ -84,6 +84,9 @@ public struct Navigator {
     /// The stamp of the last fix that counted; nil before the first.
     public var lastFix: Timestamp? { positioning.lastFix }
 
+    /// What has come of the looks for faster routes.
+    public var fasterRoutes: FasterRouteCounts { faster.counts }
+
     /// Does what is due by the time that has passed.
     private mutating func passTime(_ event: NavigatorEvent) {
         if case .timer = event.kind { advance(event) }
@@ -155,6 +158,12 @@ public struct Navigator {
 
     private mutating func handle(_ answer: RouteAnswer, _ id: UInt64, _ event: NavigatorEvent) {
         giveUpOverdue(event)
+        var answer = answer
+        if case .found(var found) = answer, found.main.provider == .online, found.main.route.trafficDelay != nil {
+            // A provider does not say how old its traffic is: it is that of the answer.
+            found.main.route.trafficStamp = event.stamp
+            answer = .found(found)
+        }
         if let calculation = preview.take(id) {
             answerCalculation(calculation, answer, event)
         } else if alternatives.pending?.id == id {

@@ -14,12 +14,16 @@ public struct FasterRouteConfig: Sendable, Hashable {
     public var isEnabled = true
     /// Time between two looks, seconds. 120: Mapbox.
     public var interval = 120.0
-    /// Shortest time left on the route, seconds. 600: Mapbox.
-    public var minimumRemaining = 600.0
-    /// Shortest time to the next maneuver, and to the first one of the faster route, seconds. 70: Mapbox.
-    public var minimumToManeuver = 70.0
+    /// Shortest time left on the route for a look, seconds. 120: one interval, so that the last look of a drive still has something to
+    /// gain. With Mapbox's 600 a drive through a city is never looked at.
+    public var minimumRemaining = 120.0
+    /// Shortest time to where the faster route leaves the one in force, seconds. 15: when Mapbox announces a maneuver. Mapbox itself wants
+    /// 70 s to the next maneuver of any kind, which a city does not have.
+    public var minimumToManeuver = 15.0
     /// What share of the time left is to be gained at least. 0.1: Mapbox.
     public var minimumGain = 0.1
+    /// How many seconds are to be gained at least. 30: as from which MapLibre tells of another arrival.
+    public var minimumGainSeconds = 30.0
     /// Who says whether it is taken.
     public var approval = Approval.automatic
     /// How long a user may think about it, seconds. 30: judgement; less than the time to the first maneuver.

@@ -1,5 +1,5 @@
 import Glibc
-import NavGeo
+public import NavGeo
 public import NavMap
 
 /// The costs of one ``CostModel`` at one time of departure over one ``TurnGraph``, in whole milliseconds.
@@ -29,6 +29,8 @@ public final class Metric: Sendable {
     /// Seconds that driving each edge takes in traffic, ``LiveEdges/unknown`` where nothing is known; empty without
     /// traffic.
     private let liveSeconds: ContiguousArray<Float>
+    /// The stamp of the newest traffic in the costs; nil without traffic.
+    public let trafficStamp: Timestamp?
 
     /// Prices every edge and turn. Takes time in proportion to the turns.
     ///
@@ -48,6 +50,7 @@ public final class Metric: Sendable {
         closedGround = pricing.closedGround
         edgeCosts = pricing.edgeCosts
         liveSeconds = []
+        trafficStamp = nil
         var arcCosts = ContiguousArray<UInt32>(repeating: Metric.forbidden, count: turns.arcCount)
         for state in 0..<turns.stateCount { pricing.price(TurnState(state), turns, &arcCosts) }
         for arc in restricted { arcCosts[Int(arc)] = Metric.forbidden }
@@ -73,7 +76,9 @@ public final class Metric: Sendable {
     /// - Parameters:
     ///   - live: What edges take, in the place of what they take in `base`; nil leaves that as it is.
     ///   - closed: Edges that may not be driven, in any order.
-    init(_ base: Metric, live: LiveEdges?, closed: [EdgeIndex]) {
+    ///   - stamp: Of the traffic in `live`.
+    init(_ base: Metric, live: LiveEdges?, closed: [EdgeIndex], stamp: Timestamp? = nil) {
+        trafficStamp = stamp ?? base.trafficStamp
         turns = base.turns
         model = base.model
         departure = base.departure

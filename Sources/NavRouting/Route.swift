@@ -68,6 +68,9 @@ public struct RouteEdge: Sendable, Equatable {
     public var routeOffset: Double
     /// Seconds that driving the piece takes, with traffic where it is known.
     public var duration: Double
+    /// Seconds that the router itself gives for the piece, in the traffic of the last pricing: ``duration`` unless somebody
+    /// else timed the route.
+    package var routerDuration: Double
     /// Seconds that driving the piece takes in free traffic.
     public var freeFlowDuration: Double
     /// How dense the traffic is.
@@ -92,8 +95,6 @@ public struct RouteEdge: Sendable, Equatable {
 
     /// Mean speed, m/s, stops included; that of free traffic for a piece without length.
     public var speed: Double { duration > 0 ? length / duration : Double(attributes.freeFlowSpeed) }
-    /// Limit, m/s; nil when unknown or unlimited.
-    public var speedLimit: Float? { attributes.speedLimit }
     /// The country's ISO 3166-1 code of two letters; empty when unknown.
     public var country: String { attributes.country }
     /// Whether traffic keeps to the left.
@@ -193,6 +194,8 @@ public struct Route: Sendable, Equatable {
     /// What the way costs, milliseconds: the duration and the penalties of the profile. That a waypoint was moved to a
     /// connected road is no part of it.
     public var cost: UInt64
+    /// The stamp of the newest traffic behind the durations; nil without traffic.
+    public var trafficStamp: Timestamp?
 
     /// The line's points.
     public var coordinates: [Coordinate] { line.coordinates }
@@ -228,6 +231,85 @@ public struct Route: Sendable, Equatable {
     /// Seconds that traffic adds, at least 0; nil when the traffic is known nowhere on the route.
     public var trafficDelay: Double? {
         edges.contains { $0.congestion != .unknown } ? max(duration - freeFlowDuration, 0) : nil
+    }
+
+    /// The numbers of the route from a distance from its start on.
+    ///
+    /// The pieces behind are left out and the one at that place is cut. The line stays whole, so that places on it keep
+    /// their indices.
+    public func rest(from offset: Double) -> Route {
+        guard offset > 0 else { return self }
+        var rest = self
+        rest.legs = []
+        rest.edges = []
+        rest.segments = []
+        for leg in legs where leg.routeOffset + leg.length > offset {
+            let first = rest.edges.count
+            for var edge in edges[leg.edges] where edge.routeOffset + edge.length > offset {
+                let cut = offset - edge.routeOffset
+                if cut > 0 {
+                    let share = 1 - cut / edge.length
+                    edge.startOffset += cut
+                    edge.routeOffset = offset
+                    edge.duration *= share
+                    edge.routerDuration *= share
+                    edge.freeFlowDuration *= share
+                    edge.turnDuration = 0
+                }
+                rest.edges.append(edge)
+            }
+            rest.append(
+                leg, edges: first..<rest.edges.count, from: max(leg.routeOffset, offset),
+                to: leg.routeOffset + leg.length)
+        }
+        return rest
+    }
+
+    /// Takes the times of another route of the same provider, found later, where both lead over the same edges; how many pieces take
+    /// another time by that.
+    public mutating func takeTimes(of other: Route) -> Int {
+        var places: [EdgeKey: Int] = [:]
+        for (index, edge) in other.edges.enumerated() where edge.length > 0 { places[edge.key] = index }
+        var changed = 0
+        for index in edges.indices {
+            guard let place = places[edges[index].key] else { continue }
+            let fresh = other.edges[place]
+            let share = edges[index].length / fresh.length
+            // Of a piece that was cut at the vehicle only the whole rest is known.
+            guard share.isFinite, fresh.endOffset >= edges[index].endOffset else { continue }
+            let duration = fresh.duration * share
+            if (duration - edges[index].duration).magnitude > 0.001 { changed += 1 }
+            edges[index].duration = duration
+            edges[index].routerDuration = fresh.routerDuration * share
+            edges[index].freeFlowDuration = fresh.freeFlowDuration * share
+            edges[index].congestion = fresh.congestion
+            if place > 0, index > 0, other.edges[place - 1].key == edges[index - 1].key {
+                edges[index].turnDuration = fresh.turnDuration
+            }
+        }
+        trafficStamp = other.trafficStamp ?? trafficStamp
+        for leg in legs.indices { sumUp(leg) }
+        return changed
+    }
+
+    private mutating func append(_ leg: RouteLeg, edges range: Range<Int>, from start: Double, to end: Double) {
+        var leg = leg
+        leg.edges = range
+        leg.routeOffset = start
+        leg.length = end - start
+        legs.append(leg)
+        sumUp(legs.count - 1)
+    }
+
+    /// Makes a leg's durations those of its pieces.
+    mutating func sumUp(_ leg: Int) {
+        var (duration, freeFlow) = (0.0, 0.0)
+        for edge in edges[legs[leg].edges] {
+            duration += edge.duration + edge.turnDuration
+            freeFlow += edge.freeFlowDuration + edge.turnDuration
+        }
+        legs[leg].duration = duration
+        legs[leg].freeFlowDuration = freeFlow
     }
 }
 

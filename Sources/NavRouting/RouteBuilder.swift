@@ -47,7 +47,8 @@ struct RouteBuilder {
         }
         return Route(
             mapVersion: graph.mapVersion, vehicle: metric.model.profile, waypoints: routeWaypoints, legs: legs,
-            edges: edges, segments: segments, line: Polyline(coordinates, cumulativeLengths: lengths), cost: cost)
+            edges: edges, segments: segments, line: Polyline(coordinates, cumulativeLengths: lengths), cost: cost,
+            trafficStamp: metric.trafficStamp)
     }
 
     private mutating func clear(_ edgeCount: Int) {
@@ -123,7 +124,8 @@ struct RouteBuilder {
         edges.append(
             RouteEdge(
                 key: reading.key, wayID: reading.wayID, startOffset: start, endOffset: end, routeOffset: routeOffset,
-                duration: times.duration, freeFlowDuration: times.freeFlow, congestion: times.congestion,
+                duration: times.duration, routerDuration: times.duration, freeFlowDuration: times.freeFlow,
+                congestion: times.congestion,
                 turnDuration: turn, coordinates: firstIndex...(coordinates.count - 1),
                 tollBooths: tollBooths(edge, from: first.segment, to: last.segment, passesEnd: isWhole),
                 sharedAttributes: attributes(reading, edge)))
@@ -158,7 +160,10 @@ struct RouteBuilder {
     /// Edges that share their attributes share what holds at the time of departure.
     private func shared(_ reading: EdgeReading, _ edge: EdgeIndex) -> SharedAttributes {
         var attributes = reading.attributes
-        attributes.speedLimit = metric.traits(of: edge).speedLimit
+        let traits = metric.traits(of: edge)
+        (attributes.speedLimit, attributes.truckSpeedLimit) = (traits.speedLimit, traits.truckSpeedLimit)
+        let limits: RoadFlags = [.taggedSpeedLimit, .unlimitedSpeed]
+        attributes.flags = attributes.flags.subtracting(limits).union(traits.flags.intersection(limits))
         return SharedAttributes(attributes)
     }
 }

@@ -75,6 +75,11 @@ public struct Router: Sendable {
         customised(freeFlow, Traffic(overlay: traffic, now: now), forEach)
     }
 
+    /// A router for the same vehicle, time and roads that knows of no traffic.
+    public func withoutTraffic(forEach: HierarchyMetric.ForEach = HierarchyMetric.inTurn) -> Router {
+        traffic == nil ? self : customised(freeFlow, nil, forEach)
+    }
+
     private func customised(_ freeFlow: Metric, _ traffic: Traffic?, _ forEach: HierarchyMetric.ForEach) -> Router {
         let live = Self.metric(freeFlow, in: traffic, forEach)
         return Router(

@@ -88,7 +88,7 @@ struct RouteDocument {
                     "route_offset_m": number(waypoint.routeOffset),
                 ] as [String: Any]
             },
-            "edges": route.edges.map(Self.edge),
+            "edges": route.edges.map { edge($0, route.vehicle) },
             "nodes": nodes(route),
             "legs": route.legs.indices.map { leg in
                 [
@@ -154,14 +154,15 @@ struct RouteDocument {
         return object
     }
 
-    private static func edge(_ edge: RouteEdge) -> [String: Any] {
-        [
+    private static func edge(_ edge: RouteEdge, _ vehicle: VehicleProfile) -> [String: Any] {
+        let limit = edge.attributes.limit(for: vehicle.access)
+        return [
             "edge_id": String(edge.key.rawValue), "way_id": edge.wayID, "length_m": number(edge.length),
             "duration_s": number(edge.duration + edge.turnDuration, 2),
             "duration_free_flow_s": number(edge.freeFlowDuration + edge.turnDuration, 2),
             "name": edge.attributes.name, "ref": edge.attributes.reference, "class": "\(edge.attributes.roadClass)",
-            "speed_mps": number(edge.speed, 2), "speed_limit_mps": optional(edge.speedLimit),
-            "unlimited": edge.attributes.flags.contains(.unlimitedSpeed), "congestion": edge.congestion.rawValue,
+            "speed_mps": number(edge.speed, 2), "speed_limit_mps": optional(limit.speed),
+            "limit_source": "\(limit.source)", "unlimited": limit.isUnlimited, "congestion": edge.congestion.rawValue,
             "country": edge.country.isEmpty ? NSNull() as Any : edge.country,
             "driving_side": edge.drivesOnLeft ? "left" : "right",
         ]

@@ -129,6 +129,7 @@ import Testing
             config.faster.minimumRemaining = 10
             config.faster.minimumToManeuver = 1
             config.faster.minimumGain = chance(0.5) ? -1 : 0.1
+            config.faster.minimumGainSeconds = chance(0.5) ? -1_000 : 0
             config.faster.approval = FasterRouteConfig.Approval.allCases[Int(random.uniform() * 3)]
             config.policy.asked = Set(PolicyKind.allCases.filter { _ in chance(0.3) })
             config.arrivalDwell = chance(0.3) ? random.uniform() * 3 : 0

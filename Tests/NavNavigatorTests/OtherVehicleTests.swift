@@ -59,7 +59,9 @@ struct OtherVehicleTests {
     @Test func aRefreshDoesNotTurnATruckIntoACar() throws {
         let town = try Self.town()
         var (ride, map, route) = try Self.ride(of: Self.truck, node: VehicleProfile(), on: town, to: "BC")
-        guard case .refreshed(changedEdges: 0, _) = ride.command(.refreshRoute, call: 1) else {
+        guard case .refreshed(let event) = ride.command(.refreshRoute, call: 1),
+            event.phase == .refreshed(changedEdges: 0)
+        else {
             Issue.record("a refresh without traffic changes something: \(ride.replies)")
             return
         }

@@ -211,7 +211,8 @@ extension ScenarioEvent {
             words = [command, "FAILED", ScenarioEvent.code(failure.code)]
             text = failure.message
         case .routes(let routes): fields["routes"] = "\(routes.count)"
-        case .refreshed(let changed, _): fields["changed_segment_count"] = "\(changed)"
+        case .refreshed(let event):
+            if case .refreshed(let changed) = event.phase { fields["changed_segment_count"] = "\(changed)" }
         case .following, .awaitingPosition, .selected, .requested, .stopped, .legStarted: break
         }
     }

@@ -150,6 +150,7 @@ struct SimUser {
             config.faster.minimumRemaining = spread(10, 300)
             config.faster.minimumToManeuver = spread(1, 40)
             config.faster.minimumGain = spread(0, 0.1)
+            config.faster.minimumGainSeconds = spread(0, 30)
             config.faster.approval = pick(FasterRouteConfig.Approval.allCases)
             config.faster.acceptFor = spread(1, 30)
         }

@@ -93,6 +93,36 @@ public struct TileDomain: ProtoEnum {
     }
 }
 
+/// Where a speed limit comes from.
+///
+/// Values that this build does not know survive as their number.
+public struct LimitSource: ProtoEnum {
+    /// Number on the wire.
+    public let rawValue: Int32
+
+    /// Makes a value of any number, known or not.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// Unknown.
+    public static let unspecified = Self(rawValue: 0)
+    /// The map has it for the road: from a sign, or the zone that the road is tagged with.
+    public static let signed = Self(rawValue: 1)
+    /// Nothing is tagged; the general rule of the country for such a road.
+    public static let implied = Self(rawValue: 2)
+    /// Not known, or it depends on the time of day and utc_offset_min is not configured.
+    public static let unknown = Self(rawValue: 3)
+
+    /// Names in the schema, by number.
+    public static var names: [(value: Int32, name: String)] {
+        [
+            (0, "LIMIT_SOURCE_UNSPECIFIED"),
+            (1, "LIMIT_SOURCE_SIGNED"),
+            (2, "LIMIT_SOURCE_IMPLIED"),
+            (3, "LIMIT_SOURCE_UNKNOWN"),
+        ]
+    }
+}
+
 /// The second frame of every message on the bus.
 public struct Header: Message {
     /// Number of the message on its topic, from 1, one more for each message of this publisher; a gap is a loss.

@@ -114,7 +114,7 @@ extension JournalEntry: WireMessage {
     public static var fullName: String { "navbus.v1.JournalEntry" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xc3eeadaad3e32669 }
+    public static var schemaFingerprint: UInt64 { 0xb01bfbac3ea1ea98 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -382,7 +382,7 @@ extension RouteAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.RouteAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x22a40cdda397735b }
+    public static var schemaFingerprint: UInt64 { 0x9a3f5eef2c589d98 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -507,7 +507,7 @@ extension NavigationCommand: WireMessage {
     public static var fullName: String { "navbus.v1.NavigationCommand" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x512f6599e1a48376 }
+    public static var schemaFingerprint: UInt64 { 0xe3099e263a32ef72 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -658,7 +658,7 @@ extension SavedTrip: WireMessage {
     public static var fullName: String { "navbus.v1.SavedTrip" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x363412899f1038d6 }
+    public static var schemaFingerprint: UInt64 { 0x4e95c4beaa7c582f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

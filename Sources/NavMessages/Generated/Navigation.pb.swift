@@ -431,7 +431,7 @@ public struct RouteProgress: Message {
     public var etaNs: Int64?
     /// Arrival at the end of the leg, ns since the Unix epoch, UTC.
     public var legEtaNs: Int64?
-    /// What live traffic adds to the rest in s.
+    /// What live traffic adds to the rest in s, 0 or more; absent when no traffic is known ahead.
     public var trafficDelayRemainingS: Double?
     /// How the vehicle stands to its route.
     public var deviation: DeviationState?
@@ -447,9 +447,9 @@ public struct RouteProgress: Message {
     public var roadName: String?
     /// Number of the road.
     public var roadRef: String?
-    /// Speed limit in m/s; absent where unknown.
+    /// Speed limit in m/s for the vehicle at the time of the fix, on the road that it is on; absent where unknown or unlimited.
     public var speedLimitMps: Double?
-    /// Whether the road is known to have no speed limit.
+    /// Whether the vehicle is known to have no speed limit.
     public var speedUnlimited: Bool?
     /// Next maneuver's kind.
     public var nextManeuverType: ManeuverType?
@@ -471,6 +471,8 @@ public struct RouteProgress: Message {
     public var waypointsRemaining: UInt32?
     /// Probability that the vehicle has left the route, 0 to 1.
     public var deviationProbability: Double?
+    /// Where the speed limit comes from.
+    public var limitSource: LimitSource?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -513,7 +515,8 @@ public struct RouteProgress: Message {
         isSnapped: Bool? = nil,
         source: PositionSource? = nil,
         waypointsRemaining: UInt32? = nil,
-        deviationProbability: Double? = nil
+        deviationProbability: Double? = nil,
+        limitSource: LimitSource? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -555,6 +558,7 @@ public struct RouteProgress: Message {
         self.source = source
         self.waypointsRemaining = waypointsRemaining
         self.deviationProbability = deviationProbability
+        self.limitSource = limitSource
     }
 }
 
@@ -563,7 +567,7 @@ extension RouteProgress: WireMessage {
     public static var fullName: String { "navbus.v1.RouteProgress" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x68f2574056e32745 }
+    public static var schemaFingerprint: UInt64 { 0xb2e5cb1d626cbf1c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -743,6 +747,10 @@ extension RouteProgress: WireMessage {
             c.pointee.deviation_probability = value
             c.pointee.has_deviation_probability = 1
         }
+        if let value = limitSource {
+            c.pointee.limit_source = Navbus__V1__LimitSource(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_limit_source = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__RouteProgress>) throws(MessageError) {
@@ -786,6 +794,7 @@ extension RouteProgress: WireMessage {
         source = c.pointee.has_source != 0 ? PositionSource(rawValue: Int32(bitPattern: c.pointee.source.rawValue)) : nil
         waypointsRemaining = c.pointee.has_waypoints_remaining != 0 ? c.pointee.waypoints_remaining : nil
         deviationProbability = c.pointee.has_deviation_probability != 0 ? c.pointee.deviation_probability : nil
+        limitSource = c.pointee.has_limit_source != 0 ? LimitSource(rawValue: Int32(bitPattern: c.pointee.limit_source.rawValue)) : nil
     }
 }
 

@@ -107,7 +107,7 @@ extension CalculateRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.CalculateRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x5fa7ebe50ee3125e }
+    public static var schemaFingerprint: UInt64 { 0x8b9adca3fbfa15e6 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -458,7 +458,7 @@ extension SetRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.SetRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2430bc6b80cd9a61 }
+    public static var schemaFingerprint: UInt64 { 0xb3a850b4dc2175e7 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -768,7 +768,7 @@ extension GetStateResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetStateResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x4a69a92d5d22d039 }
+    public static var schemaFingerprint: UInt64 { 0xdbf8d54c57faf1eb }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1239,7 +1239,7 @@ extension AdvanceLegResponse: WireMessage {
     public static var fullName: String { "navbus.v1.AdvanceLegResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xc67695d96242dd79 }
+    public static var schemaFingerprint: UInt64 { 0xfb7f445850b79cd5 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1443,7 +1443,7 @@ extension RefreshRouteRequest: WireMessage {
 
 /// Answer of RefreshRoute.
 public struct RefreshRouteResponse: Message {
-    /// The route in numbers, from the vehicle on.
+    /// The rest of the route in numbers, from the vehicle on.
     public var summary: RouteSummary?
     /// Number of segments whose speed has changed.
     public var changedSegmentCount: UInt32?

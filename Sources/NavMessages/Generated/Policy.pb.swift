@@ -164,7 +164,7 @@ extension PolicyContext: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyContext" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x40abfdd43993b015 }
+    public static var schemaFingerprint: UInt64 { 0x9a731ecd08e183b8 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -333,7 +333,7 @@ extension ShouldRerouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldRerouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x07adf189fecf7061 }
+    public static var schemaFingerprint: UInt64 { 0x88d303f5e9dc6017 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -407,7 +407,7 @@ extension RerouteOptionsRequest: WireMessage {
     public static var fullName: String { "navbus.v1.RerouteOptionsRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x6581cb3929463171 }
+    public static var schemaFingerprint: UInt64 { 0x55022fa1a0210479 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -546,7 +546,7 @@ extension AcceptRerouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.AcceptRerouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x767e45714ca410bf }
+    public static var schemaFingerprint: UInt64 { 0xea9cdbe00b1e0499 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -616,7 +616,7 @@ extension ShouldTakeAlternativeRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldTakeAlternativeRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2388606e61da1bf0 }
+    public static var schemaFingerprint: UInt64 { 0x52f82af6b794456f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -684,7 +684,7 @@ extension ShouldAcceptFasterRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAcceptFasterRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xa82863892438aaf2 }
+    public static var schemaFingerprint: UInt64 { 0x45e045a6fe5c377f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -758,7 +758,7 @@ extension ShouldDiscardFixRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldDiscardFixRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x6acf94d53c5a4801 }
+    public static var schemaFingerprint: UInt64 { 0x7495005602a4d71b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -827,7 +827,7 @@ extension ShouldPreventReroutesWhenArrivingRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldPreventReroutesWhenArrivingRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xbb09467214d0f543 }
+    public static var schemaFingerprint: UInt64 { 0x0c466cf1f70e9e38 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -896,7 +896,7 @@ extension ShouldAdvanceLegRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAdvanceLegRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xf52af3cec7233e7e }
+    public static var schemaFingerprint: UInt64 { 0x79b9c67ad4164a85 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -969,7 +969,7 @@ extension ReviseInstructionRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ReviseInstructionRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x08d3cd0cf49db1f8 }
+    public static var schemaFingerprint: UInt64 { 0xddbb00f7476eb442 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1172,7 +1172,7 @@ extension PolicyRequest: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xffb797022ac90bd5 }
+    public static var schemaFingerprint: UInt64 { 0x9ca4f6898014e08a }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

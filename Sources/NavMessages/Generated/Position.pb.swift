@@ -445,9 +445,9 @@ public struct MatchedPosition: Message {
     public var roadRef: String?
     /// Class of the road.
     public var roadClass: RoadClass?
-    /// Speed limit in m/s; absent where unknown.
+    /// Speed limit in m/s for the vehicle at the time of the fix; absent where unknown or unlimited.
     public var speedLimitMps: Double?
-    /// Whether the road has no speed limit (a derestricted motorway).
+    /// Whether the vehicle has no speed limit there (a derestricted motorway).
     public var speedUnlimited: Bool?
     /// Whether the place is in a tunnel.
     public var inTunnel: Bool?
@@ -455,6 +455,8 @@ public struct MatchedPosition: Message {
     public var mapVersion: String?
     /// Horizontal protection level in m that the receiver gave with the fix; absent when the position is predicted.
     public var protectionLevelM: Double?
+    /// Where the speed limit comes from; absent off road.
+    public var limitSource: LimitSource?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -483,7 +485,8 @@ public struct MatchedPosition: Message {
         speedUnlimited: Bool? = nil,
         inTunnel: Bool? = nil,
         mapVersion: String? = nil,
-        protectionLevelM: Double? = nil
+        protectionLevelM: Double? = nil,
+        limitSource: LimitSource? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -511,6 +514,7 @@ public struct MatchedPosition: Message {
         self.inTunnel = inTunnel
         self.mapVersion = mapVersion
         self.protectionLevelM = protectionLevelM
+        self.limitSource = limitSource
     }
 }
 
@@ -519,7 +523,7 @@ extension MatchedPosition: WireMessage {
     public static var fullName: String { "navbus.v1.MatchedPosition" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x8153156f5941ae97 }
+    public static var schemaFingerprint: UInt64 { 0x24e6f2f136f329f2 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -641,6 +645,10 @@ extension MatchedPosition: WireMessage {
             c.pointee.protection_level_m = value
             c.pointee.has_protection_level_m = 1
         }
+        if let value = limitSource {
+            c.pointee.limit_source = Navbus__V1__LimitSource(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_limit_source = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__MatchedPosition>) throws(MessageError) {
@@ -670,5 +678,6 @@ extension MatchedPosition: WireMessage {
         inTunnel = c.pointee.has_in_tunnel != 0 ? c.pointee.in_tunnel != 0 : nil
         mapVersion = try Wire.string(c.pointee.map_version, "navbus.v1.MatchedPosition.map_version")
         protectionLevelM = c.pointee.has_protection_level_m != 0 ? c.pointee.protection_level_m : nil
+        limitSource = c.pointee.has_limit_source != 0 ? LimitSource(rawValue: Int32(bitPattern: c.pointee.limit_source.rawValue)) : nil
     }
 }

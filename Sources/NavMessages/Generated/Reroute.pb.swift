@@ -509,7 +509,7 @@ extension Alternatives: WireMessage {
     public static var fullName: String { "navbus.v1.Alternatives" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x0f94e60018affced }
+    public static var schemaFingerprint: UInt64 { 0x2c33cb57e9e3fc8b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -584,6 +584,9 @@ extension Alternatives: WireMessage {
 }
 
 /// Another way to the destination.
+///
+/// Its durations, and those of the current route that it is compared with, are those of the router on board, also when the
+/// current route has the durations of a provider.
 public struct Alternative: Message {
     /// The route; its route_id identifies the alternative while it exists.
     public var route: Route?
@@ -649,7 +652,7 @@ extension Alternative: WireMessage {
     public static var fullName: String { "navbus.v1.Alternative" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x9dfc7c7ccb179cb2 }
+    public static var schemaFingerprint: UInt64 { 0x09cb078c9a3a42d0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -970,6 +973,9 @@ public struct FasterRoute: Message {
     public var acceptUntilNs: Int64?
     /// Why it was REJECTED, for people.
     public var reason: String?
+    /// Whose durations gain_s compares. Both routes are priced alike: by the online provider when both are its own, else by the
+    /// router on board, whatever durations the routes themselves have.
+    public var pricing: RouteProvider?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -984,7 +990,8 @@ public struct FasterRoute: Message {
         route: Route? = nil,
         fasterRouteId: UInt64? = nil,
         acceptUntilNs: Int64? = nil,
-        reason: String? = nil
+        reason: String? = nil,
+        pricing: RouteProvider? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -998,6 +1005,7 @@ public struct FasterRoute: Message {
         self.fasterRouteId = fasterRouteId
         self.acceptUntilNs = acceptUntilNs
         self.reason = reason
+        self.pricing = pricing
     }
 }
 
@@ -1006,7 +1014,7 @@ extension FasterRoute: WireMessage {
     public static var fullName: String { "navbus.v1.FasterRoute" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1efafc2a9f7ba0dc }
+    public static var schemaFingerprint: UInt64 { 0x2080fa7b90b95cf0 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1076,6 +1084,10 @@ extension FasterRoute: WireMessage {
         if let value = reason {
             c.pointee.reason = Wire.string(value, arena)
         }
+        if let value = pricing {
+            c.pointee.pricing = Navbus__V1__RouteProvider(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_pricing = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__FasterRoute>) throws(MessageError) {
@@ -1091,6 +1103,7 @@ extension FasterRoute: WireMessage {
         fasterRouteId = c.pointee.has_faster_route_id != 0 ? c.pointee.faster_route_id : nil
         acceptUntilNs = c.pointee.has_accept_until_ns != 0 ? c.pointee.accept_until_ns : nil
         reason = try Wire.string(c.pointee.reason, "navbus.v1.FasterRoute.reason")
+        pricing = c.pointee.has_pricing != 0 ? RouteProvider(rawValue: Int32(bitPattern: c.pointee.pricing.rawValue)) : nil
     }
 }
 
@@ -1112,12 +1125,14 @@ public struct RouteRefresh: Message {
     public var changedSegmentCount: UInt32?
     /// Change of the arrival time in s; positive: later.
     public var etaDeltaS: Double?
-    /// The route in numbers, from the vehicle on.
+    /// The rest of the route in numbers, from the vehicle on.
     public var summary: RouteSummary?
-    /// Age of the traffic, ns since the Unix epoch, UTC.
+    /// Stamp of the newest traffic that it was refreshed with, ns since the Unix epoch, UTC; absent without traffic.
     public var trafficStampNs: Int64?
     /// Why it FAILED or is INVALIDATED.
     public var error: ErrorInfo?
+    /// Progress with the new durations, where the vehicle was last; with REFRESHED, once a position on the route is known.
+    public var progress: RouteProgress?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -1131,7 +1146,8 @@ public struct RouteRefresh: Message {
         etaDeltaS: Double? = nil,
         summary: RouteSummary? = nil,
         trafficStampNs: Int64? = nil,
-        error: ErrorInfo? = nil
+        error: ErrorInfo? = nil,
+        progress: RouteProgress? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -1144,6 +1160,7 @@ public struct RouteRefresh: Message {
         self.summary = summary
         self.trafficStampNs = trafficStampNs
         self.error = error
+        self.progress = progress
     }
 }
 
@@ -1152,7 +1169,7 @@ extension RouteRefresh: WireMessage {
     public static var fullName: String { "navbus.v1.RouteRefresh" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x9139cd05d512e375 }
+    public static var schemaFingerprint: UInt64 { 0xabc1ca865aefa13f }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1218,6 +1235,9 @@ extension RouteRefresh: WireMessage {
         if let value = error {
             c.pointee.error = Wire.message(value, arena)
         }
+        if let value = progress {
+            c.pointee.progress = Wire.message(value, arena)
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__RouteRefresh>) throws(MessageError) {
@@ -1232,5 +1252,6 @@ extension RouteRefresh: WireMessage {
         summary = try Wire.message(c.pointee.summary)
         trafficStampNs = c.pointee.has_traffic_stamp_ns != 0 ? c.pointee.traffic_stamp_ns : nil
         error = try Wire.message(c.pointee.error)
+        progress = try Wire.message(c.pointee.progress)
     }
 }

@@ -601,7 +601,7 @@ public struct RouteOptions: Message {
     public var excludeAreas: [Polygon]
     /// Routes wanted besides the best one, 0 to 2; fewer may exist.
     public var alternatives: UInt32?
-    /// Whether live traffic counts; absent: yes.
+    /// Whether live traffic counts; absent: yes. Without it routes are found on board, and no road is closed by traffic.
     public var useTraffic: Bool?
     /// Departure, ns since the Unix epoch, UTC; absent: now.
     public var departureNs: Int64?
@@ -762,7 +762,7 @@ public struct Route: Message {
     public var chosenRouteId: UInt64?
     /// How often durations and annotations have been refreshed.
     public var refreshCount: UInt32?
-    /// Time that the computation took in s.
+    /// Time that finding the route took in s, the provider's answer included; absent in a replay without the journal.
     public var computeDurationS: Double?
 
     /// Makes a message; a field that is left out is unknown.
@@ -812,7 +812,7 @@ extension Route: WireMessage {
     public static var fullName: String { "navbus.v1.Route" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x4cc1a7faaf96ab3f }
+    public static var schemaFingerprint: UInt64 { 0x984e8cb0e6ae0e02 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -978,7 +978,7 @@ extension RouteLeg: WireMessage {
     public static var fullName: String { "navbus.v1.RouteLeg" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xbb4f4fb8fdee4392 }
+    public static var schemaFingerprint: UInt64 { 0x8f2a5fef25911744 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1573,7 +1573,7 @@ extension Annotation: WireMessage {
     public static var fullName: String { "navbus.v1.Annotation" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x9bb33c6771e43daf }
+    public static var schemaFingerprint: UInt64 { 0xecf0ce62fe4b0348 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1638,7 +1638,7 @@ extension Annotation: WireMessage {
     }
 }
 
-/// Segments with one speed limit.
+/// Segments with one speed limit: for the route's vehicle, at the time of departure.
 public struct SpeedLimitSpan: Message {
     /// First segment of the leg.
     public var firstSegment: UInt32?
@@ -1648,18 +1648,22 @@ public struct SpeedLimitSpan: Message {
     public var limitMps: Float?
     /// Whether the road is known to have no limit.
     public var unlimited: Bool?
+    /// Where the limit comes from.
+    public var source: LimitSource?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
         firstSegment: UInt32? = nil,
         segmentCount: UInt32? = nil,
         limitMps: Float? = nil,
-        unlimited: Bool? = nil
+        unlimited: Bool? = nil,
+        source: LimitSource? = nil
     ) {
         self.firstSegment = firstSegment
         self.segmentCount = segmentCount
         self.limitMps = limitMps
         self.unlimited = unlimited
+        self.source = source
     }
 }
 
@@ -1668,7 +1672,7 @@ extension SpeedLimitSpan: WireMessage {
     public static var fullName: String { "navbus.v1.SpeedLimitSpan" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xa747d9e39c233b28 }
+    public static var schemaFingerprint: UInt64 { 0xf4edb20107297d84 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1708,6 +1712,10 @@ extension SpeedLimitSpan: WireMessage {
             c.pointee.unlimited = value ? 1 : 0
             c.pointee.has_unlimited = 1
         }
+        if let value = source {
+            c.pointee.source = Navbus__V1__LimitSource(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_source = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__SpeedLimitSpan>) throws(MessageError) {
@@ -1715,6 +1723,7 @@ extension SpeedLimitSpan: WireMessage {
         segmentCount = c.pointee.has_segment_count != 0 ? c.pointee.segment_count : nil
         limitMps = c.pointee.has_limit_mps != 0 ? c.pointee.limit_mps : nil
         unlimited = c.pointee.has_unlimited != 0 ? c.pointee.unlimited != 0 : nil
+        source = c.pointee.has_source != 0 ? LimitSource(rawValue: Int32(bitPattern: c.pointee.source.rawValue)) : nil
     }
 }
 
@@ -1793,7 +1802,8 @@ extension CongestionSpan: WireMessage {
 public struct RouteSummary: Message {
     /// Length in m.
     public var distanceM: Double?
-    /// Duration in s, live traffic included.
+    /// Duration in s, live traffic included. A provider's route keeps the provider's durations; only where the traffic on board
+    /// has changed since it came are they scaled by that change.
     public var durationS: Double?
     /// Duration in s without live traffic.
     public var durationTypicalS: Double?
@@ -1801,7 +1811,8 @@ public struct RouteSummary: Message {
     public var trafficDelayS: Double?
     /// What traffic_delay_s covers.
     public var trafficDelayScope: DelayScope?
-    /// Age of the traffic behind it, ns since the Unix epoch, UTC.
+    /// Stamp of the newest traffic behind it, ns since the Unix epoch, UTC; absent without traffic. For a route of a provider:
+    /// when the provider answered.
     public var trafficStampNs: Int64?
     /// Arrival at the destination, ns since the Unix epoch, UTC.
     public var etaNs: Int64?
@@ -2384,7 +2395,7 @@ extension RoutePreview: WireMessage {
     public static var fullName: String { "navbus.v1.RoutePreview" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2c6790f8b049c8ec }
+    public static var schemaFingerprint: UInt64 { 0xe448264fe6ddacc1 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

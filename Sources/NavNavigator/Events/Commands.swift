@@ -8,6 +8,8 @@ public struct RouteWishes: Sendable, Hashable {
     public var vehicle: VehicleProfile?
     /// Whether a provider on the network may be asked, where one is configured.
     public var allowsOnline = true
+    /// Whether live traffic counts.
+    public var usesTraffic = true
 
     /// No wishes.
     public init() {}
@@ -101,7 +103,7 @@ public enum CommandReply: Sendable, Equatable {
     /// The next leg began; the progress on it, once a position tells.
     case legStarted(RouteProgress?)
     /// The route is up to date.
-    case refreshed(changedEdges: Int, RoutePlan)
+    case refreshed(RefreshEvent)
     /// It was not done.
     case failed(RouteFailure)
 }

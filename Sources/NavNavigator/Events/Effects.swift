@@ -216,6 +216,10 @@ public struct RouteProgress: Sendable, Equatable {
     public var stepDurationRemaining: Double
     /// How the vehicle stands to the route.
     public var deviation: Deviation
+    /// Seconds that traffic adds on the rest; nil when no traffic is known there.
+    public var trafficDelayRemaining: Double?
+    /// The edge of the route here.
+    public var edge: EdgeKey
     /// The road of the route here.
     public var attributes: RoadAttributes
     /// The maneuver ahead.

@@ -128,6 +128,8 @@ public struct FasterRouteGain: Sendable, Hashable {
     public var seconds: Double
     /// As a share of the time that is left on the route in force, 0 ... 1.
     public var share: Double
+    /// Whose durations of both routes it compares.
+    public var pricing: RouteProvider
 }
 
 /// A step of taking a faster route.
@@ -178,6 +180,8 @@ public struct RefreshEvent: Sendable, Equatable {
     public var delta: Double
     /// The route in force.
     public var plan: RoutePlan
+    /// How far along it the vehicle is, with the new durations; nil before it was seen on it.
+    public var progress: RouteProgress?
 }
 
 /// A previewed route.

@@ -10,7 +10,13 @@ public struct RoutePlan: Sendable, Equatable {
     /// Its maneuvers and instructions.
     public let guidance: RouteGuidance
     /// Who found it.
-    public let provider: RouteProvider
+    public var provider: RouteProvider
+    /// Seconds that finding it took; nil when nobody measured it.
+    public var computeDuration: Double?
+    /// How often its durations were brought up to date while it was in force.
+    public internal(set) var refreshCount = 0
+    /// Metres from the route's start to the vehicle; 0 before it has set out.
+    public internal(set) var offset = 0.0
     /// The number of the trip's route that the driver chose and whose way is preferred; 0 while there is no trip.
     public internal(set) var chosenRouteID: UInt64 = 0
 
@@ -30,6 +36,8 @@ public enum RouteProvider: Sendable, Hashable {
     case onBoard
     /// A server on the network.
     case online
+    /// A user or another node, which gave the route.
+    case external
 }
 
 /// What a route is asked for.
@@ -58,6 +66,8 @@ public struct RouteQuery: Sendable, Equatable {
     public var vehicle: VehicleProfile?
     /// Whether a provider on the network may be asked.
     public var allowsOnline: Bool
+    /// Whether traffic counts.
+    public var usesTraffic: Bool
     /// How many alternatives to the best route at most.
     public var alternatives: Int
     /// The route that is being driven, to which the alternatives are to be alternatives; nil for the best one.

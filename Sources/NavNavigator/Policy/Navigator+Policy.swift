@@ -53,8 +53,11 @@ extension Navigator {
     /// Seconds for which a no holds.
     func hold(_ decision: PolicyDecision) -> Double {
         guard let hold = decision.answer.hold, hold.isFinite else { return config.policy.hold }
-        return min(max(hold, 0), 3_600)
+        return min(max(hold, 0), Self.longestHold)
     }
+
+    /// How long a no holds at most, seconds.
+    static let longestHold = 3_600.0
 
     private mutating func goOn(from question: PolicyQuestion, _ decision: PolicyDecision, _ event: NavigatorEvent) {
         if decision.requestID != 0 || decision.kind.isAlwaysTold { publish(.policyDecision(decision), event) }
@@ -63,7 +66,8 @@ extension Navigator {
         case .rerouteOptions: fetchReroute(decision, event)
         case .acceptReroute(let plan, _, _): decideProposal(plan, decision, event)
         case .shouldTakeAlternative(let offered): decideAlternative(offered, decision, event)
-        case .acceptFasterRoute: decideFasterRoute(decision.verdict, decision.answer.decider, event)
+        case .acceptFasterRoute:
+            decideFasterRoute(decision.verdict, decision.answer.decider, hold: hold(decision), event)
         case .shouldDiscardFix(let fix, let rejection):
             if decision.verdict {
                 publish(.fixRejected(fix, rejection), event)

@@ -107,16 +107,14 @@ extension Navigator {
     mutating func refreshPreview(_ event: NavigatorEvent) {
         guard var shown = preview.shown, !shown.preview.routes.isEmpty else { return }
         var isChanged = false
-        let pricing = RoutePricing(map.router, for: shown.order.wishes.vehicle)
+        let wishes = shown.order.wishes
+        let pricing = RoutePricing(map.router, for: wishes.vehicle, usesTraffic: wishes.usesTraffic)
         for index in shown.preview.routes.indices {
-            guard let (route, changed) = pricing.repriced(shown.preview.routes[index].plan.route), changed > 0 else {
-                continue
-            }
-            isChanged = true
+            guard let (route, changed) = pricing.repriced(shown.preview.routes[index].plan.route) else { continue }
+            if changed > 0 { isChanged = true }
             shown.preview.routes[index].plan.route = route
         }
-        guard isChanged else { return }
         preview.shown = shown
-        publish(.preview(shown.preview), event)
+        if isChanged { publish(.preview(shown.preview), event) }
     }
 }

@@ -17,8 +17,8 @@ struct AlternativesKeeper {
         var own: [EdgeKey: Double]
         /// Fixes in a row on these edges.
         var fixes = 0
-        /// Whether the owner's policy wants it not to be taken.
-        var isRefused = false
+        /// Until when the owner is not asked whether it is taken; nil as long as nobody was.
+        var refusedUntil: Timestamp?
         /// Whether it is shown.
         var isShown = false
     }
@@ -78,20 +78,25 @@ struct AlternativesKeeper {
     /// Whether the answer has not come in time.
     func isOverdue(at stamp: Timestamp) -> Bool { due.map { $0 <= stamp } ?? false }
 
-    /// Takes found alternatives to a trip in.
-    mutating func take(_ found: FoundRoutes, for trip: Trip) -> AlternativesUpdate? {
+    /// Takes found alternatives to a trip in; those whose fork is less than some metres ahead come too late.
+    mutating func take(_ found: FoundRoutes, for trip: Trip, leastToFork: Double, at stamp: Timestamp)
+        -> AlternativesUpdate?
+    {
         pending = nil
         let known = kept
         kept = []
         var removed: [AlternativesUpdate.Removed] = []
         let onRoute = Set(trip.plan.route.edges.map(\.key))
+        var isLate = false
         if found.mainIsCurrent {
             for plan in found.alternatives {
                 let alternative = plan.alternative
                 let forkOffset = trip.plan.route.length - (found.main.route.length - alternative.fork.routeOffset)
-                guard forkOffset > trip.offset,
-                    !kept.contains(where: { $0.plan.alternative.id == alternative.id })
-                else { continue }
+                guard forkOffset - trip.offset >= leastToFork else {
+                    isLate = true
+                    continue
+                }
+                guard !kept.contains(where: { $0.plan.alternative.id == alternative.id }) else { continue }
                 var own: [EdgeKey: Double] = [:]
                 for edge in alternative.route.edges
                 where edge.routeOffset >= alternative.fork.routeOffset - 0.5
@@ -101,6 +106,7 @@ struct AlternativesKeeper {
                 kept.append(Kept(plan: plan, forkOffset: forkOffset, own: own))
             }
         }
+        if kept.isEmpty, isLate { bringForward(at: stamp) }
         for old in known
         where old.isShown && !kept.contains(where: { $0.plan.alternative.id == old.plan.alternative.id }) {
             removed.append(AlternativesUpdate.Removed(id: old.plan.alternative.id, reason: .replaced))
@@ -208,11 +214,13 @@ struct AlternativesKeeper {
 
     /// Seconds that it takes longer than the route in force.
     private func delta(_ kept: Kept, _ trip: Trip) -> Double {
-        kept.plan.alternative.durationFromFork - trip.times.remaining(from: kept.forkOffset)
+        kept.plan.alternative.durationFromFork - trip.routerTimes.remaining(from: kept.forkOffset)
     }
 
-    /// Those that are shown, as seen from where the vehicle is.
-    func offered(to trip: Trip) -> [OfferedAlternative] { kept.filter(\.isShown).map { offered($0, trip) } }
+    /// Those that are shown and whose fork lies ahead, as seen from where the vehicle is.
+    func offered(to trip: Trip) -> [OfferedAlternative] {
+        kept.filter { $0.isShown && $0.forkOffset > trip.offset }.map { offered($0, trip) }
+    }
 
     private func offered(_ kept: Kept, _ trip: Trip) -> OfferedAlternative {
         var plan = kept.plan
@@ -220,7 +228,7 @@ struct AlternativesKeeper {
         return OfferedAlternative(
             plan: plan, forkOffset: kept.forkOffset, distanceToFork: max(kept.forkOffset - trip.offset, 0),
             durationToFork: max(
-                trip.times.remaining(from: trip.offset) - trip.times.remaining(from: kept.forkOffset), 0),
+                trip.routerTimes.remaining(from: trip.offset) - trip.routerTimes.remaining(from: kept.forkOffset), 0),
             durationDelta: plan.alternative.durationDelta)
     }
 
@@ -243,7 +251,10 @@ struct AlternativesKeeper {
             }
             kept[index].fixes += 1
         }
-        return kept.first { !$0.isRefused && $0.fixes >= config.alternatives.takingFixes }.map { offered($0, trip) }
+        let taken = kept.first {
+            $0.fixes >= config.alternatives.takingFixes && $0.refusedUntil.map { $0 <= position.stamp } ?? true
+        }
+        return taken.map { offered($0, trip) }
     }
 
     /// Metres from an alternative's start to where the vehicle is on it.
@@ -257,14 +268,15 @@ struct AlternativesKeeper {
         return max(alternative.fork.routeOffset - offered.distanceToFork, 0)
     }
 
-    /// Notes that the owner's policy wants an alternative not to be taken.
-    mutating func refuse(_ id: UInt64) {
-        for index in kept.indices where kept[index].plan.alternative.id == id { kept[index].isRefused = true }
+    /// Notes that the owner is not to be asked about an alternative until a moment.
+    mutating func refuse(_ id: UInt64, until stamp: Timestamp) {
+        for index in kept.indices where kept[index].plan.alternative.id == id { kept[index].refusedUntil = stamp }
     }
 
     /// Notes that the clock was set back.
     mutating func noteClockSet(to stamp: Timestamp) {
         if next != nil { next = stamp }
+        for index in kept.indices where kept[index].refusedUntil != nil { kept[index].refusedUntil = stamp }
         pending?.stamp = stamp
     }
 }

@@ -27,7 +27,10 @@ struct FasterRouteWatch {
     var config: NavigatorConfig
     private(set) var pending: Pending?
     private(set) var offer: Offer?
+    /// What has come of the looks so far.
+    var counts = FasterRouteCounts()
     private var next: Timestamp?
+    private var isHeldBack = false
 
     init(_ config: NavigatorConfig) { self.config = config }
 
@@ -42,21 +45,36 @@ struct FasterRouteWatch {
     /// Starts counting with a route that comes into force.
     mutating func restart(at stamp: Timestamp) {
         next = stamp.advanced(bySeconds: config.faster.interval)
+        isHeldBack = false
     }
 
     /// Whether a faster route is to be asked for now.
-    func isDue(at stamp: Timestamp, _ trip: Trip) -> Bool {
-        guard config.faster.isEnabled, pending == nil, offer == nil, let next, stamp >= next,
-            trip.deviation.state == .onRoute, trip.durationRemaining > config.faster.minimumRemaining,
-            let progress = trip.progress, progress.stepDurationRemaining > config.faster.minimumToManeuver
-        else { return false }
+    ///
+    /// A look that is due while it makes no sense is counted once, and made as soon as it does.
+    ///
+    /// - Parameter isPossible: whether the vehicle is known to follow its route and no other route is being looked for.
+    mutating func isDue(at stamp: Timestamp, _ trip: Trip, isPossible: Bool) -> Bool {
+        guard config.faster.isEnabled, pending == nil, offer == nil, let next, stamp >= next else { return false }
+        guard isPossible, trip.deviation.state == .onRoute, trip.durationRemaining > config.faster.minimumRemaining
+        else {
+            if !isHeldBack { counts.heldBack += 1 }
+            isHeldBack = true
+            return false
+        }
         return true
+    }
+
+    /// Notes that the owner wants no other faster route for some seconds.
+    mutating func hold(for seconds: Double, at stamp: Timestamp) {
+        let end = stamp.advanced(bySeconds: seconds)
+        next = max(next ?? end, end)
     }
 
     /// Notes that one is asked for.
     mutating func begin(_ id: UInt64, at stamp: Timestamp, from origin: Sighting) {
         pending = Pending(id: id, stamp: stamp, origin: origin)
-        next = stamp.advanced(bySeconds: config.faster.interval)
+        counts.requests += 1
+        restart(at: stamp)
     }
 
     /// Gives up what is asked for; its number, if it was.
@@ -69,14 +87,20 @@ struct FasterRouteWatch {
     func isOverdue(at stamp: Timestamp) -> Bool { patienceEnd.map { $0 <= stamp } ?? false }
 
     /// What a found route saves; nil when it is not worth it, or parts from the route in force too soon.
-    func gain(of plan: RoutePlan, over trip: Trip) -> FasterRouteGain? {
-        let remaining = trip.durationRemaining
-        let seconds = remaining - plan.route.duration
-        guard remaining > 0, seconds / remaining >= config.faster.minimumGain,
-            let steps = plan.guidance.legs.first, steps.count >= 2,
-            plan.guidance.steps[steps.lowerBound].duration >= config.faster.minimumToManeuver
+    ///
+    /// Two routes of one provider have its times; any others are compared by those of the router on board.
+    func gain(of plan: RoutePlan, over trip: Trip, _ pricing: RoutePricing) -> FasterRouteGain? {
+        let isAlike = plan.provider == trip.plan.provider
+        let times = isAlike ? trip.times : trip.routerTimes
+        guard let found = isAlike ? plan.route : pricing.priced(plan.route) else { return nil }
+        let remaining = times.remaining(from: trip.offset)
+        let toFork = remaining - times.remaining(from: Self.forkOffset(of: plan.route, from: trip))
+        let seconds = remaining - found.duration
+        guard remaining > 0, seconds >= config.faster.minimumGainSeconds,
+            seconds / remaining >= config.faster.minimumGain, toFork >= config.faster.minimumToManeuver
         else { return nil }
-        return FasterRouteGain(seconds: seconds, share: seconds / remaining)
+        return FasterRouteGain(
+            seconds: seconds, share: seconds / remaining, pricing: isAlike ? plan.provider : .onBoard)
     }
 
     /// Metres from the start of the route in force to where a found route leaves it.
@@ -101,4 +125,16 @@ struct FasterRouteWatch {
         if offer?.until != nil { offer?.until = stamp.advanced(bySeconds: config.faster.acceptFor) }
         pending?.stamp = stamp
     }
+}
+
+/// How often faster routes were looked for, and what came of it.
+public struct FasterRouteCounts: Sendable, Equatable {
+    /// Routes that were asked for.
+    public internal(set) var requests = 0
+    /// Looks that were due when the vehicle was not known to follow its route, was near its end, or another route was being looked for.
+    public internal(set) var heldBack = 0
+    /// Routes that were not faster by enough, or part from the one in force too soon.
+    public internal(set) var notWorthIt = 0
+    /// Faster routes that were detected.
+    public internal(set) var detected = 0
 }

@@ -6,7 +6,9 @@ extension Navigator {
     mutating func considerAlternatives(_ position: Sighting, _ event: NavigatorEvent) {
         guard let trip else { return }
         if let offered = alternatives.follow(position, on: trip), policyIsOpen(offered) {
-            alternatives.refuse(offered.id)
+            // Not again while the question is open.
+            alternatives.refuse(
+                offered.id, until: event.stamp.advanced(bySeconds: config.policy.patience(.shouldTakeAlternative)))
             ask(.shouldTakeAlternative(offered), standard: true, event)
         }
         guard let trip = self.trip else { return }
@@ -32,7 +34,8 @@ extension Navigator {
             return
         }
         switch answer {
-        case .found(let found): tell(alternatives.take(found, for: trip), event)
+        case .found(let found):
+            tell(alternatives.take(found, for: trip, leastToFork: leastToFork, at: event.stamp), event)
         case .failed(let failure): tell(alternatives.fail(failure, for: trip), event)
         }
     }
@@ -46,6 +49,9 @@ extension Navigator {
 
     mutating func decideAlternative(_ offered: OfferedAlternative, _ decision: PolicyDecision, _ event: NavigatorEvent)
     {
+        // One that cannot be taken is not tried again.
+        let pause = decision.verdict ? Self.longestHold : hold(decision)
+        alternatives.refuse(offered.id, until: event.stamp.advanced(bySeconds: pause))
         guard decision.verdict, let trip, alternatives.offered(offered.id, to: trip) != nil else { return }
         take(offered, isByDriving: true, call: 0, event)
     }

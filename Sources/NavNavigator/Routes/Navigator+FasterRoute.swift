@@ -1,7 +1,7 @@
 import NavGeo
 import NavRouting
 
-/// Faster routes: looked for every two minutes far from maneuvers and the end, detected, approved, applied.
+/// Faster routes: looked for every two minutes until shortly before the end, detected, approved, applied.
 extension Navigator {
     mutating func considerFasterRoute(_ position: Sighting, _ event: NavigatorEvent) {
         guard let trip else { return }
@@ -10,7 +10,8 @@ extension Navigator {
             _ = faster.take()
             tell(.rejected(.tooLate), offer, event)
         }
-        guard position.prediction == nil, search.isIdle, faster.isDue(at: event.stamp, trip) else { return }
+        let isPossible = position.prediction == nil && search.isIdle
+        guard faster.isDue(at: event.stamp, trip, isPossible: isPossible) else { return }
         let id = nextRequestID()
         faster.begin(id, at: event.stamp, from: position)
         perform(
@@ -23,9 +24,12 @@ extension Navigator {
     /// Whether the two routes part too soon, or have parted.
     private func isTooLate(_ offer: FasterRouteWatch.Offer, _ trip: Trip) -> Bool {
         let state = trip.deviation.state
-        let speed = lastPosition?.speed ?? 0
-        let needed = max(speed * config.rerouteMinimumCommitTime, config.cursorSlack)
-        return state == .offRoute || state == .wrongWay || offer.forkOffset - trip.offset < needed
+        return state == .offRoute || state == .wrongWay || offer.forkOffset - trip.offset < leastToFork
+    }
+
+    /// Metres to a fork below which it is too near to be offered.
+    var leastToFork: Double {
+        max((lastPosition?.speed ?? 0) * config.rerouteMinimumCommitTime, config.cursorSlack)
     }
 
     mutating func takeFasterRoute(_ answer: RouteAnswer, _ event: NavigatorEvent) {
@@ -35,8 +39,13 @@ extension Navigator {
             case .found(let found) = answer, found.main.defect == nil
         else { return }
         // Both are measured by the same traffic.
-        refreshRoute(event)
-        guard let trip = self.trip, let gain = faster.gain(of: found.main, over: trip) else { return }
+        let isOfSameProvider = found.main.provider != .onBoard && found.main.provider == trip.plan.provider
+        refreshRoute(by: isOfSameProvider ? found.main.route : nil, event)
+        guard let trip = self.trip, let gain = faster.gain(of: found.main, over: trip, pricing) else {
+            faster.counts.notWorthIt += 1
+            return
+        }
+        faster.counts.detected += 1
         let approval = config.faster.approval
         let offer = FasterRouteWatch.Offer(
             plan: found.main, gain: gain, origin: pending.origin,
@@ -51,9 +60,12 @@ extension Navigator {
         }
     }
 
-    mutating func decideFasterRoute(_ accepts: Bool, _ decider: PolicyDecider, _ event: NavigatorEvent) {
+    mutating func decideFasterRoute(
+        _ accepts: Bool, _ decider: PolicyDecider, hold: Double = 0, _ event: NavigatorEvent
+    ) {
         guard let offer = faster.take(), let old = trip else { return }
         guard accepts else {
+            faster.hold(for: hold, at: event.stamp)
             let isRefused = decider == .client || decider == .recorded
             return tell(.rejected(isRefused ? .refused : .notApproved), offer, event)
         }

@@ -32,7 +32,9 @@ struct RefreshSchedule {
 /// The route's durations in the freshest traffic. The geometry, the cursor and what was told stay as they are.
 extension Navigator {
     /// What roads take the vehicle of the trip.
-    var pricing: RoutePricing { RoutePricing(map.router, for: session.wishes.vehicle) }
+    var pricing: RoutePricing {
+        RoutePricing(map.router, for: session.wishes.vehicle, usesTraffic: session.wishes.usesTraffic)
+    }
 
     /// Takes other traffic, or other tiles, in.
     mutating func noteTraffic(_ event: NavigatorEvent) {
@@ -54,35 +56,38 @@ extension Navigator {
     mutating func refreshByHand(_ call: UInt64, _ event: NavigatorEvent) {
         guard let trip, !trip.isComplete else { return refuse(call, "there is no trip under way") }
         switch refreshRoute(event) {
-        case .success(let changed): reply(.refreshed(changedEdges: changed, self.trip?.plan ?? trip.plan), to: call)
+        case .success(let refreshed): reply(.refreshed(refreshed), to: call)
         case .failure(let failure): reply(.failed(failure), to: call)
         }
     }
 
     /// Brings the durations of the route and of its alternatives up to date.
+    ///
+    /// - Parameter answer: a route of the provider of the one in force, which has its newest durations where the two are the same.
     @discardableResult
-    mutating func refreshRoute(_ event: NavigatorEvent) -> Result<Int, RouteFailure> {
-        guard let old = trip else { return .success(0) }
+    mutating func refreshRoute(by answer: Route? = nil, _ event: NavigatorEvent) -> Result<RefreshEvent, RouteFailure> {
+        guard let old = trip else {
+            return .failure(RouteFailure(code: .wrongState, message: "there is no trip under way"))
+        }
         refresh.restart(at: event.stamp)
         publish(.refresh(RefreshEvent(phase: .refreshing, delta: 0, plan: old.plan)), event)
-        guard let (route, changed) = pricing.repriced(old.plan.route) else {
+        let pricing = pricing
+        guard var (route, changed) = pricing.repriced(old.plan.route) else {
             let failure = RouteFailure(code: .tilesNeeded, message: "part of the route is not on board")
             publish(.refresh(RefreshEvent(phase: .failed(failure), delta: 0, plan: old.plan)), event)
             return .failure(failure)
         }
-        if changed > 0 {
-            var plan = old.plan
-            plan.route = route
-            trip?.refresh(plan)
-        }
-        guard let trip else { return .success(changed) }
-        publish(
-            .refresh(
-                RefreshEvent(
-                    phase: .refreshed(changedEdges: changed), delta: trip.durationRemaining - old.durationRemaining,
-                    plan: trip.plan)), event)
+        if let answer { changed += route.takeTimes(of: answer) }
+        trip?.refresh(route, pricing)
+        var refreshed = RefreshEvent(phase: .refreshed(changedEdges: changed), delta: 0, plan: old.plan)
+        guard let trip else { return .success(refreshed) }
+        refreshed.delta = trip.durationRemaining - old.durationRemaining
+        refreshed.plan = trip.plan
+        refreshed.plan.offset = trip.offset
+        refreshed.progress = trip.progress
+        publish(.refresh(refreshed), event)
         if changed > 0 { tell(trip.plan, .refreshed, event) }
         tell(alternatives.refresh(pricing, for: trip, at: event.stamp), event)
-        return .success(changed)
+        return .success(refreshed)
     }
 }

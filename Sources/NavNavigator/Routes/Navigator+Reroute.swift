@@ -120,8 +120,8 @@ extension Navigator {
     ) -> RouteQuery {
         RouteQuery(
             requestID: id, purpose: purpose, request: RouteRequest(waypoints: waypoints, options: wishes.options),
-            vehicle: wishes.vehicle, allowsOnline: wishes.allowsOnline, alternatives: alternatives, current: current,
-            deadline: stamp.advanced(bySeconds: config.rerouteDeadline))
+            vehicle: wishes.vehicle, allowsOnline: wishes.allowsOnline, usesTraffic: wishes.usesTraffic,
+            alternatives: alternatives, current: current, deadline: stamp.advanced(bySeconds: config.rerouteDeadline))
     }
 
     // MARK: The answer
@@ -162,7 +162,7 @@ extension Navigator {
         tell(.fetched, draft, event, plan.provider)
         if let rejection = objection(to: plan, draft) {
             search.finish()
-            if rejection == .stale { search.refuse(request, at: event.stamp) }
+            if rejection == .stale { search.refuse(request, for: config.rerouteBackoffFirst, at: event.stamp) }
             return tell(.rejected(rejection), draft, event, plan.provider)
         }
         let seconds = secondsToManeuver(of: plan)
@@ -211,8 +211,8 @@ extension Navigator {
             }
             return apply(plan, request, draft, event)
         }
-        search.refuse(request, at: event.stamp)
         let isOwners = decision.answer.decider == .client || decision.answer.decider == .recorded
+        search.refuse(request, for: isOwners ? hold(decision) : config.rerouteBackoffFirst, at: event.stamp)
         tell(.rejected(isOwners ? .policy : .tooNear), draft, event, plan.provider)
     }
 

@@ -219,11 +219,10 @@ struct RouteSearch {
         refusals = 0
     }
 
-    /// Notes that a found route was refused: the next one is asked for after the first pause.
-    mutating func refuse(_ request: Request, at stamp: Timestamp) {
+    /// Notes that a found route was refused: the next one is asked for after some seconds.
+    mutating func refuse(_ request: Request, for seconds: Double, at stamp: Timestamp) {
         refusals += 1
-        state = .pausing(
-            request.purpose, until: stamp.advanced(bySeconds: config.rerouteBackoffFirst), lacksTiles: false)
+        state = .pausing(request.purpose, until: stamp.advanced(bySeconds: seconds), lacksTiles: false)
     }
 
     /// Notes a failure; the moment from which on it is tried again, nil when it is not.

@@ -156,6 +156,7 @@ extension Navigator {
     mutating func tell(_ plan: RoutePlan, _ change: RouteChange, _ event: NavigatorEvent) {
         var plan = plan
         plan.chosenRouteID = session.chosenRouteID
+        plan.offset = trip?.offset ?? 0
         publish(.route(plan, change), event)
     }
 
@@ -167,6 +168,7 @@ extension Navigator {
             start: start, isApproaching: isApproaching)
         let pricing = pricing
         trip?.noteClosures(pricing)
+        trip?.price(pricing)
         faster.restart(at: event.stamp)
         refresh.restart(at: event.stamp)
     }

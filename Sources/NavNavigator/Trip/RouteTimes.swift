@@ -5,6 +5,8 @@ struct RouteTimes {
     private let edges: [RouteEdge]
     /// Seconds from the route's start to the start of each edge, the turn onto it included; the whole duration at the end.
     private let before: ContiguousArray<Double>
+    /// Seconds that traffic adds from the start of each edge to the destination; nil where no traffic is known on the way.
+    private let delays: ContiguousArray<Double?>
 
     init(_ route: Route) {
         edges = route.edges
@@ -18,6 +20,23 @@ struct RouteTimes {
         }
         before.append(total)
         self.before = before
+        var (delay, isKnown) = (0.0, false)
+        var delays = ContiguousArray<Double?>(repeating: nil, count: edges.count)
+        for index in edges.indices.reversed() {
+            delay += edges[index].duration - edges[index].freeFlowDuration
+            isKnown = isKnown || edges[index].congestion != .unknown
+            if isKnown { delays[index] = max(delay, 0) }
+        }
+        self.delays = delays
+    }
+
+    /// Seconds that traffic adds from a distance on a leg to the destination; nil where no traffic is known on the way.
+    func delay(from offset: Double, in leg: RouteLeg) -> Double? {
+        let index = edge(at: offset, in: leg.edges)
+        guard index < delays.count, let delay = delays[index] else { return nil }
+        let edge = edges[index]
+        let driven = edge.length > 0 ? min(max((offset - edge.routeOffset) / edge.length, 0), 1) : 0
+        return max(delay - (edge.duration - edge.freeFlowDuration) * driven, 0)
     }
 
     /// The edge of a leg at a distance from the route's start, as an index in the route's edges; of edges that meet there, the last.

@@ -41,6 +41,8 @@ struct Trip {
         }
     }
     private(set) var times: RouteTimes
+    /// What the route takes by the router on board, whoever timed it: what other routes are compared with.
+    private(set) var routerTimes: RouteTimes
     var stage = Stage.driving(leg: 0, isApproaching: false)
     private(set) var cursor: RouteCursor
     private var monitor: DeviationMonitor
@@ -77,6 +79,7 @@ struct Trip {
         self.routeID = routeID
         self.config = config
         times = RouteTimes(plan.route)
+        routerTimes = times
         stage = .driving(leg: 0, isApproaching: isApproaching)
         cursor = RouteCursor(plan.route, config: config, origin: origin)
         cursor.skip(to: min(start, plan.route.legs[0].length))
@@ -221,9 +224,17 @@ struct Trip {
     }
 
     /// Goes on along the same way with other durations.
-    mutating func refresh(_ plan: RoutePlan) {
-        self.plan = plan
-        times = RouteTimes(plan.route)
+    mutating func refresh(_ route: Route, _ pricing: RoutePricing) {
+        plan.route = route
+        plan.refreshCount += 1
+        times = RouteTimes(route)
+        price(pricing)
+        if let position = progress?.position { progress = progress(position) }
+    }
+
+    /// Takes note of what the router on board says that the route takes.
+    mutating func price(_ pricing: RoutePricing) {
+        routerTimes = plan.provider == .onBoard ? times : pricing.priced(route).map { RouteTimes($0) } ?? times
     }
 
     /// Notes that an instruction is told; false for one that lies behind what was told already.
@@ -309,6 +320,7 @@ struct Trip {
         let next = step + 1 < steps.upperBound ? guidance.steps[step + 1] : nil
         let stepEnd = min(next?.routeOffset ?? legEnd, legEnd)
         let legDuration = times.duration(from: offset, toEndOf: currentLeg)
+        let edge = route.edges[times.edge(at: offset, in: currentLeg)]
         return RouteProgress(
             offset: offset, leg: leg, legCount: route.legs.count, step: step - steps.lowerBound, stepCount: steps.count,
             point: route.line.segment(at: offset), distanceRemaining: max(route.length - offset, 0),
@@ -318,7 +330,8 @@ struct Trip {
             stepDistanceRemaining: max(stepEnd - offset, 0),
             stepDurationRemaining: next == nil
                 ? legDuration : times.duration(from: offset, to: stepEnd, in: currentLeg), deviation: deviation,
-            attributes: route.edges[times.edge(at: offset, in: currentLeg)].attributes, nextManeuver: next?.maneuver,
+            trafficDelayRemaining: times.delay(from: offset, in: currentLeg), edge: edge.key,
+            attributes: edge.attributes, nextManeuver: next?.maneuver,
             visualInstruction: banner?.id, spokenInstruction: spokenID, position: position,
             snapped: route.line.coordinate(at: offset) ?? position.coordinate,
             snappedBearing: route.line.bearing(at: offset) ?? 0, waypointsRemaining: remainingIndices.count)

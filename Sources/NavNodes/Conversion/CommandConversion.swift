@@ -17,6 +17,7 @@ extension RouteWishes {
         if !options.avoid.isEmpty { wanted.avoid = Avoidance(options.avoid) }
         if wanted != vehicle { self.vehicle = wanted }
         allowsOnline = options.allowOnline ?? true
+        usesTraffic = options.useTraffic ?? true
         self.options.initialManeuverAvoidance = options.initialManeuverAvoidanceM ?? 0
         for (number, polygon) in options.excludeAreas.enumerated() {
             guard let ring = polygon.rings.first, let corners = ring.corners else {
@@ -38,6 +39,7 @@ extension NavMessages.RouteOptions {
             vehicle: wishes.vehicle.map { NavMessages.VehicleProfile($0) },
             avoid: wishes.vehicle.map { $0.avoid.features } ?? [],
             excludeAreas: wishes.options.excludedAreas.map { NavMessages.Polygon(rings: [Polyline($0.corners)]) },
+            useTraffic: wishes.usesTraffic,
             initialManeuverAvoidanceM: wishes.options.initialManeuverAvoidance > 0
                 ? wishes.options.initialManeuverAvoidance : nil, allowOnline: wishes.allowsOnline)
     }

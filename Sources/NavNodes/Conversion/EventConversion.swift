@@ -45,7 +45,10 @@ extension NavMessages.DeviationState {
 }
 
 extension NavMessages.RouteProgress {
-    init(_ progress: NavNavigator.RouteProgress, context: EventContext) {
+    /// The message of progress.
+    ///
+    /// - Parameter limit: the speed limit where the vehicle is.
+    init(_ progress: NavNavigator.RouteProgress, context: EventContext, limit: SpeedLimit) {
         let total = progress.offset + progress.distanceRemaining
         let attributes = progress.attributes
         self.init(
@@ -61,13 +64,13 @@ extension NavMessages.RouteProgress {
             stepDurationRemainingS: progress.stepDurationRemaining,
             etaNs: context.stamp.advanced(bySeconds: progress.durationRemaining).nanoseconds,
             legEtaNs: context.stamp.advanced(bySeconds: progress.legDurationRemaining).nanoseconds,
+            trafficDelayRemainingS: progress.trafficDelayRemaining,
             deviation: NavMessages.DeviationState(progress.deviation.state),
             distanceToRouteM: progress.deviation.distance, courseDifferenceRad: progress.deviation.courseDifference,
             deviationSinceNs: progress.deviation.since.nanoseconds, alongSigmaM: progress.position.road?.alongSigma,
             roadName: attributes.name.isEmpty ? nil : attributes.name,
             roadRef: attributes.reference.isEmpty ? nil : attributes.reference,
-            speedLimitMps: attributes.speedLimit.map(Double.init),
-            speedUnlimited: attributes.flags.contains(.unlimitedSpeed) ? true : nil,
+            speedLimitMps: limit.speed.map(Double.init), speedUnlimited: limit.isUnlimited ? true : nil,
             nextManeuverType: progress.nextManeuver.map { NavMessages.ManeuverType($0.type) },
             nextManeuverModifier: progress.nextManeuver?.modifier.map { NavMessages.ManeuverModifier($0) },
             visualInstructionId: progress.visualInstruction?.wire,
@@ -78,7 +81,7 @@ extension NavMessages.RouteProgress {
             raw: Pose(raw: progress.position), isSnapped: progress.deviation.state == .onRoute,
             source: PositionSource(progress.position),
             waypointsRemaining: UInt32(progress.waypointsRemaining),
-            deviationProbability: progress.deviation.probability)
+            deviationProbability: progress.deviation.probability, limitSource: LimitSource(limit.source))
     }
 }
 

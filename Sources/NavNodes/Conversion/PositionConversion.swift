@@ -6,7 +6,9 @@ import NavNavigator
 
 extension NavMessages.MatchedPosition {
     /// The message of a sighting.
-    init(_ sighting: Sighting, context: EventContext, graph: RoadGraph) {
+    ///
+    /// - Parameter limit: the speed limit of its road; nil off road.
+    init(_ sighting: Sighting, context: EventContext, graph: RoadGraph, limit: SpeedLimit?) {
         let match = sighting.match
         let attributes = match.road.map { graph.attributes(of: $0.edge) }
         self.init(
@@ -25,10 +27,10 @@ extension NavMessages.MatchedPosition {
             roadName: attributes.flatMap { $0.name.isEmpty ? nil : $0.name },
             roadRef: attributes.flatMap { $0.reference.isEmpty ? nil : $0.reference },
             roadClass: attributes.map { NavMessages.RoadClass($0.roadClass) },
-            speedLimitMps: attributes?.speedLimit.map(Double.init),
-            speedUnlimited: attributes.flatMap { $0.flags.contains(.unlimitedSpeed) ? true : nil },
+            speedLimitMps: limit?.speed.map(Double.init), speedUnlimited: limit?.isUnlimited == true ? true : nil,
             inTunnel: attributes.map { $0.flags.contains(.tunnel) }, mapVersion: graph.mapVersion,
-            protectionLevelM: sighting.prediction == nil ? sighting.fix.protectionLevel : nil)
+            protectionLevelM: sighting.prediction == nil ? sighting.fix.protectionLevel : nil,
+            limitSource: limit.map { LimitSource($0.source) })
     }
 }
 
@@ -75,6 +77,16 @@ extension MatchCandidate {
                 edgeId: graph.key(of: candidate.edge).rawValue, wayId: graph.wayID(of: candidate.edge),
                 edgeOffsetM: candidate.offset, edgeLengthM: Double(graph.edgeLengths[candidate.edge.index])),
             probability: candidate.probability, distanceM: candidate.distance)
+    }
+}
+
+extension LimitSource {
+    init(_ source: SpeedLimit.Source) {
+        switch source {
+        case .signed: self = .signed
+        case .implied: self = .implied
+        case .unknown: self = .unknown
+        }
     }
 }
 

@@ -14,7 +14,8 @@ extension NavMessages.Route {
         routeId = context.route
         causeSequence = context.cause
         eventSequence = context.eventSequence
-        summary?.etaNs = context.stamp.advanced(bySeconds: plan.route.duration).nanoseconds
+        summary?.etaNs = context.stamp.advanced(bySeconds: plan.route.rest(from: plan.offset).duration).nanoseconds
+        refreshCount = UInt32(clamping: plan.refreshCount)
         self.reason = reason
         if plan.chosenRouteID != 0 { chosenRouteId = plan.chosenRouteID }
     }
@@ -27,7 +28,8 @@ extension NavMessages.Route {
             legs: route.legs.indices.map { NavMessages.RouteLeg(leg: $0, of: plan) },
             waypoints: route.waypoints.map { NavMessages.Waypoint($0) }, edgeIds: route.edges.map(\.key.rawValue),
             edgeFirstPoints: route.edges.map { UInt32($0.coordinates.lowerBound) }, mapVersion: route.mapVersion,
-            summary: NavMessages.RouteSummary(route), provider: NavMessages.RouteProvider(plan.provider))
+            summary: NavMessages.RouteSummary(route), provider: NavMessages.RouteProvider(plan.provider),
+            computeDurationS: plan.computeDuration)
     }
 
     /// The message that says that there is no route any more.
@@ -210,16 +212,17 @@ extension NavMessages.Annotation {
                     congestion.append(CongestionSpan(firstSegment: UInt32(position), segmentCount: 1, level: level))
                 }
             }
-            let isUnlimited = edge.attributes.flags.contains(.unlimitedSpeed)
-            if let last = limits.last, last.limitMps == edge.attributes.speedLimit,
-                (last.unlimited ?? false) == isUnlimited
+            let limit = edge.attributes.limit(for: route.vehicle.access)
+            var span = SpeedLimitSpan(
+                firstSegment: UInt32(position), segmentCount: 1, limitMps: limit.speed,
+                unlimited: limit.isUnlimited ? true : nil, source: LimitSource(limit.source))
+            if let last = limits.last, last.limitMps == span.limitMps, last.unlimited == span.unlimited,
+                last.source == span.source
             {
-                limits[limits.count - 1].segmentCount = (last.segmentCount ?? 0) + 1
+                (span.firstSegment, span.segmentCount) = (last.firstSegment, (last.segmentCount ?? 0) + 1)
+                limits[limits.count - 1] = span
             } else {
-                limits.append(
-                    SpeedLimitSpan(
-                        firstSegment: UInt32(position), segmentCount: 1, limitMps: edge.attributes.speedLimit,
-                        unlimited: isUnlimited ? true : nil))
+                limits.append(span)
             }
         }
         self.init(
@@ -242,22 +245,30 @@ extension NavMessages.CongestionLevel {
 }
 
 extension NavMessages.RouteSummary {
-    init(_ route: NavRouting.Route) {
+    /// The numbers of a route.
+    ///
+    /// - Parameter offset: metres from its start from where on they are taken; nil for the whole route.
+    init(_ whole: NavRouting.Route, from offset: Double? = nil) {
+        let route = whole.rest(from: offset ?? 0)
         let summary = NavRouting.RouteSummary(route)
         var countries: [String] = []
         for passage in summary.countries where !passage.country.isEmpty && countries.last != passage.country {
             countries.append(passage.country)
         }
         self.init(
-            distanceM: route.length, durationS: route.duration, durationTypicalS: route.freeFlowDuration,
-            trafficDelayS: route.trafficDelay, trafficDelayScope: route.trafficDelay == nil ? nil : .complete,
+            distanceM: route.length - (offset ?? 0), durationS: route.duration,
+            durationTypicalS: route.freeFlowDuration,
+            trafficDelayS: route.trafficDelay,
+            trafficDelayScope: route.trafficDelay == nil ? nil : offset == nil ? .complete : .remaining,
+            trafficStampNs: route.trafficStamp?.nanoseconds,
             toll: TollSummary(
                 totalLengthM: summary.anyTollLength, truckLengthM: summary.truckTollLength,
                 gateCount: UInt32(clamping: summary.tollBooths)),
             restrictions: summary.restrictions.map { RouteRestriction($0, on: route) },
             ferryLengthM: summary.ferries.reduce(0) { $0 + $1.length }, motorwayLengthM: summary.motorwayLength,
             unpavedLengthM: summary.unpavedLength, tunnelLengthM: summary.tunnelLength, countries: countries,
-            names: RouteSummary.mainNames(route.edges[...]), weight: Double(route.cost) / 1_000,
+            names: RouteSummary.mainNames(route.edges[...]),
+            weight: offset == nil ? Double(route.cost) / 1_000 : nil,
             countryPassages: summary.countries.map { passage in
                 NavMessages.CountryPassage(
                     country: passage.country.isEmpty ? nil : passage.country, routeOffsetM: passage.routeOffset,

@@ -15,6 +15,15 @@ public struct TrafficUpdate: Sendable {
     /// Whether it forgets everything that was known before.
     public var replacesAll: Bool { header.replacesAll ?? false }
 
+    /// When the speeds were measured; of a message that does not say, when it was taken in. Nil for a file, which has no age.
+    func stamp(at now: NavGeo.Timestamp) -> NavGeo.Timestamp? {
+        if let stamp = header.stampNs { return NavGeo.Timestamp(nanoseconds: stamp) }
+        return header.provider == Self.fileProvider || speeds.isEmpty ? nil : now
+    }
+
+    /// The provider of a file's speeds.
+    private static let fileProvider = "file"
+
     /// Reads a message's bytes: some milliseconds for a city.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
         // An honest speed takes some 30 bytes.
@@ -48,7 +57,7 @@ public struct TrafficUpdate: Sendable {
 
     /// Speeds of a file, in the place of what was known.
     init(_ file: TrafficFile) {
-        header = TrafficSpeeds(provider: "file", replacesAll: true)
+        header = TrafficSpeeds(provider: Self.fileProvider, replacesAll: true)
         speeds = file.overlay.speeds
     }
 }

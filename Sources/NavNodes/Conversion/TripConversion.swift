@@ -45,6 +45,11 @@ extension TripSnapshot {
         var plan: RoutePlan?
         if let kept = message.route {
             do throws(RouteFailure) { plan = try route(kept) } catch { plan = nil }
+            switch kept.provider {
+            case .online: plan?.provider = .online
+            case .external: break
+            default: plan?.provider = .onBoard
+            }
         }
         let isSameMap = message.route?.mapVersion == map.graph.mapVersion
         self.init(

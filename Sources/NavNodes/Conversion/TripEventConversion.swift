@@ -101,7 +101,7 @@ extension NavMessages.FasterRoute {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, gainS: event.gain.seconds,
-            gainRatio: event.gain.share)
+            gainRatio: event.gain.share, pricing: NavMessages.RouteProvider(event.gain.pricing))
         switch event.phase {
         case .detected(let until):
             phase = .detected
@@ -123,9 +123,17 @@ extension NavMessages.FasterRoute {
     }
 }
 
+extension NavMessages.RouteSummary {
+    /// The rest of a route that was brought up to date.
+    init(_ event: RefreshEvent, at stamp: NavGeo.Timestamp) {
+        self.init(event.plan.route, from: event.plan.offset)
+        etaNs = stamp.advanced(bySeconds: durationS ?? 0).nanoseconds
+    }
+}
+
 extension NavMessages.RouteRefresh {
     /// The message of durations that were brought up to date.
-    init(_ event: RefreshEvent, context: EventContext) {
+    init(_ event: RefreshEvent, context: EventContext, progress: NavMessages.RouteProgress?) {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence)
@@ -135,7 +143,8 @@ extension NavMessages.RouteRefresh {
             phase = .refreshed
             changedSegmentCount = UInt32(clamping: changed)
             etaDeltaS = event.delta
-            summary = NavMessages.RouteSummary(event.plan.route)
+            let rest = NavMessages.RouteSummary(event, at: context.stamp)
+            (summary, trafficStampNs, self.progress) = (rest, rest.trafficStampNs, progress)
         case .failed(let failure):
             phase = .failed
             error = ErrorInfo(failure)

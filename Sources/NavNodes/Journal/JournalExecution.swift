@@ -100,12 +100,18 @@ struct JournalExecution {
     private mutating func take(_ answer: NavMessages.RouteAnswer) throws(NodeError) -> NavigationSession.Outcome? {
         guard let query = answer.requestId.flatMap({ queries[$0] }) else { return nil }
         let map = try maps.map(answer.mapSnapshot ?? mapNumber)
+        // How long it took is the one thing that cannot be found again.
+        let seconds = answer.routes.first?.computeDurationS
         guard let body = answer.providerBody else {
-            return session.handle(FoundAnswer(answer: planner.answer(query, on: map), map: map.number), to: query)
+            var again = FoundAnswer(answer: planner.answer(query, on: map), map: map.number)
+            again.note(computeDuration: seconds)
+            return session.handle(again, to: query)
         }
         do {
             guard let found = try planner.answer(query, from: body, on: map) else { return nil }
-            return session.handle(FoundAnswer(answer: found, map: map.number, body: body), to: query)
+            var again = FoundAnswer(answer: found, map: map.number, body: body)
+            again.note(computeDuration: seconds)
+            return session.handle(again, to: query)
         } catch {
             throw NodeError(.invalid, "the provider's recorded answer is no route here: \(error)")
         }

@@ -61,6 +61,8 @@ public final class MapStore: Sendable {
             var result = Result()
             let before = traffic
             for update in updates {
+                if update.replacesAll { traffic.stamp = nil }
+                if let stamp = update.stamp(at: now) { traffic.stamp = max(traffic.stamp ?? stamp, stamp) }
                 result.refusedCount += traffic.apply(
                     update.speeds, replacingAll: update.replacesAll, forEach: sorter)
                 result.refusedCount += update.unusableCount
@@ -69,7 +71,10 @@ public final class MapStore: Sendable {
             expiry.withLock { $0 = traffic.nextExpiry }
             result.segmentCount = traffic.speeds.count
             // Who says the same again, as many do every minute, costs no customisation.
-            guard roads != nil || traffic != before else { return result }
+            guard roads != nil || traffic.speeds != before.speeds else {
+                traffic.stamp = before.stamp
+                return result
+            }
             let base = current
             var next =
                 if let roads {

@@ -103,7 +103,8 @@ public struct NavigationConfiguration: NodeConfiguration {
     private static var offset: ConfigKey<NavigationConfiguration> {
         .text(
             "utc_offset_min", \.minutesAheadOfUTC, range: "-720 … 840, or empty",
-            "Minutes that the clocks of the place are ahead of UTC, for what holds at times; empty leaves that out.",
+            "Minutes that the clocks of the place are ahead of UTC, for what holds at times; empty leaves that out, and a "
+                + "speed limit that depends on the hour unknown.",
             parse: { text in
                 if text.isEmpty { return .some(nil) }
                 guard let minutes = Int(text), (-720...840).contains(minutes) else { return nil }

@@ -105,10 +105,12 @@ extension NavigationNode: NavigationServiceProvider {
 
     /// Brings the durations of the route up to date now.
     public func refreshRoute(_ request: RefreshRouteRequest, _ call: UnaryCall<RefreshRouteResponse>) throws {
-        give(.refreshRoute(request), call) { reply in
+        give(.refreshRoute(request), call) { [weak self] reply in
             var response = RefreshRouteResponse(error: reply.error)
-            if case .refreshed(let changed, let plan) = reply {
-                response.summary = NavMessages.RouteSummary(plan.route)
+            if case .refreshed(let event) = reply, case .refreshed(let changed) = event.phase,
+                let stamp = self?.session.time
+            {
+                response.summary = NavMessages.RouteSummary(event, at: stamp)
                 response.changedSegmentCount = UInt32(clamping: changed)
             }
             return response

@@ -76,7 +76,8 @@ public final class NavigationNode: Node {
         } catch {
             throw NodeError(.usage, error.message)
         }
-        worker = RoutingWorker(store: store, finder: finder, waker: context.makeWaker())
+        worker = RoutingWorker(
+            store: store, finder: finder, isTimed: !context.clock.isSimulated, waker: context.makeWaker())
         maps = MapWorker(store: store, tiles: tiles, initial: initial, waker: context.makeWaker())
         fixToProgress = context.latency("fix_to_progress")
         try context.advertise(NavigationNode.topics)
@@ -185,6 +186,7 @@ public final class NavigationNode: Node {
     public func findings(_ now: Int64) -> [HealthFinding] {
         let positioning = session.positioning
         for (name, value) in positioning.counters { context.counter(name).set(Int(clamping: value)) }
+        for (name, value) in session.fasterRoutes.counters { context.counter(name).set(value) }
         let (silent, switches) = session.silentReceivers
         context.counter("receiver_switches").set(switches)
         let unkept = tripFile?.problem.map { HealthFinding("trip_not_kept", "the trip is not kept: \($0)") }

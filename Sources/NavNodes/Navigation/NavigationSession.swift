@@ -93,7 +93,7 @@ public final class NavigationSession {
         map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String, resuming trip: SavedTrip? = nil
     ) {
         savedTrip = trip.flatMap { [nil, configuration.tripText].contains($0.configured) ? $0 : nil }
-        encoder = PublicationEncoder(map: map)
+        encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
         tiles = map.graph.tiles.map(\.id)
         self.nodeName = nodeName
         self.configuration = configuration
@@ -271,6 +271,9 @@ public final class NavigationSession {
     /// Receivers that are silent while others are heard, and how often another one was taken.
     var silentReceivers: (silent: [ReceiverRegister.Silent], switches: Int) { (receivers.silent, receivers.switches) }
 
+    /// What has come of the looks for faster routes since the drive began.
+    var fasterRoutes: FasterRouteCounts { navigator.fasterRoutes }
+
     /// When the core wants to be asked next, by the clock of the fixes; nil for never.
     public var due: NavGeo.Timestamp? { navigator.due }
 
@@ -359,12 +362,14 @@ public final class NavigationSession {
         outcome = Outcome()
         guard journalSequence > 0, let stamp = present else {
             configuration = changed
+            encoder.minutesAheadOfUTC = changed.minutesAheadOfUTC
             navigator = Navigator(map: map, config: changed.navigator, matcher: changed.matcher)
             return outcome
         }
         for key in NavigationConfiguration.keys where key.text(of: changed) != key.text(of: configuration) {
             let value = key.text(of: changed)
             key.copy(from: changed, to: &configuration)
+            encoder.minutesAheadOfUTC = configuration.minutesAheadOfUTC
             journal(.parameter(ParameterChange(key: key.name, value: value)), stamp, cause: 0)
             run(NavigatorEvent(stamp: stamp, kind: .configured(configuration.navigator)))
         }
@@ -382,7 +387,7 @@ public final class NavigationSession {
             cause: 0)
         run(NavigatorEvent(stamp: stamp, kind: .command(.stop, call: 0)))
         navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
-        encoder = PublicationEncoder(map: map)
+        encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
         (present, journalSequence, arrivals) = (nil, 0, ArrivalMonitor())
         (beat, latency, positioning.health) = (OdometryBeat(), nil, nil)
         receivers = ReceiverRegister(preferred: configuration.receivers)

@@ -6,14 +6,14 @@ import NavRouting
 
 /// Asks the owner's policy node, and hands on what it answers; that it is slow, dead or talks nonsense is an answer, too.
 ///
-/// The first time that it fails is logged, as is the first answer after it.
+/// The first time that a method fails is logged, as is its first answer after that.
 final class PolicyClient {
     private let context: NodeContext
     private let node: String
     private let vehicle: NavRouting.VehicleProfile
     private let answered: (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
     private var open: [UInt64: CallID] = [:]
-    private var isFailing = false
+    private var failing: Set<NavNavigator.PolicyKind> = []
     private let failures: NodeCounter
 
     /// A client of the node of that name; empty for whichever serves Policy.
@@ -98,8 +98,9 @@ final class PolicyClient {
                 guard let answer = read(response) else {
                     return fail(CallStatus(.internal, "its answer makes no sense"), request)
                 }
-                if isFailing { context.log.info("the policy node answers again") }
-                isFailing = false
+                if failing.remove(request.question.kind) != nil {
+                    context.log.info("the policy node decides '\(request.question.kind.rawValue)' again")
+                }
                 answered(answer, request)
             case .failure(let status): fail(status, request)
             }
@@ -108,12 +109,11 @@ final class PolicyClient {
 
     private func fail(_ status: CallStatus, _ request: NavNavigator.PolicyRequest) {
         failures.add()
-        if !isFailing {
+        if failing.insert(request.question.kind).inserted {
             context.log.warning(
                 "the policy node has not decided '\(request.question.kind.rawValue)', and what is usual holds: \(status)"
             )
         }
-        isFailing = true
         let decider: NavNavigator.PolicyDecider = status.code == .deadlineExceeded ? .timeout : .unavailable
         answered(PolicyAnswer(verdict: nil, decider: decider), request)
     }

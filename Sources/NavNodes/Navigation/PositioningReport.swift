@@ -1,5 +1,6 @@
 package import NavMatching
 package import NavMessages
+import NavNavigator
 
 /// What positioning is worth and what became of its input, for the health of the node.
 package struct PositioningReport: Sendable {
@@ -77,4 +78,14 @@ package struct PositioningReport: Sendable {
 extension FixRejectionReason {
     /// The reason as a word, lower case with underscores.
     package var word: String { String(description.dropFirst("FIX_REJECTION_REASON_".count)).lowercased() }
+}
+
+extension FasterRouteCounts {
+    /// Every counter by its name in the health.
+    var counters: [(name: String, value: Int)] {
+        [
+            ("faster_route_requests", requests), ("faster_route_held_back", heldBack),
+            ("faster_route_not_worth_it", notWorthIt), ("faster_route_detected", detected),
+        ]
+    }
 }

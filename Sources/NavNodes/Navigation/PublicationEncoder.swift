@@ -1,6 +1,7 @@
 import NavGeo
 import NavGuidance
 import NavMap
+import NavMatching
 import NavMessages
 import NavNavigator
 import NavRouting
@@ -9,6 +10,8 @@ import NavRouting
 struct PublicationEncoder {
     /// The map in force.
     var map: MapSnapshot
+    /// Minutes that the clocks of the place are ahead of UTC; nil when unknown.
+    var minutesAheadOfUTC: Int?
     /// The fix message at hand.
     var fix = NavMessages.GnssFix()
     /// The stamp of the last fix that counted.
@@ -21,7 +24,26 @@ struct PublicationEncoder {
     private(set) var progress: NavMessages.RouteProgress?
     private(set) var route: NavMessages.Route?
 
-    init(map: MapSnapshot) { self.map = map }
+    init(map: MapSnapshot, minutesAheadOfUTC: Int?) {
+        self.map = map
+        self.minutesAheadOfUTC = minutesAheadOfUTC
+    }
+
+    /// The limit of an edge for the vehicle of the route in force, or the node's, at a moment; nil for one that is not on board.
+    private func limit(_ edge: EdgeKey?, at stamp: NavGeo.Timestamp) -> SpeedLimit? {
+        guard let edge = edge.flatMap({ map.graph.edge($0) }) else { return nil }
+        return map.turns.speedLimit(
+            of: edge, for: plan?.route.vehicle ?? map.metric.model.profile,
+            at: minutesAheadOfUTC.map { LocalTime(stamp, minutesAheadOfUTC: $0) })
+    }
+
+    /// The limit where the vehicle is: off its route that of the road that it is on.
+    private func limit(_ progress: NavNavigator.RouteProgress, at stamp: NavGeo.Timestamp) -> SpeedLimit {
+        let isOff = [.offRoute, .wrongWay].contains(progress.deviation.state)
+        if isOff, let road = progress.position.road { return limit(road.edgeKey, at: stamp) ?? .unknown }
+        return limit(progress.edge, at: stamp)
+            ?? progress.attributes.limit(for: plan?.route.vehicle.access ?? map.metric.model.profile.access)
+    }
 
     /// The topic and the message of a publication; nil for a receiver's, which the register of receivers tells.
     mutating func encode(_ publication: Publication, _ context: EventContext) -> (String, any Message)? {
@@ -32,13 +54,19 @@ struct PublicationEncoder {
             self.state = message
             return ("/nav/state", message)
         case .position(let sighting):
-            let message = NavMessages.MatchedPosition(sighting, context: context, graph: map.graph)
+            let message = NavMessages.MatchedPosition(
+                sighting, context: context, graph: map.graph,
+                limit: limit(sighting.match.road?.edgeKey, at: context.stamp))
             position = message
             return ("/nav/position", message)
         case .progress(let progress):
-            let message = NavMessages.RouteProgress(progress, context: context)
+            let message = message(progress, context)
             self.progress = message
             return ("/nav/progress", message)
+        case .refresh(let event):
+            let message = NavMessages.RouteRefresh(
+                event, context: context, progress: event.progress.map { self.message($0, context) })
+            return ("/nav/route_refresh", message)
         case .route(let plan, let change): return ("/nav/route", encode(plan, change, context))
         case .visual(let instruction, let distance, let duration):
             guard let instruction, let plan else {
@@ -65,6 +93,10 @@ struct PublicationEncoder {
         }
     }
 
+    private func message(_ progress: NavNavigator.RouteProgress, _ context: EventContext) -> NavMessages.RouteProgress {
+        NavMessages.RouteProgress(progress, context: context, limit: limit(progress, at: context.stamp))
+    }
+
     private func event(_ publication: Publication, _ context: EventContext) -> (String, any Message)? {
         switch publication {
         case .reroute(let event): ("/nav/reroute", NavMessages.RerouteEvent(event, context: context))
@@ -76,7 +108,6 @@ struct PublicationEncoder {
         case .alternativeSwitch(let event):
             ("/nav/alternative_switch", NavMessages.AlternativeSwitch(event, context: context))
         case .fasterRoute(let event): ("/nav/faster_route", NavMessages.FasterRoute(event, context: context))
-        case .refresh(let event): ("/nav/route_refresh", NavMessages.RouteRefresh(event, context: context))
         case .policyDecision(let decision):
             ("/nav/policy/decision", NavMessages.PolicyDecision(decision, context: context))
         default: nil
@@ -158,6 +189,7 @@ extension NavMessages.RouteProvider {
         switch provider {
         case .onBoard: self = .onBoard
         case .online: self = .online
+        case .external: self = .external
         }
     }
 }

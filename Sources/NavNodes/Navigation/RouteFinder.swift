@@ -9,6 +9,13 @@ struct FoundAnswer: Sendable {
     var map: UInt64
     /// What the provider on the network answered; nil for a route that was found on board.
     var body: [UInt8]?
+
+    /// Notes how many seconds finding the best route took; nothing for nil.
+    mutating func note(computeDuration seconds: Double?) {
+        guard let seconds, case .found(var found) = answer else { return }
+        found.main.computeDuration = seconds
+        answer = .found(found)
+    }
 }
 
 /// Finds routes: of the provider on the network where there is one and it answers in time, else on board.
@@ -34,7 +41,9 @@ final class RouteFinder: Sendable {
     /// The provider's route; nil where it is not asked or has none.
     private func online(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> FoundAnswer? {
         // Alternatives and the preference for a chosen route need the forks and costs of the map on board.
-        guard let provider, query.allowsOnline, query.alternatives == 0, provider.rest == nil else { return nil }
+        guard let provider, query.allowsOnline, query.usesTraffic, query.alternatives == 0, provider.rest == nil else {
+            return nil
+        }
         let call = provider.call(query.request, on: planner.router(for: query, on: map))
         state.withLock { $0.call = call }
         let result = call.wait()

@@ -14,12 +14,15 @@ package final class RoutePlanner {
     private let options: GuidanceOptions
     /// The routers of the last map that a route was found on.
     private var cache: RouterCache?
+    /// The same without traffic.
+    private var freeCache: RouterCache?
 
     package init(options: GuidanceOptions = GuidanceOptions()) { self.options = options }
 
     /// Lets go of what was made for another map than this one.
     package func adopt(_ map: MapSnapshot) {
         if cache?.base.metric !== map.router.metric { cache = nil }
+        if freeCache?.base.metric !== map.router.freeFlow { freeCache = nil }
     }
 
     /// How many routers there are besides those of the map.
@@ -28,11 +31,16 @@ package final class RoutePlanner {
     /// The router for a query: for its vehicle, and for what holds when it sets out.
     package func router(for query: RouteQuery, on map: MapSnapshot) -> Router {
         adopt(map)
+        let model = query.vehicle.map { CostModel(profile: $0) } ?? map.router.metric.model
+        let departure = query.request.options.departure
+        guard query.usesTraffic else {
+            var free = freeCache ?? RouterCache(map.router.withoutTraffic())
+            defer { freeCache = free }
+            return free.router(for: model, at: departure)
+        }
         var cache = self.cache ?? RouterCache(map.router)
         defer { self.cache = cache }
-        return cache.router(
-            for: query.vehicle.map { CostModel(profile: $0) } ?? map.router.metric.model,
-            at: query.request.options.departure)
+        return cache.router(for: model, at: departure)
     }
 
     /// The answer that a provider's routes are, which were put on a map; nil without any.

@@ -25,9 +25,13 @@ final class RoutingWorker: Sendable {
     private let store: MapStore
     private let finder: RouteFinder
     private let waker: Waker
+    private let isTimed: Bool
 
     /// A worker that searches on the map in force when it begins; `waker` wakes the node when an answer is there.
-    init(store: MapStore, finder: RouteFinder, waker: Waker) {
+    ///
+    /// - Parameter isTimed: whether answers say how long finding them took; a playback says the same every time.
+    init(store: MapStore, finder: RouteFinder, isTimed: Bool, waker: Waker) {
+        self.isTimed = isTimed
         self.store = store
         self.finder = finder
         self.waker = waker
@@ -129,7 +133,9 @@ final class RoutingWorker: Sendable {
                 survey(planner)
                 continue
             }
-            let answer = finder.answer(query, on: store.current, planner)
+            let start = Clocks.monotonic()
+            var answer = finder.answer(query, on: store.current, planner)
+            if isTimed { answer.note(computeDuration: Double(Clocks.monotonic() - start) / 1e9) }
             state.withLock { state in
                 if !state.dropped { state.answers.append((query, answer)) }
                 (state.dropped, state.current) = (false, nil)

@@ -57,10 +57,13 @@ extension NavigationConfiguration {
                 "Shortest time left on the route for a look, seconds."),
             .number(
                 "faster.min_to_maneuver_s", \.navigator.faster.minimumToManeuver, in: 0...3_600,
-                "Shortest time to the next maneuver, and to the faster route's first, seconds."),
+                "Shortest time to where the faster route leaves the one in force, seconds."),
             .number(
                 "faster.min_gain", \.navigator.faster.minimumGain, in: 0.001...0.9,
                 "Share of the time left that is to be gained."),
+            .number(
+                "faster.min_gain_s", \.navigator.faster.minimumGainSeconds, in: 0...86_400,
+                "Time that is to be gained at least, seconds."),
             .text(
                 "faster.approval", \.navigator.faster.approval, range: "auto | policy | manual",
                 "Who says whether a faster route is taken.",

@@ -3,14 +3,16 @@ import NavGeo
 extension Route {
     /// The same way with the times and the traffic of the route that it was made from.
     ///
-    /// Each piece takes what the provider says for the part of its line under it; what the provider's leg takes beyond
+    /// A leg for which the provider gives no time keeps its own. Each piece takes what the provider says for the part of its line under it; what the provider's leg takes beyond
     /// that is shared out over the turns, as long as they take here. Pieces that lie on no part of the provider's line keep
     /// their own times.
     ///
     /// - Parameter tolerance: how far apart the lines may lie and still be one road, metres.
     package func withTimes(of provided: ProvidedRoute, tolerance: Double) -> Route {
         var result = self
-        for (number, leg) in provided.legs.enumerated() where number < legs.count {
+        result.trafficStamp = nil
+        for (number, leg) in provided.legs.enumerated()
+        where number < legs.count && (leg.duration > 0 || !leg.durations.isEmpty) {
             LegTimes(leg, tolerance).carry(into: &result, leg: number)
         }
         return result

@@ -22,7 +22,7 @@ extension Metric {
         }
         let matching = TrafficMatching(base, traffic, now, forEach)
         let (live, closed) = matching.settle(forEach)
-        self.init(base, live: live, closed: closed)
+        self.init(base, live: live, closed: closed, stamp: traffic.stamp)
     }
 }
 

@@ -78,6 +78,9 @@ public struct TrafficOverlay: Sendable, Equatable {
     /// The speeds by nodes and way.
     public private(set) var speeds: ContiguousArray<TrafficSpeed> = []
 
+    /// When the newest of them was measured; nil where nobody says. Who says the same again later changes nothing.
+    public var stamp: Timestamp?
+
     /// Nothing known.
     public init() {}
 

@@ -101,16 +101,43 @@ struct TimedRules: Sendable {
         var result: ContiguousArray<(edge: EdgeIndex, traits: EdgeTraits)> = []
         guard conditions != .none else { return result }
         for (index, edge) in edges.enumerated() {
-            var traits: EdgeTraits?
-            for rule in rules[offsets[index]..<offsets[index + 1]]
-            where !rule.vehicles.isDisjoint(with: vehicle) && conditions.contains(rule.time) {
-                var changed = traits ?? graph.traits(of: edge)
-                changed.apply(rule.effect, to: rule.vehicles, for: vehicle, usually: graph.traits(of: edge))
-                traits = changed
+            if let traits = traits(index, graph, vehicle, holds: { conditions.contains($0) }) {
+                result.append((edge, traits))
             }
-            if let traits { result.append((edge, traits)) }
         }
         return result
+    }
+
+    /// The speed limit of an edge for a vehicle at a time: unknown where it depends on the time and that is nil.
+    func speedLimit(
+        of edge: EdgeIndex, _ graph: RoadGraph, _ vehicle: VehicleAccess, at time: LocalTime?
+    ) -> SpeedLimit {
+        let index = edges.partitioningIndex { $0 >= edge }
+        guard index < edges.count, edges[index] == edge else { return graph.traits(of: edge).limit(for: vehicle) }
+        guard let time else {
+            let isTimed = rules[offsets[index]..<offsets[index + 1]].contains { rule in
+                guard case .speedLimit = rule.effect else { return false }
+                return !rule.vehicles.isDisjoint(with: vehicle)
+            }
+            return isTimed ? .unknown : graph.traits(of: edge).limit(for: vehicle)
+        }
+        let traits = traits(index, graph, vehicle) { times[$0].holds(at: time) } ?? graph.traits(of: edge)
+        return traits.limit(for: vehicle)
+    }
+
+    /// What the rules that hold make of an edge, by its place in ``edges``; nil when none does.
+    private func traits(
+        _ index: Int, _ graph: RoadGraph, _ vehicle: VehicleAccess, holds: (Int) -> Bool
+    ) -> EdgeTraits? {
+        let usual = graph.traits(of: edges[index])
+        var traits: EdgeTraits?
+        for rule in rules[offsets[index]..<offsets[index + 1]]
+        where !rule.vehicles.isDisjoint(with: vehicle) && holds(rule.time) {
+            var changed = traits ?? usual
+            changed.apply(rule.effect, to: rule.vehicles, for: vehicle, usually: usual)
+            traits = changed
+        }
+        return traits
     }
 }
 
@@ -137,6 +164,8 @@ extension EdgeTraits {
             let share = min(usually.speedLimit.map { usually.freeFlowSpeed / $0 } ?? 1, 1)
             freeFlowSpeed = usually.speedLimit == nil ? min(usually.freeFlowSpeed, limit) : limit * share
             speedLimit = limit
+            flags.insert(.taggedSpeedLimit)
+            flags.remove(.unlimitedSpeed)
         }
     }
 }

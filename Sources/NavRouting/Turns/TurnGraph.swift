@@ -137,6 +137,13 @@ public final class TurnGraph: Sendable {
     public func conditions(for vehicle: VehicleProfile, at departure: LocalTime?) -> ConditionSet {
         timedRules.conditions(for: vehicle.access, at: departure)
     }
+
+    /// The speed limit that binds a vehicle on an edge.
+    ///
+    /// - Parameter time: On the clocks of the place; nil leaves a limit unknown that depends on it.
+    public func speedLimit(of edge: EdgeIndex, for vehicle: VehicleProfile, at time: LocalTime?) -> SpeedLimit {
+        timedRules.speedLimit(of: edge, graph, vehicle.access, at: time)
+    }
 }
 
 /// The arcs of a ``TurnGraph`` without checks.

@@ -1046,3 +1046,35 @@ const ProtobufCEnumDescriptor navbus__v1__tile_domain__descriptor =
   navbus__v1__tile_domain__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
+static const ProtobufCEnumValue navbus__v1__limit_source__enum_values_by_number[4] =
+{
+  { "LIMIT_SOURCE_UNSPECIFIED", "NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNSPECIFIED", 0 },
+  { "LIMIT_SOURCE_SIGNED", "NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_SIGNED", 1 },
+  { "LIMIT_SOURCE_IMPLIED", "NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_IMPLIED", 2 },
+  { "LIMIT_SOURCE_UNKNOWN", "NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNKNOWN", 3 },
+};
+static const ProtobufCIntRange navbus__v1__limit_source__value_ranges[] = {
+{0, 0},{0, 4}
+};
+static const ProtobufCEnumValueIndex navbus__v1__limit_source__enum_values_by_name[4] =
+{
+  { "LIMIT_SOURCE_IMPLIED", 2 },
+  { "LIMIT_SOURCE_SIGNED", 1 },
+  { "LIMIT_SOURCE_UNKNOWN", 3 },
+  { "LIMIT_SOURCE_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor navbus__v1__limit_source__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "navbus.v1.LimitSource",
+  "LimitSource",
+  "Navbus__V1__LimitSource",
+  "navbus.v1",
+  4,
+  navbus__v1__limit_source__enum_values_by_number,
+  4,
+  navbus__v1__limit_source__enum_values_by_name,
+  1,
+  navbus__v1__limit_source__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};

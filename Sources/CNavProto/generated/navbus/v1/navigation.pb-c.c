@@ -420,7 +420,7 @@ const ProtobufCMessageDescriptor navbus__v1__navigation_state__descriptor =
   (ProtobufCMessageInit) navbus__v1__navigation_state__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descriptors[40] =
+static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descriptors[41] =
 {
   {
     "stamp_ns",
@@ -902,6 +902,18 @@ static const ProtobufCFieldDescriptor navbus__v1__route_progress__field_descript
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "limit_source",
+    41,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__RouteProgress, has_limit_source),
+    offsetof(Navbus__V1__RouteProgress, limit_source),
+    &navbus__v1__limit_source__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__route_progress__field_indices_by_name[] = {
   25,   /* field[25] = along_sigma_m */
@@ -923,6 +935,7 @@ static const unsigned navbus__v1__route_progress__field_indices_by_name[] = {
   15,   /* field[15] = leg_duration_remaining_s */
   19,   /* field[19] = leg_eta_ns */
   5,   /* field[5] = leg_index */
+  40,   /* field[40] = limit_source */
   34,   /* field[34] = matched */
   31,   /* field[31] = next_maneuver_modifier */
   30,   /* field[30] = next_maneuver_type */
@@ -948,7 +961,7 @@ static const unsigned navbus__v1__route_progress__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__route_progress__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 40 }
+  { 0, 41 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_progress__descriptor =
 {
@@ -958,7 +971,7 @@ const ProtobufCMessageDescriptor navbus__v1__route_progress__descriptor =
   "Navbus__V1__RouteProgress",
   "navbus.v1",
   sizeof(Navbus__V1__RouteProgress),
-  40,
+  41,
   navbus__v1__route_progress__field_descriptors,
   navbus__v1__route_progress__field_indices_by_name,
   1,  navbus__v1__route_progress__number_ranges,

@@ -483,7 +483,7 @@ const ProtobufCMessageDescriptor navbus__v1__match_candidate__descriptor =
   (ProtobufCMessageInit) navbus__v1__match_candidate__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__matched_position__field_descriptors[26] =
+static const ProtobufCFieldDescriptor navbus__v1__matched_position__field_descriptors[27] =
 {
   {
     "stamp_ns",
@@ -797,6 +797,18 @@ static const ProtobufCFieldDescriptor navbus__v1__matched_position__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "limit_source",
+    27,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__MatchedPosition, has_limit_source),
+    offsetof(Navbus__V1__MatchedPosition, limit_source),
+    &navbus__v1__limit_source__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__matched_position__field_indices_by_name[] = {
   16,   /* field[16] = age_s */
@@ -809,6 +821,7 @@ static const unsigned navbus__v1__matched_position__field_indices_by_name[] = {
   23,   /* field[23] = in_tunnel */
   7,   /* field[7] = is_on_road */
   17,   /* field[17] = is_teleport */
+  26,   /* field[26] = limit_source */
   24,   /* field[24] = map_version */
   6,   /* field[6] = matched */
   12,   /* field[12] = off_road_probability */
@@ -829,7 +842,7 @@ static const unsigned navbus__v1__matched_position__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__matched_position__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 26 }
+  { 0, 27 }
 };
 const ProtobufCMessageDescriptor navbus__v1__matched_position__descriptor =
 {
@@ -839,7 +852,7 @@ const ProtobufCMessageDescriptor navbus__v1__matched_position__descriptor =
   "Navbus__V1__MatchedPosition",
   "navbus.v1",
   sizeof(Navbus__V1__MatchedPosition),
-  26,
+  27,
   navbus__v1__matched_position__field_descriptors,
   navbus__v1__matched_position__field_indices_by_name,
   1,  navbus__v1__matched_position__number_ranges,

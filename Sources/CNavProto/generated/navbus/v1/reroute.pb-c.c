@@ -1136,7 +1136,7 @@ const ProtobufCMessageDescriptor navbus__v1__alternative_switch__descriptor =
   (ProtobufCMessageInit) navbus__v1__alternative_switch__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__faster_route__field_descriptors[12] =
+static const ProtobufCFieldDescriptor navbus__v1__faster_route__field_descriptors[13] =
 {
   {
     "stamp_ns",
@@ -1282,6 +1282,18 @@ static const ProtobufCFieldDescriptor navbus__v1__faster_route__field_descriptor
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "pricing",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__FasterRoute, has_pricing),
+    offsetof(Navbus__V1__FasterRoute, pricing),
+    &navbus__v1__route_provider__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__faster_route__field_indices_by_name[] = {
   10,   /* field[10] = accept_until_ns */
@@ -1291,6 +1303,7 @@ static const unsigned navbus__v1__faster_route__field_indices_by_name[] = {
   7,   /* field[7] = gain_ratio */
   6,   /* field[6] = gain_s */
   5,   /* field[5] = phase */
+  12,   /* field[12] = pricing */
   11,   /* field[11] = reason */
   8,   /* field[8] = route */
   2,   /* field[2] = route_id */
@@ -1300,7 +1313,7 @@ static const unsigned navbus__v1__faster_route__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__faster_route__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 12 }
+  { 0, 13 }
 };
 const ProtobufCMessageDescriptor navbus__v1__faster_route__descriptor =
 {
@@ -1310,14 +1323,14 @@ const ProtobufCMessageDescriptor navbus__v1__faster_route__descriptor =
   "Navbus__V1__FasterRoute",
   "navbus.v1",
   sizeof(Navbus__V1__FasterRoute),
-  12,
+  13,
   navbus__v1__faster_route__field_descriptors,
   navbus__v1__faster_route__field_indices_by_name,
   1,  navbus__v1__faster_route__number_ranges,
   (ProtobufCMessageInit) navbus__v1__faster_route__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_refresh__field_descriptors[11] =
+static const ProtobufCFieldDescriptor navbus__v1__route_refresh__field_descriptors[12] =
 {
   {
     "stamp_ns",
@@ -1451,6 +1464,18 @@ static const ProtobufCFieldDescriptor navbus__v1__route_refresh__field_descripto
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "progress",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Navbus__V1__RouteRefresh, progress),
+    &navbus__v1__route_progress__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__route_refresh__field_indices_by_name[] = {
   3,   /* field[3] = cause_sequence */
@@ -1459,6 +1484,7 @@ static const unsigned navbus__v1__route_refresh__field_indices_by_name[] = {
   7,   /* field[7] = eta_delta_s */
   4,   /* field[4] = event_sequence */
   5,   /* field[5] = phase */
+  11,   /* field[11] = progress */
   2,   /* field[2] = route_id */
   1,   /* field[1] = session_id */
   0,   /* field[0] = stamp_ns */
@@ -1468,7 +1494,7 @@ static const unsigned navbus__v1__route_refresh__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__route_refresh__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 11 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_refresh__descriptor =
 {
@@ -1478,7 +1504,7 @@ const ProtobufCMessageDescriptor navbus__v1__route_refresh__descriptor =
   "Navbus__V1__RouteRefresh",
   "navbus.v1",
   sizeof(Navbus__V1__RouteRefresh),
-  11,
+  12,
   navbus__v1__route_refresh__field_descriptors,
   navbus__v1__route_refresh__field_indices_by_name,
   1,  navbus__v1__route_refresh__number_ranges,

@@ -2154,7 +2154,7 @@ const ProtobufCMessageDescriptor navbus__v1__annotation__descriptor =
   (ProtobufCMessageInit) navbus__v1__annotation__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__speed_limit_span__field_descriptors[4] =
+static const ProtobufCFieldDescriptor navbus__v1__speed_limit_span__field_descriptors[5] =
 {
   {
     "first_segment",
@@ -2204,17 +2204,30 @@ static const ProtobufCFieldDescriptor navbus__v1__speed_limit_span__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "source",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__SpeedLimitSpan, has_source),
+    offsetof(Navbus__V1__SpeedLimitSpan, source),
+    &navbus__v1__limit_source__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__speed_limit_span__field_indices_by_name[] = {
   0,   /* field[0] = first_segment */
   2,   /* field[2] = limit_mps */
   1,   /* field[1] = segment_count */
+  4,   /* field[4] = source */
   3,   /* field[3] = unlimited */
 };
 static const ProtobufCIntRange navbus__v1__speed_limit_span__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor navbus__v1__speed_limit_span__descriptor =
 {
@@ -2224,7 +2237,7 @@ const ProtobufCMessageDescriptor navbus__v1__speed_limit_span__descriptor =
   "Navbus__V1__SpeedLimitSpan",
   "navbus.v1",
   sizeof(Navbus__V1__SpeedLimitSpan),
-  4,
+  5,
   navbus__v1__speed_limit_span__field_descriptors,
   navbus__v1__speed_limit_span__field_indices_by_name,
   1,  navbus__v1__speed_limit_span__number_ranges,

@@ -112,6 +112,28 @@ typedef enum _Navbus__V1__TileDomain {
   NAVBUS__V1__TILE_DOMAIN__TILE_DOMAIN_MAPS = 2
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__TILE_DOMAIN)
 } Navbus__V1__TileDomain;
+/*
+ * Where a speed limit comes from.
+ */
+typedef enum _Navbus__V1__LimitSource {
+  /*
+   * Unknown.
+   */
+  NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNSPECIFIED = 0,
+  /*
+   * The map has it for the road: from a sign, or the zone that the road is tagged with.
+   */
+  NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_SIGNED = 1,
+  /*
+   * Nothing is tagged; the general rule of the country for such a road.
+   */
+  NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_IMPLIED = 2,
+  /*
+   * Not known, or it depends on the time of day and utc_offset_min is not configured.
+   */
+  NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNKNOWN = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__LIMIT_SOURCE)
+} Navbus__V1__LimitSource;
 
 /* --- messages --- */
 
@@ -555,6 +577,7 @@ typedef void (*Navbus__V1__TileKey_Closure)
 
 extern const ProtobufCEnumDescriptor    navbus__v1__error_code__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__tile_domain__descriptor;
+extern const ProtobufCEnumDescriptor    navbus__v1__limit_source__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__header__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__coordinate__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__bounding_box__descriptor;

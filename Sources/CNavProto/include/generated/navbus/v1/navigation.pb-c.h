@@ -386,7 +386,7 @@ struct  Navbus__V1__RouteProgress
   protobuf_c_boolean has_leg_eta_ns;
   int64_t leg_eta_ns;
   /*
-   * What live traffic adds to the rest in s.
+   * What live traffic adds to the rest in s, 0 or more; absent when no traffic is known ahead.
    */
   protobuf_c_boolean has_traffic_delay_remaining_s;
   double traffic_delay_remaining_s;
@@ -424,12 +424,12 @@ struct  Navbus__V1__RouteProgress
    */
   char *road_ref;
   /*
-   * Speed limit in m/s; absent where unknown.
+   * Speed limit in m/s for the vehicle at the time of the fix, on the road that it is on; absent where unknown or unlimited.
    */
   protobuf_c_boolean has_speed_limit_mps;
   double speed_limit_mps;
   /*
-   * Whether the road is known to have no speed limit.
+   * Whether the vehicle is known to have no speed limit.
    */
   protobuf_c_boolean has_speed_unlimited;
   protobuf_c_boolean speed_unlimited;
@@ -481,10 +481,15 @@ struct  Navbus__V1__RouteProgress
    */
   protobuf_c_boolean has_deviation_probability;
   double deviation_probability;
+  /*
+   * Where the speed limit comes from.
+   */
+  protobuf_c_boolean has_limit_source;
+  Navbus__V1__LimitSource limit_source;
 };
 #define NAVBUS__V1__ROUTE_PROGRESS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_progress__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_UNSPECIFIED, 0, NAVBUS__V1__MANEUVER_MODIFIER__MANEUVER_MODIFIER_UNSPECIFIED, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_UNSPECIFIED, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__DEVIATION_STATE__DEVIATION_STATE_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, NAVBUS__V1__MANEUVER_TYPE__MANEUVER_TYPE_UNSPECIFIED, 0, NAVBUS__V1__MANEUVER_MODIFIER__MANEUVER_MODIFIER_UNSPECIFIED, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, NAVBUS__V1__POSITION_SOURCE__POSITION_SOURCE_UNSPECIFIED, 0, 0, 0, 0, 0, NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNSPECIFIED }
 
 
 /*

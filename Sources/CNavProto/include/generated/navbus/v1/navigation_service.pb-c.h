@@ -574,7 +574,7 @@ struct  Navbus__V1__RefreshRouteResponse
 {
   ProtobufCMessage base;
   /*
-   * The route in numbers, from the vehicle on.
+   * The rest of the route in numbers, from the vehicle on.
    */
   Navbus__V1__RouteSummary *summary;
   /*

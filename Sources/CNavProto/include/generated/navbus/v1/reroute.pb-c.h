@@ -15,6 +15,7 @@ PROTOBUF_C__BEGIN_DECLS
 #endif
 
 #include "generated/navbus/v1/common.pb-c.h"
+#include "generated/navbus/v1/navigation.pb-c.h"
 #include "generated/navbus/v1/position.pb-c.h"
 #include "generated/navbus/v1/route.pb-c.h"
 
@@ -400,6 +401,8 @@ struct  Navbus__V1__Alternatives
 
 /*
  * Another way to the destination.
+ * Its durations, and those of the current route that it is compared with, are those of the router on board, also when the
+ * current route has the durations of a provider.
  */
 struct  Navbus__V1__Alternative
 {
@@ -623,10 +626,16 @@ struct  Navbus__V1__FasterRoute
    * Why it was REJECTED, for people.
    */
   char *reason;
+  /*
+   * Whose durations gain_s compares. Both routes are priced alike: by the online provider when both are its own, else by the
+   * router on board, whatever durations the routes themselves have.
+   */
+  protobuf_c_boolean has_pricing;
+  Navbus__V1__RouteProvider pricing;
 };
 #define NAVBUS__V1__FASTER_ROUTE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__faster_route__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__FASTER_ROUTE_PHASE__FASTER_ROUTE_PHASE_UNSPECIFIED, 0, 0, 0, 0, NULL, 0, 0, 0, 0, NULL }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__FASTER_ROUTE_PHASE__FASTER_ROUTE_PHASE_UNSPECIFIED, 0, 0, 0, 0, NULL, 0, 0, 0, 0, NULL, 0, NAVBUS__V1__ROUTE_PROVIDER__ROUTE_PROVIDER_UNSPECIFIED }
 
 
 /*
@@ -676,11 +685,11 @@ struct  Navbus__V1__RouteRefresh
   protobuf_c_boolean has_eta_delta_s;
   double eta_delta_s;
   /*
-   * The route in numbers, from the vehicle on.
+   * The rest of the route in numbers, from the vehicle on.
    */
   Navbus__V1__RouteSummary *summary;
   /*
-   * Age of the traffic, ns since the Unix epoch, UTC.
+   * Stamp of the newest traffic that it was refreshed with, ns since the Unix epoch, UTC; absent without traffic.
    */
   protobuf_c_boolean has_traffic_stamp_ns;
   int64_t traffic_stamp_ns;
@@ -688,10 +697,14 @@ struct  Navbus__V1__RouteRefresh
    * Why it FAILED or is INVALIDATED.
    */
   Navbus__V1__ErrorInfo *error;
+  /*
+   * Progress with the new durations, where the vehicle was last; with REFRESHED, once a position on the route is known.
+   */
+  Navbus__V1__RouteProgress *progress;
 };
 #define NAVBUS__V1__ROUTE_REFRESH__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_refresh__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__ROUTE_REFRESH_PHASE__ROUTE_REFRESH_PHASE_UNSPECIFIED, 0, 0, 0, 0, NULL, 0, 0, NULL }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__ROUTE_REFRESH_PHASE__ROUTE_REFRESH_PHASE_UNSPECIFIED, 0, 0, 0, 0, NULL, 0, 0, NULL, NULL }
 
 
 /* Navbus__V1__RerouteEvent methods */

@@ -530,7 +530,7 @@ struct  Navbus__V1__RouteOptions
   protobuf_c_boolean has_alternatives;
   uint32_t alternatives;
   /*
-   * Whether live traffic counts; absent: yes.
+   * Whether live traffic counts; absent: yes. Without it routes are found on board, and no road is closed by traffic.
    */
   protobuf_c_boolean has_use_traffic;
   protobuf_c_boolean use_traffic;
@@ -654,7 +654,7 @@ struct  Navbus__V1__Route
   protobuf_c_boolean has_refresh_count;
   uint32_t refresh_count;
   /*
-   * Time that the computation took in s.
+   * Time that finding the route took in s, the provider's answer included; absent in a replay without the journal.
    */
   protobuf_c_boolean has_compute_duration_s;
   double compute_duration_s;
@@ -982,7 +982,7 @@ struct  Navbus__V1__Annotation
 
 
 /*
- * Segments with one speed limit.
+ * Segments with one speed limit: for the route's vehicle, at the time of departure.
  */
 struct  Navbus__V1__SpeedLimitSpan
 {
@@ -1007,10 +1007,15 @@ struct  Navbus__V1__SpeedLimitSpan
    */
   protobuf_c_boolean has_unlimited;
   protobuf_c_boolean unlimited;
+  /*
+   * Where the limit comes from.
+   */
+  protobuf_c_boolean has_source;
+  Navbus__V1__LimitSource source;
 };
 #define NAVBUS__V1__SPEED_LIMIT_SPAN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__speed_limit_span__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__LIMIT_SOURCE__LIMIT_SOURCE_UNSPECIFIED }
 
 
 /*
@@ -1052,7 +1057,8 @@ struct  Navbus__V1__RouteSummary
   protobuf_c_boolean has_distance_m;
   double distance_m;
   /*
-   * Duration in s, live traffic included.
+   * Duration in s, live traffic included. A provider's route keeps the provider's durations; only where the traffic on board
+   * has changed since it came are they scaled by that change.
    */
   protobuf_c_boolean has_duration_s;
   double duration_s;
@@ -1072,7 +1078,8 @@ struct  Navbus__V1__RouteSummary
   protobuf_c_boolean has_traffic_delay_scope;
   Navbus__V1__DelayScope traffic_delay_scope;
   /*
-   * Age of the traffic behind it, ns since the Unix epoch, UTC.
+   * Stamp of the newest traffic behind it, ns since the Unix epoch, UTC; absent without traffic. For a route of a provider:
+   * when the provider answered.
    */
   protobuf_c_boolean has_traffic_stamp_ns;
   int64_t traffic_stamp_ns;
