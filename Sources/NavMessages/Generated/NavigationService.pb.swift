@@ -107,7 +107,7 @@ extension CalculateRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.CalculateRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x5fa7ebe50ee3125e }
+    public static var schemaFingerprint: UInt64 { 0x5e74189f792a6152 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -458,7 +458,7 @@ extension SetRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.SetRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2430bc6b80cd9a61 }
+    public static var schemaFingerprint: UInt64 { 0xf6671aad6c3cee0b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -768,7 +768,7 @@ extension GetStateResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetStateResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x4a69a92d5d22d039 }
+    public static var schemaFingerprint: UInt64 { 0x7cce31df8770c193 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1467,7 +1467,7 @@ extension RefreshRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.RefreshRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb2aa2c35eaf5c853 }
+    public static var schemaFingerprint: UInt64 { 0x87e10a69ac0bef22 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

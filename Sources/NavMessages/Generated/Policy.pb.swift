@@ -546,7 +546,7 @@ extension AcceptRerouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.AcceptRerouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x767e45714ca410bf }
+    public static var schemaFingerprint: UInt64 { 0xc6942258b53ac1fc }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -616,7 +616,7 @@ extension ShouldTakeAlternativeRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldTakeAlternativeRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2388606e61da1bf0 }
+    public static var schemaFingerprint: UInt64 { 0x9dbe55941b4d6da3 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -684,7 +684,7 @@ extension ShouldAcceptFasterRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.ShouldAcceptFasterRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xa82863892438aaf2 }
+    public static var schemaFingerprint: UInt64 { 0x1b96825a6cf6ee16 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1172,7 +1172,7 @@ extension PolicyRequest: WireMessage {
     public static var fullName: String { "navbus.v1.PolicyRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xffb797022ac90bd5 }
+    public static var schemaFingerprint: UInt64 { 0x257b3c9a68c12ccd }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

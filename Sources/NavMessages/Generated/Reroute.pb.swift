@@ -509,7 +509,7 @@ extension Alternatives: WireMessage {
     public static var fullName: String { "navbus.v1.Alternatives" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x0f94e60018affced }
+    public static var schemaFingerprint: UInt64 { 0x26f38bc05ddf20d7 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -649,7 +649,7 @@ extension Alternative: WireMessage {
     public static var fullName: String { "navbus.v1.Alternative" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x9dfc7c7ccb179cb2 }
+    public static var schemaFingerprint: UInt64 { 0xb8a415a34bf2dfb4 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1006,7 +1006,7 @@ extension FasterRoute: WireMessage {
     public static var fullName: String { "navbus.v1.FasterRoute" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x1efafc2a9f7ba0dc }
+    public static var schemaFingerprint: UInt64 { 0x18014638d8cd39ee }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1152,7 +1152,7 @@ extension RouteRefresh: WireMessage {
     public static var fullName: String { "navbus.v1.RouteRefresh" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x9139cd05d512e375 }
+    public static var schemaFingerprint: UInt64 { 0xc19d3a3fe8df7b63 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -10,7 +10,9 @@ public struct RoutePlan: Sendable, Equatable {
     /// Its maneuvers and instructions.
     public let guidance: RouteGuidance
     /// Who found it.
-    public let provider: RouteProvider
+    public var provider: RouteProvider
+    /// What was asked for; nil where that is not known.
+    public internal(set) var wishes: RouteWishes?
     /// The number of the trip's route that the driver chose and whose way is preferred; 0 while there is no trip.
     public internal(set) var chosenRouteID: UInt64 = 0
 
@@ -21,6 +23,9 @@ public struct RoutePlan: Sendable, Equatable {
         self.provider = provider
     }
 
+    /// Takes note of what was asked for.
+    public mutating func ask(for wishes: RouteWishes) { self.wishes = wishes }
+
     /// The stop at the end of the first leg; nil for a route without legs.
     var firstStop: RouteWaypoint? { route.legs.first.map { route.waypoints[$0.destination] } }
 }
@@ -30,6 +35,8 @@ public enum RouteProvider: Sendable, Hashable {
     case onBoard
     /// A server on the network.
     case online
+    /// Whoever gave the route.
+    case external
 }
 
 /// What a route is asked for.

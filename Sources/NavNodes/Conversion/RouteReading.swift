@@ -24,7 +24,9 @@ extension RoutePlan {
         let provided = ProvidedRoute(legs: try RoutePlan.legs(of: message, line))
         do throws(RouteMappingError) {
             let mapped = try RouteMapping(map.router).map(provided, for: RouteRequest(waypoints: waypoints))
-            self.init(route: mapped.route, guidance: RouteGuidance(route: mapped.route, graph: map.graph))
+            self.init(
+                route: mapped.route, guidance: RouteGuidance(route: mapped.route, graph: map.graph),
+                provider: message.provider == .online ? .online : message.provider == .external ? .external : .onBoard)
         } catch {
             let code: RouteFailure.Code =
                 error.code == .invalid ? .invalidRequest : error.missingTiles.isEmpty ? .noRoute : .tilesNeeded
