@@ -130,8 +130,8 @@ private struct QuestionBuilder {
             }
             items.append(("bearings", bearings.joined(separator: ";")))
         }
-        let radius = String(max(Int(request.snapRadius.rounded()), 1))
-        items.append(("radiuses", waypoints.map { _ in radius }.joined(separator: ";")))
+        let radiuses = waypoints.indices.map { String(max(Int(request.snapRadius(of: $0).rounded()), 1)) }
+        items.append(("radiuses", radiuses.joined(separator: ";")))
         if waypoints.contains(where: { $0.approach == .kerb }) {
             let approaches = waypoints.map { $0.approach == .kerb ? "curb" : "unrestricted" }
             items.append(("approaches", approaches.joined(separator: ";")))
@@ -200,7 +200,7 @@ private struct QuestionBuilder {
         let waypoint = waypoints[index]
         var result: [String: Any] = [
             "lat": rounded(waypoint.coordinate.latitude), "lon": rounded(waypoint.coordinate.longitude),
-            "search_cutoff": Int(request.snapRadius.rounded()),
+            "search_cutoff": Int(min(waypoint.radius ?? request.snapRadius, request.snapRadius).rounded()),
         ]
         // A stop makes a leg; "through" and "break_through" do not turn round.
         let isStop = index == 0 || index == waypoints.count - 1 || waypoint.isStop

@@ -17,6 +17,8 @@ public struct RouteStep: Sendable, Equatable {
     public var name: String
     /// The maneuver at its start.
     public var maneuver: Maneuver
+    /// The junctions on it, the maneuver's own first.
+    public var junctions: [RouteJunction] = []
 }
 
 /// How a route is to be announced.
@@ -71,6 +73,14 @@ public struct RouteGuidance: Sendable, Equatable {
                         duration: maneuver.duration, name: options.text.name(maneuver.road), maneuver: maneuver))
             }
             legs.append(first..<steps.count)
+        }
+        let finder = JunctionFinder(route, graph)
+        for index in steps.indices {
+            let leg = route.legs[steps[index].leg].edges
+            let isLast = index + 1 == legs[steps[index].leg].upperBound
+            let first = min(steps[index].maneuver.edge, leg.upperBound)
+            let end = isLast ? leg.upperBound : steps[index + 1].maneuver.edge
+            steps[index].junctions = finder.junctions(first..<max(first, min(end, leg.upperBound)), of: leg)
         }
         let planner = InstructionPlanner(route: route, steps: steps, legs: legs, options: options)
         self.options = options

@@ -33,8 +33,13 @@ public struct Navigator {
     var keptMark: TripMark?
 
     private var lastRequestID: UInt64 = 0
+    /// What caused the event at hand, the requests for routes, and the questions to the owner.
+    private var cause: UInt64 = 0
+    private var routeCauses = CauseMemory()
+    var questionCauses = CauseMemory()
     private var eventSequence: UInt64 = 0
     private var publishedState: NavigatorState?
+    private var missingTiles = MissingTileCounter()
     private var effects: [Effect] = []
 
     /// A navigator on a map, without a position.
@@ -53,6 +58,13 @@ public struct Navigator {
     /// Takes one event in and returns what is to be done, in order.
     public mutating func handle(_ event: NavigatorEvent) -> [Effect] {
         effects = []
+        var event = event
+        switch event.kind {
+        case .routeAnswer(let id, _): event.causeSequence = routeCauses[id] ?? event.causeSequence
+        case .policyAnswer(let id, _): event.causeSequence = questionCauses[id] ?? event.causeSequence
+        default: break
+        }
+        cause = event.causeSequence
         var isTimeKnown = true
         switch event.kind {
         // What does not count may be of any time.
@@ -198,6 +210,7 @@ public struct Navigator {
     /// A number that no request had before.
     mutating func nextRequestID() -> UInt64 {
         lastRequestID += 1
+        routeCauses[lastRequestID] = cause
         return lastRequestID
     }
 
@@ -211,21 +224,31 @@ public struct Navigator {
 
     mutating func publish(_ publication: Publication, _ event: NavigatorEvent) {
         eventSequence += 1
-        effects.append(
-            .publish(
-                EventContext(
-                    stamp: event.stamp, sessionID: session.id, routeID: trip?.routeID ?? 0,
-                    causeSequence: event.causeSequence, eventSequence: eventSequence), publication))
+        effects.append(.publish(context(of: event), publication))
+    }
+
+    /// What an answer or a publication says of its origin.
+    func context(of event: NavigatorEvent) -> EventContext {
+        EventContext(
+            stamp: event.stamp, sessionID: session.id, routeID: trip?.routeID ?? 0,
+            causeSequence: event.causeSequence, eventSequence: eventSequence)
     }
 
     private mutating func publishStateIfChanged(_ event: NavigatorEvent) {
         let state = NavigatorState(
             phase: phase, isRerouting: search.isRerouting, leg: trip?.leg ?? 0,
             legCount: trip?.plan.route.legs.count ?? 0, isHeld: trip?.isHeld ?? false,
-            destination: trip?.plan.route.waypoints.last?.waypoint, health: positioning.health)
+            destination: trip?.plan.route.waypoints.last?.waypoint, health: positioning.health,
+            positions: positionKind, missingTiles: missingTiles.count(around: lastPosition?.coordinate, in: map.graph))
         guard state != publishedState else { return }
         publishedState = state
         publish(.state(state), event)
+    }
+
+    private var positionKind: NavigatorState.PositionKind? {
+        if simulation != nil { return .simulated }
+        guard lastPosition != nil else { return nil }
+        return positioning.isPredicting ? .predicted : .measured
     }
 
     private var phase: NavigatorState.Phase {
@@ -236,6 +259,22 @@ public struct Navigator {
         case .offRoute, .wrongWay: return .guidance(.offRoute)
         case .uncertain: return .guidance(.uncertain)
         case .onRoute, .offStep: return .guidance(trip.wasSeenOnRoute ? .tracking : .initialized)
+        }
+    }
+}
+
+/// The header sequences that caused the newest requests, for what follows from their answers.
+struct CauseMemory {
+    private static let capacity = 64
+    private var entries: [(id: UInt64, cause: UInt64)] = []
+
+    /// What caused a request; nil where nothing with a sequence did, or it was long ago.
+    subscript(id: UInt64) -> UInt64? {
+        get { entries.last { $0.id == id }?.cause }
+        set {
+            guard let newValue, newValue != 0 else { return }
+            if entries.count == Self.capacity { entries.removeFirst() }
+            entries.append((id, newValue))
         }
     }
 }

@@ -16,6 +16,8 @@ public struct NavigatorConfig: Sendable, Hashable {
     public var fixMaximumAge = 2.0
     /// Receivers with numbers below this are preferred to all others, in the order of their numbers.
     public var fixPreferredReceivers = 0
+    /// Whether a provider of routes on the network is asked first.
+    public var hasOnlineProvider = false
     /// When positions are predicted for want of fixes.
     public var reckoning = ReckoningConfig()
 

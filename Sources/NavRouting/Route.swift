@@ -15,11 +15,13 @@ public struct Waypoint: Sendable, Hashable {
     public var isStop: Bool
     /// On which side of the road it is passed.
     public var approach: Approach
+    /// How far from a road it may lie, metres; nil for as far as the request allows.
+    public var radius: Double?
 
     /// A place on or beside a road.
     public init(
         _ coordinate: Coordinate, bearing: Double? = nil, bearingTolerance: Double = .pi / 4, name: String = "",
-        isStop: Bool = true, approach: Approach = .unrestricted
+        isStop: Bool = true, approach: Approach = .unrestricted, radius: Double? = nil
     ) {
         self.coordinate = coordinate
         self.bearing = bearing
@@ -27,6 +29,7 @@ public struct Waypoint: Sendable, Hashable {
         self.name = name
         self.isStop = isStop
         self.approach = approach
+        self.radius = radius
     }
 }
 
@@ -332,6 +335,9 @@ public struct RouteRequest: Sendable, Hashable {
         self.snapRadius = snapRadius
     }
 
+    /// How far a waypoint may lie from a road, metres.
+    package func snapRadius(of waypoint: Int) -> Double { min(waypoints[waypoint].radius ?? snapRadius, snapRadius) }
+
     /// Why the request makes no sense; nil when it does.
     package var fault: String? {
         guard waypoints.count >= 2 else { return "a route needs a start and a destination" }
@@ -341,6 +347,9 @@ public struct RouteRequest: Sendable, Hashable {
         for (index, waypoint) in waypoints.enumerated() {
             guard waypoint.bearing?.isFinite ?? true, waypoint.bearingTolerance >= 0 else {
                 return "waypoint \(index) has a bearing or a tolerance that is no angle"
+            }
+            guard waypoint.radius.map({ (0...Self.greatestSnapRadius).contains($0) }) ?? true else {
+                return "the radius of waypoint \(index) is not within 0 ... \(Int(Self.greatestSnapRadius)) m"
             }
         }
         guard (0...Self.greatestSnapRadius).contains(snapRadius) else {

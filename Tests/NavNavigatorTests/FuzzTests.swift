@@ -172,12 +172,12 @@ import Testing
             case ..<0.34: return plan().map { .setRoute($0, drive) } ?? .stop
             case ..<0.42: return .stop
             case ..<0.54: return .calculate(order(), isPreview: chance(0.8))
-            case ..<0.57: return .selectPreview(index)
-            case ..<0.62: return .start(preview: chance(0.5) ? nil : index, drive)
+            case ..<0.57: return .selectPreview(.index(index))
+            case ..<0.62: return .start(preview: chance(0.5) ? nil : .index(index), drive)
             case ..<0.72: return .reroute(chance(0.3) ? wishes() : nil)
             case ..<0.77: return .selectAlternative(offered.randomElement(using: &random) ?? random.next())
             case ..<0.80: return .acceptFasterRoute(chance(0.5))
-            case ..<0.90: return .advanceLeg
+            case ..<0.90: return .advanceLeg()
             case ..<0.95: return .skipWaypoint(chance(0.5) ? nil : index)
             default: return .refreshRoute
             }

@@ -116,7 +116,7 @@ import Testing
         second.command(.resume(kept))
         second.drive(town.standing(at: fixes[end].coordinate, seconds: 3, after: fixes[end]))
         #expect(second.states.last?.isHeld == true && second.arrivals.isEmpty)
-        second.command(.advanceLeg)
+        second.command(.advanceLeg())
         #expect(second.arrivals.last?.phase == .legStarted && second.arrivals.last?.leg == 1)
     }
 }

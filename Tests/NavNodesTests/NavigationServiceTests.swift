@@ -46,6 +46,41 @@ struct NavigationServiceTests {
         #expect(stopped.sessionId == started.sessionId)
     }
 
+    @Test func aRequestThatNamesARouteMeansThatRoute() async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(5))
+        // A preview opens unless it is declined.
+        let order = CalculateRouteRequest(waypoints: [Self.destination], options: RouteOptions(alternatives: 2))
+        let found = try #require(try await table.routes(order).last?.routes)
+        let named = try #require(found.last)
+        let missing = try await table.call(
+            NavigationService.selectPreview, SelectPreviewRequest(index: 0, routeId: 777))
+        #expect(missing.error?.code == .notFound)
+        let refused = try await table.call(NavigationService.startNavigation, StartNavigationRequest(routeId: 777))
+        #expect(refused.error?.code == .notFound)
+        let started = try await table.call(
+            NavigationService.startNavigation, StartNavigationRequest(index: 0, routeId: named.routeId))
+        #expect(started.error == nil)
+        let route = try #require(try table.messages("/nav/route", as: Route.self).last)
+        #expect(route.edgeIds == named.edgeIds && route.options?.language == "en")
+        let faster = try await table.call(
+            NavigationService.acceptFasterRoute, AcceptFasterRouteRequest(routeId: route.routeId))
+        #expect(faster.error?.code == .notFound)
+    }
+
+    @Test func anOptionThatIsNotBuiltIsRefusedByName() async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(5))
+        for (options, name) in [
+            (RouteOptions(language: "fi"), "language"), (RouteOptions(units: .imperial), "units"),
+            (RouteOptions(alternatives: 3), "alternatives"),
+        ] {
+            let order = CalculateRouteRequest(waypoints: [Self.destination], options: options, preview: false)
+            let error = try #require(try await table.routes(order).last?.error)
+            #expect(error.code == .invalidRequest && error.message?.contains(name) == true)
+        }
+    }
+
     @Test func aPublishedRouteCanBeSetAgain() async throws {
         let drive = try Helsinki.drive.get()
         let table = try ServiceTable()

@@ -55,11 +55,11 @@ struct SimUser {
         if chance(0.06) { return nonsense(view, planner) }
         if view.previews > 0, chance(0.7) {
             return chance(0.4)
-                ? .selectPreview(Int(random.next() % UInt64(view.previews)))
-                : .start(preview: chance(0.5) ? nil : Int(random.next() % UInt64(view.previews)), drive())
+                ? .selectPreview(.index(Int(random.next() % UInt64(view.previews))))
+                : .start(preview: chance(0.5) ? nil : .index(Int(random.next() % UInt64(view.previews))), drive())
         }
         guard view.route != nil, !view.isComplete else { return begin(planner) }
-        if view.isHeld, chance(0.6) { return .advanceLeg }
+        if view.isHeld, chance(0.6) { return .advanceLeg() }
         if view.isFasterOffered, chance(0.6) { return .acceptFasterRoute(chance(0.7)) }
         if let id = view.alternatives.first, chance(0.35) {
             return .selectAlternative(chance(0.7) ? id : pick(view.alternatives))
@@ -70,7 +70,7 @@ struct SimUser {
         case ..<0.56: return .refreshRoute
         case ..<0.64: return .stop
         case ..<0.72: return .calculate(order(), isPreview: chance(0.3))
-        case ..<0.78: return .advanceLeg
+        case ..<0.78: return .advanceLeg()
         default: return begin(planner)
         }
     }
@@ -116,8 +116,8 @@ struct SimUser {
         switch random.next() % 10 {
         case 0: return .navigate(RouteOrder(waypoints: []), nil)
         case 1: return .navigate(RouteOrder(waypoints: [Waypoint(nowhere)]), SimulatedDrive(speedFactor: .nan))
-        case 2: return .selectPreview(index)
-        case 3: return .start(preview: index, nil)
+        case 2: return .selectPreview(.index(index))
+        case 3: return .start(preview: .route(random.next()), nil)
         case 4: return .selectAlternative(random.next())
         case 5: return .skipWaypoint(index)
         case 6: return .calculate(RouteOrder(waypoints: [], alternatives: index), isPreview: chance(0.5))
@@ -128,7 +128,7 @@ struct SimUser {
             return .reroute(wishes)
         default:
             let places = (0..<2).map { _ in Waypoint(map.coordinate(&random)) }
-            guard let plan = view.route ?? planner.plan(places, map.roads) else { return .advanceLeg }
+            guard let plan = view.route ?? planner.plan(places, map.roads) else { return .advanceLeg() }
             return .setRoute(SimPlanner.spoiled(plan, &random), nil)
         }
     }

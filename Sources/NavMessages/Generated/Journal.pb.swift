@@ -100,8 +100,6 @@ public struct JournalEntry: Message {
         case tiles(TileArrival)
         /// A timer that the core has asked for is due.
         case timer(TimerFired)
-        /// Time has passed.
-        case clock(ClockTick)
         /// A parameter was changed while running.
         case parameter(ParameterChange)
         /// Nobody waits for the answer to a command any more.
@@ -114,7 +112,7 @@ extension JournalEntry: WireMessage {
     public static var fullName: String { "navbus.v1.JournalEntry" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb01bfbac3ea1ea98 }
+    public static var schemaFingerprint: UInt64 { 0x248a6230bec77309 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -187,9 +185,6 @@ extension JournalEntry: WireMessage {
         case .timer(let value):
             c.pointee.timer = Wire.message(value, arena)
             c.pointee.event_case = Navbus__V1__JournalEntry__EventCase(rawValue: 14)
-        case .clock(let value):
-            c.pointee.clock = Wire.message(value, arena)
-            c.pointee.event_case = Navbus__V1__JournalEntry__EventCase(rawValue: 15)
         case .parameter(let value):
             c.pointee.parameter = Wire.message(value, arena)
             c.pointee.event_case = Navbus__V1__JournalEntry__EventCase(rawValue: 16)
@@ -223,7 +218,6 @@ extension JournalEntry: WireMessage {
         case 12: event = try Wire.message(c.pointee.command).map { .command($0) }
         case 13: event = try Wire.message(c.pointee.tiles).map { .tiles($0) }
         case 14: event = try Wire.message(c.pointee.timer).map { .timer($0) }
-        case 15: event = try Wire.message(c.pointee.clock).map { .clock($0) }
         case 16: event = try Wire.message(c.pointee.parameter).map { .parameter($0) }
         case 17: event = try Wire.message(c.pointee.call_ended).map { .callEnded($0) }
         default: event = nil
@@ -239,12 +233,8 @@ public struct CoreStart: Message {
     public var version: String?
     /// Hash or name of the road tileset's version.
     public var mapVersion: String?
-    /// SHA-256 of the tileset's list of tiles.
-    public var tilesetSha256: [UInt8]?
     /// The configuration in force, YAML.
     public var configuration: String?
-    /// Seed of the core's generator.
-    public var seed: UInt64?
     /// Node that it belongs to.
     public var node: String?
     /// Road tiles on board when the node was started.
@@ -254,17 +244,13 @@ public struct CoreStart: Message {
     public init(
         version: String? = nil,
         mapVersion: String? = nil,
-        tilesetSha256: [UInt8]? = nil,
         configuration: String? = nil,
-        seed: UInt64? = nil,
         node: String? = nil,
         tiles: [TileKey] = []
     ) {
         self.version = version
         self.mapVersion = mapVersion
-        self.tilesetSha256 = tilesetSha256
         self.configuration = configuration
-        self.seed = seed
         self.node = node
         self.tiles = tiles
     }
@@ -275,7 +261,7 @@ extension CoreStart: WireMessage {
     public static var fullName: String { "navbus.v1.CoreStart" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x44e1e575fcbd2387 }
+    public static var schemaFingerprint: UInt64 { 0xd76b636f5db6929c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -305,16 +291,8 @@ extension CoreStart: WireMessage {
         if let value = mapVersion {
             c.pointee.map_version = Wire.string(value, arena)
         }
-        if let value = tilesetSha256 {
-            c.pointee.tileset_sha256 = Wire.bytes(value, arena)
-            c.pointee.has_tileset_sha256 = 1
-        }
         if let value = configuration {
             c.pointee.configuration = Wire.string(value, arena)
-        }
-        if let value = seed {
-            c.pointee.seed = value
-            c.pointee.has_seed = 1
         }
         if let value = node {
             c.pointee.node = Wire.string(value, arena)
@@ -328,9 +306,7 @@ extension CoreStart: WireMessage {
     init(reading c: UnsafePointer<Navbus__V1__CoreStart>) throws(MessageError) {
         version = try Wire.string(c.pointee.version, "navbus.v1.CoreStart.version")
         mapVersion = try Wire.string(c.pointee.map_version, "navbus.v1.CoreStart.map_version")
-        tilesetSha256 = c.pointee.has_tileset_sha256 != 0 ? Wire.bytes(c.pointee.tileset_sha256) : nil
         configuration = try Wire.string(c.pointee.configuration, "navbus.v1.CoreStart.configuration")
-        seed = c.pointee.has_seed != 0 ? c.pointee.seed : nil
         node = try Wire.string(c.pointee.node, "navbus.v1.CoreStart.node")
         tiles = try Wire.messages(c.pointee.tiles, c.pointee.n_tiles)
     }
@@ -350,8 +326,6 @@ public struct RouteAnswer: Message {
     public var provider: RouteProvider?
     /// Number of the map that the answer is of, see JournalEntry.map_snapshot.
     public var mapSnapshot: UInt64?
-    /// Part of the work that is done, 0 to 1, when this is only a report of progress.
-    public var progress: Double?
     /// What a provider on the network answered, as it came.
     public var providerBody: [UInt8]?
 
@@ -363,7 +337,6 @@ public struct RouteAnswer: Message {
         error: ErrorInfo? = nil,
         provider: RouteProvider? = nil,
         mapSnapshot: UInt64? = nil,
-        progress: Double? = nil,
         providerBody: [UInt8]? = nil
     ) {
         self.requestId = requestId
@@ -372,7 +345,6 @@ public struct RouteAnswer: Message {
         self.error = error
         self.provider = provider
         self.mapSnapshot = mapSnapshot
-        self.progress = progress
         self.providerBody = providerBody
     }
 }
@@ -382,7 +354,7 @@ extension RouteAnswer: WireMessage {
     public static var fullName: String { "navbus.v1.RouteAnswer" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x9a3f5eef2c589d98 }
+    public static var schemaFingerprint: UInt64 { 0xd8c2d2cb81274686 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -429,10 +401,6 @@ extension RouteAnswer: WireMessage {
             c.pointee.map_snapshot = value
             c.pointee.has_map_snapshot = 1
         }
-        if let value = progress {
-            c.pointee.progress = value
-            c.pointee.has_progress = 1
-        }
         if let value = providerBody {
             c.pointee.provider_body = Wire.bytes(value, arena)
             c.pointee.has_provider_body = 1
@@ -446,7 +414,6 @@ extension RouteAnswer: WireMessage {
         error = try Wire.message(c.pointee.error)
         provider = c.pointee.has_provider != 0 ? RouteProvider(rawValue: Int32(bitPattern: c.pointee.provider.rawValue)) : nil
         mapSnapshot = c.pointee.has_map_snapshot != 0 ? c.pointee.map_snapshot : nil
-        progress = c.pointee.has_progress != 0 ? c.pointee.progress : nil
         providerBody = c.pointee.has_provider_body != 0 ? Wire.bytes(c.pointee.provider_body) : nil
     }
 }
@@ -507,7 +474,7 @@ extension NavigationCommand: WireMessage {
     public static var fullName: String { "navbus.v1.NavigationCommand" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe3099e263a32ef72 }
+    public static var schemaFingerprint: UInt64 { 0x87e6addfbab8f3c2 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -658,7 +625,7 @@ extension SavedTrip: WireMessage {
     public static var fullName: String { "navbus.v1.SavedTrip" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x4e95c4beaa7c582f }
+    public static var schemaFingerprint: UInt64 { 0xd03636e892422839 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -743,24 +710,16 @@ public struct TileArrival: Message {
     public var added: [TileKey]
     /// Tiles that are gone from it.
     public var removed: [TileKey]
-    /// SHA-256 of each tile in added, in the same order.
-    public var addedSha256: [[UInt8]]
-    /// Number of the snapshot, from 1.
-    public var snapshotId: UInt64?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
         mapVersion: String? = nil,
         added: [TileKey] = [],
-        removed: [TileKey] = [],
-        addedSha256: [[UInt8]] = [],
-        snapshotId: UInt64? = nil
+        removed: [TileKey] = []
     ) {
         self.mapVersion = mapVersion
         self.added = added
         self.removed = removed
-        self.addedSha256 = addedSha256
-        self.snapshotId = snapshotId
     }
 }
 
@@ -769,7 +728,7 @@ extension TileArrival: WireMessage {
     public static var fullName: String { "navbus.v1.TileArrival" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x633633b728e48bcf }
+    public static var schemaFingerprint: UInt64 { 0x016154b4cc708617 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -804,22 +763,12 @@ extension TileArrival: WireMessage {
             c.pointee.n_removed = removed.count
             c.pointee.removed = Wire.messages(removed, arena)
         }
-        if !addedSha256.isEmpty {
-            c.pointee.n_added_sha256 = addedSha256.count
-            c.pointee.added_sha256 = Wire.byteStrings(addedSha256, arena)
-        }
-        if let value = snapshotId {
-            c.pointee.snapshot_id = value
-            c.pointee.has_snapshot_id = 1
-        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__TileArrival>) throws(MessageError) {
         mapVersion = try Wire.string(c.pointee.map_version, "navbus.v1.TileArrival.map_version")
         added = try Wire.messages(c.pointee.added, c.pointee.n_added)
         removed = try Wire.messages(c.pointee.removed, c.pointee.n_removed)
-        addedSha256 = Wire.byteStrings(c.pointee.added_sha256, c.pointee.n_added_sha256)
-        snapshotId = c.pointee.has_snapshot_id != 0 ? c.pointee.snapshot_id : nil
     }
 }
 
@@ -878,8 +827,6 @@ extension CallEnded: WireMessage {
 
 /// A timer that is due.
 public struct TimerFired: Message {
-    /// Identity that the core gave it.
-    public var timerId: UInt64?
     /// What it is for, as the core named it.
     public var name: String?
     /// When it was due, ns since the Unix epoch, UTC.
@@ -887,11 +834,9 @@ public struct TimerFired: Message {
 
     /// Makes a message; a field that is left out is unknown.
     public init(
-        timerId: UInt64? = nil,
         name: String? = nil,
         dueNs: Int64? = nil
     ) {
-        self.timerId = timerId
         self.name = name
         self.dueNs = dueNs
     }
@@ -902,7 +847,7 @@ extension TimerFired: WireMessage {
     public static var fullName: String { "navbus.v1.TimerFired" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x413caa5b9b8a8ee2 }
+    public static var schemaFingerprint: UInt64 { 0x7adf0b3e69e06f31 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -926,10 +871,6 @@ extension TimerFired: WireMessage {
     }
 
     func fill(_ c: UnsafeMutablePointer<Navbus__V1__TimerFired>, _ arena: Wire.Arena) {
-        if let value = timerId {
-            c.pointee.timer_id = value
-            c.pointee.has_timer_id = 1
-        }
         if let value = name {
             c.pointee.name = Wire.string(value, arena)
         }
@@ -940,62 +881,8 @@ extension TimerFired: WireMessage {
     }
 
     init(reading c: UnsafePointer<Navbus__V1__TimerFired>) throws(MessageError) {
-        timerId = c.pointee.has_timer_id != 0 ? c.pointee.timer_id : nil
         name = try Wire.string(c.pointee.name, "navbus.v1.TimerFired.name")
         dueNs = c.pointee.has_due_ns != 0 ? c.pointee.due_ns : nil
-    }
-}
-
-/// Time has passed without another event.
-public struct ClockTick: Message {
-    /// The time, ns since the Unix epoch, UTC.
-    public var stampNs: Int64?
-
-    /// Makes a message; a field that is left out is unknown.
-    public init(
-        stampNs: Int64? = nil
-    ) {
-        self.stampNs = stampNs
-    }
-}
-
-extension ClockTick: WireMessage {
-    /// Name of the type in the schema.
-    public static var fullName: String { "navbus.v1.ClockTick" }
-
-    /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xd246673598d0f0ea }
-
-    /// Reads a message from protobuf bytes.
-    public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
-        self = try Wire.decode(bytes, limit: limit)
-    }
-
-    /// Writes the message as protobuf bytes into the buffer that the closure returns for their number.
-    public func encode(into buffer: (Int) -> UnsafeMutableRawBufferPointer) {
-        Wire.encode(self, into: buffer)
-    }
-
-    /// The message as protobuf bytes.
-    public func encoded() -> [UInt8] { Wire.encoded(self) }
-
-    static func prepare(_ c: UnsafeMutablePointer<Navbus__V1__ClockTick>) { navbus__v1__clock_tick__init(c) }
-
-    static func unpack(
-        _ allocator: UnsafeMutablePointer<ProtobufCAllocator>, _ bytes: UnsafeRawBufferPointer
-    ) -> UnsafeMutablePointer<Navbus__V1__ClockTick>? {
-        navbus__v1__clock_tick__unpack(allocator, bytes.count, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
-    }
-
-    func fill(_ c: UnsafeMutablePointer<Navbus__V1__ClockTick>, _ arena: Wire.Arena) {
-        if let value = stampNs {
-            c.pointee.stamp_ns = value
-            c.pointee.has_stamp_ns = 1
-        }
-    }
-
-    init(reading c: UnsafePointer<Navbus__V1__ClockTick>) throws(MessageError) {
-        stampNs = c.pointee.has_stamp_ns != 0 ? c.pointee.stamp_ns : nil
     }
 }
 

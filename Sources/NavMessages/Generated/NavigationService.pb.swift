@@ -107,7 +107,7 @@ extension CalculateRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.CalculateRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x8b9adca3fbfa15e6 }
+    public static var schemaFingerprint: UInt64 { 0x74cc310898ca4e97 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -458,7 +458,7 @@ extension SetRouteRequest: WireMessage {
     public static var fullName: String { "navbus.v1.SetRouteRequest" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb3a850b4dc2175e7 }
+    public static var schemaFingerprint: UInt64 { 0x3d5f5eb9031c9a3b }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -768,7 +768,7 @@ extension GetStateResponse: WireMessage {
     public static var fullName: String { "navbus.v1.GetStateResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xdbf8d54c57faf1eb }
+    public static var schemaFingerprint: UInt64 { 0x7b7f1954f66588a7 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1467,7 +1467,7 @@ extension RefreshRouteResponse: WireMessage {
     public static var fullName: String { "navbus.v1.RefreshRouteResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xb2aa2c35eaf5c853 }
+    public static var schemaFingerprint: UInt64 { 0x87e10a69ac0bef22 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -1718,8 +1718,6 @@ extension BarrierRequest: WireMessage {
 public struct BarrierResponse: Message {
     /// What the node itself had published by then; with BEGIN all topics it publishes, from sequence 0.
     public var published: [BarrierPoint]
-    /// Requests of the node that still wait for an answer.
-    public var pendingCount: UInt32?
     /// When the node's next timer is due, ns since the Unix epoch, UTC; absent: it has none.
     public var nextTimerNs: Int64?
     /// With BEGIN: topics it subscribes to.
@@ -1730,13 +1728,11 @@ public struct BarrierResponse: Message {
     /// Makes a message; a field that is left out is unknown.
     public init(
         published: [BarrierPoint] = [],
-        pendingCount: UInt32? = nil,
         nextTimerNs: Int64? = nil,
         subscribed: [String] = [],
         lostCount: UInt64? = nil
     ) {
         self.published = published
-        self.pendingCount = pendingCount
         self.nextTimerNs = nextTimerNs
         self.subscribed = subscribed
         self.lostCount = lostCount
@@ -1748,7 +1744,7 @@ extension BarrierResponse: WireMessage {
     public static var fullName: String { "navbus.v1.BarrierResponse" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2c2dbdd648742fc7 }
+    public static var schemaFingerprint: UInt64 { 0xea20e8e6ca8c11f2 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1776,10 +1772,6 @@ extension BarrierResponse: WireMessage {
             c.pointee.n_published = published.count
             c.pointee.published = Wire.messages(published, arena)
         }
-        if let value = pendingCount {
-            c.pointee.pending_count = value
-            c.pointee.has_pending_count = 1
-        }
         if let value = nextTimerNs {
             c.pointee.next_timer_ns = value
             c.pointee.has_next_timer_ns = 1
@@ -1796,7 +1788,6 @@ extension BarrierResponse: WireMessage {
 
     init(reading c: UnsafePointer<Navbus__V1__BarrierResponse>) throws(MessageError) {
         published = try Wire.messages(c.pointee.published, c.pointee.n_published)
-        pendingCount = c.pointee.has_pending_count != 0 ? c.pointee.pending_count : nil
         nextTimerNs = c.pointee.has_next_timer_ns != 0 ? c.pointee.next_timer_ns : nil
         subscribed = try Wire.strings(c.pointee.subscribed, c.pointee.n_subscribed, "navbus.v1.BarrierResponse.subscribed")
         lostCount = c.pointee.has_lost_count != 0 ? c.pointee.lost_count : nil

@@ -509,7 +509,7 @@ extension Alternatives: WireMessage {
     public static var fullName: String { "navbus.v1.Alternatives" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2c33cb57e9e3fc8b }
+    public static var schemaFingerprint: UInt64 { 0xbd82a53d69bece3c }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -652,7 +652,7 @@ extension Alternative: WireMessage {
     public static var fullName: String { "navbus.v1.Alternative" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x09cb078c9a3a42d0 }
+    public static var schemaFingerprint: UInt64 { 0x3355ac01dae78b02 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1014,7 +1014,7 @@ extension FasterRoute: WireMessage {
     public static var fullName: String { "navbus.v1.FasterRoute" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x2080fa7b90b95cf0 }
+    public static var schemaFingerprint: UInt64 { 0x57a4d6defd60ed72 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1169,7 +1169,7 @@ extension RouteRefresh: WireMessage {
     public static var fullName: String { "navbus.v1.RouteRefresh" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xabc1ca865aefa13f }
+    public static var schemaFingerprint: UInt64 { 0x2563b751a9a4e2d4 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

@@ -812,7 +812,7 @@ extension Route: WireMessage {
     public static var fullName: String { "navbus.v1.Route" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x984e8cb0e6ae0e02 }
+    public static var schemaFingerprint: UInt64 { 0x0a2bd9400d893fc1 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -978,7 +978,7 @@ extension RouteLeg: WireMessage {
     public static var fullName: String { "navbus.v1.RouteLeg" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x8f2a5fef25911744 }
+    public static var schemaFingerprint: UInt64 { 0xb924c5a29b5744ea }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1074,8 +1074,6 @@ public struct RouteStep: Message {
     public var exits: [String]
     /// Name of the roundabout.
     public var rotaryName: String?
-    /// How the name is spoken, IPA.
-    public var pronunciation: String?
     /// Side on which one drives here.
     public var drivingSide: RoadSide?
     /// Whether the way is a ferry.
@@ -1097,7 +1095,6 @@ public struct RouteStep: Message {
         destinations: [String] = [],
         exits: [String] = [],
         rotaryName: String? = nil,
-        pronunciation: String? = nil,
         drivingSide: RoadSide? = nil,
         isFerry: Bool? = nil,
         intersections: [Intersection] = [],
@@ -1113,7 +1110,6 @@ public struct RouteStep: Message {
         self.destinations = destinations
         self.exits = exits
         self.rotaryName = rotaryName
-        self.pronunciation = pronunciation
         self.drivingSide = drivingSide
         self.isFerry = isFerry
         self.intersections = intersections
@@ -1126,7 +1122,7 @@ extension RouteStep: WireMessage {
     public static var fullName: String { "navbus.v1.RouteStep" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x65b6b86ac07aea43 }
+    public static var schemaFingerprint: UInt64 { 0x12b64df364d0a3ad }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1186,9 +1182,6 @@ extension RouteStep: WireMessage {
         if let value = rotaryName {
             c.pointee.rotary_name = Wire.string(value, arena)
         }
-        if let value = pronunciation {
-            c.pointee.pronunciation = Wire.string(value, arena)
-        }
         if let value = drivingSide {
             c.pointee.driving_side = Navbus__V1__RoadSide(rawValue: UInt32(bitPattern: value.rawValue))
             c.pointee.has_driving_side = 1
@@ -1217,7 +1210,6 @@ extension RouteStep: WireMessage {
         destinations = try Wire.strings(c.pointee.destinations, c.pointee.n_destinations, "navbus.v1.RouteStep.destinations")
         exits = try Wire.strings(c.pointee.exits, c.pointee.n_exits, "navbus.v1.RouteStep.exits")
         rotaryName = try Wire.string(c.pointee.rotary_name, "navbus.v1.RouteStep.rotary_name")
-        pronunciation = try Wire.string(c.pointee.pronunciation, "navbus.v1.RouteStep.pronunciation")
         drivingSide = c.pointee.has_driving_side != 0 ? RoadSide(rawValue: Int32(bitPattern: c.pointee.driving_side.rawValue)) : nil
         isFerry = c.pointee.has_is_ferry != 0 ? c.pointee.is_ferry != 0 : nil
         intersections = try Wire.messages(c.pointee.intersections, c.pointee.n_intersections)
@@ -1886,7 +1878,7 @@ extension RouteSummary: WireMessage {
     public static var fullName: String { "navbus.v1.RouteSummary" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0x076b381a501c139f }
+    public static var schemaFingerprint: UInt64 { 0x339ac97279d572cb }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -2246,8 +2238,6 @@ public struct RouteRestriction: Message {
     public var limit: Double?
     /// Whether the vehicle breaks it (possible only where there is no other way).
     public var violated: Bool?
-    /// The tag's own words, for people.
-    public var description: String?
     /// OpenStreetMap way on which it begins.
     public var wayId: Int64?
     /// The vehicle's own measure, in the unit of limit; absent for the kinds without one.
@@ -2260,7 +2250,6 @@ public struct RouteRestriction: Message {
         lastPoint: UInt32? = nil,
         limit: Double? = nil,
         violated: Bool? = nil,
-        description: String? = nil,
         wayId: Int64? = nil,
         own: Double? = nil
     ) {
@@ -2269,7 +2258,6 @@ public struct RouteRestriction: Message {
         self.lastPoint = lastPoint
         self.limit = limit
         self.violated = violated
-        self.description = description
         self.wayId = wayId
         self.own = own
     }
@@ -2280,7 +2268,7 @@ extension RouteRestriction: WireMessage {
     public static var fullName: String { "navbus.v1.RouteRestriction" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xbeca160bc84e0a89 }
+    public static var schemaFingerprint: UInt64 { 0x6fbaa188efeabbe8 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -2324,9 +2312,6 @@ extension RouteRestriction: WireMessage {
             c.pointee.violated = value ? 1 : 0
             c.pointee.has_violated = 1
         }
-        if let value = description {
-            c.pointee.description = Wire.string(value, arena)
-        }
         if let value = wayId {
             c.pointee.way_id = value
             c.pointee.has_way_id = 1
@@ -2343,7 +2328,6 @@ extension RouteRestriction: WireMessage {
         lastPoint = c.pointee.has_last_point != 0 ? c.pointee.last_point : nil
         limit = c.pointee.has_limit != 0 ? c.pointee.limit : nil
         violated = c.pointee.has_violated != 0 ? c.pointee.violated != 0 : nil
-        description = try Wire.string(c.pointee.description, "navbus.v1.RouteRestriction.description")
         wayId = c.pointee.has_way_id != 0 ? c.pointee.way_id : nil
         own = c.pointee.has_own != 0 ? c.pointee.own : nil
     }
@@ -2395,7 +2379,7 @@ extension RoutePreview: WireMessage {
     public static var fullName: String { "navbus.v1.RoutePreview" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe448264fe6ddacc1 }
+    public static var schemaFingerprint: UInt64 { 0xec946874d6647b14 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {

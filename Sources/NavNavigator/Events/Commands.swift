@@ -56,14 +56,22 @@ public struct SimulatedDrive: Sendable, Hashable {
     public init(speedFactor: Double = 1) { self.speedFactor = speedFactor }
 }
 
+/// A route of the preview.
+public enum PreviewChoice: Sendable, Hashable {
+    /// By its place, from 0.
+    case index(Int)
+    /// By its number.
+    case route(UInt64)
+}
+
 /// What a user asks of the navigator.
 public enum NavigatorCommand: Sendable, Equatable {
     /// Find routes; as a preview they are kept for a choice until guidance starts or is stopped.
     case calculate(RouteOrder, isPreview: Bool)
-    /// Choose one of the previewed routes, by its place from 0.
-    case selectPreview(Int)
-    /// Start guidance along a previewed route: the chosen one, or that at a place.
-    case start(preview: Int?, SimulatedDrive?)
+    /// Choose one of the previewed routes.
+    case selectPreview(PreviewChoice)
+    /// Start guidance along a previewed route: the chosen one unless another is named.
+    case start(preview: PreviewChoice?, SimulatedDrive?)
     /// Find a route and start guidance along it at once.
     case navigate(RouteOrder, SimulatedDrive?)
     /// Start guidance along a route that is known already.
@@ -74,10 +82,10 @@ public enum NavigatorCommand: Sendable, Equatable {
     case reroute(RouteWishes?)
     /// Go on along an alternative.
     case selectAlternative(UInt64)
-    /// Take the faster route that was detected, or refuse it.
-    case acceptFasterRoute(Bool)
-    /// Start the next leg at a waypoint where the vehicle is held.
-    case advanceLeg
+    /// Take the faster route that was detected, or refuse it; nothing is decided where it is not the route that is named.
+    case acceptFasterRoute(Bool, route: UInt64? = nil)
+    /// Start the next leg at a waypoint where the vehicle is held; nothing is started where it is not the leg that is named.
+    case advanceLeg(Int? = nil)
     /// Leave out a waypoint that is ahead, by its index in the route; the next stop unless given.
     case skipWaypoint(Int?)
     /// Bring the route's durations up to date now.
@@ -101,7 +109,7 @@ public enum CommandReply: Sendable, Equatable {
     /// Guidance was ended; 0 when there was none.
     case stopped(sessionID: UInt64)
     /// The next leg began; the progress on it, once a position tells.
-    case legStarted(RouteProgress?)
+    case legStarted(RouteProgress?, EventContext)
     /// The route is up to date.
     case refreshed(RefreshEvent)
     /// It was not done.

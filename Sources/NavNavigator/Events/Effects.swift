@@ -128,6 +128,40 @@ public struct NavigatorState: Sendable, Hashable {
     public var destination: Waypoint?
     /// How good positioning is; nil before the first fix.
     public var health: PositionHealth?
+    /// What positions rest on; nil before the first.
+    public var positions: PositionKind?
+    /// Road tiles around the vehicle that the tileset has and that are not on board.
+    public var missingTiles = 0
+
+    /// What positions rest on.
+    public enum PositionKind: Sendable, Hashable {
+        case measured, predicted, simulated
+    }
+}
+
+/// Counts the road tiles around a place that are not on board; the count is kept until the vehicle enters another tile.
+struct MissingTileCounter {
+    private var last: (tile: RoadTileID, graph: ObjectIdentifier, count: Int)?
+
+    /// How many of the tiles of each layer at a place and beside it are not loaded.
+    mutating func count(around place: Coordinate?, in graph: RoadGraph) -> Int {
+        guard let place, place.isValid else { return 0 }
+        let here = RoadTileID(layer: .local, containing: place)
+        if let last, last.tile == here, last.graph == ObjectIdentifier(graph) { return last.count }
+        var count = 0
+        for layer in RoadLayer.allCases {
+            let middle = RoadTileID(layer: layer, containing: place).tile
+            let size = Int64(1) << Int64(layer.zoom)
+            for (east, south) in [(-1, -1), (0, -1), (1, -1), (-1, 0), (0, 0), (1, 0), (-1, 1), (0, 1), (1, 1)] {
+                let (x, y) = ((Int64(middle.x) + Int64(east) + size) % size, Int64(middle.y) + Int64(south))
+                guard (0..<size).contains(y) else { continue }
+                let id = RoadTileID(rawValue: UInt32(layer.rawValue) << 24 | UInt32(x) << 12 | UInt32(y))
+                if let id, graph.hasLoaded(id) == false { count += 1 }
+            }
+        }
+        last = (here, ObjectIdentifier(graph), count)
+        return count
+    }
 }
 
 /// Why positions are made without fixes.

@@ -62,6 +62,10 @@ public struct OfferedAlternative: Sendable, Equatable {
     public var plan: AlternativePlan
     /// Metres from the start of the route in force to the fork.
     public var forkOffset: Double
+    /// Where it joins the route in force again; nil when that is only at the destination.
+    public var join: Coordinate?
+    /// The point of the route in force at the fork.
+    public var forkPoint: Int
     /// Metres from here to the fork, 0 once it is passed.
     public var distanceToFork: Double
     /// Seconds from here to the fork.
@@ -156,6 +160,8 @@ public struct FasterRouteEvent: Sendable, Equatable {
 
     /// The step.
     public var phase: Phase
+    /// The faster route's number, the same when it comes into force.
+    public var id: UInt64
     /// The faster route.
     public var plan: RoutePlan
     /// What it saves.

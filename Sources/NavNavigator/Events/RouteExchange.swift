@@ -17,6 +17,8 @@ public struct RoutePlan: Sendable, Equatable {
     public internal(set) var refreshCount = 0
     /// Metres from the route's start to the vehicle; 0 before it has set out.
     public internal(set) var offset = 0.0
+    /// What was asked for; nil where that is not known.
+    public internal(set) var wishes: RouteWishes?
     /// The number of the trip's route that the driver chose and whose way is preferred; 0 while there is no trip.
     public internal(set) var chosenRouteID: UInt64 = 0
 
@@ -26,6 +28,9 @@ public struct RoutePlan: Sendable, Equatable {
         self.guidance = guidance
         self.provider = provider
     }
+
+    /// Takes note of what was asked for.
+    public mutating func ask(for wishes: RouteWishes) { self.wishes = wishes }
 
     /// The stop at the end of the first leg; nil for a route without legs.
     var firstStop: RouteWaypoint? { route.legs.first.map { route.waypoints[$0.destination] } }

@@ -11,6 +11,7 @@ extension Navigator {
             let answer = PolicyAnswer(verdict: standard, decider: .standard)
             return goOn(from: question, decision(on: question, 0, answer, standard: standard, latency: 0), event)
         }
+        questionCauses[request.requestID] = event.causeSequence
         publish(.policyRequest(request), event)
         perform(.askPolicy(request))
     }
@@ -24,6 +25,8 @@ extension Navigator {
     mutating func decideOverdue(_ event: NavigatorEvent) {
         for request in policy.closeOverdue(at: event.stamp) {
             perform(.withdrawPolicy(requestID: request.requestID))
+            var event = event
+            event.causeSequence = questionCauses[request.requestID] ?? event.causeSequence
             decide(request, PolicyAnswer(verdict: nil, decider: .timeout), event)
         }
     }

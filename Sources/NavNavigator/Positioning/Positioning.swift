@@ -44,6 +44,8 @@ struct Positioning {
 
     /// How good positioning is; nil before the first fix.
     var health: PositionHealth? { judge.health }
+    /// Whether positions are predicted for want of fixes.
+    var isPredicting: Bool { reckoning.reason != nil }
     /// When to ask ``advance(to:_:_:)`` next, if nothing else comes before; nil for never.
     var due: Timestamp? { reckoning.due }
 

@@ -38,7 +38,7 @@ extension Navigator {
             }
             if !failure.missingTiles.isEmpty { perform(.needTiles(failure.missingTiles)) }
         case .found(let found):
-            let routes = Navigator.routes(found).filter { $0.plan.defect == nil }
+            let routes = Navigator.routes(found, calculation.order.wishes).filter { $0.plan.defect == nil }
             guard !routes.isEmpty else {
                 let failure = RouteFailure(code: .internal, message: "the routes that were found cannot be used")
                 return reply(.failed(failure), to: calculation.call)
@@ -56,20 +56,35 @@ extension Navigator {
     }
 
     /// Found routes as they are shown: numbered, and the best first.
-    private static func routes(_ found: FoundRoutes) -> [PreviewedRoute] {
-        [PreviewedRoute(id: 1, plan: found.main, via: found.via)]
+    private static func routes(_ found: FoundRoutes, _ wishes: RouteWishes) -> [PreviewedRoute] {
+        var routes =
+            [PreviewedRoute(id: 1, plan: found.main, via: found.via)]
             + found.alternatives.map {
                 PreviewedRoute(id: $0.alternative.id, plan: $0.plan, via: $0.alternative.via)
             }
+        for index in routes.indices { routes[index].plan.wishes = wishes }
+        return routes
     }
 
-    mutating func selectPreview(_ index: Int, _ call: UInt64, _ event: NavigatorEvent) {
+    /// The place of the route that is chosen; nil when there is none, and then the call is refused.
+    private mutating func place(_ choice: PreviewChoice, _ call: UInt64) -> Int? {
+        let routes = preview.shown?.preview.routes ?? []
+        switch choice {
+        case .index(let index):
+            if routes.indices.contains(index) { return index }
+            refuse(call, "there is no route \(index): there are \(routes.count)", .notFound)
+        case .route(let id):
+            if let index = routes.firstIndex(where: { $0.id == id }) { return index }
+            refuse(call, "there is no route with route_id \(id) in the preview", .notFound)
+        }
+        return nil
+    }
+
+    mutating func selectPreview(_ choice: PreviewChoice, _ call: UInt64, _ event: NavigatorEvent) {
         guard preview.isActive, let shown = preview.shown else {
             return refuse(call, "there are no routes to choose from: calculate some first")
         }
-        guard shown.preview.routes.indices.contains(index) else {
-            return refuse(call, "there is no route \(index): there are \(shown.preview.routes.count)", .notFound)
-        }
+        guard let index = place(choice, call) else { return }
         if shown.preview.active != index {
             preview.shown?.preview.active = index
             preview.shown.map { publish(.preview($0.preview), event) }
@@ -77,14 +92,13 @@ extension Navigator {
         reply(.selected(routeID: shown.preview.routes[index].id), to: call)
     }
 
-    mutating func startPreview(_ index: Int?, _ drive: SimulatedDrive?, _ call: UInt64, _ event: NavigatorEvent) {
+    mutating func startPreview(
+        _ choice: PreviewChoice?, _ drive: SimulatedDrive?, _ call: UInt64, _ event: NavigatorEvent
+    ) {
         guard preview.isActive, let shown = preview.shown else {
             return refuse(call, "there are no routes to choose from: calculate some first")
         }
-        let chosen = index ?? shown.preview.active
-        guard shown.preview.routes.indices.contains(chosen) else {
-            return refuse(call, "there is no route \(chosen): there are \(shown.preview.routes.count)", .notFound)
-        }
+        guard let chosen = place(choice ?? .index(shown.preview.active), call) else { return }
         cancelSearch(event)
         start(
             shown.preview.routes[chosen].plan,

@@ -15,6 +15,8 @@ struct AlternativesKeeper {
         var forkOffset: Double
         /// Where the edges behind the fork begin that are not on the route in force, metres from the alternative's start.
         var own: [EdgeKey: Double]
+        /// Where it joins the route in force again; nil when that is only at the destination.
+        var join: Coordinate?
         /// Fixes in a row on these edges.
         var fixes = 0
         /// Until when the owner is not asked whether it is taken; nil as long as nobody was.
@@ -103,7 +105,9 @@ struct AlternativesKeeper {
                     && edge.routeOffset < alternative.fork.routeOffset + AlternativesKeeper.takingReach
                     && !onRoute.contains(edge.key)
                 { own[edge.key] = edge.routeOffset - edge.startOffset }
-                kept.append(Kept(plan: plan, forkOffset: forkOffset, own: own))
+                kept.append(
+                    Kept(
+                        plan: plan, forkOffset: forkOffset, own: own, join: Self.join(of: alternative, with: onRoute)))
             }
         }
         if kept.isEmpty, isLate { bringForward(at: stamp) }
@@ -117,6 +121,14 @@ struct AlternativesKeeper {
         defer { hasFailed = false }
         guard !added.isEmpty || !removed.isEmpty || hasFailed else { return nil }
         return AlternativesUpdate(alternatives: offered(to: trip), added: added, removed: removed)
+    }
+
+    /// Where an alternative is on the route in force again behind its fork.
+    private static func join(of alternative: AlternativeRoute, with onRoute: Set<EdgeKey>) -> Coordinate? {
+        let behind = alternative.route.edges.drop { $0.routeOffset < alternative.fork.routeOffset - 0.5 }
+        let apart = behind.drop { onRoute.contains($0.key) }
+        guard let edge = apart.first(where: { onRoute.contains($0.key) }) else { return nil }
+        return alternative.route.line.coordinate(at: edge.routeOffset)
     }
 
     /// Notes that none could be looked for; what there is stays. The update tells of it once.
@@ -226,7 +238,9 @@ struct AlternativesKeeper {
         var plan = kept.plan
         plan.alternative.durationDelta = delta(kept, trip)
         return OfferedAlternative(
-            plan: plan, forkOffset: kept.forkOffset, distanceToFork: max(kept.forkOffset - trip.offset, 0),
+            plan: plan, forkOffset: kept.forkOffset, join: kept.join,
+            forkPoint: trip.plan.route.line.segment(at: kept.forkOffset),
+            distanceToFork: max(kept.forkOffset - trip.offset, 0),
             durationToFork: max(
                 trip.routerTimes.remaining(from: trip.offset) - trip.routerTimes.remaining(from: kept.forkOffset), 0),
             durationDelta: plan.alternative.durationDelta)

@@ -6,6 +6,8 @@ import NavRouting
 struct FasterRouteWatch {
     /// A faster route that nobody has decided on yet.
     struct Offer: Equatable {
+        /// The number that it has, and keeps when it comes into force.
+        var id: UInt64
         var plan: RoutePlan
         var gain: FasterRouteGain
         /// Where the vehicle was when it was asked for.

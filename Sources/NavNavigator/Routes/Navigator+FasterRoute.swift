@@ -48,7 +48,7 @@ extension Navigator {
         faster.counts.detected += 1
         let approval = config.faster.approval
         let offer = FasterRouteWatch.Offer(
-            plan: found.main, gain: gain, origin: pending.origin,
+            id: session.nextRoute(), plan: found.main, gain: gain, origin: pending.origin,
             until: approval == .manual ? event.stamp.advanced(bySeconds: config.faster.acceptFor) : nil,
             forkOffset: FasterRouteWatch.forkOffset(of: found.main.route, from: trip))
         faster.keep(offer)
@@ -71,7 +71,7 @@ extension Navigator {
         }
         if isTooLate(offer, old) { return tell(.rejected(.tooLate), offer, event) }
         cancelSearch(event)
-        replaceRoute(offer.plan, origin: offer.origin, .fasterRoute, event)
+        replaceRoute(offer.plan, origin: offer.origin, .fasterRoute, as: offer.id, event)
         publish(
             .reroute(
                 RerouteEvent(
@@ -81,8 +81,11 @@ extension Navigator {
     }
 
     /// A user decides, whoever else was asked.
-    mutating func acceptFasterRoute(_ accepts: Bool, _ call: UInt64, _ event: NavigatorEvent) {
-        guard faster.offer != nil else { return refuse(call, "no faster route is offered", .notFound) }
+    mutating func acceptFasterRoute(_ accepts: Bool, _ route: UInt64?, _ call: UInt64, _ event: NavigatorEvent) {
+        guard let offer = faster.offer else { return refuse(call, "no faster route is offered", .notFound) }
+        if let route, route != offer.id {
+            return refuse(call, "route \(route) is not offered: the faster route is \(offer.id)", .notFound)
+        }
         withdraw(.acceptFasterRoute)
         decideFasterRoute(accepts, .client, event)
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: call)
@@ -95,6 +98,6 @@ extension Navigator {
     }
 
     mutating func tell(_ phase: FasterRouteEvent.Phase, _ offer: FasterRouteWatch.Offer, _ event: NavigatorEvent) {
-        publish(.fasterRoute(FasterRouteEvent(phase: phase, plan: offer.plan, gain: offer.gain)), event)
+        publish(.fasterRoute(FasterRouteEvent(phase: phase, id: offer.id, plan: offer.plan, gain: offer.gain)), event)
     }
 }

@@ -96,7 +96,9 @@ extension Navigator {
         }
         draft.wishes.options = options
         let request = search.begin(.reroute(draft), id: draft.id, at: event.stamp, from: position)
-        tell(.fetching(attempt: request.attempt), draft, event)
+        tell(
+            .fetching(attempt: request.attempt), draft, event,
+            config.hasOnlineProvider && draft.wishes.allowsOnline ? .online : .onBoard)
         // A second attempt may turn round: perhaps no way leads on.
         let start = origin(position, keepsCourse: request.attempt == 1)
         perform(
@@ -221,6 +223,8 @@ extension Navigator {
     ) {
         guard let old = trip else { return }
         search.finish()
+        var plan = plan
+        plan.wishes = draft.wishes
         replaceRoute(
             plan, origin: request.origin, draft.reason == .waypoint ? .waypointSkipped : .rerouted, event)
         tell(.applied(oldRouteID: old.routeID), draft, event, plan.provider)

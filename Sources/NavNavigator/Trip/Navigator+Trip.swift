@@ -8,19 +8,15 @@ extension Navigator {
     mutating func handle(_ command: NavigatorCommand, _ call: UInt64, _ event: NavigatorEvent) {
         switch command {
         case .calculate(let order, let isPreview): calculate(order, isPreview: isPreview, call, event)
-        case .selectPreview(let index): selectPreview(index, call, event)
-        case .start(let index, let drive): startPreview(index, drive, call, event)
+        case .selectPreview(let choice): selectPreview(choice, call, event)
+        case .start(let choice, let drive): startPreview(choice, drive, call, event)
         case .navigate(let order, let drive): navigate(order, drive, call, event)
         case .setRoute(let plan, let drive): setRoute(plan, drive, call, event)
         case .stop: stop(call, event)
         case .reroute(let wishes): rerouteByHand(.manual, wishes: wishes, call: call, event)
         case .selectAlternative(let id): selectAlternative(id, call, event)
-        case .acceptFasterRoute(let accepts): acceptFasterRoute(accepts, call, event)
-        case .advanceLeg:
-            guard let arrival = trip?.advanceLeg() else { return refuse(call, "the vehicle is not held at a waypoint") }
-            withdraw(.shouldAdvanceLeg)
-            publish(.arrival(arrival), event)
-            reply(.legStarted(trip?.progress), to: call)
+        case .acceptFasterRoute(let accepts, let route): acceptFasterRoute(accepts, route, call, event)
+        case .advanceLeg(let leg): advanceLeg(leg, call, event)
         case .skipWaypoint(let index): skipWaypoint(index, call, event)
         case .refreshRoute: refreshByHand(call, event)
         case .resume(let trip): resume(trip, event)
@@ -83,7 +79,8 @@ extension Navigator {
             return reply(.failed(failure), to: call)
         }
         cancelSearch(event)
-        let order = RouteOrder(waypoints: plan.route.waypoints.dropFirst().map(\.waypoint))
+        let order = RouteOrder(
+            waypoints: plan.route.waypoints.dropFirst().map(\.waypoint), wishes: plan.wishes ?? RouteWishes())
         start(
             plan, RouteSearch.TripOrder(order: order, simulation: drive, call: call), origin: nil, .set, event)
     }
@@ -127,7 +124,7 @@ extension Navigator {
         if let trip, wanted.resumed == nil || session.chosenRoute.isEmpty {
             session.choose(plan.route, id: trip.routeID)
         }
-        tell(plan, wanted.resumed == nil ? change : .resumed, event)
+        tell(trip?.plan ?? plan, wanted.resumed == nil ? change : .resumed, event)
         reply(.following(sessionID: session.id, routeID: trip?.routeID ?? 0), to: wanted.call)
         if let drive = wanted.simulation { simulate(drive, event) }
     }
@@ -135,7 +132,7 @@ extension Navigator {
     /// Goes on along another route of the same trip.
     mutating func replaceRoute(
         _ plan: RoutePlan, origin: Sighting?, start: Double = 0, _ change: RouteChange,
-        taking alternative: UInt64? = nil,
+        taking alternative: UInt64? = nil, as id: UInt64? = nil,
         _ event: NavigatorEvent
     ) {
         supersedeOffers(event)
@@ -146,10 +143,10 @@ extension Navigator {
         let isSameStop = trip?.stop.waypoint.coordinate == plan.firstStop?.waypoint.coordinate
         let isApproaching = isSameStop && trip?.isApproaching ?? false
         let prevents = isApproaching && !isUndecided ? trip?.preventsReroutes : nil
-        put(plan, origin: origin, start: start, isApproaching: isApproaching, event)
+        put(plan, origin: origin, start: start, isApproaching: isApproaching, id: id, event)
         trip?.preventsReroutes = prevents
         if change == .alternativeTaken, let trip { session.choose(plan.route, id: trip.routeID) }
-        tell(plan, change, event)
+        tell(trip?.plan ?? plan, change, event)
     }
 
     /// Publishes the route in force.
@@ -161,10 +158,13 @@ extension Navigator {
     }
 
     mutating func put(
-        _ plan: RoutePlan, origin: Sighting?, start: Double, isApproaching: Bool, _ event: NavigatorEvent
+        _ plan: RoutePlan, origin: Sighting?, start: Double, isApproaching: Bool, id: UInt64? = nil,
+        _ event: NavigatorEvent
     ) {
+        var plan = plan
+        plan.wishes = plan.wishes ?? session.wishes
         trip = Trip(
-            plan, routeID: session.nextRoute(), graph: map.graph, config: config, at: event.stamp, origin: origin,
+            plan, routeID: id ?? session.nextRoute(), graph: map.graph, config: config, at: event.stamp, origin: origin,
             start: start, isApproaching: isApproaching)
         let pricing = pricing
         trip?.noteClosures(pricing)
@@ -191,6 +191,17 @@ extension Navigator {
     }
 
     // MARK: Legs
+
+    private mutating func advanceLeg(_ leg: Int?, _ call: UInt64, _ event: NavigatorEvent) {
+        guard let trip, trip.isAtStop else { return refuse(call, "the vehicle is not held at a waypoint") }
+        if let leg, leg != trip.leg + 1 {
+            return refuse(call, "leg \(leg) does not begin here: the next is \(trip.leg + 1)", .notFound)
+        }
+        guard let arrival = self.trip?.advanceLeg() else { return }
+        withdraw(.shouldAdvanceLeg)
+        publish(.arrival(arrival), event)
+        reply(.legStarted(self.trip?.progress, context(of: event)), to: call)
+    }
 
     mutating func tell(_ arrival: ArrivalEvent, _ event: NavigatorEvent) {
         publish(.arrival(arrival), event)

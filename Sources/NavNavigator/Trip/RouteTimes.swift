@@ -80,7 +80,10 @@ struct RouteTimes {
         }
         let edge = edges[low]
         guard edge.duration > 0 else { return max(edge.routeOffset, offset) }
-        let reached = edge.routeOffset + edge.length * min((target - before[low]) / edge.duration, 1)
+        let share = (target - before[low]) / edge.duration
+        // The next edge's own beginning: a sum that is rounded down would be before a wait, again and again.
+        if share >= 1, low + 1 < edges.count { return max(edges[low + 1].routeOffset, offset) }
+        let reached = edge.routeOffset + edge.length * min(share, 1)
         return min(max(reached, offset), last.routeOffset + last.length)
     }
 

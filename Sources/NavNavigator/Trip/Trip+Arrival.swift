@@ -49,6 +49,7 @@ extension Trip {
         preventsReroutes = nil
         reachedSince = nil
         skipToLegStart()
+        renewProgress()
         return event(.legStarted, legEnd - offset, times.duration(from: offset, toEndOf: currentLeg))
     }
 

@@ -312,6 +312,9 @@ struct Trip {
 
     // MARK: Progress
 
+    /// Brings the progress up to date where the trip went on without a new position.
+    mutating func renewProgress() { progress = progress.map { progress($0.position) } }
+
     private func progress(_ position: Sighting) -> RouteProgress {
         let offset = cursor.offset
         let guidance = plan.guidance

@@ -13,6 +13,15 @@ extension RouteWishes {
         throws(RouteFailure)
     {
         self.init()
+        if let language = options.language, language.split(separator: "-").first?.lowercased() != "en" {
+            throw RouteFailure(code: .invalidRequest, message: "options.language: \(language) is not spoken, only en")
+        }
+        if let units = options.units, units != .unspecified, units != .metric {
+            throw RouteFailure(code: .invalidRequest, message: "options.units: instructions are METRIC only")
+        }
+        if let alternatives = options.alternatives, alternatives > 2 {
+            throw RouteFailure(code: .invalidRequest, message: "options.alternatives is not within 0 ... 2")
+        }
         var wanted = options.vehicle.map { VehicleProfile($0, like: vehicle) } ?? vehicle
         if !options.avoid.isEmpty { wanted.avoid = Avoidance(options.avoid) }
         if wanted != vehicle { self.vehicle = wanted }
@@ -34,14 +43,15 @@ extension RouteWishes {
 
 extension NavMessages.RouteOptions {
     /// The message of wishes.
-    init(_ wishes: RouteWishes) {
+    init(_ wishes: RouteWishes, language: String? = nil) {
         self.init(
             vehicle: wishes.vehicle.map { NavMessages.VehicleProfile($0) },
             avoid: wishes.vehicle.map { $0.avoid.features } ?? [],
             excludeAreas: wishes.options.excludedAreas.map { NavMessages.Polygon(rings: [Polyline($0.corners)]) },
             useTraffic: wishes.usesTraffic,
             initialManeuverAvoidanceM: wishes.options.initialManeuverAvoidance > 0
-                ? wishes.options.initialManeuverAvoidance : nil, allowOnline: wishes.allowsOnline)
+                ? wishes.options.initialManeuverAvoidance : nil, language: language,
+            units: language == nil ? nil : .metric, allowOnline: wishes.allowsOnline)
     }
 }
 
@@ -147,6 +157,19 @@ extension RouteOrder {
     static let greatestCount = 100
 }
 
+extension PreviewChoice {
+    /// The route that a request names, its id before its place; nil when it names none.
+    init?(index: UInt32?, route: UInt64?) {
+        if let route {
+            self = .route(route)
+        } else if let index {
+            self = .index(Int(index))
+        } else {
+            return nil
+        }
+    }
+}
+
 extension NavigatorCommand {
     /// The core's form of a command.
     ///
@@ -161,21 +184,33 @@ extension NavigatorCommand {
         switch request {
         case .calculateRoute(let request):
             self = .calculate(
-                try RouteOrder(request, node: vehicle, minutesAheadOfUTC: offset), isPreview: request.preview ?? false)
+                try RouteOrder(request, node: vehicle, minutesAheadOfUTC: offset), isPreview: request.preview ?? true)
         case .selectPreview(let request):
-            guard let index = request.index else {
-                throw RouteFailure(code: .invalidRequest, message: "which route? give an index from 0")
+            guard let choice = PreviewChoice(index: request.index, route: request.routeId) else {
+                throw RouteFailure(code: .invalidRequest, message: "which route? give its route_id, or an index from 0")
             }
-            self = .selectPreview(Int(index))
+            self = .selectPreview(choice)
         case .startNavigation(let request):
             self = .start(
-                preview: request.index.map { Int($0) }, drive(request.simulate, request.simulateSpeedFactor))
+                preview: PreviewChoice(index: request.index, route: request.routeId),
+                drive(request.simulate, request.simulateSpeedFactor))
         case .setRoute(let request):
             let drive = drive(request.simulate, request.simulateSpeedFactor)
             switch request.target {
             case .calculate(let calculation):
+                guard calculation.preview != true else {
+                    throw RouteFailure(
+                        code: .invalidRequest,
+                        message: "calculate.preview: SetRoute guides at once and opens no preview")
+                }
                 self = .navigate(try RouteOrder(calculation, node: vehicle, minutesAheadOfUTC: offset), drive)
-            case .route(let message): self = .setRoute(try route(message), drive)
+            case .route(let message):
+                var plan = try route(message)
+                plan.provider = .external
+                if let options = message.options {
+                    plan.ask(for: try RouteWishes(options, node: vehicle, minutesAheadOfUTC: offset))
+                }
+                self = .setRoute(plan, drive)
             case nil: throw RouteFailure(code: .invalidRequest, message: "neither a route nor where to")
             }
         case .stopNavigation: self = .stop
@@ -190,8 +225,8 @@ extension NavigatorCommand {
                 throw RouteFailure(code: .invalidRequest, message: "which alternative? give its route_id")
             }
             self = .selectAlternative(id)
-        case .acceptFasterRoute(let request): self = .acceptFasterRoute(request.accept ?? true)
-        case .advanceLeg: self = .advanceLeg
+        case .acceptFasterRoute(let request): self = .acceptFasterRoute(request.accept ?? true, route: request.routeId)
+        case .advanceLeg(let request): self = .advanceLeg(request.legIndex.map { Int($0) })
         case .skipWaypoint(let request): self = .skipWaypoint(request.waypointIndex.map { Int($0) })
         case .refreshRoute: self = .refreshRoute
         case .resumeTrip(let trip):

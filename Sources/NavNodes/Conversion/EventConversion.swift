@@ -12,10 +12,11 @@ extension NavMessages.NavigationState {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, phase: phase, guidance: guidance,
-            gnss: state.health.map { GnssHealth($0) },
+            gnss: state.health.map { GnssHealth($0) }, positionSource: state.positions.map { PositionSource($0) },
             rerouteInProgress: state.isRerouting, legIndex: guidance == nil ? nil : UInt32(state.leg),
             legCount: guidance == nil ? nil : UInt32(state.legCount), isHeld: guidance == nil ? nil : state.isHeld,
-            destination: state.destination.map { NavMessages.Waypoint($0) }, mapVersion: mapVersion)
+            destination: state.destination.map { NavMessages.Waypoint($0) }, mapVersion: mapVersion,
+            missingTileCount: UInt32(clamping: state.missingTiles))
     }
 
     private static func phases(_ phase: NavigatorState.Phase) -> (NavigationPhase, NavMessages.GuidanceState?) {
@@ -186,7 +187,7 @@ extension NavMessages.ArrivalEvent {
             waypointIndex: UInt32(event.waypoint),
             waypoint: route.flatMap { route in
                 route.waypoints.indices.contains(event.waypoint)
-                    ? NavMessages.Waypoint(route.waypoints[event.waypoint]) : nil
+                    ? NavMessages.Waypoint(route.waypoints[event.waypoint], on: route) : nil
             }, distanceRemainingM: event.distanceRemaining, durationRemainingS: event.durationRemaining,
             isDestination: event.isDestination)
         switch event.phase {

@@ -11,22 +11,26 @@ extension InstructionID {
     }
 }
 
+extension RouteGuidance {
+    /// The step that begins with the maneuver of which an instruction speaks: the one after that on which it is given, at the end of a leg
+    /// the last.
+    fileprivate func step(announcedBy id: InstructionID) -> NavGuidance.RouteStep? {
+        guard legs.indices.contains(id.leg), !legs[id.leg].isEmpty else { return nil }
+        return steps[min(legs[id.leg].lowerBound + id.step + 1, legs[id.leg].upperBound - 1)]
+    }
+}
+
 extension NavMessages.VisualInstruction {
     init(
         _ instruction: NavGuidance.VisualInstruction, distance: Double, duration: Double, context: EventContext,
         guidance: RouteGuidance
     ) {
-        let step =
-            guidance.legs.indices.contains(instruction.id.leg)
-            ? guidance.legs[instruction.id.leg].lowerBound + instruction.id.step : nil
-        let maneuver = step.flatMap { step in
-            guidance.steps.indices.contains(step + 1) ? guidance.steps[step + 1].maneuver : nil
-        }
+        let step = guidance.step(announcedBy: instruction.id)
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, instructionId: instruction.id.wire,
-            legIndex: UInt32(instruction.id.leg), stepIndex: UInt32(instruction.id.step),
-            maneuver: maneuver.map { NavMessages.Maneuver($0) },
+            legIndex: UInt32(instruction.id.leg), stepIndex: step.map { UInt32($0.index) },
+            maneuver: step.map { NavMessages.Maneuver($0.maneuver) },
             primary: NavMessages.InstructionText(instruction.primary),
             secondary: instruction.secondary.map { NavMessages.InstructionText($0) },
             sub: instruction.sub.map { NavMessages.InstructionText($0) },
@@ -52,6 +56,14 @@ extension NavMessages.VisualInstruction {
 extension NavMessages.InstructionText {
     init(_ banner: Banner) {
         self.init(text: banner.text, components: banner.components.map { InstructionComponent($0) })
+        var priority: UInt32 = 0
+        for index in components.indices {
+            guard components[index].kind == .text, let text = components[index].text,
+                let short = Abbreviations.shorter(text)
+            else { continue }
+            (components[index].abbreviation, components[index].abbreviationPriority) = (short, priority)
+            priority += 1
+        }
     }
 }
 
@@ -93,14 +105,17 @@ extension NavMessages.LaneIndication {
 extension NavMessages.SpokenInstruction {
     init(
         _ instruction: NavGuidance.SpokenInstruction, distance: Double, duration: Double, context: EventContext,
-        language: String
+        guidance: RouteGuidance?
     ) {
+        let step = guidance?.step(announcedBy: instruction.id)
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, utteranceId: instruction.id.wire,
-            legIndex: UInt32(instruction.id.leg), stepIndex: UInt32(instruction.id.step),
-            urgency: SpokenUrgency(instruction.id.kind), text: instruction.text, ssml: instruction.ssml,
-            language: language, triggerDistanceM: instruction.distance, distanceToManeuverM: distance,
+            legIndex: UInt32(instruction.id.leg), stepIndex: step.map { UInt32($0.index) },
+            maneuver: step.map { NavMessages.Maneuver($0.maneuver) }, urgency: SpokenUrgency(instruction.id.kind),
+            text: instruction.text, ssml: instruction.ssml,
+            language: guidance?.options.text.phrases.language, triggerDistanceM: instruction.distance,
+            distanceToManeuverM: distance,
             durationToManeuverS: duration)
     }
 }

@@ -65,6 +65,14 @@ extension ReceiverSelectionReason {
 }
 
 extension PositionSource {
+    init(_ kind: NavigatorState.PositionKind) {
+        switch kind {
+        case .measured: self = .measured
+        case .predicted: self = .predicted
+        case .simulated: self = .simulated
+        }
+    }
+
     init(_ sighting: Sighting) {
         if sighting.prediction != nil {
             self = .predicted

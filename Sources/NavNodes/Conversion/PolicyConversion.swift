@@ -88,11 +88,13 @@ extension NavMessages.PolicyRequest.Question {
         case .shouldPreventReroutesWhenArriving(let index, let waypoint):
             self = .shouldPreventReroutesWhenArriving(
                 ShouldPreventReroutesWhenArrivingRequest(
-                    context: context, waypoint: NavMessages.Waypoint(waypoint), waypointIndex: UInt32(clamping: index)))
+                    context: context, waypoint: NavMessages.Waypoint(waypoint, on: nil),
+                    waypointIndex: UInt32(clamping: index)))
         case .shouldAdvanceLeg(let index, let waypoint):
             self = .shouldAdvanceLeg(
                 ShouldAdvanceLegRequest(
-                    context: context, waypoint: NavMessages.Waypoint(waypoint), waypointIndex: UInt32(clamping: index)))
+                    context: context, waypoint: NavMessages.Waypoint(waypoint, on: nil),
+                    waypointIndex: UInt32(clamping: index)))
         case .reviseInstruction(let instruction, let distance, let duration):
             self = .reviseInstruction(
                 ReviseInstructionRequest(
@@ -116,7 +118,7 @@ extension ReviseInstructionRequest.Instruction {
             self = .spoken(
                 NavMessages.SpokenInstruction(
                     spoken, distance: distance, duration: duration, context: around.context,
-                    language: around.guidance?.options.text.phrases.language ?? ""))
+                    guidance: around.guidance))
         }
     }
 }

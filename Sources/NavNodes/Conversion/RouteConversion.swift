@@ -26,10 +26,13 @@ extension NavMessages.Route {
         self.init(
             geometry: NavMessages.Polyline(route.coordinates),
             legs: route.legs.indices.map { NavMessages.RouteLeg(leg: $0, of: plan) },
-            waypoints: route.waypoints.map { NavMessages.Waypoint($0) }, edgeIds: route.edges.map(\.key.rawValue),
+            waypoints: route.waypoints.map { NavMessages.Waypoint($0, on: route) },
+            edgeIds: route.edges.map(\.key.rawValue),
             edgeFirstPoints: route.edges.map { UInt32($0.coordinates.lowerBound) }, mapVersion: route.mapVersion,
             summary: NavMessages.RouteSummary(route), provider: NavMessages.RouteProvider(plan.provider),
-            computeDurationS: plan.computeDuration)
+            options: plan.wishes.map {
+                NavMessages.RouteOptions($0, language: plan.guidance.options.text.phrases.language)
+            }, computeDurationS: plan.computeDuration)
     }
 
     /// The message that says that there is no route any more.
@@ -59,17 +62,20 @@ extension NavMessages.Polyline {
 }
 
 extension NavMessages.Waypoint {
-    init(_ waypoint: NavRouting.RouteWaypoint) {
+    /// A waypoint with its place on the road, and the side of it where the route is known.
+    init(_ waypoint: NavRouting.RouteWaypoint, on route: NavRouting.Route?) {
         self.init(waypoint.waypoint)
         snapped = NavMessages.Coordinate(latitude: waypoint.snapped.latitude, longitude: waypoint.snapped.longitude)
         snapDistanceM = waypoint.snapDistance
+        side = route.map { RoadSide(of: waypoint, on: $0) }
     }
 
     init(_ waypoint: NavRouting.Waypoint) {
         self.init(
             latitude: waypoint.coordinate.latitude, longitude: waypoint.coordinate.longitude,
             name: waypoint.name.isEmpty ? nil : waypoint.name, kind: waypoint.isStop ? .stop : .via,
-            course: waypoint.bearing, courseToleranceRad: waypoint.bearing == nil ? nil : waypoint.bearingTolerance)
+            course: waypoint.bearing, courseToleranceRad: waypoint.bearing == nil ? nil : waypoint.bearingTolerance,
+            radiusM: waypoint.radius, curbside: waypoint.approach == .kerb ? true : nil)
     }
 }
 
@@ -81,7 +87,8 @@ extension NavRouting.Waypoint {
         guard coordinate.isValid else { return nil }
         self.init(
             coordinate, bearing: message.course, bearingTolerance: message.courseToleranceRad ?? .pi / 4,
-            name: message.name ?? "", isStop: message.kind != .via)
+            name: message.name ?? "", isStop: message.kind != .via,
+            approach: message.curbside == true ? .kerb : .unrestricted, radius: message.radiusM)
     }
 }
 
@@ -117,6 +124,9 @@ extension NavMessages.RouteStep {
             destinations: maneuver.road.destinations, exits: maneuver.exitNumber.isEmpty ? [] : [maneuver.exitNumber],
             rotaryName: maneuver.roundaboutName.isEmpty ? nil : maneuver.roundaboutName,
             drivingSide: NavMessages.RoadSide(maneuver.drivingSide), isFerry: maneuver.notes.contains(.boardsFerry),
+            intersections: step.junctions.enumerated().map { number, junction in
+                Intersection(junction, lanes: number == 0 ? maneuver.lanes : [])
+            },
             instruction: plan.guidance.options.text.instruction(maneuver))
     }
 
@@ -179,6 +189,32 @@ extension NavMessages.ManeuverModifier {
 
 extension NavMessages.RoadSide {
     init(_ side: NavGuidance.RoadSide) { self = side == .left ? .left : .right }
+
+    /// Within this distance of the road a place is on it, metres: as for the kerb side of a waypoint.
+    private static let onTheRoad = 1.0
+
+    /// The side of the road on which a waypoint lies, seen in the direction of travel.
+    init(of waypoint: NavRouting.RouteWaypoint, on route: NavRouting.Route) {
+        let place = waypoint.waypoint.coordinate
+        guard waypoint.snapDistance > Self.onTheRoad, let way = route.line.bearing(at: waypoint.routeOffset) else {
+            self = .ahead
+            return
+        }
+        let turn = Angle.difference(from: way, to: Geodesy.bearing(from: waypoint.snapped, to: place))
+        // Ahead of the end of a road, or behind its beginning, is on neither side.
+        let isAlong = min(abs(turn), .pi - abs(turn)) * waypoint.snapDistance <= Self.onTheRoad
+        self = isAlong ? .ahead : turn < 0 ? .left : .right
+    }
+}
+
+extension Intersection {
+    init(_ junction: RouteJunction, lanes: [NavGuidance.Lane]) {
+        self.init(
+            point: UInt32(clamping: junction.point), courses: junction.bearings.map(Float.init),
+            entries: junction.entries, inIndex: junction.incoming.map { UInt32($0) },
+            outIndex: junction.outgoing.map { UInt32($0) }, lanes: lanes.map { NavMessages.Lane($0) },
+            hasSignal: junction.hasSignal, hasStop: junction.hasStop)
+    }
 }
 
 extension NavMessages.Annotation {

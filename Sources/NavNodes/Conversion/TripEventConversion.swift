@@ -47,8 +47,9 @@ extension NavMessages.Alternative {
         if !alternative.via.isEmpty { route.summary?.names = alternative.via }
         self.init(
             route: route, fork: NavMessages.Coordinate(alternative.fork.coordinate), forkOffsetM: offered.forkOffset,
-            distanceToForkM: offered.distanceToFork,
+            distanceToForkM: offered.distanceToFork, forkPointMain: UInt32(clamping: offered.forkPoint),
             forkPoint: UInt32(clamping: alternative.route.line.segment(at: alternative.fork.routeOffset)),
+            join: offered.join.map { NavMessages.Coordinate($0) },
             distanceFromForkM: alternative.lengthFromFork, durationFromForkS: alternative.durationFromFork,
             distanceFromHereM: offered.distance, durationFromHereS: offered.duration,
             distanceDeltaM: alternative.lengthDelta, durationDeltaS: offered.durationDelta)
@@ -101,15 +102,15 @@ extension NavMessages.FasterRoute {
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence, gainS: event.gain.seconds,
-            gainRatio: event.gain.share, pricing: NavMessages.RouteProvider(event.gain.pricing))
+            gainRatio: event.gain.share, fasterRouteId: event.id,
+            pricing: NavMessages.RouteProvider(event.gain.pricing))
         switch event.phase {
         case .detected(let until):
             phase = .detected
             route = NavMessages.Route(event.plan)
+            route?.routeId = event.id
             acceptUntilNs = until?.nanoseconds
-        case .applied:
-            phase = .applied
-            fasterRouteId = context.route
+        case .applied: phase = .applied
         case .rejected(let why):
             phase = .rejected
             reason =
@@ -148,7 +149,10 @@ extension NavMessages.RouteRefresh {
         case .failed(let failure):
             phase = .failed
             error = ErrorInfo(failure)
-        case .invalidated: phase = .invalidated
+        case .invalidated:
+            phase = .invalidated
+            error = ErrorInfo(
+                code: .noRoute, message: "a road ahead on the route is closed, or gone from the map", retryable: false)
         }
     }
 }

@@ -81,7 +81,7 @@ struct JournalExecution {
                 throw NodeError(.invalid, error.description)
             }
             return session.reconfigure(configuration)
-        case .clock, nil: return nil
+        case nil: return nil
         }
     }
 

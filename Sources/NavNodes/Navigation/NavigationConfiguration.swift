@@ -1,4 +1,5 @@
 public import NavConfig
+import NavDirections
 public import NavGeo
 public import NavMap
 public import NavMatching
@@ -23,7 +24,9 @@ public struct NavigationConfiguration: NodeConfiguration {
     /// Names of receivers in the order in which they are preferred; the others come after them and are used by their accuracy.
     public var receivers: [String] = [] { didSet { navigator.fixPreferredReceivers = receivers.count } }
     /// The provider of routes on the network, if there is one.
-    public var online = OnlineRoutingKeys()
+    public var online = OnlineRoutingKeys() {
+        didSet { navigator.hasOnlineProvider = online.directions.isEnabled }
+    }
     /// Where tiles come from that are missing.
     public var tileCache = TileCacheKeys()
     /// The file that keeps the trip, so that it outlives the node; empty keeps none.

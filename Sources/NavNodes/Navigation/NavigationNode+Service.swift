@@ -91,15 +91,21 @@ extension NavigationNode: NavigationServiceProvider {
 
     /// Starts the next leg where the vehicle is held at a stop.
     public func advanceLeg(_ request: AdvanceLegRequest, _ call: UnaryCall<AdvanceLegResponse>) throws {
-        give(.advanceLeg(request), call) { [weak self] reply in
-            AdvanceLegResponse(progress: self?.session.spoken.progress, error: reply.error)
+        give(.advanceLeg(request), call) { reply in
+            var response = AdvanceLegResponse(error: reply.error)
+            if case .legStarted(let progress, let context) = reply {
+                response.progress = progress.map { NavMessages.RouteProgress($0, context: context) }
+            }
+            return response
         }
     }
 
     /// Leaves a waypoint out.
     public func skipWaypoint(_ request: SkipWaypointRequest, _ call: UnaryCall<SkipWaypointResponse>) throws {
+        let skipped = request.waypointIndex ?? session.spoken.nextStop
         give(.skipWaypoint(request), call) {
-            SkipWaypointResponse(waypointIndex: request.waypointIndex, requestId: $0.requestID, error: $0.error)
+            SkipWaypointResponse(
+                waypointIndex: $0.requestID == nil ? nil : skipped, requestId: $0.requestID, error: $0.error)
         }
     }
 

@@ -428,7 +428,8 @@ public final class NavigationSession {
             OutgoingMessage(
                 "/nav/journal", stamp,
                 JournalEntry(
-                    stampNs: stamp.nanoseconds, entrySequence: journalSequence, causeSequence: cause == 0 ? nil : cause,
+                    stampNs: stamp.nanoseconds, sessionId: encoder.state?.sessionId, entrySequence: journalSequence,
+                    causeSequence: cause == 0 ? nil : cause,
                     monotonicNs: arrival, event: event, mapSnapshot: number,
                     mapStampNs: change.flatMap { $0.stamp.nanoseconds == .min ? nil : $0.stamp.nanoseconds })))
     }

@@ -45,6 +45,13 @@ struct PublicationEncoder {
             ?? progress.attributes.limit(for: plan?.route.vehicle.access ?? map.metric.model.profile.access)
     }
 
+    /// The next stop's index in the route's waypoints; nil without a route.
+    var nextStop: UInt32? {
+        let leg = Int(state?.legIndex ?? 0)
+        guard let legs = plan?.route.legs, legs.indices.contains(leg) else { return nil }
+        return UInt32(legs[leg].destination)
+    }
+
     /// The topic and the message of a publication; nil for a receiver's, which the register of receivers tells.
     mutating func encode(_ publication: Publication, _ context: EventContext) -> (String, any Message)? {
         switch publication {
@@ -81,8 +88,7 @@ struct PublicationEncoder {
             return (
                 "/nav/instruction/spoken",
                 NavMessages.SpokenInstruction(
-                    instruction, distance: distance, duration: duration, context: context,
-                    language: plan?.guidance.options.text.phrases.language ?? "")
+                    instruction, distance: distance, duration: duration, context: context, guidance: plan?.guidance)
             )
         case .receiver: return nil
         case .fixRejected(_, let rejection):

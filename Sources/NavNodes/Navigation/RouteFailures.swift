@@ -14,7 +14,7 @@ extension RouteOutcome {
         case .offRoad(let waypoint):
             throw RouteFailure(
                 code: .noRoadNearby,
-                message: "no road for this vehicle within \(Int(request.snapRadius)) m of "
+                message: "no road for this vehicle within \(RouteOutcome.radius(waypoint, request)) m of "
                     + "\(RouteOutcome.place(waypoint, request)): is it inside the map? (navbus map info)")
         case .tilesNeeded(let tiles):
             let names = tiles.prefix(10).map(\.description).joined(separator: ", ")
@@ -24,6 +24,10 @@ extension RouteOutcome {
                     + (tiles.count > 10 ? ", …" : ""), missingTiles: tiles)
         case .invalid(let reason): throw RouteFailure(code: .invalidRequest, message: reason)
         }
+    }
+
+    private static func radius(_ waypoint: Int, _ request: RouteRequest) -> Int {
+        Int(request.waypoints.indices.contains(waypoint) ? request.snapRadius(of: waypoint) : request.snapRadius)
     }
 
     private static func place(_ waypoint: Int, _ request: RouteRequest) -> String {

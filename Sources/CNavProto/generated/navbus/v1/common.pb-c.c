@@ -97,51 +97,6 @@ void   navbus__v1__coordinate__free_unpacked
   assert(message->base.descriptor == &navbus__v1__coordinate__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   navbus__v1__bounding_box__init
-                     (Navbus__V1__BoundingBox         *message)
-{
-  static const Navbus__V1__BoundingBox init_value = NAVBUS__V1__BOUNDING_BOX__INIT;
-  *message = init_value;
-}
-size_t navbus__v1__bounding_box__get_packed_size
-                     (const Navbus__V1__BoundingBox *message)
-{
-  assert(message->base.descriptor == &navbus__v1__bounding_box__descriptor);
-  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
-}
-size_t navbus__v1__bounding_box__pack
-                     (const Navbus__V1__BoundingBox *message,
-                      uint8_t       *out)
-{
-  assert(message->base.descriptor == &navbus__v1__bounding_box__descriptor);
-  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
-}
-size_t navbus__v1__bounding_box__pack_to_buffer
-                     (const Navbus__V1__BoundingBox *message,
-                      ProtobufCBuffer *buffer)
-{
-  assert(message->base.descriptor == &navbus__v1__bounding_box__descriptor);
-  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
-}
-Navbus__V1__BoundingBox *
-       navbus__v1__bounding_box__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data)
-{
-  return (Navbus__V1__BoundingBox *)
-     protobuf_c_message_unpack (&navbus__v1__bounding_box__descriptor,
-                                allocator, len, data);
-}
-void   navbus__v1__bounding_box__free_unpacked
-                     (Navbus__V1__BoundingBox *message,
-                      ProtobufCAllocator *allocator)
-{
-  if(!message)
-    return;
-  assert(message->base.descriptor == &navbus__v1__bounding_box__descriptor);
-  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
-}
 void   navbus__v1__polyline__init
                      (Navbus__V1__Polyline         *message)
 {
@@ -538,83 +493,6 @@ const ProtobufCMessageDescriptor navbus__v1__coordinate__descriptor =
   navbus__v1__coordinate__field_indices_by_name,
   1,  navbus__v1__coordinate__number_ranges,
   (ProtobufCMessageInit) navbus__v1__coordinate__init,
-  NULL,NULL,NULL    /* reserved[123] */
-};
-static const ProtobufCFieldDescriptor navbus__v1__bounding_box__field_descriptors[4] =
-{
-  {
-    "south",
-    1,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_DOUBLE,
-    offsetof(Navbus__V1__BoundingBox, has_south),
-    offsetof(Navbus__V1__BoundingBox, south),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "west",
-    2,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_DOUBLE,
-    offsetof(Navbus__V1__BoundingBox, has_west),
-    offsetof(Navbus__V1__BoundingBox, west),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "north",
-    3,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_DOUBLE,
-    offsetof(Navbus__V1__BoundingBox, has_north),
-    offsetof(Navbus__V1__BoundingBox, north),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "east",
-    4,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_DOUBLE,
-    offsetof(Navbus__V1__BoundingBox, has_east),
-    offsetof(Navbus__V1__BoundingBox, east),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-};
-static const unsigned navbus__v1__bounding_box__field_indices_by_name[] = {
-  3,   /* field[3] = east */
-  2,   /* field[2] = north */
-  0,   /* field[0] = south */
-  1,   /* field[1] = west */
-};
-static const ProtobufCIntRange navbus__v1__bounding_box__number_ranges[1 + 1] =
-{
-  { 1, 0 },
-  { 0, 4 }
-};
-const ProtobufCMessageDescriptor navbus__v1__bounding_box__descriptor =
-{
-  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "navbus.v1.BoundingBox",
-  "BoundingBox",
-  "Navbus__V1__BoundingBox",
-  "navbus.v1",
-  sizeof(Navbus__V1__BoundingBox),
-  4,
-  navbus__v1__bounding_box__field_descriptors,
-  navbus__v1__bounding_box__field_indices_by_name,
-  1,  navbus__v1__bounding_box__number_ranges,
-  (ProtobufCMessageInit) navbus__v1__bounding_box__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor navbus__v1__polyline__field_descriptors[2] =

@@ -367,51 +367,6 @@ void   navbus__v1__timer_fired__free_unpacked
   assert(message->base.descriptor == &navbus__v1__timer_fired__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-void   navbus__v1__clock_tick__init
-                     (Navbus__V1__ClockTick         *message)
-{
-  static const Navbus__V1__ClockTick init_value = NAVBUS__V1__CLOCK_TICK__INIT;
-  *message = init_value;
-}
-size_t navbus__v1__clock_tick__get_packed_size
-                     (const Navbus__V1__ClockTick *message)
-{
-  assert(message->base.descriptor == &navbus__v1__clock_tick__descriptor);
-  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
-}
-size_t navbus__v1__clock_tick__pack
-                     (const Navbus__V1__ClockTick *message,
-                      uint8_t       *out)
-{
-  assert(message->base.descriptor == &navbus__v1__clock_tick__descriptor);
-  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
-}
-size_t navbus__v1__clock_tick__pack_to_buffer
-                     (const Navbus__V1__ClockTick *message,
-                      ProtobufCBuffer *buffer)
-{
-  assert(message->base.descriptor == &navbus__v1__clock_tick__descriptor);
-  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
-}
-Navbus__V1__ClockTick *
-       navbus__v1__clock_tick__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data)
-{
-  return (Navbus__V1__ClockTick *)
-     protobuf_c_message_unpack (&navbus__v1__clock_tick__descriptor,
-                                allocator, len, data);
-}
-void   navbus__v1__clock_tick__free_unpacked
-                     (Navbus__V1__ClockTick *message,
-                      ProtobufCAllocator *allocator)
-{
-  if(!message)
-    return;
-  assert(message->base.descriptor == &navbus__v1__clock_tick__descriptor);
-  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
-}
 void   navbus__v1__parameter_change__init
                      (Navbus__V1__ParameterChange         *message)
 {
@@ -457,7 +412,7 @@ void   navbus__v1__parameter_change__free_unpacked
   assert(message->base.descriptor == &navbus__v1__parameter_change__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descriptors[19] =
+static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descriptors[18] =
 {
   {
     "stamp_ns",
@@ -628,18 +583,6 @@ static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descripto
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "clock",
-    15,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_MESSAGE,
-    offsetof(Navbus__V1__JournalEntry, event_case),
-    offsetof(Navbus__V1__JournalEntry, clock),
-    &navbus__v1__clock_tick__descriptor,
-    NULL,
-    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "parameter",
     16,
     PROTOBUF_C_LABEL_OPTIONAL,
@@ -689,17 +632,16 @@ static const ProtobufCFieldDescriptor navbus__v1__journal_entry__field_descripto
   },
 };
 static const unsigned navbus__v1__journal_entry__field_indices_by_name[] = {
-  16,   /* field[16] = call_ended */
+  15,   /* field[15] = call_ended */
   3,   /* field[3] = cause_sequence */
-  14,   /* field[14] = clock */
   11,   /* field[11] = command */
   2,   /* field[2] = entry_sequence */
   6,   /* field[6] = fix */
-  17,   /* field[17] = map_snapshot */
-  18,   /* field[18] = map_stamp_ns */
+  16,   /* field[16] = map_snapshot */
+  17,   /* field[17] = map_stamp_ns */
   4,   /* field[4] = monotonic_ns */
   7,   /* field[7] = odometry */
-  15,   /* field[15] = parameter */
+  14,   /* field[14] = parameter */
   10,   /* field[10] = policy_decision */
   9,   /* field[9] = route_answer */
   1,   /* field[1] = session_id */
@@ -709,10 +651,11 @@ static const unsigned navbus__v1__journal_entry__field_indices_by_name[] = {
   13,   /* field[13] = timer */
   8,   /* field[8] = traffic */
 };
-static const ProtobufCIntRange navbus__v1__journal_entry__number_ranges[1 + 1] =
+static const ProtobufCIntRange navbus__v1__journal_entry__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 19 }
+  { 16, 14 },
+  { 0, 18 }
 };
 const ProtobufCMessageDescriptor navbus__v1__journal_entry__descriptor =
 {
@@ -722,14 +665,14 @@ const ProtobufCMessageDescriptor navbus__v1__journal_entry__descriptor =
   "Navbus__V1__JournalEntry",
   "navbus.v1",
   sizeof(Navbus__V1__JournalEntry),
-  19,
+  18,
   navbus__v1__journal_entry__field_descriptors,
   navbus__v1__journal_entry__field_indices_by_name,
-  1,  navbus__v1__journal_entry__number_ranges,
+  2,  navbus__v1__journal_entry__number_ranges,
   (ProtobufCMessageInit) navbus__v1__journal_entry__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__core_start__field_descriptors[7] =
+static const ProtobufCFieldDescriptor navbus__v1__core_start__field_descriptors[5] =
 {
   {
     "version",
@@ -756,36 +699,12 @@ static const ProtobufCFieldDescriptor navbus__v1__core_start__field_descriptors[
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "tileset_sha256",
-    3,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_BYTES,
-    offsetof(Navbus__V1__CoreStart, has_tileset_sha256),
-    offsetof(Navbus__V1__CoreStart, tileset_sha256),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "configuration",
     4,
     PROTOBUF_C_LABEL_OPTIONAL,
     PROTOBUF_C_TYPE_STRING,
     0,   /* quantifier_offset */
     offsetof(Navbus__V1__CoreStart, configuration),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "seed",
-    5,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_FIXED64,
-    offsetof(Navbus__V1__CoreStart, has_seed),
-    offsetof(Navbus__V1__CoreStart, seed),
     NULL,
     NULL,
     0,             /* flags */
@@ -817,18 +736,18 @@ static const ProtobufCFieldDescriptor navbus__v1__core_start__field_descriptors[
   },
 };
 static const unsigned navbus__v1__core_start__field_indices_by_name[] = {
-  3,   /* field[3] = configuration */
+  2,   /* field[2] = configuration */
   1,   /* field[1] = map_version */
-  5,   /* field[5] = node */
-  4,   /* field[4] = seed */
-  6,   /* field[6] = tiles */
-  2,   /* field[2] = tileset_sha256 */
+  3,   /* field[3] = node */
+  4,   /* field[4] = tiles */
   0,   /* field[0] = version */
 };
-static const ProtobufCIntRange navbus__v1__core_start__number_ranges[1 + 1] =
+static const ProtobufCIntRange navbus__v1__core_start__number_ranges[3 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 4, 2 },
+  { 6, 3 },
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor navbus__v1__core_start__descriptor =
 {
@@ -838,14 +757,14 @@ const ProtobufCMessageDescriptor navbus__v1__core_start__descriptor =
   "Navbus__V1__CoreStart",
   "navbus.v1",
   sizeof(Navbus__V1__CoreStart),
-  7,
+  5,
   navbus__v1__core_start__field_descriptors,
   navbus__v1__core_start__field_indices_by_name,
-  1,  navbus__v1__core_start__number_ranges,
+  3,  navbus__v1__core_start__number_ranges,
   (ProtobufCMessageInit) navbus__v1__core_start__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_answer__field_descriptors[8] =
+static const ProtobufCFieldDescriptor navbus__v1__route_answer__field_descriptors[7] =
 {
   {
     "request_id",
@@ -920,18 +839,6 @@ static const ProtobufCFieldDescriptor navbus__v1__route_answer__field_descriptor
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "progress",
-    7,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_DOUBLE,
-    offsetof(Navbus__V1__RouteAnswer, has_progress),
-    offsetof(Navbus__V1__RouteAnswer, progress),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "provider_body",
     8,
     PROTOBUF_C_LABEL_OPTIONAL,
@@ -947,17 +854,17 @@ static const ProtobufCFieldDescriptor navbus__v1__route_answer__field_descriptor
 static const unsigned navbus__v1__route_answer__field_indices_by_name[] = {
   3,   /* field[3] = error */
   5,   /* field[5] = map_snapshot */
-  6,   /* field[6] = progress */
   4,   /* field[4] = provider */
-  7,   /* field[7] = provider_body */
+  6,   /* field[6] = provider_body */
   1,   /* field[1] = purpose */
   0,   /* field[0] = request_id */
   2,   /* field[2] = routes */
 };
-static const ProtobufCIntRange navbus__v1__route_answer__number_ranges[1 + 1] =
+static const ProtobufCIntRange navbus__v1__route_answer__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 8, 6 },
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_answer__descriptor =
 {
@@ -967,10 +874,10 @@ const ProtobufCMessageDescriptor navbus__v1__route_answer__descriptor =
   "Navbus__V1__RouteAnswer",
   "navbus.v1",
   sizeof(Navbus__V1__RouteAnswer),
-  8,
+  7,
   navbus__v1__route_answer__field_descriptors,
   navbus__v1__route_answer__field_indices_by_name,
-  1,  navbus__v1__route_answer__number_ranges,
+  2,  navbus__v1__route_answer__number_ranges,
   (ProtobufCMessageInit) navbus__v1__route_answer__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -1349,7 +1256,7 @@ const ProtobufCMessageDescriptor navbus__v1__saved_trip__descriptor =
   (ProtobufCMessageInit) navbus__v1__saved_trip__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__tile_arrival__field_descriptors[5] =
+static const ProtobufCFieldDescriptor navbus__v1__tile_arrival__field_descriptors[3] =
 {
   {
     "map_version",
@@ -1387,42 +1294,16 @@ static const ProtobufCFieldDescriptor navbus__v1__tile_arrival__field_descriptor
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
-  {
-    "added_sha256",
-    4,
-    PROTOBUF_C_LABEL_REPEATED,
-    PROTOBUF_C_TYPE_BYTES,
-    offsetof(Navbus__V1__TileArrival, n_added_sha256),
-    offsetof(Navbus__V1__TileArrival, added_sha256),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "snapshot_id",
-    5,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_UINT64,
-    offsetof(Navbus__V1__TileArrival, has_snapshot_id),
-    offsetof(Navbus__V1__TileArrival, snapshot_id),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
 };
 static const unsigned navbus__v1__tile_arrival__field_indices_by_name[] = {
   1,   /* field[1] = added */
-  3,   /* field[3] = added_sha256 */
   0,   /* field[0] = map_version */
   2,   /* field[2] = removed */
-  4,   /* field[4] = snapshot_id */
 };
 static const ProtobufCIntRange navbus__v1__tile_arrival__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor navbus__v1__tile_arrival__descriptor =
 {
@@ -1432,7 +1313,7 @@ const ProtobufCMessageDescriptor navbus__v1__tile_arrival__descriptor =
   "Navbus__V1__TileArrival",
   "navbus.v1",
   sizeof(Navbus__V1__TileArrival),
-  5,
+  3,
   navbus__v1__tile_arrival__field_descriptors,
   navbus__v1__tile_arrival__field_indices_by_name,
   1,  navbus__v1__tile_arrival__number_ranges,
@@ -1477,20 +1358,8 @@ const ProtobufCMessageDescriptor navbus__v1__call_ended__descriptor =
   (ProtobufCMessageInit) navbus__v1__call_ended__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__timer_fired__field_descriptors[3] =
+static const ProtobufCFieldDescriptor navbus__v1__timer_fired__field_descriptors[2] =
 {
-  {
-    "timer_id",
-    1,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_UINT64,
-    offsetof(Navbus__V1__TimerFired, has_timer_id),
-    offsetof(Navbus__V1__TimerFired, timer_id),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
   {
     "name",
     2,
@@ -1517,14 +1386,13 @@ static const ProtobufCFieldDescriptor navbus__v1__timer_fired__field_descriptors
   },
 };
 static const unsigned navbus__v1__timer_fired__field_indices_by_name[] = {
-  2,   /* field[2] = due_ns */
-  1,   /* field[1] = name */
-  0,   /* field[0] = timer_id */
+  1,   /* field[1] = due_ns */
+  0,   /* field[0] = name */
 };
 static const ProtobufCIntRange navbus__v1__timer_fired__number_ranges[1 + 1] =
 {
-  { 1, 0 },
-  { 0, 3 }
+  { 2, 0 },
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor navbus__v1__timer_fired__descriptor =
 {
@@ -1534,49 +1402,11 @@ const ProtobufCMessageDescriptor navbus__v1__timer_fired__descriptor =
   "Navbus__V1__TimerFired",
   "navbus.v1",
   sizeof(Navbus__V1__TimerFired),
-  3,
+  2,
   navbus__v1__timer_fired__field_descriptors,
   navbus__v1__timer_fired__field_indices_by_name,
   1,  navbus__v1__timer_fired__number_ranges,
   (ProtobufCMessageInit) navbus__v1__timer_fired__init,
-  NULL,NULL,NULL    /* reserved[123] */
-};
-static const ProtobufCFieldDescriptor navbus__v1__clock_tick__field_descriptors[1] =
-{
-  {
-    "stamp_ns",
-    1,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_SFIXED64,
-    offsetof(Navbus__V1__ClockTick, has_stamp_ns),
-    offsetof(Navbus__V1__ClockTick, stamp_ns),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-};
-static const unsigned navbus__v1__clock_tick__field_indices_by_name[] = {
-  0,   /* field[0] = stamp_ns */
-};
-static const ProtobufCIntRange navbus__v1__clock_tick__number_ranges[1 + 1] =
-{
-  { 1, 0 },
-  { 0, 1 }
-};
-const ProtobufCMessageDescriptor navbus__v1__clock_tick__descriptor =
-{
-  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
-  "navbus.v1.ClockTick",
-  "ClockTick",
-  "Navbus__V1__ClockTick",
-  "navbus.v1",
-  sizeof(Navbus__V1__ClockTick),
-  1,
-  navbus__v1__clock_tick__field_descriptors,
-  navbus__v1__clock_tick__field_indices_by_name,
-  1,  navbus__v1__clock_tick__number_ranges,
-  (ProtobufCMessageInit) navbus__v1__clock_tick__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor navbus__v1__parameter_change__field_descriptors[2] =

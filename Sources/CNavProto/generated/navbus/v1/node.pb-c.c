@@ -2648,7 +2648,7 @@ const ProtobufCMessageDescriptor navbus__v1__barrier_request__descriptor =
   (ProtobufCMessageInit) navbus__v1__barrier_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__barrier_response__field_descriptors[5] =
+static const ProtobufCFieldDescriptor navbus__v1__barrier_response__field_descriptors[4] =
 {
   {
     "published",
@@ -2658,18 +2658,6 @@ static const ProtobufCFieldDescriptor navbus__v1__barrier_response__field_descri
     offsetof(Navbus__V1__BarrierResponse, n_published),
     offsetof(Navbus__V1__BarrierResponse, published),
     &navbus__v1__barrier_point__descriptor,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "pending_count",
-    2,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_UINT32,
-    offsetof(Navbus__V1__BarrierResponse, has_pending_count),
-    offsetof(Navbus__V1__BarrierResponse, pending_count),
-    NULL,
     NULL,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
@@ -2712,16 +2700,16 @@ static const ProtobufCFieldDescriptor navbus__v1__barrier_response__field_descri
   },
 };
 static const unsigned navbus__v1__barrier_response__field_indices_by_name[] = {
-  4,   /* field[4] = lost_count */
-  2,   /* field[2] = next_timer_ns */
-  1,   /* field[1] = pending_count */
+  3,   /* field[3] = lost_count */
+  1,   /* field[1] = next_timer_ns */
   0,   /* field[0] = published */
-  3,   /* field[3] = subscribed */
+  2,   /* field[2] = subscribed */
 };
-static const ProtobufCIntRange navbus__v1__barrier_response__number_ranges[1 + 1] =
+static const ProtobufCIntRange navbus__v1__barrier_response__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 3, 1 },
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor navbus__v1__barrier_response__descriptor =
 {
@@ -2731,10 +2719,10 @@ const ProtobufCMessageDescriptor navbus__v1__barrier_response__descriptor =
   "Navbus__V1__BarrierResponse",
   "navbus.v1",
   sizeof(Navbus__V1__BarrierResponse),
-  5,
+  4,
   navbus__v1__barrier_response__field_descriptors,
   navbus__v1__barrier_response__field_indices_by_name,
-  1,  navbus__v1__barrier_response__number_ranges,
+  2,  navbus__v1__barrier_response__number_ranges,
   (ProtobufCMessageInit) navbus__v1__barrier_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

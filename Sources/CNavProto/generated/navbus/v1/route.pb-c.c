@@ -1496,7 +1496,7 @@ const ProtobufCMessageDescriptor navbus__v1__route_leg__descriptor =
   (ProtobufCMessageInit) navbus__v1__route_leg__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_step__field_descriptors[15] =
+static const ProtobufCFieldDescriptor navbus__v1__route_step__field_descriptors[14] =
 {
   {
     "maneuver",
@@ -1619,18 +1619,6 @@ static const ProtobufCFieldDescriptor navbus__v1__route_step__field_descriptors[
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "pronunciation",
-    11,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
-    offsetof(Navbus__V1__RouteStep, pronunciation),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "driving_side",
     12,
     PROTOBUF_C_LABEL_OPTIONAL,
@@ -1682,24 +1670,24 @@ static const ProtobufCFieldDescriptor navbus__v1__route_step__field_descriptors[
 static const unsigned navbus__v1__route_step__field_indices_by_name[] = {
   7,   /* field[7] = destinations */
   3,   /* field[3] = distance_m */
-  11,   /* field[11] = driving_side */
+  10,   /* field[10] = driving_side */
   4,   /* field[4] = duration_s */
   8,   /* field[8] = exits */
   1,   /* field[1] = first_point */
-  14,   /* field[14] = instruction */
-  13,   /* field[13] = intersections */
-  12,   /* field[12] = is_ferry */
+  13,   /* field[13] = instruction */
+  12,   /* field[12] = intersections */
+  11,   /* field[11] = is_ferry */
   2,   /* field[2] = last_point */
   0,   /* field[0] = maneuver */
   5,   /* field[5] = name */
-  10,   /* field[10] = pronunciation */
   6,   /* field[6] = ref */
   9,   /* field[9] = rotary_name */
 };
-static const ProtobufCIntRange navbus__v1__route_step__number_ranges[1 + 1] =
+static const ProtobufCIntRange navbus__v1__route_step__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 15 }
+  { 12, 10 },
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_step__descriptor =
 {
@@ -1709,10 +1697,10 @@ const ProtobufCMessageDescriptor navbus__v1__route_step__descriptor =
   "Navbus__V1__RouteStep",
   "navbus.v1",
   sizeof(Navbus__V1__RouteStep),
-  15,
+  14,
   navbus__v1__route_step__field_descriptors,
   navbus__v1__route_step__field_indices_by_name,
-  1,  navbus__v1__route_step__number_ranges,
+  2,  navbus__v1__route_step__number_ranges,
   (ProtobufCMessageInit) navbus__v1__route_step__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -2785,7 +2773,7 @@ const ProtobufCMessageDescriptor navbus__v1__toll_summary__descriptor =
   (ProtobufCMessageInit) navbus__v1__toll_summary__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__route_restriction__field_descriptors[8] =
+static const ProtobufCFieldDescriptor navbus__v1__route_restriction__field_descriptors[7] =
 {
   {
     "kind",
@@ -2848,18 +2836,6 @@ static const ProtobufCFieldDescriptor navbus__v1__route_restriction__field_descr
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "description",
-    6,
-    PROTOBUF_C_LABEL_OPTIONAL,
-    PROTOBUF_C_TYPE_STRING,
-    0,   /* quantifier_offset */
-    offsetof(Navbus__V1__RouteRestriction, description),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "way_id",
     7,
     PROTOBUF_C_LABEL_OPTIONAL,
@@ -2885,19 +2861,19 @@ static const ProtobufCFieldDescriptor navbus__v1__route_restriction__field_descr
   },
 };
 static const unsigned navbus__v1__route_restriction__field_indices_by_name[] = {
-  5,   /* field[5] = description */
   1,   /* field[1] = first_point */
   0,   /* field[0] = kind */
   2,   /* field[2] = last_point */
   3,   /* field[3] = limit */
-  7,   /* field[7] = own */
+  6,   /* field[6] = own */
   4,   /* field[4] = violated */
-  6,   /* field[6] = way_id */
+  5,   /* field[5] = way_id */
 };
-static const ProtobufCIntRange navbus__v1__route_restriction__number_ranges[1 + 1] =
+static const ProtobufCIntRange navbus__v1__route_restriction__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 7, 5 },
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor navbus__v1__route_restriction__descriptor =
 {
@@ -2907,10 +2883,10 @@ const ProtobufCMessageDescriptor navbus__v1__route_restriction__descriptor =
   "Navbus__V1__RouteRestriction",
   "navbus.v1",
   sizeof(Navbus__V1__RouteRestriction),
-  8,
+  7,
   navbus__v1__route_restriction__field_descriptors,
   navbus__v1__route_restriction__field_indices_by_name,
-  1,  navbus__v1__route_restriction__number_ranges,
+  2,  navbus__v1__route_restriction__number_ranges,
   (ProtobufCMessageInit) navbus__v1__route_restriction__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -17,7 +17,6 @@ PROTOBUF_C__BEGIN_DECLS
 
 typedef struct Navbus__V1__Header Navbus__V1__Header;
 typedef struct Navbus__V1__Coordinate Navbus__V1__Coordinate;
-typedef struct Navbus__V1__BoundingBox Navbus__V1__BoundingBox;
 typedef struct Navbus__V1__Polyline Navbus__V1__Polyline;
 typedef struct Navbus__V1__Polygon Navbus__V1__Polygon;
 typedef struct Navbus__V1__MultiPolygon Navbus__V1__MultiPolygon;
@@ -190,38 +189,6 @@ struct  Navbus__V1__Coordinate
 #define NAVBUS__V1__COORDINATE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__coordinate__descriptor) \
     , 0, 0, 0, 0 }
-
-
-/*
- * A rectangle of latitudes and longitudes; west may exceed east across the antimeridian.
- */
-struct  Navbus__V1__BoundingBox
-{
-  ProtobufCMessage base;
-  /*
-   * Southern edge in degrees, -90 to 90.
-   */
-  protobuf_c_boolean has_south;
-  double south;
-  /*
-   * Western edge in degrees, -180 to 180.
-   */
-  protobuf_c_boolean has_west;
-  double west;
-  /*
-   * Northern edge in degrees, -90 to 90.
-   */
-  protobuf_c_boolean has_north;
-  double north;
-  /*
-   * Eastern edge in degrees, -180 to 180.
-   */
-  protobuf_c_boolean has_east;
-  double east;
-};
-#define NAVBUS__V1__BOUNDING_BOX__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__bounding_box__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -407,25 +374,6 @@ Navbus__V1__Coordinate *
 void   navbus__v1__coordinate__free_unpacked
                      (Navbus__V1__Coordinate *message,
                       ProtobufCAllocator *allocator);
-/* Navbus__V1__BoundingBox methods */
-void   navbus__v1__bounding_box__init
-                     (Navbus__V1__BoundingBox         *message);
-size_t navbus__v1__bounding_box__get_packed_size
-                     (const Navbus__V1__BoundingBox   *message);
-size_t navbus__v1__bounding_box__pack
-                     (const Navbus__V1__BoundingBox   *message,
-                      uint8_t             *out);
-size_t navbus__v1__bounding_box__pack_to_buffer
-                     (const Navbus__V1__BoundingBox   *message,
-                      ProtobufCBuffer     *buffer);
-Navbus__V1__BoundingBox *
-       navbus__v1__bounding_box__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   navbus__v1__bounding_box__free_unpacked
-                     (Navbus__V1__BoundingBox *message,
-                      ProtobufCAllocator *allocator);
 /* Navbus__V1__Polyline methods */
 void   navbus__v1__polyline__init
                      (Navbus__V1__Polyline         *message);
@@ -548,9 +496,6 @@ typedef void (*Navbus__V1__Header_Closure)
 typedef void (*Navbus__V1__Coordinate_Closure)
                  (const Navbus__V1__Coordinate *message,
                   void *closure_data);
-typedef void (*Navbus__V1__BoundingBox_Closure)
-                 (const Navbus__V1__BoundingBox *message,
-                  void *closure_data);
 typedef void (*Navbus__V1__Polyline_Closure)
                  (const Navbus__V1__Polyline *message,
                   void *closure_data);
@@ -580,7 +525,6 @@ extern const ProtobufCEnumDescriptor    navbus__v1__tile_domain__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__limit_source__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__header__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__coordinate__descriptor;
-extern const ProtobufCMessageDescriptor navbus__v1__bounding_box__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__polyline__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__polygon__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__multi_polygon__descriptor;

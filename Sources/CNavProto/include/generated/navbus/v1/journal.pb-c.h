@@ -30,7 +30,6 @@ typedef struct Navbus__V1__SavedTrip Navbus__V1__SavedTrip;
 typedef struct Navbus__V1__TileArrival Navbus__V1__TileArrival;
 typedef struct Navbus__V1__CallEnded Navbus__V1__CallEnded;
 typedef struct Navbus__V1__TimerFired Navbus__V1__TimerFired;
-typedef struct Navbus__V1__ClockTick Navbus__V1__ClockTick;
 typedef struct Navbus__V1__ParameterChange Navbus__V1__ParameterChange;
 
 
@@ -80,7 +79,6 @@ typedef enum {
   NAVBUS__V1__JOURNAL_ENTRY__EVENT_COMMAND = 12,
   NAVBUS__V1__JOURNAL_ENTRY__EVENT_TILES = 13,
   NAVBUS__V1__JOURNAL_ENTRY__EVENT_TIMER = 14,
-  NAVBUS__V1__JOURNAL_ENTRY__EVENT_CLOCK = 15,
   NAVBUS__V1__JOURNAL_ENTRY__EVENT_PARAMETER = 16,
   NAVBUS__V1__JOURNAL_ENTRY__EVENT_CALL_ENDED = 17
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__JOURNAL_ENTRY__EVENT__CASE)
@@ -167,10 +165,6 @@ struct  Navbus__V1__JournalEntry
      */
     Navbus__V1__TimerFired *timer;
     /*
-     * Time has passed.
-     */
-    Navbus__V1__ClockTick *clock;
-    /*
      * A parameter was changed while running.
      */
     Navbus__V1__ParameterChange *parameter;
@@ -200,19 +194,9 @@ struct  Navbus__V1__CoreStart
    */
   char *map_version;
   /*
-   * SHA-256 of the tileset's list of tiles.
-   */
-  protobuf_c_boolean has_tileset_sha256;
-  ProtobufCBinaryData tileset_sha256;
-  /*
    * The configuration in force, YAML.
    */
   char *configuration;
-  /*
-   * Seed of the core's generator.
-   */
-  protobuf_c_boolean has_seed;
-  uint64_t seed;
   /*
    * Node that it belongs to.
    */
@@ -225,7 +209,7 @@ struct  Navbus__V1__CoreStart
 };
 #define NAVBUS__V1__CORE_START__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__core_start__descriptor) \
-    , NULL, NULL, 0, {0,NULL}, NULL, 0, 0, NULL, 0,NULL }
+    , NULL, NULL, NULL, NULL, 0,NULL }
 
 
 /*
@@ -264,11 +248,6 @@ struct  Navbus__V1__RouteAnswer
   protobuf_c_boolean has_map_snapshot;
   uint64_t map_snapshot;
   /*
-   * Part of the work that is done, 0 to 1, when this is only a report of progress.
-   */
-  protobuf_c_boolean has_progress;
-  double progress;
-  /*
    * What a provider on the network answered, as it came.
    */
   protobuf_c_boolean has_provider_body;
@@ -276,7 +255,7 @@ struct  Navbus__V1__RouteAnswer
 };
 #define NAVBUS__V1__ROUTE_ANSWER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_answer__descriptor) \
-    , 0, 0, 0, NAVBUS__V1__ROUTE_REQUEST_PURPOSE__ROUTE_REQUEST_PURPOSE_UNSPECIFIED, 0,NULL, NULL, 0, NAVBUS__V1__ROUTE_PROVIDER__ROUTE_PROVIDER_UNSPECIFIED, 0, 0, 0, 0, 0, {0,NULL} }
+    , 0, 0, 0, NAVBUS__V1__ROUTE_REQUEST_PURPOSE__ROUTE_REQUEST_PURPOSE_UNSPECIFIED, 0,NULL, NULL, 0, NAVBUS__V1__ROUTE_PROVIDER__ROUTE_PROVIDER_UNSPECIFIED, 0, 0, 0, {0,NULL} }
 
 
 typedef enum {
@@ -452,20 +431,10 @@ struct  Navbus__V1__TileArrival
    */
   size_t n_removed;
   Navbus__V1__TileKey **removed;
-  /*
-   * SHA-256 of each tile in added, in the same order.
-   */
-  size_t n_added_sha256;
-  ProtobufCBinaryData *added_sha256;
-  /*
-   * Number of the snapshot, from 1.
-   */
-  protobuf_c_boolean has_snapshot_id;
-  uint64_t snapshot_id;
 };
 #define NAVBUS__V1__TILE_ARRIVAL__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__tile_arrival__descriptor) \
-    , NULL, 0,NULL, 0,NULL, 0,NULL, 0, 0 }
+    , NULL, 0,NULL, 0,NULL }
 
 
 /*
@@ -492,11 +461,6 @@ struct  Navbus__V1__TimerFired
 {
   ProtobufCMessage base;
   /*
-   * Identity that the core gave it.
-   */
-  protobuf_c_boolean has_timer_id;
-  uint64_t timer_id;
-  /*
    * What it is for, as the core named it.
    */
   char *name;
@@ -508,24 +472,7 @@ struct  Navbus__V1__TimerFired
 };
 #define NAVBUS__V1__TIMER_FIRED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__timer_fired__descriptor) \
-    , 0, 0, NULL, 0, 0 }
-
-
-/*
- * Time has passed without another event.
- */
-struct  Navbus__V1__ClockTick
-{
-  ProtobufCMessage base;
-  /*
-   * The time, ns since the Unix epoch, UTC.
-   */
-  protobuf_c_boolean has_stamp_ns;
-  int64_t stamp_ns;
-};
-#define NAVBUS__V1__CLOCK_TICK__INIT \
- { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__clock_tick__descriptor) \
-    , 0, 0 }
+    , NULL, 0, 0 }
 
 
 /*
@@ -700,25 +647,6 @@ Navbus__V1__TimerFired *
 void   navbus__v1__timer_fired__free_unpacked
                      (Navbus__V1__TimerFired *message,
                       ProtobufCAllocator *allocator);
-/* Navbus__V1__ClockTick methods */
-void   navbus__v1__clock_tick__init
-                     (Navbus__V1__ClockTick         *message);
-size_t navbus__v1__clock_tick__get_packed_size
-                     (const Navbus__V1__ClockTick   *message);
-size_t navbus__v1__clock_tick__pack
-                     (const Navbus__V1__ClockTick   *message,
-                      uint8_t             *out);
-size_t navbus__v1__clock_tick__pack_to_buffer
-                     (const Navbus__V1__ClockTick   *message,
-                      ProtobufCBuffer     *buffer);
-Navbus__V1__ClockTick *
-       navbus__v1__clock_tick__unpack
-                     (ProtobufCAllocator  *allocator,
-                      size_t               len,
-                      const uint8_t       *data);
-void   navbus__v1__clock_tick__free_unpacked
-                     (Navbus__V1__ClockTick *message,
-                      ProtobufCAllocator *allocator);
 /* Navbus__V1__ParameterChange methods */
 void   navbus__v1__parameter_change__init
                      (Navbus__V1__ParameterChange         *message);
@@ -764,9 +692,6 @@ typedef void (*Navbus__V1__CallEnded_Closure)
 typedef void (*Navbus__V1__TimerFired_Closure)
                  (const Navbus__V1__TimerFired *message,
                   void *closure_data);
-typedef void (*Navbus__V1__ClockTick_Closure)
-                 (const Navbus__V1__ClockTick *message,
-                  void *closure_data);
 typedef void (*Navbus__V1__ParameterChange_Closure)
                  (const Navbus__V1__ParameterChange *message,
                   void *closure_data);
@@ -785,7 +710,6 @@ extern const ProtobufCMessageDescriptor navbus__v1__saved_trip__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__tile_arrival__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__call_ended__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__timer_fired__descriptor;
-extern const ProtobufCMessageDescriptor navbus__v1__clock_tick__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__parameter_change__descriptor;
 
 PROTOBUF_C__END_DECLS

@@ -825,11 +825,6 @@ struct  Navbus__V1__BarrierResponse
   size_t n_published;
   Navbus__V1__BarrierPoint **published;
   /*
-   * Requests of the node that still wait for an answer.
-   */
-  protobuf_c_boolean has_pending_count;
-  uint32_t pending_count;
-  /*
    * When the node's next timer is due, ns since the Unix epoch, UTC; absent: it has none.
    */
   protobuf_c_boolean has_next_timer_ns;
@@ -847,7 +842,7 @@ struct  Navbus__V1__BarrierResponse
 };
 #define NAVBUS__V1__BARRIER_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__barrier_response__descriptor) \
-    , 0,NULL, 0, 0, 0, 0, 0,NULL, 0, 0 }
+    , 0,NULL, 0, 0, 0,NULL, 0, 0 }
 
 
 /*

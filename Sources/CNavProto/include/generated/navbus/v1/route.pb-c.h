@@ -773,10 +773,6 @@ struct  Navbus__V1__RouteStep
    */
   char *rotary_name;
   /*
-   * How the name is spoken, IPA.
-   */
-  char *pronunciation;
-  /*
    * Side on which one drives here.
    */
   protobuf_c_boolean has_driving_side;
@@ -798,7 +794,7 @@ struct  Navbus__V1__RouteStep
 };
 #define NAVBUS__V1__ROUTE_STEP__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_step__descriptor) \
-    , NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0,NULL, 0,NULL, NULL, NULL, 0, NAVBUS__V1__ROAD_SIDE__ROAD_SIDE_UNSPECIFIED, 0, 0, 0,NULL, NULL }
+    , NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0,NULL, 0,NULL, NULL, 0, NAVBUS__V1__ROAD_SIDE__ROAD_SIDE_UNSPECIFIED, 0, 0, 0,NULL, NULL }
 
 
 /*
@@ -1269,10 +1265,6 @@ struct  Navbus__V1__RouteRestriction
   protobuf_c_boolean has_violated;
   protobuf_c_boolean violated;
   /*
-   * The tag's own words, for people.
-   */
-  char *description;
-  /*
    * OpenStreetMap way on which it begins.
    */
   protobuf_c_boolean has_way_id;
@@ -1285,7 +1277,7 @@ struct  Navbus__V1__RouteRestriction
 };
 #define NAVBUS__V1__ROUTE_RESTRICTION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__route_restriction__descriptor) \
-    , 0, NAVBUS__V1__RESTRICTION_KIND__RESTRICTION_KIND_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0 }
+    , 0, NAVBUS__V1__RESTRICTION_KIND__RESTRICTION_KIND_UNSPECIFIED, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*

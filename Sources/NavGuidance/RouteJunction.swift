@@ -1,0 +1,116 @@
+internal import NavGeo
+internal import NavMap
+internal import NavRouting
+
+/// A junction on a route, in the terms of OSRM's intersections.
+public struct RouteJunction: Sendable, Equatable {
+    /// Index of the route's point.
+    public var point: Int
+    /// Directions of the roads that meet there, outwards, ascending, radians clockwise from north in [0, 2π).
+    public var bearings: [Double]
+    /// Whether the vehicle may enter each of them; turning back is no entry.
+    public var entries: [Bool]
+    /// Index in ``bearings`` of the road by which the vehicle comes; nil where a leg starts.
+    public var incoming: Int?
+    /// Index in ``bearings`` of the road by which the vehicle leaves; nil where a leg ends.
+    public var outgoing: Int?
+    /// Whether a traffic signal stands there.
+    public var hasSignal = false
+    /// Whether a stop sign stands there.
+    public var hasStop = false
+}
+
+/// Finds the junctions of a route's steps.
+struct JunctionFinder {
+    private struct Arm {
+        var bearing: Double
+        var isEntry: Bool
+        var edge: EdgeIndex?
+    }
+
+    private let roads: RouteRoads
+    private let access: VehicleAccess
+    /// Pairs of edges that may not follow each other, by the first.
+    private var forbidden: [EdgeIndex: [EdgeIndex]] = [:]
+
+    init(_ route: Route, _ graph: RoadGraph) {
+        roads = RouteRoads(route, graph)
+        access = route.vehicle.kind == .truck ? .truck : .car
+        guard !graph.restrictions.isEmpty else { return }
+        let driven = Set(roads.resolved.compactMap { $0 })
+        for restriction in graph.restrictions where restriction.path.count == 2 && driven.contains(restriction.path[0])
+        {
+            guard restriction.holds(for: access, at: nil) else { continue }
+            forbidden[restriction.path[0], default: []].append(restriction.path[1])
+        }
+    }
+
+    /// The junctions of a step: that of its maneuver first, then those at which three roads or more meet.
+    ///
+    /// - Parameters:
+    ///   - pieces: the step's pieces of the route; empty for an arrival.
+    ///   - leg: the leg's pieces.
+    func junctions(_ pieces: Range<Int>, of leg: Range<Int>) -> [RouteJunction] {
+        guard !leg.isEmpty else { return [] }
+        guard !pieces.isEmpty else {
+            let back = opposite(roads.endBearing(leg.upperBound - 1))
+            let point = roads.route.edges[leg.upperBound - 1].coordinates.upperBound
+            return [RouteJunction(point: point, bearings: [back], entries: [true], incoming: 0)]
+        }
+        return pieces.compactMap { index in
+            let junction = index == leg.lowerBound ? departure(index) : junction(before: index)
+            return index == pieces.lowerBound || junction.bearings.count > 2 ? junction : nil
+        }
+    }
+
+    private func departure(_ index: Int) -> RouteJunction {
+        RouteJunction(
+            point: roads.route.edges[index].coordinates.lowerBound,
+            bearings: [Angle.normalised(roads.startBearing(index))], entries: [true], outgoing: 0)
+    }
+
+    private func junction(before index: Int) -> RouteJunction {
+        let previous = roads.resolved[index - 1]
+        let next = roads.resolved[index]
+        var arms = arms(before: index)
+        // Where the map does not tell, there are the roads that are driven.
+        if !arms.contains(where: { $0.edge != nil && $0.edge == next }) {
+            arms.append(Arm(bearing: Angle.normalised(roads.startBearing(index)), isEntry: true, edge: next))
+        }
+        let back = previous.flatMap { roads.graph.opposite($0) } ?? previous
+        if !arms.contains(where: { $0.edge != nil && $0.edge == back }) {
+            arms.append(Arm(bearing: opposite(roads.endBearing(index - 1)), isEntry: false, edge: back))
+        }
+        arms.sort { ($0.bearing, $0.edge?.rawValue ?? 0) < ($1.bearing, $1.edge?.rawValue ?? 0) }
+        let flags = roads.node(before: index).map { roads.graph.nodeFlags[$0.index] } ?? []
+        return RouteJunction(
+            point: roads.route.edges[index].coordinates.lowerBound, bearings: arms.map(\.bearing),
+            entries: arms.map(\.isEntry), incoming: arms.firstIndex { $0.edge == back },
+            outgoing: arms.lastIndex { $0.edge == next }, hasSignal: flags.contains(.trafficSignals),
+            hasStop: flags.contains(.stop))
+    }
+
+    /// The roads at the start of a piece: those that lead away, and those that only lead there.
+    private func arms(before index: Int) -> [Arm] {
+        guard let node = roads.node(before: index), let previous = roads.resolved[index - 1],
+            let next = roads.resolved[index]
+        else { return [] }
+        let graph = roads.graph
+        let back = graph.opposite(previous)
+        let refused = forbidden[previous] ?? []
+        var arms = graph.outgoing(node).map { edge in
+            let isEntry =
+                edge == next
+                || edge != back && graph.traits(of: edge).access.contains(access) && !refused.contains(edge)
+            return Arm(
+                bearing: Angle.normalised(Double(graph.edgeStartBearings[edge.index])), isEntry: isEntry, edge: edge)
+        }
+        for edge in graph.incoming(node) where graph.opposite(edge) == nil {
+            arms.append(
+                Arm(bearing: opposite(Double(graph.edgeEndBearings[edge.index])), isEntry: false, edge: edge))
+        }
+        return arms
+    }
+
+    private func opposite(_ bearing: Double) -> Double { Angle.normalised(bearing + .pi) }
+}

@@ -1,0 +1,187 @@
+"""The contract as the descriptors have it: what is published, what is asked, and which of its fields were met."""
+
+import math
+import pathlib
+import sys
+import threading
+from collections import Counter
+from typing import Any
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Faults"))
+from bus import Messages  # noqa: E402
+
+PACKAGE = "navbus.v1."
+EARLIEST, LATEST = 1_577_836_800_000_000_000, 4_102_444_800_000_000_000
+FULL_TURN = 2 * math.pi
+
+
+def is_repeated(field: Any) -> bool:
+    """Whether a field holds a list."""
+    return field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED
+
+
+def implausible(message: Any, field: Any, value: Any) -> str | None:
+    """What is wrong with a value by the rules of common.proto: units and ranges; None where nothing is."""
+    name = field.name
+    if field.type == field.TYPE_ENUM:
+        return "is unspecified" if value == 0 and field.enum_type.name != "BarrierPhase" else None
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return None if value or name == "string_value" else "is empty"
+    if not isinstance(value, (int, float)):
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return "is not finite"
+    if name.endswith("_ns") and "monotonic" not in name:
+        return None if EARLIEST < value < LATEST else "is no time of this century"
+    ranges = {
+        "latitude": (-90, 90),
+        "longitude": (-180, 180),
+        "course": (0, FULL_TURN),
+        "courses": (0, FULL_TURN),
+        "heading": (0, FULL_TURN),
+        "course_before": (0, FULL_TURN),
+        "course_after": (0, FULL_TURN),
+        "course_difference_rad": (0, math.pi),
+        "probability": (0, 1),
+        "confidence": (0, 1),
+        "deviation_probability": (0, 1),
+        "off_road_probability": (0, 1),
+        "fraction_traveled": (0, 1),
+        "gain_ratio": (0, 1),
+        "route_coverage": (0, 1),
+        "progress": (0, 1),
+        "zoom": (0, 22),
+        "speed_mps": (0, 400),
+        "speed_limit_mps": (0.5, 60),
+        "limit_mps": (0.5, 60),
+        "cpu_load": (0, 256),
+    }
+    low, high = ranges.get(name, (-math.inf, math.inf))
+    if name not in ranges and name.endswith(("_m", "_s")) and "delta" not in name and "altitude" not in name:
+        low, high = 0, 1e9
+    slack = 1e-6
+    return None if low - slack <= value <= high + slack else f"is not within {low:g} and {high:g}"
+
+
+class Contract:
+    """Every message, field and method of the schema, and what was met of them."""
+
+    # Messages that requests and answers share: a request's fields are tried one by one even where answers have them.
+    INPUTS = {
+        "Waypoint", "RouteOptions", "VehicleProfile", "Polygon", "Polyline", "MultiPolygon", "RegionDefinition",
+        "TilesetDescriptor", "TileKey", "BarrierPoint", "PolicyAnswer", "RerouteOptionsAnswer",
+        "ReviseInstructionAnswer",
+    }  # fmt: skip
+
+    def __init__(self, types: Messages) -> None:
+        self.types = types
+        self._guard = threading.Lock()
+        self.seen: Counter[str] = Counter()
+        self.enums: dict[str, set[int]] = {}
+        self.wrong: dict[str, str] = {}
+        self.proved: dict[str, str] = {}
+        self.answered: set[str] = set()
+        self.unimplemented: set[str] = set()
+        files = [file for file in types.files.file if file.package == "navbus.v1"]
+        self.messages = {message.name: message for file in files for message in file.message_type}
+        self.services = {service.name: service for file in files for service in file.service}
+        self.reserved = sum(
+            sum(part.end - part.start for part in message.reserved_range) for message in self.messages.values()
+        )
+
+    # MARK: What came
+
+    def take(self, message: Any, where: str) -> None:
+        """Notes the fields of a message and of those in it, and what is wrong with their values."""
+        with self._guard:
+            self._take(message, where)
+
+    def _take(self, message: Any, where: str) -> None:
+        own = message.DESCRIPTOR.name
+        self.seen[own] += 1
+        for field, value in message.ListFields():
+            key = f"{own}.{field.name}"
+            self.seen[key] += 1
+            values = value if is_repeated(field) else [value]
+            if field.message_type is not None:
+                if field.message_type.file.package == "navbus.v1":
+                    for part in values:
+                        self._take(part, where)
+                continue
+            if field.type == field.TYPE_ENUM:
+                self.enums.setdefault(field.enum_type.name, set()).update(values)
+            for part in values[:64] if is_repeated(field) else values:
+                fault = implausible(message, field, part)
+                if fault:
+                    self.wrong.setdefault(key, f"{part!r} {fault} ({where})")
+
+    def prove(self, fields: str, how: str) -> None:
+        """Notes that fields of requests change the answer, or are refused by name."""
+        for field in fields.split():
+            self.proved[field] = how
+
+    # MARK: What there is
+
+    def fields(self, message: str) -> list[str]:
+        """The names of a message's fields."""
+        return [field.name for field in self.messages[message].field]
+
+    def reachable(self, roots: set[str]) -> set[str]:
+        """Messages that are in others, those included."""
+        found: set[str] = set()
+        rest = sorted(roots)
+        while rest:
+            name = rest.pop()
+            if name in found or name not in self.messages:
+                continue
+            found.add(name)
+            rest += [kind for kind in map(self.kind, self.messages[name].field) if kind not in self.left_out]
+        return found
+
+    @staticmethod
+    def kind(field: Any) -> str:
+        """The message that a field holds; empty for none."""
+        return field.type_name.removeprefix("." + PACKAGE)
+
+    @property
+    def left_out(self) -> set[str]:
+        """Requests and answers of methods without an implementation."""
+        found = set()
+        for name in self.unimplemented:
+            service, method = name.split(".")
+            known = next(known for known in self.methods(service) if known.name == method)
+            found |= {side.removeprefix("." + PACKAGE) for side in (known.input_type, known.output_type)}
+        return found
+
+    def methods(self, service: str) -> list[Any]:
+        """The methods of a service."""
+        return list(self.services[service].method)
+
+    def request_messages(self) -> set[str]:
+        """Messages whose fields are tried one by one: requests to our nodes, and answers that our node asks for."""
+        found = set()
+        for name in self.services:
+            for method in self.methods(name):
+                side = method.output_type if name == "Policy" else method.input_type
+                if f"{name}.{method.name}" not in self.unimplemented:
+                    found.add(side.removeprefix("." + PACKAGE))
+        return found | self.INPUTS
+
+    def published_messages(self, topics: set[str]) -> set[str]:
+        """Messages that our nodes publish, answer with, or ask the owner with."""
+        roots = set(topics)
+        for name in self.services:
+            for method in self.methods(name):
+                side = method.input_type if name == "Policy" else method.output_type
+                if f"{name}.{method.name}" not in self.unimplemented:
+                    roots.add(side.removeprefix("." + PACKAGE))
+        return self.reachable(roots) | {"Header"}
+
+    def only_unimplemented(self, topics: set[str]) -> set[str]:
+        """Messages that only methods without an implementation have."""
+        whole = self.left_out | set().union(
+            *(set(map(self.kind, self.messages[name].field)) for name in self.left_out)
+        )
+        return self.reachable(whole) - self.published_messages(topics) - self.reachable(self.request_messages())

@@ -1,0 +1,407 @@
+"""Drives through the drawn town that lead to everything which navigation can publish."""
+
+import signal
+import time
+from typing import Any
+
+from bus import CallFailed
+from request_fields import INVALID, NOT_FOUND, Router, options, points, waypoints
+from stage import Bus, Failed, Owner, Vehicle, distance
+from town import BLOCK, HARBOUR, ISLAND, NOWHERE, crossing, place
+
+NAVIGATION = "navigation-node"
+
+
+class Drives:
+    """One run of the navigation node with a vehicle and an owner."""
+
+    def __init__(self, bus: Bus, vehicle: Vehicle, owner: Owner) -> None:
+        self.bus, self.vehicle, self.owner, self.types = bus, vehicle, owner, bus.types
+        self.contract, self.call = bus.contract, bus.client(NAVIGATION)
+        self.router = Router(self.call)
+        self.prove = bus.contract.prove
+
+    # MARK: Helpers
+
+    def last(self, topic: str) -> Any:
+        """The last message of a topic."""
+        return self.bus.observer.last(topic)
+
+    def set(self, **values: str | int | float | bool) -> None:
+        """Changes parameters; `__` in a key stands for a dot."""
+        request = self.types.SetParametersRequest()
+        for key, value in values.items():
+            kind = {bool: "bool_value", int: "int_value", float: "double_value", str: "string_value"}[type(value)]
+            setattr(request.parameters.add(key=key.replace("__", ".")), kind, value)
+        answer = self.call("Node.SetParameters", request)
+        if answer.HasField("error"):
+            raise Failed(f"SetParameters: {answer.error.message}")
+
+    def traffic(self, *speeds: tuple[int, int, int, float | None], seconds: float = 600, replaces: bool = True) -> float:
+        """Publishes speeds by way, from, to and m/s (None closes), and returns when."""
+        said = self.types.TrafficSpeeds(stamp_ns=time.time_ns(), provider="walk", replaces_all=replaces)
+        until = time.time_ns() + int(seconds * 1e9)
+        for way, start, end, speed in speeds:
+            entry = said.speeds.add(way_id=way, from_node=start, to_node=end, closed=speed is None, valid_until_ns=until)
+            if speed is not None:
+                entry.speed_mps = speed
+        moment = time.monotonic()
+        self.vehicle.say("/traffic/speeds", said)
+        return moment
+
+    def segments(self, route: Any, first: float, last: float) -> list[tuple[int, int, int]]:
+        """Ways and nodes of the part of a route between two offsets in m."""
+        found, offset = [], 0.0
+        for leg in route.legs:
+            note = leg.annotation
+            for index, length in enumerate(note.distances_m):
+                if first <= offset and offset + length <= last:
+                    found.append((note.way_ids[index], note.node_ids[index], note.node_ids[index + 1]))
+                offset += length
+        return found
+
+    def drive(self, route: Any, speed: float) -> None:
+        """Has the vehicle follow a route."""
+        self.vehicle.follow(points(route), speed)
+
+    def guide(self, origin: Any, *places: Any, speed: float = 15, **wishes: Any) -> Any:
+        """Sets out from a place and drives."""
+        self.vehicle.stand(origin)
+        since = time.monotonic()
+        self.bus.expect(
+            "/nav/position", lambda at: distance((at.raw.latitude, at.raw.longitude), origin) < 20, since, "the vehicle at its start"
+        )
+        request = self.types.CalculateRouteRequest(
+            waypoints=[one if hasattr(one, "latitude") else self.router.waypoint(one) for one in places],
+            options=self.types.RouteOptions(**wishes),
+        )
+        since = time.monotonic()
+        answer = self.call("Navigation.SetRoute", calculate=request)
+        if answer.HasField("error"):
+            raise Failed(f"SetRoute: {answer.error.message}")
+        route = self.bus.expect("/nav/route", lambda route: route.route_id == answer.route_id, since, "the route")
+        self.drive(route, speed)
+        self.bus.expect("/nav/state", lambda state: state.guidance == 2, since, "guidance that tracks")
+        return route
+
+    def stop(self) -> None:
+        """Ends guidance."""
+        self.call("Navigation.StopNavigation")
+
+    def refused(self, field: str, method: str, code: str, words: str, **fields: Any) -> None:
+        """Checks that a request is refused and names what it does not like."""
+        self.call.refusal(f"Navigation.{method}", code, words, **fields)
+        if field:
+            self.prove(field, "is refused by name")
+
+    def begin(self, drive: Any) -> None:
+        """Starts a drive without a trip, a preview, traffic or answers of the owner from the one before."""
+        self.stop()
+        self.owner.answers.clear()
+        self.vehicle.silent = self.vehicle.has_wheels = False
+        self.vehicle.extra = {}
+        self.traffic()
+        self.owner.answers["AcceptReroute"] = lambda question: self.types.PolicyAnswer(verdict=1)
+        drive()
+
+    # MARK: Drives
+
+    def before_the_first_fix(self) -> None:
+        """What can be asked without a position."""
+        answer = self.call("Navigation.CalculateRoute", waypoints=[self.router.waypoint(crossing(2, 2))], preview=False)
+        if self.types.enum("ErrorCode", answer.error.code) != "NO_POSITION":
+            raise Failed(f"a route without a position: {answer.error}")
+        target = self.types.CalculateRouteRequest(waypoints=[self.router.waypoint(crossing(2, 2))])
+        if not self.call("Navigation.SetRoute", calculate=target).waits_for_position:
+            raise Failed("SetRoute does not wait for a position")
+        self.stop()
+        try:
+            self.call("Navigation.GetHorizon")
+        except CallFailed as failure:
+            if failure.code != 12:
+                raise
+
+    def choice(self) -> None:
+        """A preview, what its requests name, and a simulated drive over motorway, tunnel and ferry."""
+        options(self.router)
+        waypoints(self.router)
+        call, types = self.call, self.types
+        origin, target = self.router.waypoint(crossing(0, 1)), self.router.waypoint(crossing(7, 4))
+        since = time.monotonic()
+        ask = types.CalculateRouteRequest(origin=origin, waypoints=[target], options=types.RouteOptions(alternatives=2))
+        parts = call.parts("Navigation.CalculateRoute", ask)
+        preview = self.bus.expect("/nav/preview", lambda preview: preview.routes, since, "a preview that nobody declined")
+        self.prove("CalculateRouteRequest.preview CalculateRouteRequest.options", "changes the answer")
+        ids = [route.route_id for route in parts[-1].routes]
+        if len(ids) < 2 or ids != [route.route_id for route in preview.routes]:
+            raise Failed(f"the preview's routes are {ids}")
+        if call("Navigation.SelectPreview", index=1).route_id != ids[1]:
+            raise Failed("SelectPreview does not go by the index")
+        # The id goes before the index.
+        if call("Navigation.SelectPreview", index=1, route_id=ids[0]).route_id != ids[0]:
+            raise Failed("SelectPreview does not go by the route_id")
+        self.refused("SelectPreviewRequest.index", "SelectPreview", NOT_FOUND, "7", index=7)
+        self.refused("SelectPreviewRequest.route_id", "SelectPreview", NOT_FOUND, "777", route_id=777)
+        self.refused("", "SelectPreview", INVALID, "route_id")
+        self.refused("StartNavigationRequest.index", "StartNavigation", NOT_FOUND, "7", index=7)
+        self.refused("StartNavigationRequest.route_id", "StartNavigation", NOT_FOUND, "777", route_id=777, index=0)
+        # The preview is priced by the freshest traffic.
+        since = self.traffic(*[(*segment, 2.0) for segment in self.segments(preview.routes[0], 0, 1500)])
+        bus_told = self.bus.expect("/nav/preview", lambda told: told.HasField("cause_sequence"), since, "a preview in other traffic")
+        if bus_told.routes[0].summary.duration_s <= preview.routes[0].summary.duration_s:
+            raise Failed("traffic on a previewed route takes no time")
+        self.traffic()
+        since = time.monotonic()
+        started = call("Navigation.StartNavigation", route_id=ids[1], simulate=True, simulate_speed_factor=10)
+        route = self.bus.expect("/nav/route", lambda route: route.route_id == started.route_id, since, "the started route")
+        if points(route) != points(preview.routes[1]):
+            raise Failed("StartNavigation{route_id} follows another route than the one named")
+        at = self.bus.expect("/nav/progress", lambda at: at.source == 3, since, "simulated progress")
+        fast = self.bus.expect("/nav/progress", lambda at: at.distance_traveled_m > 150, since, "a simulated drive at ten times")
+        if (fast.distance_traveled_m - at.distance_traveled_m) / max((fast.stamp_ns - at.stamp_ns) / 1e9, 0.1) < 25:
+            raise Failed("simulate_speed_factor changes nothing")
+        self.prove("StartNavigationRequest.simulate StartNavigationRequest.simulate_speed_factor", "changes the answer")
+        self.bus.expect("/nav/state", lambda state: state.position_source == 3, since, "a simulated position in the state")
+        self.stop()
+        for method, fields in (("Reroute", {}), ("RefreshRoute", {})):
+            self.refused("", method, "WRONG_STATE", "", **fields)
+        since = time.monotonic()
+        self.call("Navigation.CalculateRoute", origin=origin, waypoints=[self.router.waypoint(NOWHERE)])
+        self.bus.expect("/nav/preview", lambda told: told.HasField("error"), since, "a preview without routes")
+
+    def long_simulation(self) -> None:
+        """Set from outside: motorway, tunnel and ferry, ten times as fast."""
+        way = self.router.route(crossing(5, 0), ISLAND)
+        self.refused("", "SetRoute", INVALID, "preview", calculate=self.types.CalculateRouteRequest(waypoints=[self.router.waypoint(ISLAND)], preview=True))
+        since = time.monotonic()
+        target = self.types.CalculateRouteRequest(waypoints=[self.router.waypoint(crossing(2, 2))])
+        self.call("Navigation.SetRoute", calculate=target)
+        self.prove("SetRouteRequest.calculate", "changes the answer")
+        way.options.avoid.append(3)
+        answer = self.call("Navigation.SetRoute", route=way, simulate=True, simulate_speed_factor=10)
+        route = self.bus.expect("/nav/route", lambda route: route.route_id == answer.route_id and route.session_id == answer.session_id, since, "the route that was set")
+        if self.types.enum("RouteProvider", route.provider) != "EXTERNAL" or list(route.options.avoid) != [3]:
+            raise Failed(f"a route that was set has provider {route.provider} and options {route.options}")
+        self.prove("SetRouteRequest.route SetRouteRequest.simulate SetRouteRequest.simulate_speed_factor", "changes the answer")
+        self.bus.expect("/nav/arrival", lambda event: event.phase == 2, since, "an arrival on the island", 90)
+        # Another choice while the trip that is over is still shown.
+        self.call("Navigation.CalculateRoute", origin=self.router.waypoint(crossing(0, 1)), waypoints=[self.router.waypoint(crossing(2, 2))])
+        self.bus.expect("/nav/preview", lambda told: told.HasField("session_id"), since, "a preview in a session")
+        self.stop()
+
+    def fixes(self) -> None:
+        """Fixes that are refused, another receiver, a silence."""
+        vehicle, bus = self.vehicle, self.bus
+        since = time.monotonic()
+        vehicle.extra = {"horizontal_accuracy_m": 400.0, "position_covariance": None}
+        bus.expect("/nav/fix_rejected", lambda event: event.HasField("limit"), since, "a fix that is too inaccurate")
+        vehicle.extra = {}
+        since = time.monotonic()
+        vehicle.extra = {"frame_id": "mirror"}
+        bus.expect("/nav/receiver", lambda event: event.HasField("previous"), since, "another receiver")
+        vehicle.extra = {}
+        self.owner.answers["ShouldDiscardFix"] = lambda question: self.types.PolicyAnswer(verdict=1, reason="not mine", hold_s=2.0)
+
+    def town_drive(self) -> None:
+        """Alternatives, traffic, a faster route, leaving the route, stops."""
+        bus, call, types = self.bus, self.call, self.types
+        since = time.monotonic()
+        route = self.guide(crossing(0, 1), crossing(7, 4), speed=8)
+        offered = bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives").alternatives[0]
+        check_fork(offered, route)
+        self.refused("SelectAlternativeRequest.route_id", "SelectAlternative", NOT_FOUND, "777", route_id=777)
+        state = call("Navigation.GetState", include_route=True)
+        if not state.HasField("route") or call("Navigation.GetState").HasField("route"):
+            raise Failed("include_route changes nothing")
+        self.prove("GetStateRequest.include_route", "changes the answer")
+        # Traffic, from the vehicle on.
+        ahead = self.segments(route, 600, 1400)
+        since = self.traffic(*[(*segment, 3.0) for segment in ahead])
+        bus.expect("/nav/route_refresh", lambda event: event.HasField("eta_delta_s"), since, "a refresh", 60)
+        call("Navigation.RefreshRoute")
+        # The faster route around it.
+        found = bus.expect("/nav/faster_route", lambda event: event.phase == 1, since, "a faster route", 60)
+        if not found.faster_route_id or found.route.route_id != found.faster_route_id:
+            raise Failed("DETECTED does not carry the faster route's id")
+        self.refused("AcceptFasterRouteRequest.route_id", "AcceptFasterRoute", NOT_FOUND, "777", route_id=777)
+        taken = call("Navigation.AcceptFasterRoute", route_id=found.faster_route_id, accept=True)
+        if taken.route_id != found.faster_route_id:
+            raise Failed(f"route {found.faster_route_id} was accepted and {taken.route_id} is followed")
+        applied = bus.expect("/nav/route", lambda route: route.route_id == taken.route_id, since, "the faster route in force")
+        self.drive(applied, 8)
+        self.traffic()
+        self.stop()
+
+    def declined(self) -> None:
+        """A faster route that is declined, an alternative that is selected, a closure."""
+        bus, call, types = self.bus, self.call, self.types
+        since = time.monotonic()
+        route = self.guide(crossing(0, 1), crossing(7, 4), speed=6)
+        update = bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives")
+        ahead = self.segments(route, 600, 1400)
+        since = self.traffic(*[(*segment, 3.0) for segment in ahead])
+        found = bus.expect("/nav/faster_route", lambda event: event.phase == 1, since, "a faster route", 60)
+        call("Navigation.AcceptFasterRoute", route_id=found.faster_route_id, accept=False)
+        bus.expect("/nav/faster_route", lambda event: event.phase == 3 and event.reason, since, "a faster route that is refused")
+        self.prove("AcceptFasterRouteRequest.accept", "changes the answer")
+        self.owner.answers["AcceptFasterRoute"] = lambda question: types.PolicyAnswer(verdict=2)
+        self.set(faster__approval="policy")
+        since = time.monotonic()
+        bus.expect("/nav/policy/decision", lambda told: told.kind == 4 and told.verdict == 2, since, "a faster route that the owner refuses")
+        self.set(faster__approval="manual")
+        since = self.traffic()
+        bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s < -5, since, "a refresh when the jam is over")
+        # Speeds hold until their time is over.
+        since = self.traffic(*[(*segment, 3.0) for segment in ahead], seconds=3)
+        bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s > 5, since, "a jam")
+        bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s < -5, since, "the end of a jam that is over")
+        for field in ("way_id", "from_node", "to_node", "speed_mps", "valid_until_ns"):
+            self.prove(f"TrafficSpeed.{field}", "changes the answer")
+        self.prove("TrafficSpeeds.speeds TrafficSpeeds.replaces_all", "changes the answer")
+        update = self.last("/nav/alternatives")
+        if update.alternatives:
+            old = self.last("/nav/route").route_id
+            taken = call("Navigation.SelectAlternative", route_id=update.alternatives[0].route.route_id)
+            if taken.HasField("error"):
+                raise Failed(f"SelectAlternative: {taken.error.message}")
+            self.drive(bus.expect("/nav/route", lambda route: route.route_id == taken.route_id and route.route_id != old, since, "the alternative"), 8)
+        route = self.last("/nav/route")
+        since = self.traffic(*[(*segment, None) for segment in self.segments(route, 900, 1300)[:1]])
+        bus.expect("/nav/route_refresh", lambda event: event.phase == 4 and event.HasField("error"), since, "a route that is closed")
+        self.prove("TrafficSpeed.closed", "changes the answer")
+        self.traffic()
+        self.stop()
+
+    def off_route(self) -> None:
+        """The vehicle leaves its route; the owner is asked everything; a reroute by hand; one that fails."""
+        bus, call, types, owner = self.bus, self.call, self.types, self.owner
+        owner.answers["ShouldReroute"] = lambda question: types.PolicyAnswer(verdict=2, reason="wait", hold_s=1.0)
+        owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
+            options=types.RouteOptions(avoid=[4]), waypoints=question.waypoints
+        )
+        since = time.monotonic()
+        self.guide(crossing(0, 1), crossing(6, 1), speed=12)
+        self.vehicle.follow([self.vehicle.place, crossing(1, 1), crossing(1, 5)], 12)
+        denied = bus.expect("/nav/policy/decision", lambda told: told.kind == 1 and told.verdict == 2, since, "a reroute that is denied")
+        if denied.reason != "wait" or denied.hold_s != 1.0:
+            raise Failed(f"the owner's reason and hold are not in the decision: {denied}")
+        self.prove("PolicyAnswer.verdict PolicyAnswer.reason PolicyAnswer.hold_s", "changes the answer")
+        owner.answers.pop("ShouldReroute")
+        applied = bus.expect("/nav/reroute", lambda event: event.phase == 4 and event.reason == 1, since, "a reroute", 60)
+        route = bus.expect("/nav/route", lambda route: route.route_id == applied.new_route_id, since, "the new route")
+        if list(route.options.avoid) != [4]:
+            raise Failed(f"the owner's options are not those of the route: {route.options}")
+        self.prove("RerouteOptionsAnswer.options", "changes the answer")
+        self.drive(route, 6)
+        # Elsewhere, as the owner says.
+        owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
+            waypoints=[self.router.waypoint(crossing(6, 3))]
+        )
+        since = time.monotonic()
+        begun = call("Navigation.Reroute", options=types.RouteOptions(avoid=[3]))
+        applied = bus.expect("/nav/reroute", lambda event: event.phase == 4 and event.request_id == begun.request_id, since, "a reroute by hand")
+        route = bus.expect("/nav/route", lambda route: route.route_id == applied.new_route_id, since, "its route")
+        if distance(points(route)[-1], crossing(6, 3)) > 30:
+            raise Failed("the owner's waypoints are not those of the route")
+        if list(route.options.avoid) != [3]:
+            raise Failed("the options of Reroute are not those of the route")
+        self.prove("RerouteOptionsAnswer.waypoints RerouteRequest.options", "changes the answer")
+        # One that fails, and one that another command overtakes.
+        owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(waypoints=[self.router.waypoint(NOWHERE)])
+        since = time.monotonic()
+        self.vehicle.follow([self.vehicle.place, crossing(1, 5), crossing(7, 5)], 12)
+        call("Navigation.Reroute")
+        bus.expect("/nav/reroute", lambda event: event.phase == 5 and event.HasField("error"), since, "a reroute that fails")
+        owner.answers["RerouteOptions"] = None
+        since = time.monotonic()
+        bus.until(lambda: not call("Navigation.Reroute").HasField("error"), "another reroute is begun")
+        self.stop()
+        bus.expect("/nav/reroute", lambda event: event.phase == 6, since, "a reroute that is overtaken")
+        owner.answers.pop("RerouteOptions")
+
+    def stops(self) -> None:
+        """Stops: skipped, held, advanced; instructions that the owner words."""
+        bus, call, types, owner = self.bus, self.call, self.types, self.owner
+        owner.answers["ShouldAdvanceLeg"] = lambda question: types.PolicyAnswer(verdict=2)
+
+        def revise(question: Any) -> Any:
+            answer = types.ReviseInstructionAnswer()
+            if question.HasField("spoken"):
+                if question.spoken.urgency == 1:
+                    answer.suppress = True
+                else:
+                    answer.spoken.text, answer.spoken.ssml = "Obey", "<speak>Obey</speak>"
+            else:
+                answer.visual.primary.text = "Look"
+            return answer
+
+        owner.answers["ReviseInstruction"] = revise
+        since = time.monotonic()
+        stops = [self.router.waypoint(place(2 * BLOCK + 120, BLOCK), name="Kiosk"), crossing(4, 1), crossing(4, 3), crossing(6, 3)]
+        self.guide(crossing(1, 1), *stops, speed=12)
+        bus.expect("/nav/instruction/spoken", lambda said: said.text == "Obey", since, "words of the owner")
+        bus.expect("/nav/instruction/visual", lambda shown: shown.primary.text == "Look", since, "a banner of the owner")
+        bus.expect("/nav/policy/decision", lambda told: told.revised_instruction.suppress, since, "words that the owner suppresses")
+        self.prove("ReviseInstructionAnswer.visual ReviseInstructionAnswer.spoken ReviseInstructionAnswer.suppress", "changes the answer")
+        owner.answers.pop("ReviseInstruction")
+        self.refused("SkipWaypointRequest.waypoint_index", "SkipWaypoint", NOT_FOUND, "9", waypoint_index=9)
+        bus.expect("/nav/arrival", lambda event: event.phase == 3, since, "a stop at which the vehicle is held")
+        self.vehicle.stand()
+        self.refused("AdvanceLegRequest.leg_index", "AdvanceLeg", NOT_FOUND, "7", leg_index=7)
+        progress = call("Navigation.AdvanceLeg", leg_index=1).progress
+        if progress.leg_index != 1 or progress.leg_distance_remaining_m < 50:
+            raise Failed(f"AdvanceLeg answers with the progress of leg {progress.leg_index}, {progress.leg_distance_remaining_m:.0f} m to go")
+        since = time.monotonic()
+        skipped = call("Navigation.SkipWaypoint")
+        if skipped.HasField("error") or skipped.waypoint_index != 2:
+            raise Failed(f"SkipWaypoint without an index dropped: {skipped}")
+        route = bus.expect("/nav/route", lambda route: route.reason == 6, since, "a route without the waypoint")
+        self.coverage(route)
+        # The trip outlives the node.
+        self.drive(route, 10)
+        bus.kill(NAVIGATION)
+        self.restart()
+        since = time.monotonic()
+        bus.expect("/nav/route", lambda route: route.reason == 8, since - 20, "a trip that goes on")
+        owner.answers["ShouldAdvanceLeg"] = lambda question: types.PolicyAnswer(verdict=1)
+        bus.expect("/nav/arrival", lambda event: event.phase == 2 and event.is_destination, since, "the arrival", 90)
+        self.stop()
+
+    def coverage(self, route: Any) -> None:
+        """Coverage of the route and of waypoints."""
+        self.call("Navigation.Coverage")
+        self.refused("RouteCoverageRequest.corridor_m", "Coverage", INVALID, "corridor_m", corridor_m=1e6)
+        far = self.call("Navigation.Coverage", waypoints=[self.router.waypoint(crossing(0, 0)), self.router.waypoint(ISLAND)])
+        lost = self.call("Navigation.Coverage", waypoints=[self.router.waypoint(crossing(0, 0)), self.router.waypoint(NOWHERE)])
+        if far.HasField("error") or not lost.HasField("error"):
+            raise Failed("the waypoints of Coverage change nothing")
+        self.prove("RouteCoverageRequest.waypoints", "changes the answer")
+
+    def outage(self) -> None:
+        """A silence of the receiver on a free drive along the route."""
+        since = time.monotonic()
+        self.guide(place(60, 0), place(3 * BLOCK, 3 * BLOCK), speed=12)
+        self.bus.expect("/nav/progress", lambda at: at.distance_traveled_m > 60, since, "some metres")
+        self.vehicle.has_wheels = True
+        self.vehicle.silent = True
+        since = time.monotonic()
+        self.bus.expect("/nav/simulation", lambda event: event.phase == 2, since, "a prediction")
+        self.bus.expect("/nav/state", lambda state: state.position_source == 2, since, "a predicted position in the state")
+        self.bus.expect("/nav/position", lambda at: at.HasField("prediction") and at.age_s > 0, since, "a predicted position")
+        self.vehicle.silent = self.vehicle.has_wheels = False
+        self.bus.expect("/nav/simulation", lambda event: event.phase == 4, since, "the end of the prediction")
+        self.stop()
+
+    restart = staticmethod(lambda: None)
+
+
+def check_fork(offered: Any, route: Any) -> None:
+    """Checks that an alternative's places are on both routes."""
+    fork = (offered.fork.latitude, offered.fork.longitude)
+    for name, line, index in (("fork_point_main", points(route), offered.fork_point_main), ("fork_point", points(offered.route), offered.fork_point)):
+        if index >= len(line) or distance(line[index], fork) > 400:
+            raise Failed(f"{name} is {distance(line[min(index, len(line) - 1)], fork):.0f} m from the fork")
+    if offered.HasField("join"):
+        join = (offered.join.latitude, offered.join.longitude)
+        if min(distance(join, at) for at in points(route)) > 5:
+            raise Failed("join is not on the current route")

@@ -1,0 +1,124 @@
+"""Calls that every node serves: information, schemas, parameters, barriers, its life."""
+
+import time
+from typing import Any
+
+from bus import CallFailed, Publisher
+from stage import Bus, Failed
+
+
+def node_calls(bus: Bus, name: str) -> None:
+    """Every method of a node but its end."""
+    types, call, prove = bus.types, bus.client(name), bus.contract.prove
+    info = call("Node.GetInfo")
+    if info.node != name or not info.publishes:
+        raise Failed(f"GetInfo: {info}")
+    code = lambda answer: types.enum("ErrorCode", answer.error.code)  # noqa: E731
+    known, unknown = call("Node.GetSchema", type="navbus.v1.Route"), call("Node.GetSchema", type="navbus.v1.Nil")
+    if not known.file_descriptor_set or code(unknown) != "NOT_FOUND":
+        raise Failed("the type of GetSchema changes nothing")
+    prove("GetSchemaRequest.type", "is refused by name")
+    every = call("Node.GetParameters")
+    one = call("Node.GetParameters", keys=["log.level", "nil"])
+    if len(every.parameters) < 2 or [found.key for found in one.parameters] != ["log.level"] or code(one) != "NOT_FOUND":
+        raise Failed(f"keys of GetParameters: {one}")
+    prove("GetParametersRequest.keys", "changes the answer")
+
+    def change(**fields: Any) -> Any:
+        return call("Node.SetParameters", parameters=[types.Parameter(**fields)])
+
+    if code(change(key="nil", int_value=1)) != "NOT_FOUND":
+        raise Failed("a parameter that is not there is set")
+    prove("SetParametersRequest.parameters Parameter.key", "is refused by name")
+
+
+def values(bus: Bus, name: str, **known: tuple[str, Any]) -> None:
+    """Each kind of value changes a parameter: key by kind."""
+    types, call = bus.types, bus.client(name)
+    for kind, (key, value) in known.items():
+        answer = call("Node.SetParameters", parameters=[types.Parameter(key=key, **{kind: value})])
+        found = {one.key: getattr(one, kind) for one in answer.parameters}
+        if answer.HasField("error") or found.get(key) != value:
+            raise Failed(f"{kind} does not set {key}: {answer}")
+        bus.contract.prove(f"Parameter.{kind}", "changes the answer")
+
+
+def waits(bus: Bus, name: str, publisher: Publisher) -> None:
+    """A barrier waits for the messages that its points name."""
+    types, call, prove = bus.types, bus.client(name), bus.contract.prove
+    topic = "/gnss/fix"
+
+    def is_met(boot_id: int, sequence: int, **fields: Any) -> bool:
+        point = types.BarrierPoint(topic=fields.pop("topic", topic), boot_id=boot_id, sequence=sequence, publisher="vehicle")
+        try:
+            call("Node.Barrier", seconds=fields.pop("seconds", 1.0), points=[point], **fields)
+            return True
+        except CallFailed as failure:
+            if failure.code != 4:
+                raise
+            return False
+
+    sequence = publisher.sequences[topic]
+    far = sequence + 1_000_000
+    if not is_met(publisher.boot_id, sequence, seconds=10.0) or is_met(publisher.boot_id, far):
+        raise Failed("a barrier does not wait for the sequence of its point")
+    if not is_met(publisher.boot_id, far, topic="/nil", seconds=10.0):
+        raise Failed("a barrier waits for a topic that the node does not subscribe to")
+    if is_met(1, sequence):
+        raise Failed("a barrier does not tell the runs of a publisher apart")
+    prove("BarrierRequest.points BarrierPoint.topic BarrierPoint.sequence BarrierPoint.boot_id", "changes the answer")
+
+
+def lives(bus: Bus, name: str) -> None:
+    """Deactivates and activates a node, and shuts it down with a reason."""
+    types, call, prove = bus.types, bus.client(name), bus.contract.prove
+    idle = call("Node.ChangeState", transition=3)
+    active = call("Node.ChangeState", transition=2)
+    if idle.state != 2 or active.state != 3 or not call("Node.ChangeState", transition=1).HasField("error"):
+        raise Failed(f"ChangeState: {idle} {active}")
+    prove("ChangeStateRequest.transition", "changes the answer")
+    since = time.monotonic()
+    call("Node.Shutdown", reason="the walk is over")
+    bus.expect("/log", lambda line: any(one.value == "the walk is over" for one in line.metadata), since, "the reason of a shutdown in the log", 10)
+    prove("ShutdownRequest.reason", "changes the answer")
+    del types
+
+
+def leads(bus: Bus, name: str) -> None:
+    """Leads a node through a lockstep playback as a player does: waves of messages and the time of each."""
+    types, call, prove = bus.types, bus.client(name), bus.contract.prove
+    bus.foreign.add("leader")
+    player = Publisher(bus.path, types, "leader", {"/gnss/fix": ("navbus.v1.GnssFix", 65536)})
+    try:
+        player.subscribers("/gnss/fix", 1, 10)
+        begin = 1_700_000_000_000_000_000
+
+        def point(sequence: int) -> Any:
+            return types.BarrierPoint(topic="/gnss/fix", boot_id=player.boot_id, sequence=sequence, publisher="leader")
+
+        def barrier(phase: int, second: float, epoch: int = 1, session: int = player.boot_id, *points: Any) -> Any:
+            stamp = begin + int(second * 1e9)
+            return call("Node.Barrier", phase=phase, session=session, stamp_ns=stamp, epoch=epoch, points=points, seconds=10)
+
+        begun = barrier(1, 0, 1, player.boot_id, point(0))
+        if "/gnss/fix" not in begun.subscribed or not any(one.HasField("subscriber_count") for one in begun.published):
+            raise Failed(f"BEGIN does not tell of topics: {begun}")
+        prove("BarrierRequest.phase", "changes the answer")
+        try:
+            barrier(2, 1, session=7)
+            raise Failed("a wave of another session is not refused")
+        except CallFailed:
+            prove("BarrierRequest.session", "is refused by name")
+        timers = []
+        for second, epoch in ((10, 1), (20, 1), (15, 1), (5, 2)):
+            timers.append(barrier(2, second, epoch).next_timer_ns - begin)
+        # Time goes on with the stamp, not back within an epoch, and begins anew with another one.
+        if not timers[0] < timers[1] <= timers[2]:
+            raise Failed(f"the stamps of waves set no time: {timers}")
+        prove("BarrierRequest.stamp_ns", "changes the answer")
+        if not timers[3] < timers[2]:
+            raise Failed(f"another epoch sets no other time: {timers}")
+        prove("BarrierRequest.epoch", "changes the answer")
+        barrier(3, 6, 2)
+    finally:
+        player.close()

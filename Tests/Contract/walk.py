@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""Walks over the contract: real processes, every message, field and method of Proto/navbus/v1; see README.md beside this file."""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from typing import Any, Callable
+
+sys.dont_write_bytecode = True
+import stage  # noqa: E402
+from bus import ROOT, CallFailed, Messages  # noqa: E402
+from contract import Contract  # noqa: E402
+from drives import NAVIGATION, Drives  # noqa: E402
+from node_calls import leads, lives, node_calls, values, waits  # noqa: E402
+from request_fields import points  # noqa: E402
+from stage import Bus, Failed, Owner, Vehicle, Web  # noqa: E402
+from tile_calls import CACHE, TileSource, tile_calls  # noqa: E402
+from town import crossing, draw, place  # noqa: E402
+
+# Fields that another piece of work sets: this list becomes empty with it.
+PENDING = {
+    "Route.refresh_count", "Route.compute_duration_s", "RouteSummary.traffic_stamp_ns", "RouteRefresh.traffic_stamp_ns",
+    "RouteProgress.traffic_delay_remaining_s", "RouteOptions.use_traffic",
+}  # fmt: skip
+
+# Fields that no drive from outside leads to, each with the test that shows it.
+SHOWN_ELSEWHERE = {
+    "Alternatives.error": "Tests/Scenarios/alternatives/search-fails.scenario",
+    "AlternativeSwitch.error": "Tests/Scenarios/alternatives/cannot-be-taken.scenario",
+    "BarrierPoint.publisher": "LockstepTests",
+    "BarrierResponse.lost_count": "LockstepTests",
+}
+
+# Set by the router and not by who asks; a parameter's description is not read when it is set.
+NOT_ASKED = {
+    "Waypoint.snapped", "Waypoint.snap_distance_m", "Waypoint.side", "Parameter.is_live", "Parameter.unit",
+    "Parameter.range", "Parameter.description", "BarrierPoint.subscriber_count",
+}  # fmt: skip
+
+
+class Walk:
+    """The stages of the walk, what failed of them, and the table at the end."""
+
+    def __init__(self, programs: pathlib.Path, folder: pathlib.Path) -> None:
+        self.programs, self.folder = programs, folder
+        self.types = Messages()
+        self.contract = Contract(self.types)
+        self.failures: list[str] = []
+        self.only: set[str] = set()
+        self.buses: list[Bus] = []
+        self.topics: dict[str, str] = {}
+
+    def attempt(self, what: str, action: Callable[[], Any]) -> None:
+        """Does a part of the walk; what fails does not end the rest."""
+        if self.only and what not in self.only:
+            return
+        begun = time.monotonic()
+        try:
+            action()
+        except Exception as error:
+            kind = "" if isinstance(error, Failed) else f"{type(error).__name__}: "
+            self.failures.append(f"{what}: {kind}{error}")
+            if not isinstance(error, Failed):
+                self.failures.append(traceback.format_exc(limit=-2))
+        print(f"{what:<28}{time.monotonic() - begun:6.1f} s", flush=True)
+
+    def bus(self, name: str) -> Bus:
+        """A bus of its own."""
+        bus = Bus(self.folder / name, self.types, self.contract)
+        self.buses.append(bus)
+        return bus
+
+    def build_map(self) -> pathlib.Path:
+        """The road tiles of the drawn town."""
+        drawing = self.folder / "town.osm"
+        drawing.write_text(draw())
+        tiles = self.folder / "tiles"
+        done = subprocess.run([self.programs / "navbus", "map", "build", drawing, "--out", tiles], capture_output=True, text=True)
+        if done.returncode:
+            raise Failed(f"navbus map build: {done.stderr}")
+        return tiles
+
+    # MARK: Stages
+
+    def guided(self, tiles: pathlib.Path) -> None:
+        """Navigation with a vehicle, an owner, an online provider and the tile cache."""
+        bus, source = self.bus("guided"), TileSource()
+        online: dict[str, Any] = {"line": [], "delay": 0.0}
+        provider = Web(lambda path, headers: directions(path, online))
+        settings = dict(
+            tiles=tiles, utc_offset_min=0, policy__ask="all", policy__node="owner", policy__wait_ready_s=0,
+            directions__url=provider.url, directions__retries=0, directions__rest_after=100,
+            faster__interval_s=10, faster__min_remaining_s=0, faster__min_to_maneuver_s=0, faster__min_gain=0.01,
+            faster__approval="manual", alternatives__min_move_m=0, refresh__min_interval_s=0, reroute__cooldown_s=0,
+            reroute__min_move_m=0, reroute__min_commit_time_s=30, legs__auto_advance="false",
+            dead_reckoning__start_after_s=1, state__path=self.folder / "trip",
+        )  # fmt: skip
+        program = self.programs / NAVIGATION
+
+        def start() -> None:
+            bus.start(program, **settings)
+
+        bus.start(self.programs / CACHE, store__path=self.folder / "store", tilesets=source.tilesets(str(tiles)), predictive__enabled="true", network__retries=0, region__retry_s=86400)
+        owner = Owner(bus)
+        start()
+        vehicle = Vehicle(bus, crossing(0, 1))
+        vehicle.silent = True
+        drives = Drives(bus, vehicle, owner)
+        drives.restart = start
+        try:
+            self.attempt("before the first fix", drives.before_the_first_fix)
+            vehicle.silent = False
+            bus.expect("/nav/position", lambda _: True, 0, "a position")
+            self.attempt("choice", lambda: drives.begin(drives.choice))
+            self.attempt("long simulation", lambda: drives.begin(drives.long_simulation))
+            self.attempt("online", lambda: self.online(drives, online))
+            self.attempt("fixes", lambda: drives.begin(drives.fixes))
+            self.attempt("town drive", lambda: drives.begin(drives.town_drive))
+            self.attempt("declined", lambda: drives.begin(drives.declined))
+            self.attempt("off route", lambda: drives.begin(drives.off_route))
+            self.attempt("stops", lambda: drives.begin(drives.stops))
+            self.attempt("outage", lambda: drives.begin(drives.outage))
+            self.attempt("calls of a node", lambda: node_calls(bus, NAVIGATION))
+            self.attempt("parameters", lambda: self.parameters(bus))
+            self.attempt("barriers", lambda: waits(bus, NAVIGATION, vehicle.publisher))
+            self.attempt("tile cache", lambda: tile_calls(bus, source))
+            self.attempt("a node's life", lambda: lives(bus, CACHE))
+            self.note_topics(bus)
+        finally:
+            vehicle.end()
+            owner.end()
+            source.end()
+            provider.end()
+
+    def online(self, drives: Drives, online: dict[str, Any]) -> None:
+        """A route of the online provider, and none where it may not be asked."""
+        router = drives.router
+        ends = (crossing(0, 1), crossing(3, 1))
+        own = router.route(*ends, allow_online=False)
+        online["line"] = points(own)
+        theirs = router.route(*ends)
+        kinds = [self.types.enum("RouteProvider", route.provider) for route in (own, theirs)]
+        if kinds != ["ON_BOARD", "ONLINE"]:
+            raise Failed(f"routes without and with the online provider are {kinds}")
+        self.contract.prove("RouteOptions.allow_online", "changes the answer")
+        online["line"] = []
+        # A call that is given up before its answer.
+        online["delay"] = 1.0
+        since = time.monotonic()
+        try:
+            drives.call.parts("Navigation.CalculateRoute", seconds=0.3, waypoints=[router.waypoint(ends[1])], preview=False)
+        except CallFailed as failure:
+            if failure.code != 4:
+                raise
+        drives.bus.expect("/nav/journal", lambda entry: entry.HasField("call_ended"), since, "a call that has ended")
+        online["delay"] = 0.0
+
+    def parameters(self, bus: Bus) -> None:
+        """A parameter of each kind."""
+        values(
+            bus, NAVIGATION, bool_value=("faster.enabled", True), int_value=("dead_reckoning.exit_good_fixes", 2),
+            double_value=("fix.max_h_accuracy_m", 120.0), string_value=("log.level", "debug"),
+        )  # fmt: skip
+
+    def received(self, tiles: pathlib.Path) -> None:
+        """A receiver's file, a recorded bag that is played in lockstep, and road tiles that arrive later."""
+        bus = self.bus("received")
+        partial = self.folder / "partial"
+        shutil.copytree(tiles, partial)
+        held = [(path, path.read_bytes()) for path in sorted((partial / "12/2138").rglob("*")) if path.is_file()]
+        for path, _ in held:
+            path.unlink()
+        reports = self.folder / "receiver.json"
+        reports.write_text(gpsd_reports())
+        bag = self.folder / "drive.mcap"
+        bus.spawn("recorder", self.programs / "navbus", "bag", "record", "--out", bag)
+        bus.until(lambda: stage.wire.announcement(bus.path, "recorder"), "the recorder is on the bus")
+        bus.start(self.programs / NAVIGATION, tiles=partial, destination="%f,%f" % crossing(3, 3), state__path=self.folder / "configured")
+        bus.start(self.programs / "gnss-node", source=reports, file__loop="true")
+        since = time.monotonic()
+        try:
+            state = bus.expect("/nav/state", lambda state: state.missing_tile_count > 0, 0, "tiles that are missing")
+            for path, data in held:
+                whole = path.with_name(path.name + ".part")
+                whole.write_bytes(data)
+                whole.rename(path)
+            bus.expect("/nav/state", lambda now: now.missing_tile_count < state.missing_tile_count, since, "tiles that have arrived", 60)
+            node_calls(bus, "gnss-node")
+            bus.expect("/nav/route", lambda route: route.reason == 1, 0, "a route to the configured destination")
+            bus.until((self.folder / "configured").exists, "the trip is kept")
+            bus.kill(NAVIGATION)
+            bus.start(self.programs / NAVIGATION, tiles=partial, destination="%f,%f" % crossing(3, 3), state__path=self.folder / "configured")
+            bus.expect("/nav/journal", lambda entry: entry.command.resume_trip.configured, since, "the configured trip goes on")
+        finally:
+            self.note_topics(bus)
+            bus.kill("recorder", signal.SIGINT)
+        played = self.bus("played")
+        played.start(self.programs / NAVIGATION, tiles=tiles, sim_time="true")
+        played.spawn("player", self.programs / "navbus", "bag", "play", "--clock", "--rate", "4", "--topics", "/gnss/fix", "--", bag)
+        played.expect("/clock", lambda clock: clock.rate == 4, 0, "simulated time")
+        played.expect("/nav/position", lambda _: True, 0, "a position of the bag")
+        self.note_topics(played)
+        played.kill("player", signal.SIGINT)
+        played.start(self.programs / NAVIGATION, name="lockstep", tiles=tiles, sim_time="true")
+        leads(played, "lockstep")
+
+    def note_topics(self, bus: Bus) -> None:
+        """Notes which types the nodes announce."""
+        for node in stage.wire.nodes(bus.path):
+            for topic in (stage.wire.announcement(bus.path, node) or {}).get("topics", []):
+                kind = topic["type"].removeprefix("navbus.v1.")
+                if kind in self.contract.messages:
+                    self.topics[topic["name"]] = kind
+
+    # MARK: The table
+
+    def report(self) -> int:
+        """Prints the table; 0 when nothing is silent and nothing failed."""
+        contract = self.contract
+        topics = set(self.topics.values())
+        published = contract.published_messages(topics)
+        asked = contract.reachable(contract.request_messages())
+        unimplemented = contract.only_unimplemented(topics)
+        left_out = {
+            f"{message}.{field.name}"
+            for message, described in contract.messages.items()
+            for field in described.field
+            if contract.kind(field) in contract.left_out
+        }
+        kinds: dict[str, list[str]] = {name: [] for name in ("set", "proved", "refused", "pending", "shown", "unimplemented", "silent")}
+        for message in contract.messages:
+            for field in contract.fields(message):
+                key = f"{message}.{field}"
+                needs = message in contract.INPUTS | contract.request_messages() and key not in NOT_ASKED
+                if message in unimplemented or key in left_out:
+                    kinds["unimplemented"].append(key)
+                elif key in PENDING:
+                    kinds["pending"].append(key)
+                elif key in SHOWN_ELSEWHERE:
+                    kinds["shown"].append(key)
+                elif key in contract.proved:
+                    kinds["refused" if "refused" in contract.proved[key] else "proved"].append(key)
+                elif contract.seen[key] and not needs:
+                    kinds["set"].append(key)
+                else:
+                    kinds["silent"].append(key)
+        if not all(pathlib.Path(ROOT, place).exists() for place in SHOWN_ELSEWHERE.values() if "/" in place):
+            self.failures.append("a test in SHOWN_ELSEWHERE does not exist")
+        stray = set(contract.messages) - published - asked - unimplemented
+        methods = [f"{service}.{method.name}" for service in contract.services for method in contract.methods(service)]
+        unmet = [method for method in methods if method not in contract.answered | contract.unimplemented]
+        print()
+        rows = [
+            ("messages", len(contract.messages), f"{len(published | asked)} used, {len(unimplemented)} of unimplemented methods alone"),
+            ("methods", len(methods), f"{len(contract.answered)} answered, {len(contract.unimplemented)} unimplemented"),
+            ("fields", sum(map(len, kinds.values())), f"{len(kinds['set'])} seen set, {len(kinds['proved'])} change the answer, {len(kinds['refused'])} refused by name"),
+            ("", "", f"{len(kinds['unimplemented'])} of unimplemented methods, {len(kinds['pending'])} pending, {len(kinds['shown'])} shown by other tests"),
+            ("reserved", contract.reserved, "field numbers"),
+            ("silent", len(kinds["silent"]), ""),
+        ]
+        for name, count, text in rows:
+            print(f"{name:<10}{count:>6}  {text}")
+        for title, lines in (
+            ("silent", kinds["silent"]),
+            ("messages that nothing uses", sorted(stray)),
+            ("methods that nobody called", unmet),
+            ("implausible", [f"{key} = {what}" for key, what in sorted(contract.wrong.items())]),
+            ("pending, but met", sorted(key for key in PENDING if contract.seen[key] or key in contract.proved)),
+            ("failed", self.failures),
+        ):
+            if lines:
+                print(f"\n{title}:")
+                for line in lines:
+                    print(f"  {line}")
+        return 1 if kinds["silent"] or stray or unmet or contract.wrong or self.failures else 0
+
+
+def directions(path: str, online: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+    """What an OSRM server answers: one known route, and else that there is none."""
+    time.sleep(online["delay"])
+    head = {"Content-Type": "application/json"}
+    if not online["line"]:
+        return 400, head, json.dumps({"code": "NoRoute", "message": "none"}).encode()
+    line = online["line"]
+    length = sum(stage.distance(one, other) for one, other in zip(line, line[1:]))
+    leg = {"distance": length, "duration": length / 10, "summary": "", "steps": []}
+    route = {"geometry": encoded(line), "legs": [leg], "distance": length, "duration": length / 10, "weight": length / 10, "weight_name": "routability"}
+    ends = [{"location": [at[1], at[0]], "name": "", "distance": 0} for at in (line[0], line[-1])]
+    return 200, head, json.dumps({"code": "Ok", "routes": [route], "waypoints": ends}).encode()
+
+
+def encoded(line: list[tuple[float, float]]) -> str:
+    """A line as a polyline of six digits."""
+    text, before = "", (0, 0)
+    for at in line:
+        now = (round(at[0] * 1e6), round(at[1] * 1e6))
+        for one, other in zip(now, before):
+            value = (one - other) << 1
+            value = ~value if one < other else value
+            while value >= 0x20:
+                text += chr((0x20 | (value & 0x1F)) + 63)
+                value >>= 5
+            text += chr(value + 63)
+        before = now
+    return text
+
+
+def gpsd_reports() -> str:
+    """A minute of what gpsd says of a vehicle in the town."""
+    lines = [json.dumps({"class": "VERSION", "release": "3.22", "proto_major": 3, "proto_minor": 14})]
+    begin = int(time.time()) - 60
+    for second in range(60):
+        latitude, longitude = place(10 * second, 250)
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(begin + second))
+        lines.append(json.dumps({"class": "SKY", "device": "/dev/walk", "time": stamp, "hdop": 0.9, "vdop": 1.2, "pdop": 1.5, "uSat": 9, "nSat": 14}))
+        lines.append(json.dumps({
+            "class": "TPV", "device": "/dev/walk", "mode": 3, "status": 2, "time": stamp, "lat": latitude, "lon": longitude,
+            "altHAE": 80.0, "altMSL": 33.0, "geoidSep": 47.0, "speed": 10.0, "track": 90.0, "climb": 0.1, "eph": 3.0, "epv": 4.0,
+            "eps": 0.2, "epd": 1.0, "epx": 1.5, "epy": 1.6, "dgpsAge": 1.0, "jam": 3,
+        }))  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", type=pathlib.Path, default=os.environ.get("NAVBUS_BIN", ROOT / ".build/release"), help="folder of the programs")
+    parser.add_argument("--keep", action="store_true", help="keep logs when the walk holds, too")
+    parser.add_argument("--only", metavar="PART,PART", help="do these parts alone; the table then tells of silent fields")
+    options = parser.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="walk-", dir="/tmp"))
+    walk = Walk(options.bin.resolve(), folder)
+    begun = time.monotonic()
+    try:
+        tiles = walk.build_map()
+        if options.only:
+            walk.only = set(options.only.split(",")) | {"guided"}
+        walk.attempt("received", lambda: walk.received(tiles))
+        walk.attempt("guided", lambda: walk.guided(tiles))
+    finally:
+        for bus in walk.buses:
+            bus.end()
+    status = walk.report()
+    print(f"\n{time.monotonic() - begun:.0f} s; {'it holds' if status == 0 else f'logs in {folder}'}")
+    if status == 0 and not options.keep:
+        shutil.rmtree(folder)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
