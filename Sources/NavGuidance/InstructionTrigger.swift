@@ -65,6 +65,19 @@ public struct InstructionTrigger: Sendable, Equatable {
         return due
     }
 
+    /// The words and the banner of the arrival at a leg's end, unless they were given: for a vehicle that is there by another way, or sooner
+    /// than the words were due.
+    public mutating func arrive(leg: Int) -> [Instruction] {
+        guard guidance.legs.indices.contains(leg), guidance.legs[leg].count > 1 else { return [] }
+        let step = guidance.legs[leg].upperBound - 2
+        guard !given[step].contains(.now) else { return [] }
+        let offset = guidance.announcements[step].maneuverOffset
+        var due: [Instruction] = []
+        if let spoken = tellNow(step, offset, 0, 0) { due.append(.spoken(spoken)) }
+        showBanner(step + 1, &due)
+        return due
+    }
+
     /// The banner that belongs to a place, given or not; nil for that of an arrival whose words were not given.
     public func banner(offset: Double, leg: Int? = nil) -> VisualInstruction? {
         guard offset.isFinite, let located = guidance.step(at: offset, leg: leg) else { return nil }

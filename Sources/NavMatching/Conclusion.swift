@@ -10,27 +10,27 @@ struct Conclusion {
 
     /// Standard deviation across the road of a vehicle on it, metres: half a carriageway of two lanes.
     private static let lateralSigma = 2.5
+    /// Standard deviations of a fix that its distance from the road may be.
+    private static let explained = 3.0
 
     func position(speed: Double?, isTeleport: Bool) -> MatchedPosition {
         var candidates: [MatchedPosition.Candidate] = []
         candidates.reserveCapacity(belief.places.count)
-        var best: Int?
         var onRoad = 0.0
-        for (index, place) in belief.places.enumerated() {
+        for place in belief.places {
             onRoad += place.probability
-            if best.map({ place.probability > belief.places[$0].probability }) ?? true { best = index }
             insert(
                 MatchedPosition.Candidate(
                     edge: place.edge, offset: place.offset, distance: place.distance, bearing: place.bearing,
                     probability: min(place.probability, 1)), into: &candidates)
         }
+        merge(&candidates)
         let offRoad = min(belief.offRoadProbability, 1)
         var result = MatchedPosition(
             stamp: sight.fix.stamp, raw: sight.fix.coordinate, state: .noCandidates, road: nil, confidence: 0,
             candidates: candidates, offRoadProbability: offRoad, speed: speed, isTeleport: isTeleport, isHeld: false)
-        guard let best else { return result }
-        let place = belief.places[best]
-        result.confidence = min(candidates.reduce(0) { $1.edge == place.edge ? $0 + $1.probability : $0 }, 1)
+        guard let best = candidates.first, let place = mostProbablePlace(on: best.edge) else { return result }
+        result.confidence = best.probability
         guard onRoad >= offRoad else {
             result.state = .offRoad
             return result
@@ -50,6 +50,29 @@ struct Conclusion {
             hole -= 1
         }
         candidates[hole] = candidate
+    }
+
+    /// Leaves each edge once: at its most probable place, with the probability of all of its places.
+    private func merge(_ candidates: inout [MatchedPosition.Candidate]) {
+        var merged: [MatchedPosition.Candidate] = []
+        for candidate in candidates {
+            if let index = merged.firstIndex(where: { $0.edge == candidate.edge }) {
+                merged[index].probability = min(merged[index].probability + candidate.probability, 1)
+            } else {
+                merged.append(candidate)
+            }
+        }
+        guard merged.count < candidates.count else { return }
+        candidates.removeAll(keepingCapacity: true)
+        for candidate in merged { insert(candidate, into: &candidates) }
+    }
+
+    private func mostProbablePlace(on edge: EdgeIndex) -> Place? {
+        var best: Place?
+        for place in belief.places where place.edge == edge {
+            if best.map({ place.probability > $0.probability }) ?? true { best = place }
+        }
+        return best
     }
 
     private func road(_ place: Place, _ candidates: [MatchedPosition.Candidate]) -> MatchedPosition.RoadPosition {
@@ -77,6 +100,9 @@ struct Conclusion {
             along += other.probability * forward * forward
             cross += other.probability * right * right
         }
+        // What the receiver's error does not explain.
+        let excess = max(place.distance - Conclusion.explained * sight.sigma, 0)
+        cross += excess * excess
         cross += belief.offRoadProbability * (place.distance * place.distance + sight.sigma * sight.sigma)
         return (along.squareRoot(), cross.squareRoot())
     }

@@ -55,6 +55,8 @@ public struct MatchedPosition: Sendable, Hashable {
         public var alongSigma: Double
         /// Standard deviation across the road, metres.
         public var crossSigma: Double
+        /// Whether the vehicle drives against the edge, which is one-way; ``bearing`` is then that of the vehicle.
+        public var isAgainst = false
     }
 
     /// Time of the fix.

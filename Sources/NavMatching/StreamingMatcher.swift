@@ -35,6 +35,7 @@ public struct StreamingMatcher: Sendable {
     private var motion = MotionState()
     private var noise: NoiseEstimate
     private var output: MatchedPosition?
+    private var wrongWay = WrongWayTracker()
 
     /// A matcher that has seen nothing.
     ///
@@ -57,6 +58,7 @@ public struct StreamingMatcher: Sendable {
         output = nil
         motion = MotionState()
         noise = NoiseEstimate(config)
+        wrongWay.reset()
     }
 
     /// Goes on with other roads: tiles that arrived or left, or another metric over the same. Places on roads that both graphs have are kept.
@@ -65,6 +67,7 @@ public struct StreamingMatcher: Sendable {
         let new = metric.turns.graph
         if metric.turns !== turns {
             let isNewGraph = old !== new
+            if isNewGraph { wrongWay.reset() }
             transition.adopt(
                 metric.turns,
                 translating: isNewGraph && hasBelief ? EdgeTranslation(from: old, to: new) : nil)
@@ -92,8 +95,9 @@ public struct StreamingMatcher: Sendable {
         case .late: return .unusable(fix)
         case .suspect, .frozen:
             if let held = hold(fix, frame, isHeld: true) { return held }
-            return conclude(sight(fix, frame, sigma), Belief(), isTeleport: false)
+            return conclude(sight(fix, frame, sigma), Belief(), isTeleport: false, isStep: nil)
         case .jumped:
+            wrongWay.reset()
             hasBelief = false
             output = nil
             return advance(sight(fix, frame, sigma), routePrior, isTeleport: true)
@@ -105,7 +109,7 @@ public struct StreamingMatcher: Sendable {
             guard hasBelief else { return advance(sight(fix, frame, sigma), routePrior, isTeleport: false) }
             let sight = sight(fix, frame, sigma)
             transition.advance(sight, metric, routePrior)
-            return conclude(sight, transition.next, isTeleport: false)
+            return conclude(sight, transition.next, isTeleport: false, isStep: false)
         }
     }
 
@@ -146,9 +150,12 @@ public struct StreamingMatcher: Sendable {
         return position
     }
 
-    private mutating func conclude(_ sight: FixSight, _ belief: Belief, isTeleport: Bool) -> MatchedPosition {
-        let result = Conclusion(graph: turns.graph, belief: belief, sight: sight)
+    private mutating func conclude(
+        _ sight: FixSight, _ belief: Belief, isTeleport: Bool, isStep: Bool? = true
+    ) -> MatchedPosition {
+        var result = Conclusion(graph: turns.graph, belief: belief, sight: sight)
             .position(speed: sight.fix.usableSpeed ?? motion.speed, isTeleport: isTeleport)
+        if let isStep { wrongWay.follow(&result, sight, transition.hits, isStep: isStep, config, metric) }
         output = result
         return result
     }

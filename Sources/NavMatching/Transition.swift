@@ -28,6 +28,9 @@ struct Transition {
         var emission: Double
     }
 
+    /// The roads around the last fix.
+    var hits: ContiguousArray<RoadFinder.Hit> { finder.hits }
+
     /// The belief of the last step.
     private(set) var current = Belief()
     /// The belief computed last; it becomes ``current`` by ``commit()``.

@@ -155,6 +155,7 @@ public struct Navigator {
             case .instruction(let instruction, let distance, let duration):
                 ask(
                     .reviseInstruction(instruction, distance: distance, duration: duration), standard: true, event)
+            case .noInstruction: publish(.visual(nil, distance: 0, duration: 0), event)
             case .arrival(let arrival): tell(arrival, event)
             }
         }

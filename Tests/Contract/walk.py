@@ -25,11 +25,6 @@ from stage import Bus, Failed, Owner, Vehicle, Web  # noqa: E402
 from tile_calls import CACHE, TileSource, tile_calls  # noqa: E402
 from town import crossing, draw, place  # noqa: E402
 
-# Fields that another piece of work sets: this list becomes empty with it.
-PENDING = {
-    "Route.refresh_count", "Route.compute_duration_s", "RouteSummary.traffic_stamp_ns", "RouteRefresh.traffic_stamp_ns",
-    "RouteProgress.traffic_delay_remaining_s", "RouteOptions.use_traffic",
-}  # fmt: skip
 
 # Fields that no drive from outside leads to, each with the test that shows it.
 SHOWN_ELSEWHERE = {

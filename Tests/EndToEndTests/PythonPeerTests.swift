@@ -25,6 +25,18 @@ struct PythonPeerTests {
         }
     }
 
+    /// A client from outside stalls, delays and misdates what the node lives by.
+    @Test(arguments: ["stall", "latency", "future", "back"])
+    func timeHasNoTraps(fault: String) async throws {
+        let script = Project.root + "/Tests/Peers/time_faults.py"
+        try await withSandbox { box in
+            let run = try box.start(
+                Project.python, [script, fault, try await Town.shared.tiles, try await Town.shared.drive, Town.to])
+            let ended = try await run.wait()
+            #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
+        }
+    }
+
     @Test func aNodeInPythonIsFoundAndHeard() async throws {
         try await withSandbox { box in
             let echo = try box.start("navbus", ["topic", "echo", "/gnss/fix", "--count", "2"])

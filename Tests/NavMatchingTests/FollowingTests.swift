@@ -26,6 +26,29 @@ struct FollowingTests {
         #expect(drive.positions.allSatisfy { $0.state == .onRoad && !$0.isTeleport })
     }
 
+    @Test("a vehicle that drives against a one-way road stays on it, and not on the carriageway beside it")
+    func againstOneWay() throws {
+        let map = try DrawnMap(
+            """
+            A--------------------B
+            D--------------------E
+            """, scale: 34, roads: [">AB", ">ED", "AD", "BE"])
+        var matcher = StreamingMatcher(metric: map.metric)
+        var against: [MatchedPosition] = []
+        for second in 0..<50 {
+            let turned = second >= 25
+            let east = turned ? 500 - Double(second) * 10 : Double(second) * 10
+            var fix = map.fix(
+                Double(second), map.coordinate("A", east: east + 40), speed: 10, course: turned ? 1.5 * .pi : 0.5 * .pi)
+            fix.horizontalSigma = 5
+            let position = matcher.match(fix)
+            #expect(position.road.map { DrawnMap.name($0.fromNodeID, $0.toNodeID) == "AB" } ?? turned)
+            if second >= 32 { against.append(position) }
+        }
+        #expect(against.allSatisfy { $0.road?.isAgainst == true && $0.confidence > 0.8 && $0.confidence < 1 })
+        #expect(against.allSatisfy { abs(($0.road?.bearing ?? 0) - 1.5 * .pi) < 0.1 })
+    }
+
     @Test("a turn is taken", arguments: [true, false])
     func turn(senses: Bool) throws {
         let map = try cross()

@@ -121,6 +121,7 @@ struct PathTests {
             #expect(abs(sum - 1) < 1e-6)
             #expect(answer.confidence.isFinite && answer.coordinate.isValid)
             #expect(answer.candidates.count <= 16)
+            #expect(Set(answer.candidates.map(\.edge)).count == answer.candidates.count)
         }
         segments += tracker.finish()
         #expect(!segments.isEmpty)

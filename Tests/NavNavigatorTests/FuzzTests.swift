@@ -220,8 +220,8 @@ import Testing
         var hasRoute = false
         var route: (session: UInt64, id: UInt64) = (0, 0)
         var offset = 0.0
-        /// Whether something was predicted on this route, which any later fix may take back.
-        var hasPredicted = false
+        /// The last offset that a fix confirmed by moving there.
+        var confirmed = 0.0
         var isComplete = false
         /// Requests on their way, by what they are for.
         var inFlight: [RoutePurpose: [UInt64]] = [:]
@@ -286,7 +286,7 @@ import Testing
             case .route(let plan, _):
                 hasRoute = plan != nil
                 route = (context.sessionID, context.routeID)
-                (offset, hasPredicted) = (0, false)
+                (offset, confirmed) = (0, 0)
                 isComplete = false
                 arrived = []
             case .progress(let progress):
@@ -294,15 +294,15 @@ import Testing
                 try #require(hasRoute && !isComplete)
                 try #require((context.sessionID, context.routeID) == route)
                 // A fix may take back what was predicted, and nothing else.
-                let isMeasured = progress.position.prediction == nil
-                try #require(progress.offset >= offset || isMeasured && hasPredicted)
+                let isMeasured = progress.position.prediction == nil && progress.position.evidence == .measured
+                try #require(progress.offset >= (isMeasured ? confirmed : offset))
+                if isMeasured, progress.offset != offset { confirmed = progress.offset }
                 offset = progress.offset
-                if !isMeasured { hasPredicted = true }
                 let numbers = [
                     progress.offset, progress.distanceRemaining, progress.durationRemaining,
                     progress.legDistanceRemaining, progress.legDurationRemaining, progress.stepDistanceRemaining,
                     progress.stepDurationRemaining, progress.deviation.distance,
-                    progress.deviation.courseDifference ?? 0, progress.snappedBearing,
+                    progress.deviation.courseDifference ?? 0, progress.snappedBearing ?? 0,
                 ]
                 try #require(numbers.allSatisfy { $0.isFinite && $0 >= 0 })
                 try #require(progress.leg < progress.legCount && progress.step < progress.stepCount)

@@ -52,7 +52,7 @@ struct Digest: Equatable {
             for number in [
                 progress.offset, progress.durationRemaining, progress.stepDistanceRemaining,
                 progress.deviation.distance,
-                progress.deviation.probability, progress.snappedBearing,
+                progress.deviation.probability, progress.snappedBearing ?? 0,
             ] { add(number) }
             add("\(progress.deviation.state)")
         case .route(let plan, let change):

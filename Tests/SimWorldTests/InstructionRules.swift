@@ -14,6 +14,8 @@ struct InstructionsOnce: Invariant {
             switch what {
             case .route(_, .refreshed): break
             case .route: told = []
+            // A banner that was taken back off the route is shown again on it.
+            case .visual(nil, _, _): told = told.filter { $0.kind != .visual }
             case .visual(let visual?, _, _):
                 if !told.insert(visual.id).inserted, !foresight.mayGoBack(step) { return "\(visual.id) is shown twice" }
             case .spoken(let spoken, _, _): if !told.insert(spoken.id).inserted { return "\(spoken.id) is said twice" }
@@ -37,9 +39,8 @@ private struct Foresight {
 }
 
 struct SilentOffRoute: Invariant {
-    static let rule = "nothing is told off the route, and nothing without one"
-    private var isOff = false
-    private var hasRoute = false
+    static let rule = "nothing is told off the route but the arrival, and nothing without one"
+    private var (isOff, isThere, hasRoute) = (false, false, false)
 
     mutating func breach(_ step: SimStep) -> String? {
         for effect in step.effects {
@@ -47,11 +48,15 @@ struct SilentOffRoute: Invariant {
             switch what {
             case .route(let plan, let change):
                 hasRoute = plan != nil
-                if change != .refreshed { isOff = false }
+                if change != .refreshed { (isOff, isThere) = (false, false) }
+            case .arrival(let event): isThere = event.phase == .arrived || event.phase == .held
             case .progress(let progress):
                 isOff = progress.deviation.state == .offRoute || progress.deviation.state == .wrongWay
             case .visual(_?, _, _), .spoken:
-                if isOff { return "an instruction off the route" }
+                let arrives = step.publications.contains {
+                    if case .arrival(let event) = $0.what { event.phase == .arrived } else { false }
+                }
+                if isOff, !isThere, !arrives { return "an instruction off the route" }
                 if !hasRoute { return "an instruction without a route" }
             default: break
             }

@@ -89,7 +89,7 @@ struct NumbersAreSound: Invariant {
                     progress.offset, progress.distanceRemaining, progress.durationRemaining,
                     progress.legDistanceRemaining, progress.legDurationRemaining, progress.stepDistanceRemaining,
                     progress.stepDurationRemaining, progress.deviation.distance, progress.deviation.probability,
-                    progress.deviation.courseDifference ?? 0, progress.snappedBearing,
+                    progress.deviation.courseDifference ?? 0, progress.snappedBearing ?? 0,
                 ] + sigmas(progress.position), []
             )
         case .visual(_, let distance, let duration): ([distance, duration], [])

@@ -123,7 +123,7 @@ struct DestinationIsKept: Invariant {
 
 struct RemainingNeverGrows: Invariant {
     static let rule =
-        "the way that remains never grows, but with another route, or back to where the vehicle was seen before a prediction"
+        "the way that remains never grows, but with another route, off it, or back to where the vehicle was seen before a prediction"
     private var last: RouteProgress?
     /// What remained where the vehicle was last seen and not only thought to be, metres.
     private var seen = 0.0
@@ -140,6 +140,8 @@ struct RemainingNeverGrows: Invariant {
                 // On this route it has not been seen yet.
                 seen = .infinity
             case .progress(let progress):
+                // Off the route what remains is that of the vehicle, wherever it goes.
+                guard progress.deviation.state != .offRoute, progress.deviation.state != .wrongWay else { continue }
                 defer { last = progress }
                 if let last, let what = compare(progress, last) { return what }
                 note(progress)

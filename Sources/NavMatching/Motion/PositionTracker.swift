@@ -136,6 +136,7 @@ public struct PositionTracker: Sendable {
         let fix = trusted(fix)
         var beat = regulator
         let valid = beat.validity(of: fix.stamp)
+        let isReckoned = measured != nil
         var expected = base
         if let here = base, let measured, valid < here.stamp { expected = measured }
         expected?.advance(to: valid, reports)
@@ -163,6 +164,10 @@ public struct PositionTracker: Sendable {
                 break
             }
             if isNewReceiver { filter.noteReceiver() }
+            // A prediction that was so wrong says nothing: the filter would come back over several fixes.
+            if isReckoned, filter.expectedError(of: fix).distance > Reckoning.blendReach {
+                filter = MotionFilter(fix, config: config)
+            }
             filter.update(fix)
             // Numbers that are none any more are not to last.
             base = filter.isFinite ? filter : MotionFilter(fix, config: config)

@@ -77,9 +77,9 @@ public struct Reckoning: Sendable {
     /// Probability of a road from which the position follows it.
     private static let roadProbability = 0.4
     /// Metres between the predicted and the measured place that are led over; more is another road.
-    private static let blendReach = 400.0
+    static let blendReach = 400.0
     /// Metres by which a place may be wrong and still rests on what was measured: the usual radius of an arrival.
-    private static let evidenceReach = 20.0
+    public static let evidenceReach = 20.0
     /// Seconds between fixes beyond which each one that counts ends a prediction: three of them would take too long.
     private static let sparsePeriod = 5.0
 
@@ -134,11 +134,14 @@ public struct Reckoning: Sendable {
             }
         }
         let previous = origin
+        // Predictions go with the traffic.
+        let road = match.road.flatMap { $0.isAgainst ? nil : $0 }
         origin = Origin(
-            stamp: fix.stamp, road: match.road, confidence: match.lineProbability(metric.turns.graph),
+            stamp: fix.stamp, road: road, confidence: match.lineProbability(metric.turns.graph),
             travelled: tracker.estimate?.travelled ?? 0, candidates: match.candidates)
         // One fix beside the road or between two does not take the road away.
-        if origin.map({ $0.road == nil || $0.confidence < Reckoning.roadProbability }) ?? false, let previous,
+        if match.road?.isAgainst != true,
+            origin.map({ $0.road == nil || $0.confidence < Reckoning.roadProbability }) ?? false, let previous,
             previous.road != nil,
             fix.stamp.seconds(since: previous.stamp) < 3, match.state != .offRoad
         {
@@ -230,7 +233,7 @@ public struct Reckoning: Sendable {
     private mutating func follow(
         _ match: MatchedPosition, speed: Double?, seconds: Double, memory: Double, _ ahead: RoadAhead
     ) {
-        guard let road = match.road, let speed else { return model.interrupt() }
+        guard let road = match.road, !road.isAgainst, let speed else { return model.interrupt() }
         model.follow(
             RoadPlace(edge: road.edge, offset: road.offset), speed: abs(speed), seconds: seconds,
             isCertain: match.confidence > Reckoning.learningProbability, memory: memory, ahead)

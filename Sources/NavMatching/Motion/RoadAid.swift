@@ -47,7 +47,9 @@ public struct RoadAid: Sendable {
 
     /// Takes in what the matcher made of the last fix, and corrects its place along the road.
     public mutating func follow(_ match: inout MatchedPosition, _ tracker: inout PositionTracker, _ graph: RoadGraph) {
-        guard let road = match.road, !match.isTeleport, let free = tracker.estimate else { return forget(&tracker) }
+        guard let road = match.road, !road.isAgainst, !match.isTeleport, let free = tracker.estimate else {
+            return forget(&tracker)
+        }
         let frame = LocalFrame(origin: road.coordinate)
         guard !match.isHeld, match.lineProbability(graph) >= RoadAid.sureness else {
             // At a corner both roads are likely for a moment: nothing is learned, and nothing forgotten as yet.

@@ -252,10 +252,10 @@ public struct RouteProgress: Sendable, Equatable {
     public var deviation: Deviation
     /// Seconds that traffic adds on the rest; nil when no traffic is known there.
     public var trafficDelayRemaining: Double?
-    /// The edge of the route here.
-    public var edge: EdgeKey
-    /// The road of the route here.
-    public var attributes: RoadAttributes
+    /// The edge here: of the route, and off the route the one that the vehicle is on; nil off the roads.
+    public var edge: EdgeKey?
+    /// The road here: of the route, and off the route the one that the vehicle is on; nil off the roads.
+    public var attributes: RoadAttributes?
     /// The maneuver ahead.
     public var nextManeuver: Maneuver?
     /// The instruction on the screen.
@@ -264,10 +264,12 @@ public struct RouteProgress: Sendable, Equatable {
     public var spokenInstruction: InstructionID?
     /// Where the vehicle is.
     public var position: Sighting
-    /// The point on the route.
+    /// Whether the vehicle is shown on its route.
+    public var isSnapped: Bool
+    /// The point on the route; off the route the position on the road, or as it was measured.
     public var snapped: Coordinate
-    /// Direction of the route there, radians clockwise from north.
-    public var snappedBearing: Double
+    /// Direction of the road there, radians clockwise from north; nil where it is not known.
+    public var snappedBearing: Double?
     /// Stops and pass-through points ahead.
     public var waypointsRemaining: Int
 }

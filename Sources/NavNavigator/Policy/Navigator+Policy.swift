@@ -91,11 +91,13 @@ extension Navigator {
         _ event: NavigatorEvent
     ) {
         // What was right when it was asked is not told once the vehicle has left the route.
-        guard let state = trip?.deviation.state, state != .offRoute, state != .wrongWay else { return }
+        guard let trip, trip.isThere || trip.deviation.state != .offRoute && trip.deviation.state != .wrongWay else {
+            return
+        }
         var revised = RevisedInstruction()
         if case .instruction(let words) = content { revised = words }
         // The owner may have answered to a later one before.
-        guard !revised.isSuppressed, trip?.tells(instruction.id) == true else { return }
+        guard !revised.isSuppressed, self.trip?.tells(instruction.id) == true else { return }
         switch instruction {
         case .visual(var visual):
             if let text = revised.text {

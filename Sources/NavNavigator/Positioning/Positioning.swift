@@ -28,6 +28,8 @@ struct Positioning {
     private var judge = HealthJudge()
     /// The moment of the last position that was told.
     private var told: Timestamp?
+    /// Whether the filter still comes back from a prediction: its positions are not yet those of the fixes.
+    private var isComingBack = false
     /// The stamp of the last fix that counted; nil before the first.
     private(set) var lastFix: Timestamp?
 
@@ -98,7 +100,11 @@ struct Positioning {
             tell(Sighting(led, like: fix), &happenings)
             return happenings
         }
-        let position = Sighting(fix: fix, match: match, directionProbability: match.directionProbability)
+        var position = Sighting(fix: fix, match: match, directionProbability: match.directionProbability)
+        if reason != nil { isComingBack = true }
+        let gap = Geodesy.distance(match.coordinate, fix.coordinate)
+        if isComingBack, gap <= Reckoning.evidenceReach + 2 * (position.sigma ?? 0) { isComingBack = false }
+        if isComingBack { position.evidence = .blended }
         if ends, let ahead = told, ahead.seconds(since: fix.stamp) > Positioning.longestCatchUp {
             told = nil
             happenings.append(.clockSet(fix.stamp))
@@ -178,6 +184,7 @@ struct Positioning {
     private mutating func restart() -> [Happening] {
         matcher.reset()
         aid.forget(&tracker)
+        isComingBack = false
         let reason = reckoning.reason
         reckoning.reset()
         return reason.map { Positioning.end(of: $0, at: nil) } ?? []

@@ -20,6 +20,8 @@ public struct Sighting: Sendable, Hashable {
 
     /// Whether waypoints may be reached and passed by this position: by a fix that is believed, or by odometry.
     var isDecisive: Bool { evidence == .measured }
+    /// Whether a fix shows the vehicle here.
+    var isSeen: Bool { prediction == nil && evidence == .measured }
 
     /// The place on a road; nil off the roads.
     public var road: MatchedPosition.RoadPosition? { match.road }

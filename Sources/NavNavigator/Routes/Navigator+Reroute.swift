@@ -25,7 +25,7 @@ extension Navigator {
         case .uncertain: return
         }
         // Where the vehicle is only thought to be, it cannot have left its route.
-        guard position.prediction == nil, config.rerouteDetect, !trip.suppressesReroute(at: position),
+        guard position.isSeen, config.rerouteDetect, !trip.suppressesReroute(at: position),
             search.mayReroute(at: event.stamp, position.coordinate)
         else { return }
         search.consider(draft(reason, from: position))

@@ -93,7 +93,7 @@ struct DeviationMonitor {
             position, bearing: placement.bearing,
             isOnRoute: placement.isFollowing && placement.distance <= config.deviationEdgeDistance)
         let isMoving = position.speed.map { $0 > config.deviationMinimumSpeed } ?? true
-        if position.prediction != nil, isDoubtful(placement, position, difference) {
+        if !position.isSeen, isDoubtful(placement, position, difference) {
             // Where the vehicle is only thought to be, that it left the route is no fact.
             if state == .onRoute || state == .offStep { set(.uncertain, position.stamp) }
             return Deviation(

@@ -100,7 +100,7 @@ struct RouteCursor {
         let moved = move(to: position, stop: stop)
         let legEnd = leg.routeOffset + leg.length
         // A fix may take a prediction back.
-        let lower = max((position.prediction == nil ? seen : offset) - config.cursorBackwardReach, 0)
+        let lower = max((position.isSeen ? seen : offset) - config.cursorBackwardReach, 0)
         let slack = slack(of: position)
         // Behind the leg's end only who came by the stop can be, so that one beside the way is not skipped.
         let end = isFollowing || hasPassedStop ? max(legEnd, offset + driven + slack) : legEnd
@@ -109,7 +109,7 @@ struct RouteCursor {
         var placement = locate(
             position, on: graph, within: window, drivable: lower...max(min(offset + driven + slack, upper), lower),
             legEnd: legEnd, expected: isFollowing ? offset + moved : offset)
-        if position.prediction == nil, placement.kind == .nearby || placement.kind == .opposite,
+        if position.isSeen, placement.kind == .nearby || placement.kind == .opposite,
             let road = position.road
         {
             let earlier = max(min(seen, lower) - config.cursorBackwardReach, 0)...upper
@@ -118,7 +118,8 @@ struct RouteCursor {
                 window = earlier
             }
         }
-        placement.strayProbability = strayProbability(position.match, on: graph, within: window)
+        let isAgainst = position.road?.isAgainst ?? false
+        placement.strayProbability = isAgainst ? 1 : strayProbability(position.match, on: graph, within: window)
         if placement.kind == .opposite || placement.kind == .nearby && !mayBeAhead(position, on: graph, of: upper) {
             // A place on no road is more uncertain than the receiver says.
             let reach = position.road == nil ? 2 * slack : slack
@@ -134,6 +135,7 @@ struct RouteCursor {
         legEnd: Double, expected: Double
     ) -> RoutePlacement {
         guard let road = position.road else { return nearest(position, drivable, .nearby) }
+        if road.isAgainst { return nearest(position, drivable, meets(road.edgeKey, window) ? .opposite : .nearby) }
         if let hit = passage(of: road.edgeKey, at: road.offset, within: window, near: expected) {
             return placement(.onEdge, at: hit, position)
         }
@@ -215,7 +217,7 @@ struct RouteCursor {
     ///
     /// A position of a fix takes back what was predicted before it.
     mutating func advance(to placement: RoutePlacement, limit: Double, by position: Sighting) {
-        let isSeen = position.prediction == nil
+        let isSeen = position.isSeen
         let least = isSeen || placement.kind == .takenBack ? seen : offset
         offset = max(least, min(placement.offset, limit))
         if isSeen { seen = offset }
@@ -249,7 +251,7 @@ struct RouteCursor {
 
     /// Whether a position of a fix is so far behind where the vehicle was predicted that this was wrong.
     func isTakenBack(by placement: RoutePlacement, _ position: Sighting) -> Bool {
-        position.prediction == nil && offset > seen && placement.offset < offset - slack(of: position)
+        position.isSeen && offset > seen && placement.offset < offset - slack(of: position)
     }
 
     /// How far noise may move a position along the route, metres.

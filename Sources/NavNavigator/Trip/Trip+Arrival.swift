@@ -22,6 +22,8 @@ extension Trip {
     mutating func arrivals(_ position: Sighting, isAtStop: Bool) -> [ArrivalEvent] {
         // Where the vehicle is only expected to be it neither approaches nor reaches anything.
         guard case .driving(let leg, let wasApproaching) = stage, position.isDecisive else { return [] }
+        let isStanding = (position.speed ?? 0) <= config.deviationMinimumSpeed
+        standsSince = isStanding ? standsSince ?? position.stamp : nil
         let remaining = max(legEnd - cursor.confirmed, 0)
         let duration = times.duration(from: cursor.confirmed, toEndOf: currentLeg)
         let isReached = isReached(position, remaining, isAtStop: isAtStop)
@@ -30,7 +32,9 @@ extension Trip {
         var events = [event(.approaching(isFirst: !wasApproaching), remaining, duration)]
         stage = .driving(leg: leg, isApproaching: true)
         guard isReached else { return events }
-        events.append(event(.arrived, remaining, duration))
+        // Beside the route's end the way along it is none that anybody drives.
+        let metres = min(remaining, distanceToStop(position))
+        events.append(event(.arrived, metres, remaining > 0 ? duration * metres / remaining : 0))
         stage = leg == route.legs.count - 1 ? .complete : .atStop(leg: leg, isHeld: false)
         return events
     }
@@ -69,9 +73,7 @@ extension Trip {
 
     /// Whether the stop is near: along the route, or beside it, as in a car park.
     private func isThere(_ position: Sighting, _ remaining: Double, isAtStop: Bool) -> Bool {
-        let distance = min(
-            Geodesy.distance(position.coordinate, stop.waypoint.coordinate),
-            Geodesy.distance(position.coordinate, stop.snapped))
+        let distance = distanceToStop(position)
         switch deviation.state {
         case .onRoute, .offStep, .uncertain:
             // To have come by is enough between two fixes, but not where the vehicle has to stand there.
@@ -79,8 +81,23 @@ extension Trip {
             if isAtStop, isNear, remaining <= config.arrivalRadius { return true }
         case .offRoute, .wrongWay: break
         }
-        return remaining <= config.arrivalSuppressReroute && distance <= config.arrivalRadius
+        // Whoever parks beside the place has arrived, whichever road that was put on.
+        let parked = standsSince.map { position.stamp.seconds(since: $0) >= Trip.parkingTime } ?? false
+        if parked, Geodesy.distance(position.coordinate, stop.waypoint.coordinate) <= Trip.parkingReach { return true }
+        // The place may be near across a corner that the route still leads round.
+        let isOnItsWay = deviation.state == .onRoute && placement?.isFollowing ?? false
+        return remaining <= config.arrivalSuppressReroute && distance <= config.arrivalRadius && (parked || !isOnItsWay)
     }
+
+    /// Metres in a straight line to the stop, or to where it lies on the road.
+    private func distanceToStop(_ position: Sighting) -> Double {
+        min(
+            Geodesy.distance(position.coordinate, stop.waypoint.coordinate),
+            Geodesy.distance(position.coordinate, stop.snapped))
+    }
+
+    /// How long a vehicle stands that has parked, seconds, and how near to the place, metres: a car and the receiver's error.
+    private static let (parkingTime, parkingReach) = (3.0, 10.0)
 
     /// Whether a vehicle that drives by a stop has not been there.
     private var hasToStop: Bool { config.arrivalMaximumSpeed != nil || config.arrivalDwell > 0 }

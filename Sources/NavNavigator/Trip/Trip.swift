@@ -12,6 +12,8 @@ struct Trip {
     enum Happening {
         case progress(RouteProgress)
         case instruction(Instruction, distance: Double, duration: Double)
+        /// What is shown does not hold off the route.
+        case noInstruction
         case arrival(ArrivalEvent)
     }
 
@@ -62,6 +64,10 @@ struct Trip {
     var preventsReroutes: Bool?
     /// Since when all that makes an arrival holds.
     var reachedSince: Timestamp?
+    /// Since when the vehicle stands.
+    var standsSince: Timestamp?
+    /// Where the last position lies.
+    private(set) var placement: RoutePlacement?
     /// The last progress.
     private(set) var progress: RouteProgress?
 
@@ -109,6 +115,12 @@ struct Trip {
     var isComplete: Bool {
         if case .complete = stage { return true }
         return false
+    }
+
+    /// Whether the vehicle is at a stop or at the destination.
+    var isThere: Bool {
+        if case .driving = stage { return false }
+        return true
     }
 
     /// Whether the approach to the next stop has been announced.
@@ -195,6 +207,7 @@ struct Trip {
     mutating func noteClockSet(to stamp: Timestamp) {
         monitor.noteClockSet(to: stamp)
         if reachedSince != nil { reachedSince = stamp }
+        if standsSince != nil { standsSince = stamp }
     }
 
     /// Follows one position. Happenings come in the order in which they are to be told; there are none after the arrival.
@@ -211,15 +224,26 @@ struct Trip {
                 atMost: isWrong && placement.distance <= config.deviationMaximumDistance ? placement.offset : nil)
         }
         if placement.isFollowing, position.isDecisive { wasSeenOnRoute = true }
+        self.placement = placement
         let due = instructions(position)
-        let progress = progress(position)
+        let progress = progress(
+            position, placement, offRoute: isSnapped ? nil : position.road.map { graph.attributes(of: $0.edge) })
         self.progress = progress
         var happenings: [Happening] = [.progress(progress)]
+        if isOff, banner != nil {
+            banner = nil
+            happenings.append(.noInstruction)
+        }
         happenings += due.map {
             .instruction($0, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
         }
         let isAtStop = hasPassedStop || placement.distance <= config.deviationMaximumDistance
-        happenings += arrivals(position, isAtStop: isAtStop).map { .arrival($0) }
+        let arrivals = arrivals(position, isAtStop: isAtStop)
+        if let arrival = arrivals.last, arrival.phase == .arrived {
+            // Whoever comes another way than the route's end has not heard them.
+            happenings += trigger.arrive(leg: arrival.leg).map { .instruction($0, distance: 0, duration: 0) }
+        }
+        happenings += arrivals.map { .arrival($0) }
         return happenings
     }
 
@@ -229,7 +253,7 @@ struct Trip {
         plan.refreshCount += 1
         times = RouteTimes(route)
         price(pricing)
-        if let position = progress?.position { progress = progress(position) }
+        renewProgress()
     }
 
     /// Takes note of what the router on board says that the route takes.
@@ -271,11 +295,19 @@ struct Trip {
         }
     }
 
+    /// Whether the vehicle has left the route.
+    private var isOff: Bool { deviation.state == .offRoute || deviation.state == .wrongWay }
+
     /// What is due to be told. Off the route nothing is: what was right for the route is wrong for the driver.
     private mutating func instructions(_ position: Sighting) -> [Instruction] {
         guard deviation.state == .onRoute || deviation.state == .offStep else { return [] }
         guard position.evidence != .expected else { return foresee() }
-        let due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg))
+        var due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg))
+        let isShown = due.contains { if case .visual = $0 { true } else { false } }
+        // Back on the route its banner is shown again.
+        if banner == nil, !isShown, let visual = trigger.banner(offset: cursor.offset, leg: leg) {
+            due.insert(.visual(visual), at: 0)
+        }
         for instruction in due {
             switch instruction {
             case .visual(let visual): banner = visual
@@ -313,30 +345,50 @@ struct Trip {
     // MARK: Progress
 
     /// Brings the progress up to date where the trip went on without a new position.
-    mutating func renewProgress() { progress = progress.map { progress($0.position) } }
+    mutating func renewProgress() {
+        guard let last = progress, let placement else { return }
+        progress = progress(last.position, placement, offRoute: last.attributes)
+    }
 
-    private func progress(_ position: Sighting) -> RouteProgress {
+    /// Whether the vehicle is where the route is.
+    private var isSnapped: Bool { deviation.state == .onRoute || deviation.state == .offStep }
+
+    /// The progress of a position.
+    ///
+    /// - Parameter road: the road that the vehicle is on while it is not where the route is; nil off the roads.
+    private func progress(
+        _ position: Sighting, _ placement: RoutePlacement, offRoute road: RoadAttributes?
+    ) -> RouteProgress {
         let offset = cursor.offset
+        let isSnapped = isSnapped
+        // Off the route the way goes on from its nearest point.
+        let detour = isOff ? placement.distance : 0
+        let nearest = isOff ? min(placement.offset, legEnd) : offset
+        let pace =
+            currentLeg.length > 0
+            ? times.duration(from: currentLeg.routeOffset, toEndOf: currentLeg) / currentLeg.length : 0
         let guidance = plan.guidance
         let steps = guidance.legs[leg]
         let step = guidance.step(at: offset, leg: leg) ?? steps.lowerBound
         let next = step + 1 < steps.upperBound ? guidance.steps[step + 1] : nil
         let stepEnd = min(next?.routeOffset ?? legEnd, legEnd)
-        let legDuration = times.duration(from: offset, toEndOf: currentLeg)
-        let edge = route.edges[times.edge(at: offset, in: currentLeg)]
+        let legDuration = times.duration(from: nearest, toEndOf: currentLeg) + detour * pace
+        let edge = isSnapped ? route.edges[times.edge(at: offset, in: currentLeg)] : nil
         return RouteProgress(
             offset: offset, leg: leg, legCount: route.legs.count, step: step - steps.lowerBound, stepCount: steps.count,
-            point: route.line.segment(at: offset), distanceRemaining: max(route.length - offset, 0),
+            point: route.line.segment(at: offset), distanceRemaining: max(route.length - nearest, 0) + detour,
             durationRemaining: legDuration + times.duration(after: currentLeg),
-            legDistanceRemaining: max(legEnd - offset, 0),
+            legDistanceRemaining: max(legEnd - nearest, 0) + detour,
             legDurationRemaining: legDuration,
-            stepDistanceRemaining: max(stepEnd - offset, 0),
+            stepDistanceRemaining: max(stepEnd - nearest, 0) + detour,
             stepDurationRemaining: next == nil
-                ? legDuration : times.duration(from: offset, to: stepEnd, in: currentLeg), deviation: deviation,
-            trafficDelayRemaining: times.delay(from: offset, in: currentLeg), edge: edge.key,
-            attributes: edge.attributes, nextManeuver: next?.maneuver,
-            visualInstruction: banner?.id, spokenInstruction: spokenID, position: position,
-            snapped: route.line.coordinate(at: offset) ?? position.coordinate,
-            snappedBearing: route.line.bearing(at: offset) ?? 0, waypointsRemaining: remainingIndices.count)
+                ? legDuration : max(times.duration(from: nearest, to: stepEnd, in: currentLeg), 0) + detour * pace,
+            deviation: deviation, trafficDelayRemaining: times.delay(from: nearest, in: currentLeg),
+            edge: edge?.key ?? position.road?.edgeKey, attributes: edge?.attributes ?? road, nextManeuver: next?.maneuver,
+            visualInstruction: isOff ? nil : banner?.id, spokenInstruction: spokenID, position: position,
+            isSnapped: isSnapped,
+            snapped: (isSnapped ? route.line.coordinate(at: offset) : nil) ?? position.match.coordinate,
+            snappedBearing: isSnapped ? route.line.bearing(at: offset) : position.road?.bearing ?? position.course,
+            waypointsRemaining: remainingIndices.count)
     }
 }

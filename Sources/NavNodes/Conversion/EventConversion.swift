@@ -69,8 +69,8 @@ extension NavMessages.RouteProgress {
             deviation: NavMessages.DeviationState(progress.deviation.state),
             distanceToRouteM: progress.deviation.distance, courseDifferenceRad: progress.deviation.courseDifference,
             deviationSinceNs: progress.deviation.since.nanoseconds, alongSigmaM: progress.position.road?.alongSigma,
-            roadName: attributes.name.isEmpty ? nil : attributes.name,
-            roadRef: attributes.reference.isEmpty ? nil : attributes.reference,
+            roadName: attributes.flatMap { $0.name.isEmpty ? nil : $0.name },
+            roadRef: attributes.flatMap { $0.reference.isEmpty ? nil : $0.reference },
             speedLimitMps: limit.speed.map(Double.init), speedUnlimited: limit.isUnlimited ? true : nil,
             nextManeuverType: progress.nextManeuver.map { NavMessages.ManeuverType($0.type) },
             nextManeuverModifier: progress.nextManeuver?.modifier.map { NavMessages.ManeuverModifier($0) },
@@ -79,7 +79,7 @@ extension NavMessages.RouteProgress {
             matched: Pose(
                 latitude: progress.snapped.latitude, longitude: progress.snapped.longitude,
                 course: progress.snappedBearing, speedMps: progress.position.speed),
-            raw: Pose(raw: progress.position), isSnapped: progress.deviation.state == .onRoute,
+            raw: Pose(raw: progress.position), isSnapped: progress.isSnapped,
             source: PositionSource(progress.position),
             waypointsRemaining: UInt32(progress.waypointsRemaining),
             deviationProbability: progress.deviation.probability, limitSource: LimitSource(limit.source))

@@ -39,10 +39,8 @@ struct PublicationEncoder {
 
     /// The limit where the vehicle is: off its route that of the road that it is on.
     private func limit(_ progress: NavNavigator.RouteProgress, at stamp: NavGeo.Timestamp) -> SpeedLimit {
-        let isOff = [.offRoute, .wrongWay].contains(progress.deviation.state)
-        if isOff, let road = progress.position.road { return limit(road.edgeKey, at: stamp) ?? .unknown }
-        return limit(progress.edge, at: stamp)
-            ?? progress.attributes.limit(for: plan?.route.vehicle.access ?? map.metric.model.profile.access)
+        limit(progress.edge, at: stamp)
+            ?? progress.attributes?.limit(for: plan?.route.vehicle.access ?? map.metric.model.profile.access) ?? .unknown
     }
 
     /// The next stop's index in the route's waypoints; nil without a route.

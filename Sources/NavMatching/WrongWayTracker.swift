@@ -1,0 +1,101 @@
+import Glibc
+import NavGeo
+import NavMap
+import NavRouting
+
+/// A tracker of a vehicle that drives against a one-way road.
+///
+/// The belief knows no such state: it would leave the roads, or find another carriageway. So the road is followed here from where the vehicle
+/// was last sure to be on it, or came to its end, as long as the course is against it and the belief has no road that fits. It decides what
+/// is told and teaches the belief nothing.
+struct WrongWayTracker {
+    /// The road that the vehicle was last sure to be on, or that it drives against.
+    private var edge: EdgeIndex?
+    /// Steps in a row against it.
+    private var steps = 0
+
+    /// Steps that tell: one may be a turn.
+    private static let leastSteps = 2
+    /// Standard deviations within which a road of the belief fits its fix, and one that is driven against: a car park lies beside it.
+    private static let (fit, nearness) = (2.5, 1.5)
+    /// Probability from which a road is sure.
+    private static let sureness = 0.8
+    /// Angle between a course and a road from which it is against the road, radians.
+    private static let against = 0.75 * Double.pi
+
+    /// Forgets the road.
+    mutating func reset() { self = WrongWayTracker() }
+
+    /// Takes in a fix with what the belief makes of it, and puts the position on the road that is driven against.
+    ///
+    /// - Parameter isStep: whether the vehicle has moved enough for the fix to tell something new.
+    mutating func follow(
+        _ position: inout MatchedPosition, _ sight: FixSight, _ hits: ContiguousArray<RoadFinder.Hit>, isStep: Bool,
+        _ config: MatcherConfig, _ metric: Metric
+    ) {
+        let graph = metric.turns.graph
+        if let road = position.road, road.distance <= Self.fit * sight.sigma,
+            sight.fix.usableCourse.map({ Angle.separation($0, road.bearing) < Self.against }) ?? true
+        {
+            steps = 0
+            if position.confidence >= Self.sureness { edge = road.edge }
+            return
+        }
+        guard let edge, let course = sight.fix.usableCourse, (sight.fix.usableSpeed ?? 0) >= config.courseSpeed else {
+            return
+        }
+        var best: RoadFinder.Hit?
+        for hit in hits where hit.distance <= min(Self.nearness * sight.sigma, best?.distance ?? .infinity) {
+            guard hit.opposite == RoadGraph.noEdge, metric.allows(hit.edge),
+                leads(from: edge, backInto: hit.edge, graph),
+                Angle.separation(course, atan2(hit.along.east, hit.along.north)) >= Self.against
+            else { continue }
+            best = hit
+        }
+        guard let best else {
+            steps = 0
+            return
+        }
+        if isStep { steps += 1 }
+        if steps >= Self.leastSteps { put(&position, on: best, sight, graph) }
+        if isStep { self.edge = best.edge }
+    }
+
+    /// Whether a vehicle on one edge can come onto another against its direction: on the same one, or where the other one ends.
+    private func leads(from edge: EdgeIndex, backInto other: EdgeIndex, _ graph: RoadGraph) -> Bool {
+        edge == other || graph.edgeHeads[other.index] == graph.edgeTails[edge.index]
+            || graph.edgeHeads[other.index] == graph.edgeHeads[edge.index]
+    }
+
+    private func put(
+        _ position: inout MatchedPosition, on hit: RoadFinder.Hit, _ sight: FixSight, _ graph: RoadGraph
+    ) {
+        var road = MatchedPosition.RoadPosition(
+            hit.edge, at: hit.offset, on: graph, raw: sight.fix.coordinate, alongSigma: sight.sigma,
+            crossSigma: Self.crossSigma)
+        road.bearing = Angle.normalised(road.bearing + .pi)
+        road.isAgainst = true
+        // What else it may be is judged by how far that lies from the fix.
+        func likelihood(_ distance: Double) -> Double { exp(-distance * distance / (2 * sight.sigma * sight.sigma)) }
+        let own = likelihood(hit.distance)
+        let other = position.road.map { min(likelihood($0.distance), own) } ?? 0
+        let share = own / (own + other + Self.offRoad)
+        var probability = share
+        for index in position.candidates.indices { position.candidates[index].probability *= 1 - share }
+        if let index = position.candidates.firstIndex(where: { $0.edge == hit.edge }) {
+            probability += position.candidates.remove(at: index).probability
+        }
+        position.candidates.insert(
+            MatchedPosition.Candidate(
+                edge: hit.edge, offset: hit.offset, distance: hit.distance, bearing: road.bearing,
+                probability: min(probability, 1)), at: 0)
+        position.offRoadProbability *= 1 - share
+        (position.state, position.road, position.isHeld) = (.onRoad, road, false)
+        position.confidence = min(probability, 1)
+    }
+
+    /// Half a carriageway of two lanes, metres.
+    private static let crossSigma = 2.5
+    /// What being on no road counts beside a place at the fix.
+    private static let offRoad = 0.05
+}

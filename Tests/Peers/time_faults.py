@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Stalls, delays and misdates what navigation-node lives by, as a client from outside, and looks whether positions are predicted.
+
+    time_faults.py stall|latency|future|back TILES DRIVE.mcap LATITUDE,LONGITUDE
+
+Needs navbus and navigation-node in PATH, and Python with pyzmq, protobuf and mcap. Says what was seen; status 1 where it is wrong.
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from mcap.reader import make_reader
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Faults"))
+from bus import Messages, Observer, Publisher, announcement  # noqa: E402
+
+PREDICTED, ARRIVED, APPLIED = 2, 2, 4
+HZ = 10
+types = Messages()
+
+
+class Stack:
+    """A navigation-node on a bus of its own, with everything that it says."""
+
+    def __init__(self, *settings: str) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="navbus-"))
+        self.environment = dict(os.environ, NAVBUS_DIR=str(self.folder))
+        self.observer = Observer(self.folder, types)
+        self.observer.start()
+        options = [word for setting in settings for word in ("--set", setting)]
+        self.node = subprocess.Popen(
+            ["navigation-node", *options], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self.wait(lambda: announcement(self.folder, "navigation-node"), "navigation-node announces itself")
+
+    def wait(self, condition, what: str, seconds: float = 240) -> None:
+        """Waits until something holds."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end or self.node.poll() is not None:
+                sys.exit(f"gave up waiting: {what}")
+            time.sleep(0.02)
+
+    def said(self, topic: str) -> list:
+        """What came of a topic."""
+        return [heard.message for heard in self.observer.since(0, topic)]
+
+    def judge(self, fault: str, last_stamp: int, predicted: int, tail: int) -> None:
+        """Few positions may be predicted, and none of the last ones."""
+        self.wait(lambda: any(p.stamp_ns >= last_stamp for p in self.said("/nav/position")), "the last position", 20)
+        sources = [position.source for position in self.said("/nav/position")]
+        count = sum(source == PREDICTED for source in sources)
+        last = sum(source == PREDICTED for source in sources[-tail:])
+        text = f"{fault}: {len(sources)} positions, {count} predicted, {last} of the last {tail}"
+        print(text)
+        if count > predicted or last or len(sources) < tail:
+            sys.exit(f"{text}: at most {predicted} and 0 are expected")
+
+    def close(self) -> None:
+        """Ends the node."""
+        self.node.kill()
+        self.node.wait()
+        self.observer.end()
+
+
+def fixes(drive: str) -> list:
+    """The fixes of a drive that moves."""
+    with open(drive, "rb") as file:
+        found = [types.GnssFix.FromString(m.data) for _, _, m in make_reader(file).iter_messages(topics=["/gnss/fix"])]
+    return found[20:]
+
+
+def stall(tiles: str, drive: str, goal: str) -> None:
+    """A player at ten times the pace is stopped for 0.35 s, and the drive goes on as if nothing had been."""
+    stack = Stack(f"tiles={tiles}", f"destination={goal}", "sim_time=true")
+    try:
+        player = subprocess.Popen(
+            ["navbus", "bag", "play", drive, "--rate", "10", "--clock"], env=stack.environment,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        stack.wait(lambda: len(stack.said("/nav/position")) > 60 or player.poll() is not None, "60 positions")
+        player.send_signal(signal.SIGSTOP)
+        time.sleep(0.35)
+        player.send_signal(signal.SIGCONT)
+        stack.wait(lambda: player.poll() is not None, "the player ends")
+        last = fixes(drive)[-1].timestamp
+        # Twenty for a machine that stalls them all.
+        stack.judge("stall", last.seconds * 10**9, predicted=20, tail=100)
+        rerouted = {event.phase for event in stack.said("/nav/reroute")}
+        arrived = [event for event in stack.said("/nav/arrival") if event.phase == ARRIVED]
+        if APPLIED not in rerouted or not arrived:
+            sys.exit(f"the wrong turn was not noticed, or the destination not reached: {rerouted}, {len(arrived)}")
+    finally:
+        stack.close()
+
+
+def stream(fault: str, tiles: str, goal: str, source: list, delay, shift, predicted: int, *, dwells: bool = False) -> None:
+    """Fixes at 10 Hz without a time of arrival, each delayed and its stamp shifted by so many seconds."""
+    stack = Stack(f"tiles={tiles}", f"destination={goal}", f"arrival.dwell_s={6 if dwells else 0}")
+    try:
+        receiver = Publisher(stack.folder, types, "receiver", {"/gnss/fix": ("navbus.v1.GnssFix", 16384)})
+        if not receiver.subscribers("/gnss/fix", 1, 60):
+            sys.exit("navigation-node does not subscribe to /gnss/fix")
+        begin, base = time.monotonic(), time.time_ns()
+        stamp, numbers = base, range((len(source) - 1) * HZ)
+        for due, index in sorted((number / HZ + delay(number / HZ), number) for number in numbers):
+            time.sleep(max(begin + due - time.monotonic(), 0))
+            before, after, share = source[index // HZ], source[index // HZ + 1], index % HZ / HZ
+            fix = types.GnssFix()
+            fix.CopyFrom(before)
+            fix.ClearField("receive_stamp_ns")
+            fix.latitude += (after.latitude - before.latitude) * share
+            fix.longitude += (after.longitude - before.longitude) * share
+            stamp = base + int((index / HZ + shift(index / HZ)) * 1e9)
+            fix.timestamp.seconds, fix.timestamp.nanos = divmod(stamp, 10**9)
+            receiver.publish("/gnss/fix", fix.SerializeToString())
+        stack.judge(fault, stamp, predicted=predicted, tail=20)
+        if dwells and not any(event.phase == ARRIVED for event in stack.said("/nav/arrival")):
+            sys.exit(f"{fault}: the destination is not reached")
+        receiver.close()
+    finally:
+        stack.close()
+
+
+def main() -> None:
+    """Does one fault."""
+    fault, tiles, drive, goal = sys.argv[1:]
+    found = fixes(drive)
+    match fault:
+        case "stall":
+            stall(tiles, drive, goal)
+        case "latency":  # From 0.1 s to 4.1 s: missed for as long, and followed from then on.
+            stream(fault, tiles, goal, found[:13], lambda t: 0.1 if t < 5 else 4.1, lambda t: 0.0, predicted=60)
+        case "future":  # Three fixes of 10 s later.
+            future = lambda t: 10.0 if t in (5.0, 5.5, 6.0) else 0.0  # noqa: E731
+            stream(fault, tiles, goal, found[:11], lambda t: 0.1, future, predicted=5)
+        case "back":  # The receiver's clock is set back by an hour while the vehicle stands at its destination.
+            found = found[-21:] + found[-1:] * 10
+            stream(fault, tiles, goal, found, lambda t: 0.1, lambda t: -3600.0 if t >= 20 else 0.0, 5, dwells=True)
+
+
+if __name__ == "__main__":
+    main()
