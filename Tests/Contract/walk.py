@@ -230,15 +230,13 @@ class Walk:
             for field in described.field
             if contract.kind(field) in contract.left_out
         }
-        kinds: dict[str, list[str]] = {name: [] for name in ("set", "proved", "refused", "pending", "shown", "unimplemented", "silent")}
+        kinds: dict[str, list[str]] = {name: [] for name in ("set", "proved", "refused", "shown", "unimplemented", "silent")}
         for message in contract.messages:
             for field in contract.fields(message):
                 key = f"{message}.{field}"
                 needs = message in contract.INPUTS | contract.request_messages() and key not in NOT_ASKED
                 if message in unimplemented or key in left_out:
                     kinds["unimplemented"].append(key)
-                elif key in PENDING:
-                    kinds["pending"].append(key)
                 elif key in SHOWN_ELSEWHERE:
                     kinds["shown"].append(key)
                 elif key in contract.proved:
@@ -257,7 +255,7 @@ class Walk:
             ("messages", len(contract.messages), f"{len(published | asked)} used, {len(unimplemented)} of unimplemented methods alone"),
             ("methods", len(methods), f"{len(contract.answered)} answered, {len(contract.unimplemented)} unimplemented"),
             ("fields", sum(map(len, kinds.values())), f"{len(kinds['set'])} seen set, {len(kinds['proved'])} change the answer, {len(kinds['refused'])} refused by name"),
-            ("", "", f"{len(kinds['unimplemented'])} of unimplemented methods, {len(kinds['pending'])} pending, {len(kinds['shown'])} shown by other tests"),
+            ("", "", f"{len(kinds['unimplemented'])} of unimplemented methods, {len(kinds['shown'])} shown by other tests"),
             ("reserved", contract.reserved, "field numbers"),
             ("silent", len(kinds["silent"]), ""),
         ]
@@ -268,7 +266,6 @@ class Walk:
             ("messages that nothing uses", sorted(stray)),
             ("methods that nobody called", unmet),
             ("implausible", [f"{key} = {what}" for key, what in sorted(contract.wrong.items())]),
-            ("pending, but met", sorted(key for key in PENDING if contract.seen[key] or key in contract.proved)),
             ("failed", self.failures),
         ):
             if lines:

@@ -384,7 +384,8 @@ struct Trip {
             stepDurationRemaining: next == nil
                 ? legDuration : max(times.duration(from: nearest, to: stepEnd, in: currentLeg), 0) + detour * pace,
             deviation: deviation, trafficDelayRemaining: times.delay(from: nearest, in: currentLeg),
-            edge: edge?.key ?? position.road?.edgeKey, attributes: edge?.attributes ?? road, nextManeuver: next?.maneuver,
+            edge: edge?.key ?? position.road?.edgeKey, attributes: edge?.attributes ?? road,
+            nextManeuver: next?.maneuver,
             visualInstruction: isOff ? nil : banner?.id, spokenInstruction: spokenID, position: position,
             isSnapped: isSnapped,
             snapped: (isSnapped ? route.line.coordinate(at: offset) : nil) ?? position.match.coordinate,

@@ -40,7 +40,8 @@ struct PublicationEncoder {
     /// The limit where the vehicle is: off its route that of the road that it is on.
     private func limit(_ progress: NavNavigator.RouteProgress, at stamp: NavGeo.Timestamp) -> SpeedLimit {
         limit(progress.edge, at: stamp)
-            ?? progress.attributes?.limit(for: plan?.route.vehicle.access ?? map.metric.model.profile.access) ?? .unknown
+            ?? progress.attributes?.limit(for: plan?.route.vehicle.access ?? map.metric.model.profile.access)
+            ?? .unknown
     }
 
     /// The next stop's index in the route's waypoints; nil without a route.
