@@ -220,7 +220,7 @@ import Testing
         var hasRoute = false
         var route: (session: UInt64, id: UInt64) = (0, 0)
         var offset = 0.0
-        /// The last offset that a fix confirmed by moving there.
+        /// The last offset that a fix confirmed by moving forward to it.
         var confirmed = 0.0
         var isComplete = false
         /// Requests on their way, by what they are for.
@@ -296,7 +296,7 @@ import Testing
                 // A fix may take back what was predicted, and nothing else.
                 let isMeasured = progress.position.prediction == nil && progress.position.evidence == .measured
                 try #require(progress.offset >= (isMeasured ? confirmed : offset))
-                if isMeasured, progress.offset != offset { confirmed = progress.offset }
+                if isMeasured, progress.offset > offset { confirmed = progress.offset }
                 offset = progress.offset
                 let numbers = [
                     progress.offset, progress.distanceRemaining, progress.durationRemaining,

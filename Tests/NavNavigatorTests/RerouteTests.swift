@@ -319,6 +319,8 @@ import Testing
             switch what {
             case .progress(let progress):
                 isOff = progress.deviation.state != .onRoute && progress.deviation.state != .offStep
+            // The banner is taken back.
+            case .visual(nil, _, _): #expect(isOff)
             case .visual, .spoken: #expect(!isOff)
             default: break
             }

@@ -168,7 +168,7 @@ struct RemainingNeverGrows: Invariant {
 
     /// A position that is measured and does not move the place along the route leaves open where that is.
     private mutating func note(_ progress: RouteProgress) {
-        guard progress.position.prediction == nil else { return }
+        guard progress.position.prediction == nil, progress.position.evidence == .measured else { return }
         if last.map({ $0.distanceRemaining != progress.distanceRemaining }) ?? true {
             seen = progress.distanceRemaining
         }
