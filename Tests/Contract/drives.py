@@ -196,9 +196,6 @@ class Drives:
         vehicle.extra = {"horizontal_accuracy_m": 400.0, "position_covariance": None}
         bus.expect("/nav/fix_rejected", lambda event: event.HasField("limit"), since, "a fix that is too inaccurate")
         vehicle.extra = {}
-        since = time.monotonic()
-        vehicle.extra = {"frame_id": "mirror"}
-        bus.expect("/nav/receiver", lambda event: event.HasField("previous"), since, "another receiver")
         vehicle.extra = {}
         self.owner.answers["ShouldDiscardFix"] = lambda question: self.types.PolicyAnswer(verdict=1, reason="not mine", hold_s=2.0)
 
@@ -231,6 +228,16 @@ class Drives:
         self.drive(applied, 8)
         self.traffic()
         self.stop()
+
+    def turned(self) -> None:
+        """The vehicle turns onto an alternative."""
+        since = time.monotonic()
+        self.guide(crossing(0, 1), crossing(7, 4), speed=8)
+        offered = self.bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives").alternatives[0]
+        self.drive(offered.route, 12)
+        taken = self.bus.expect("/nav/alternative_switch", lambda event: event.phase == 2, since, "an alternative that is taken by driving", 90)
+        if not taken.by_driving or taken.alternative_route_id != offered.route.route_id:
+            raise Failed(f"another alternative was taken, or not by driving: {taken}")
 
     def declined(self) -> None:
         """A faster route that is declined, an alternative that is selected, a closure."""
@@ -337,7 +344,7 @@ class Drives:
 
         owner.answers["ReviseInstruction"] = revise
         since = time.monotonic()
-        stops = [self.router.waypoint(place(2 * BLOCK + 120, BLOCK), name="Kiosk"), crossing(4, 1), crossing(4, 3), crossing(6, 3)]
+        stops = [self.router.waypoint(place(2 * BLOCK + 120, BLOCK), name="Kiosk"), crossing(3, 1), crossing(3, 2), crossing(4, 2)]
         self.guide(crossing(1, 1), *stops, speed=12)
         bus.expect("/nav/instruction/spoken", lambda said: said.text == "Obey", since, "words of the owner")
         bus.expect("/nav/instruction/visual", lambda shown: shown.primary.text == "Look", since, "a banner of the owner")
@@ -358,12 +365,12 @@ class Drives:
         route = bus.expect("/nav/route", lambda route: route.reason == 6, since, "a route without the waypoint")
         self.coverage(route)
         # The trip outlives the node.
-        self.drive(route, 10)
+        owner.answers["ShouldAdvanceLeg"] = lambda question: types.PolicyAnswer(verdict=1)
+        self.drive(route, 15)
         bus.kill(NAVIGATION)
         self.restart()
         since = time.monotonic()
         bus.expect("/nav/route", lambda route: route.reason == 8, since - 20, "a trip that goes on")
-        owner.answers["ShouldAdvanceLeg"] = lambda question: types.PolicyAnswer(verdict=1)
         bus.expect("/nav/arrival", lambda event: event.phase == 2 and event.is_destination, since, "the arrival", 90)
         self.stop()
 
@@ -390,7 +397,9 @@ class Drives:
         self.bus.expect("/nav/position", lambda at: at.HasField("prediction") and at.age_s > 0, since, "a predicted position")
         self.vehicle.silent = self.vehicle.has_wheels = False
         self.bus.expect("/nav/simulation", lambda event: event.phase == 4, since, "the end of the prediction")
-        self.stop()
+        self.vehicle.extra = {"frame_id": "mirror"}
+        self.bus.expect("/nav/receiver", lambda event: event.HasField("previous"), since, "another receiver")
+        self.vehicle.extra = {}
 
     restart = staticmethod(lambda: None)
 

@@ -354,6 +354,12 @@ class Web:
             do_HEAD = do_GET
             do_POST = do_GET
 
+            def handle(self) -> None:
+                try:
+                    super().handle()
+                except OSError:
+                    pass  # Who asked has gone.
+
             def log_message(self, *_: Any) -> None:
                 pass
 
