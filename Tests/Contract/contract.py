@@ -181,7 +181,5 @@ class Contract:
 
     def only_unimplemented(self, topics: set[str]) -> set[str]:
         """Messages that only methods without an implementation have."""
-        whole = self.left_out | set().union(
-            *(set(map(self.kind, self.messages[name].field)) for name in self.left_out)
-        )
+        whole = self.left_out | set().union(*(set(map(self.kind, self.messages[name].field)) for name in self.left_out))
         return self.reachable(whole) - self.published_messages(topics) - self.reachable(self.request_messages())

@@ -37,12 +37,16 @@ class Drives:
         if answer.HasField("error"):
             raise Failed(f"SetParameters: {answer.error.message}")
 
-    def traffic(self, *speeds: tuple[int, int, int, float | None], seconds: float = 600, replaces: bool = True) -> float:
+    def traffic(
+        self, *speeds: tuple[int, int, int, float | None], seconds: float = 600, replaces: bool = True
+    ) -> float:
         """Publishes speeds by way, from, to and m/s (None closes), and returns when."""
         said = self.types.TrafficSpeeds(stamp_ns=time.time_ns(), provider="walk", replaces_all=replaces)
         until = time.time_ns() + int(seconds * 1e9)
         for way, start, end, speed in speeds:
-            entry = said.speeds.add(way_id=way, from_node=start, to_node=end, closed=speed is None, valid_until_ns=until)
+            entry = said.speeds.add(
+                way_id=way, from_node=start, to_node=end, closed=speed is None, valid_until_ns=until
+            )
             if speed is not None:
                 entry.speed_mps = speed
         moment = time.monotonic()
@@ -69,7 +73,10 @@ class Drives:
         self.vehicle.stand(origin)
         since = time.monotonic()
         self.bus.expect(
-            "/nav/position", lambda at: distance((at.raw.latitude, at.raw.longitude), origin) < 20, since, "the vehicle at its start"
+            "/nav/position",
+            lambda at: distance((at.raw.latitude, at.raw.longitude), origin) < 20,
+            since,
+            "the vehicle at its start",
         )
         request = self.types.CalculateRouteRequest(
             waypoints=[one if hasattr(one, "latitude") else self.router.waypoint(one) for one in places],
@@ -130,7 +137,9 @@ class Drives:
         since = time.monotonic()
         ask = types.CalculateRouteRequest(origin=origin, waypoints=[target], options=types.RouteOptions(alternatives=2))
         parts = call.parts("Navigation.CalculateRoute", ask)
-        preview = self.bus.expect("/nav/preview", lambda preview: preview.routes, since, "a preview that nobody declined")
+        preview = self.bus.expect(
+            "/nav/preview", lambda preview: preview.routes, since, "a preview that nobody declined"
+        )
         self.prove("CalculateRouteRequest.preview CalculateRouteRequest.options", "changes the answer")
         ids = [route.route_id for route in parts[-1].routes]
         if len(ids) < 2 or ids != [route.route_id for route in preview.routes]:
@@ -147,21 +156,29 @@ class Drives:
         self.refused("StartNavigationRequest.route_id", "StartNavigation", NOT_FOUND, "777", route_id=777, index=0)
         # The preview is priced by the freshest traffic.
         since = self.traffic(*[(*segment, 2.0) for segment in self.segments(preview.routes[0], 0, 1500)])
-        bus_told = self.bus.expect("/nav/preview", lambda told: told.HasField("cause_sequence"), since, "a preview in other traffic")
+        bus_told = self.bus.expect(
+            "/nav/preview", lambda told: told.HasField("cause_sequence"), since, "a preview in other traffic"
+        )
         if bus_told.routes[0].summary.duration_s <= preview.routes[0].summary.duration_s:
             raise Failed("traffic on a previewed route takes no time")
         self.traffic()
         since = time.monotonic()
         started = call("Navigation.StartNavigation", route_id=ids[1], simulate=True, simulate_speed_factor=10)
-        route = self.bus.expect("/nav/route", lambda route: route.route_id == started.route_id, since, "the started route")
+        route = self.bus.expect(
+            "/nav/route", lambda route: route.route_id == started.route_id, since, "the started route"
+        )
         if points(route) != points(preview.routes[1]):
             raise Failed("StartNavigation{route_id} follows another route than the one named")
         at = self.bus.expect("/nav/progress", lambda at: at.source == 3, since, "simulated progress")
-        fast = self.bus.expect("/nav/progress", lambda at: at.distance_traveled_m > 150, since, "a simulated drive at ten times")
+        fast = self.bus.expect(
+            "/nav/progress", lambda at: at.distance_traveled_m > 150, since, "a simulated drive at ten times"
+        )
         if (fast.distance_traveled_m - at.distance_traveled_m) / max((fast.stamp_ns - at.stamp_ns) / 1e9, 0.1) < 25:
             raise Failed("simulate_speed_factor changes nothing")
         self.prove("StartNavigationRequest.simulate StartNavigationRequest.simulate_speed_factor", "changes the answer")
-        self.bus.expect("/nav/state", lambda state: state.position_source == 3, since, "a simulated position in the state")
+        self.bus.expect(
+            "/nav/state", lambda state: state.position_source == 3, since, "a simulated position in the state"
+        )
         self.stop()
         for method, fields in (("Reroute", {}), ("RefreshRoute", {})):
             self.refused("", method, "WRONG_STATE", "", **fields)
@@ -172,20 +189,37 @@ class Drives:
     def long_simulation(self) -> None:
         """Set from outside: motorway, tunnel and ferry, ten times as fast."""
         way = self.router.route(crossing(5, 0), ISLAND)
-        self.refused("", "SetRoute", INVALID, "preview", calculate=self.types.CalculateRouteRequest(waypoints=[self.router.waypoint(ISLAND)], preview=True))
+        self.refused(
+            "",
+            "SetRoute",
+            INVALID,
+            "preview",
+            calculate=self.types.CalculateRouteRequest(waypoints=[self.router.waypoint(ISLAND)], preview=True),
+        )
         since = time.monotonic()
         target = self.types.CalculateRouteRequest(waypoints=[self.router.waypoint(crossing(2, 2))])
         self.call("Navigation.SetRoute", calculate=target)
         self.prove("SetRouteRequest.calculate", "changes the answer")
         way.options.avoid.append(3)
         answer = self.call("Navigation.SetRoute", route=way, simulate=True, simulate_speed_factor=10)
-        route = self.bus.expect("/nav/route", lambda route: route.route_id == answer.route_id and route.session_id == answer.session_id, since, "the route that was set")
+        route = self.bus.expect(
+            "/nav/route",
+            lambda route: route.route_id == answer.route_id and route.session_id == answer.session_id,
+            since,
+            "the route that was set",
+        )
         if self.types.enum("RouteProvider", route.provider) != "EXTERNAL" or list(route.options.avoid) != [3]:
             raise Failed(f"a route that was set has provider {route.provider} and options {route.options}")
-        self.prove("SetRouteRequest.route SetRouteRequest.simulate SetRouteRequest.simulate_speed_factor", "changes the answer")
+        self.prove(
+            "SetRouteRequest.route SetRouteRequest.simulate SetRouteRequest.simulate_speed_factor", "changes the answer"
+        )
         self.bus.expect("/nav/arrival", lambda event: event.phase == 2, since, "an arrival on the island", 90)
         # Another choice while the trip that is over is still shown.
-        self.call("Navigation.CalculateRoute", origin=self.router.waypoint(crossing(0, 1)), waypoints=[self.router.waypoint(crossing(2, 2))])
+        self.call(
+            "Navigation.CalculateRoute",
+            origin=self.router.waypoint(crossing(0, 1)),
+            waypoints=[self.router.waypoint(crossing(2, 2))],
+        )
         self.bus.expect("/nav/preview", lambda told: told.HasField("session_id"), since, "a preview in a session")
         self.stop()
 
@@ -196,18 +230,19 @@ class Drives:
         vehicle.extra = {"horizontal_accuracy_m": 400.0, "position_covariance": None}
         bus.expect("/nav/fix_rejected", lambda event: event.HasField("limit"), since, "a fix that is too inaccurate")
         vehicle.extra = {}
-        since = time.monotonic()
-        vehicle.extra = {"frame_id": "mirror"}
-        bus.expect("/nav/receiver", lambda event: event.HasField("previous"), since, "another receiver")
         vehicle.extra = {}
-        self.owner.answers["ShouldDiscardFix"] = lambda question: self.types.PolicyAnswer(verdict=1, reason="not mine", hold_s=2.0)
+        self.owner.answers["ShouldDiscardFix"] = lambda question: self.types.PolicyAnswer(
+            verdict=1, reason="not mine", hold_s=2.0
+        )
 
     def town_drive(self) -> None:
         """Alternatives, traffic, a faster route, leaving the route, stops."""
         bus, call, types = self.bus, self.call, self.types
         since = time.monotonic()
         route = self.guide(crossing(0, 1), crossing(7, 4), speed=8)
-        offered = bus.expect("/nav/alternatives", lambda update: update.alternatives, since, "alternatives").alternatives[0]
+        offered = bus.expect(
+            "/nav/alternatives", lambda update: update.alternatives, since, "alternatives"
+        ).alternatives[0]
         check_fork(offered, route)
         self.refused("SelectAlternativeRequest.route_id", "SelectAlternative", NOT_FOUND, "777", route_id=777)
         state = call("Navigation.GetState", include_route=True)
@@ -227,10 +262,30 @@ class Drives:
         taken = call("Navigation.AcceptFasterRoute", route_id=found.faster_route_id, accept=True)
         if taken.route_id != found.faster_route_id:
             raise Failed(f"route {found.faster_route_id} was accepted and {taken.route_id} is followed")
-        applied = bus.expect("/nav/route", lambda route: route.route_id == taken.route_id, since, "the faster route in force")
+        applied = bus.expect(
+            "/nav/route", lambda route: route.route_id == taken.route_id, since, "the faster route in force"
+        )
         self.drive(applied, 8)
         self.traffic()
         self.stop()
+
+    def turned(self) -> None:
+        """The vehicle turns onto an alternative."""
+        since = time.monotonic()
+        self.guide(crossing(0, 1), crossing(7, 4), speed=8)
+        offered = self.bus.expect(
+            "/nav/alternatives", lambda update: update.alternatives, since, "alternatives"
+        ).alternatives[0]
+        self.drive(offered.route, 12)
+        taken = self.bus.expect(
+            "/nav/alternative_switch",
+            lambda event: event.phase == 2,
+            since,
+            "an alternative that is taken by driving",
+            90,
+        )
+        if not taken.by_driving or taken.alternative_route_id != offered.route.route_id:
+            raise Failed(f"another alternative was taken, or not by driving: {taken}")
 
     def declined(self) -> None:
         """A faster route that is declined, an alternative that is selected, a closure."""
@@ -242,12 +297,22 @@ class Drives:
         since = self.traffic(*[(*segment, 3.0) for segment in ahead])
         found = bus.expect("/nav/faster_route", lambda event: event.phase == 1, since, "a faster route", 60)
         call("Navigation.AcceptFasterRoute", route_id=found.faster_route_id, accept=False)
-        bus.expect("/nav/faster_route", lambda event: event.phase == 3 and event.reason, since, "a faster route that is refused")
+        bus.expect(
+            "/nav/faster_route",
+            lambda event: event.phase == 3 and event.reason,
+            since,
+            "a faster route that is refused",
+        )
         self.prove("AcceptFasterRouteRequest.accept", "changes the answer")
         self.owner.answers["AcceptFasterRoute"] = lambda question: types.PolicyAnswer(verdict=2)
         self.set(faster__approval="policy")
         since = time.monotonic()
-        bus.expect("/nav/policy/decision", lambda told: told.kind == 4 and told.verdict == 2, since, "a faster route that the owner refuses")
+        bus.expect(
+            "/nav/policy/decision",
+            lambda told: told.kind == 4 and told.verdict == 2,
+            since,
+            "a faster route that the owner refuses",
+        )
         self.set(faster__approval="manual")
         since = self.traffic()
         bus.expect("/nav/route_refresh", lambda event: event.eta_delta_s < -5, since, "a refresh when the jam is over")
@@ -264,10 +329,23 @@ class Drives:
             taken = call("Navigation.SelectAlternative", route_id=update.alternatives[0].route.route_id)
             if taken.HasField("error"):
                 raise Failed(f"SelectAlternative: {taken.error.message}")
-            self.drive(bus.expect("/nav/route", lambda route: route.route_id == taken.route_id and route.route_id != old, since, "the alternative"), 8)
+            self.drive(
+                bus.expect(
+                    "/nav/route",
+                    lambda route: route.route_id == taken.route_id and route.route_id != old,
+                    since,
+                    "the alternative",
+                ),
+                8,
+            )
         route = self.last("/nav/route")
         since = self.traffic(*[(*segment, None) for segment in self.segments(route, 900, 1300)[:1]])
-        bus.expect("/nav/route_refresh", lambda event: event.phase == 4 and event.HasField("error"), since, "a route that is closed")
+        bus.expect(
+            "/nav/route_refresh",
+            lambda event: event.phase == 4 and event.HasField("error"),
+            since,
+            "a route that is closed",
+        )
         self.prove("TrafficSpeed.closed", "changes the answer")
         self.traffic()
         self.stop()
@@ -282,12 +360,16 @@ class Drives:
         since = time.monotonic()
         self.guide(crossing(0, 1), crossing(6, 1), speed=12)
         self.vehicle.follow([self.vehicle.place, crossing(1, 1), crossing(1, 5)], 12)
-        denied = bus.expect("/nav/policy/decision", lambda told: told.kind == 1 and told.verdict == 2, since, "a reroute that is denied")
+        denied = bus.expect(
+            "/nav/policy/decision", lambda told: told.kind == 1 and told.verdict == 2, since, "a reroute that is denied"
+        )
         if denied.reason != "wait" or denied.hold_s != 1.0:
             raise Failed(f"the owner's reason and hold are not in the decision: {denied}")
         self.prove("PolicyAnswer.verdict PolicyAnswer.reason PolicyAnswer.hold_s", "changes the answer")
         owner.answers.pop("ShouldReroute")
-        applied = bus.expect("/nav/reroute", lambda event: event.phase == 4 and event.reason == 1, since, "a reroute", 60)
+        applied = bus.expect(
+            "/nav/reroute", lambda event: event.phase == 4 and event.reason == 1, since, "a reroute", 60
+        )
         route = bus.expect("/nav/route", lambda route: route.route_id == applied.new_route_id, since, "the new route")
         if list(route.options.avoid) != [4]:
             raise Failed(f"the owner's options are not those of the route: {route.options}")
@@ -299,7 +381,12 @@ class Drives:
         )
         since = time.monotonic()
         begun = call("Navigation.Reroute", options=types.RouteOptions(avoid=[3]))
-        applied = bus.expect("/nav/reroute", lambda event: event.phase == 4 and event.request_id == begun.request_id, since, "a reroute by hand")
+        applied = bus.expect(
+            "/nav/reroute",
+            lambda event: event.phase == 4 and event.request_id == begun.request_id,
+            since,
+            "a reroute by hand",
+        )
         route = bus.expect("/nav/route", lambda route: route.route_id == applied.new_route_id, since, "its route")
         if distance(points(route)[-1], crossing(6, 3)) > 30:
             raise Failed("the owner's waypoints are not those of the route")
@@ -307,11 +394,15 @@ class Drives:
             raise Failed("the options of Reroute are not those of the route")
         self.prove("RerouteOptionsAnswer.waypoints RerouteRequest.options", "changes the answer")
         # One that fails, and one that another command overtakes.
-        owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(waypoints=[self.router.waypoint(NOWHERE)])
+        owner.answers["RerouteOptions"] = lambda question: types.RerouteOptionsAnswer(
+            waypoints=[self.router.waypoint(NOWHERE)]
+        )
         since = time.monotonic()
         self.vehicle.follow([self.vehicle.place, crossing(1, 5), crossing(7, 5)], 12)
         call("Navigation.Reroute")
-        bus.expect("/nav/reroute", lambda event: event.phase == 5 and event.HasField("error"), since, "a reroute that fails")
+        bus.expect(
+            "/nav/reroute", lambda event: event.phase == 5 and event.HasField("error"), since, "a reroute that fails"
+        )
         owner.answers["RerouteOptions"] = None
         since = time.monotonic()
         bus.until(lambda: not call("Navigation.Reroute").HasField("error"), "another reroute is begun")
@@ -337,12 +428,27 @@ class Drives:
 
         owner.answers["ReviseInstruction"] = revise
         since = time.monotonic()
-        stops = [self.router.waypoint(place(2 * BLOCK + 120, BLOCK), name="Kiosk"), crossing(4, 1), crossing(4, 3), crossing(6, 3)]
+        stops = [
+            self.router.waypoint(place(2 * BLOCK + 120, BLOCK), name="Kiosk"),
+            crossing(3, 1),
+            crossing(3, 2),
+            crossing(4, 2),
+        ]
         self.guide(crossing(1, 1), *stops, speed=12)
         bus.expect("/nav/instruction/spoken", lambda said: said.text == "Obey", since, "words of the owner")
-        bus.expect("/nav/instruction/visual", lambda shown: shown.primary.text == "Look", since, "a banner of the owner")
-        bus.expect("/nav/policy/decision", lambda told: told.revised_instruction.suppress, since, "words that the owner suppresses")
-        self.prove("ReviseInstructionAnswer.visual ReviseInstructionAnswer.spoken ReviseInstructionAnswer.suppress", "changes the answer")
+        bus.expect(
+            "/nav/instruction/visual", lambda shown: shown.primary.text == "Look", since, "a banner of the owner"
+        )
+        bus.expect(
+            "/nav/policy/decision",
+            lambda told: told.revised_instruction.suppress,
+            since,
+            "words that the owner suppresses",
+        )
+        self.prove(
+            "ReviseInstructionAnswer.visual ReviseInstructionAnswer.spoken ReviseInstructionAnswer.suppress",
+            "changes the answer",
+        )
         owner.answers.pop("ReviseInstruction")
         self.refused("SkipWaypointRequest.waypoint_index", "SkipWaypoint", NOT_FOUND, "9", waypoint_index=9)
         bus.expect("/nav/arrival", lambda event: event.phase == 3, since, "a stop at which the vehicle is held")
@@ -350,7 +456,9 @@ class Drives:
         self.refused("AdvanceLegRequest.leg_index", "AdvanceLeg", NOT_FOUND, "7", leg_index=7)
         progress = call("Navigation.AdvanceLeg", leg_index=1).progress
         if progress.leg_index != 1 or progress.leg_distance_remaining_m < 50:
-            raise Failed(f"AdvanceLeg answers with the progress of leg {progress.leg_index}, {progress.leg_distance_remaining_m:.0f} m to go")
+            raise Failed(
+                f"AdvanceLeg answers with the progress of leg {progress.leg_index}, {progress.leg_distance_remaining_m:.0f} m to go"
+            )
         since = time.monotonic()
         skipped = call("Navigation.SkipWaypoint")
         if skipped.HasField("error") or skipped.waypoint_index != 2:
@@ -358,12 +466,12 @@ class Drives:
         route = bus.expect("/nav/route", lambda route: route.reason == 6, since, "a route without the waypoint")
         self.coverage(route)
         # The trip outlives the node.
-        self.drive(route, 10)
+        owner.answers["ShouldAdvanceLeg"] = lambda question: types.PolicyAnswer(verdict=1)
+        self.drive(route, 15)
         bus.kill(NAVIGATION)
         self.restart()
         since = time.monotonic()
         bus.expect("/nav/route", lambda route: route.reason == 8, since - 20, "a trip that goes on")
-        owner.answers["ShouldAdvanceLeg"] = lambda question: types.PolicyAnswer(verdict=1)
         bus.expect("/nav/arrival", lambda event: event.phase == 2 and event.is_destination, since, "the arrival", 90)
         self.stop()
 
@@ -371,8 +479,12 @@ class Drives:
         """Coverage of the route and of waypoints."""
         self.call("Navigation.Coverage")
         self.refused("RouteCoverageRequest.corridor_m", "Coverage", INVALID, "corridor_m", corridor_m=1e6)
-        far = self.call("Navigation.Coverage", waypoints=[self.router.waypoint(crossing(0, 0)), self.router.waypoint(ISLAND)])
-        lost = self.call("Navigation.Coverage", waypoints=[self.router.waypoint(crossing(0, 0)), self.router.waypoint(NOWHERE)])
+        far = self.call(
+            "Navigation.Coverage", waypoints=[self.router.waypoint(crossing(0, 0)), self.router.waypoint(ISLAND)]
+        )
+        lost = self.call(
+            "Navigation.Coverage", waypoints=[self.router.waypoint(crossing(0, 0)), self.router.waypoint(NOWHERE)]
+        )
         if far.HasField("error") or not lost.HasField("error"):
             raise Failed("the waypoints of Coverage change nothing")
         self.prove("RouteCoverageRequest.waypoints", "changes the answer")
@@ -386,11 +498,17 @@ class Drives:
         self.vehicle.silent = True
         since = time.monotonic()
         self.bus.expect("/nav/simulation", lambda event: event.phase == 2, since, "a prediction")
-        self.bus.expect("/nav/state", lambda state: state.position_source == 2, since, "a predicted position in the state")
-        self.bus.expect("/nav/position", lambda at: at.HasField("prediction") and at.age_s > 0, since, "a predicted position")
+        self.bus.expect(
+            "/nav/state", lambda state: state.position_source == 2, since, "a predicted position in the state"
+        )
+        self.bus.expect(
+            "/nav/position", lambda at: at.HasField("prediction") and at.age_s > 0, since, "a predicted position"
+        )
         self.vehicle.silent = self.vehicle.has_wheels = False
         self.bus.expect("/nav/simulation", lambda event: event.phase == 4, since, "the end of the prediction")
-        self.stop()
+        self.vehicle.extra = {"frame_id": "mirror"}
+        self.bus.expect("/nav/receiver", lambda event: event.HasField("previous"), since, "another receiver")
+        self.vehicle.extra = {}
 
     restart = staticmethod(lambda: None)
 
@@ -398,7 +516,10 @@ class Drives:
 def check_fork(offered: Any, route: Any) -> None:
     """Checks that an alternative's places are on both routes."""
     fork = (offered.fork.latitude, offered.fork.longitude)
-    for name, line, index in (("fork_point_main", points(route), offered.fork_point_main), ("fork_point", points(offered.route), offered.fork_point)):
+    for name, line, index in (
+        ("fork_point_main", points(route), offered.fork_point_main),
+        ("fork_point", points(offered.route), offered.fork_point),
+    ):
         if index >= len(line) or distance(line[index], fork) > 400:
             raise Failed(f"{name} is {distance(line[min(index, len(line) - 1)], fork):.0f} m from the fork")
     if offered.HasField("join"):

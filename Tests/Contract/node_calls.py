@@ -20,7 +20,11 @@ def node_calls(bus: Bus, name: str) -> None:
     prove("GetSchemaRequest.type", "is refused by name")
     every = call("Node.GetParameters")
     one = call("Node.GetParameters", keys=["log.level", "nil"])
-    if len(every.parameters) < 2 or [found.key for found in one.parameters] != ["log.level"] or code(one) != "NOT_FOUND":
+    if (
+        len(every.parameters) < 2
+        or [found.key for found in one.parameters] != ["log.level"]
+        or code(one) != "NOT_FOUND"
+    ):
         raise Failed(f"keys of GetParameters: {one}")
     prove("GetParametersRequest.keys", "changes the answer")
 
@@ -49,7 +53,9 @@ def waits(bus: Bus, name: str, publisher: Publisher) -> None:
     topic = "/gnss/fix"
 
     def is_met(boot_id: int, sequence: int, **fields: Any) -> bool:
-        point = types.BarrierPoint(topic=fields.pop("topic", topic), boot_id=boot_id, sequence=sequence, publisher="vehicle")
+        point = types.BarrierPoint(
+            topic=fields.pop("topic", topic), boot_id=boot_id, sequence=sequence, publisher="vehicle"
+        )
         try:
             call("Node.Barrier", seconds=fields.pop("seconds", 1.0), points=[point], **fields)
             return True
@@ -79,7 +85,13 @@ def lives(bus: Bus, name: str) -> None:
     prove("ChangeStateRequest.transition", "changes the answer")
     since = time.monotonic()
     call("Node.Shutdown", reason="the walk is over")
-    bus.expect("/log", lambda line: any(one.value == "the walk is over" for one in line.metadata), since, "the reason of a shutdown in the log", 10)
+    bus.expect(
+        "/log",
+        lambda line: any(one.value == "the walk is over" for one in line.metadata),
+        since,
+        "the reason of a shutdown in the log",
+        10,
+    )
     prove("ShutdownRequest.reason", "changes the answer")
     del types
 
@@ -98,7 +110,9 @@ def leads(bus: Bus, name: str) -> None:
 
         def barrier(phase: int, second: float, epoch: int = 1, session: int = player.boot_id, *points: Any) -> Any:
             stamp = begin + int(second * 1e9)
-            return call("Node.Barrier", phase=phase, session=session, stamp_ns=stamp, epoch=epoch, points=points, seconds=10)
+            return call(
+                "Node.Barrier", phase=phase, session=session, stamp_ns=stamp, epoch=epoch, points=points, seconds=10
+            )
 
         begun = barrier(1, 0, 1, player.boot_id, point(0))
         if "/gnss/fix" not in begun.subscribed or not any(one.HasField("subscriber_count") for one in begun.published):

@@ -102,22 +102,49 @@ def options(router: Router) -> None:
         "hazardous_goods": (5, True),
     }  # fmt: skip
     for name, (column, value) in limits.items():
-        vehicle = types.VehicleProfile(vehicle_class=2, height_m=2, width_m=1.8, length_m=5, weight_kg=2000, axle_load_kg=1000)
+        vehicle = types.VehicleProfile(
+            vehicle_class=2, height_m=2, width_m=1.8, length_m=5, weight_kg=2000, axle_load_kg=1000
+        )
         one = route(crossing(column, 2), crossing(column, 3), vehicle=vehicle)
         setattr(vehicle, name, value)
-        differs(f"VehicleProfile.{name}", points(one), points(route(crossing(column, 2), crossing(column, 3), vehicle=vehicle)))
-    low, high = types.VehicleProfile(vehicle_class=2, height_m=3, weight_kg=9000), types.VehicleProfile(vehicle_class=2, height_m=4.5, weight_kg=9000)
-    differs("VehicleProfile.height_m", points(route(crossing(0, 1), HARBOUR, vehicle=low)), points(route(crossing(0, 1), HARBOUR, vehicle=high)))
-    differs("RouteOptions.vehicle", plain.summary.duration_s, route(crossing(0, 1), HARBOUR, vehicle=low).summary.duration_s)
-    differs("VehicleProfile.vehicle_class", plain.summary.duration_s, route(crossing(0, 1), HARBOUR, vehicle=low).summary.duration_s)
+        differs(
+            f"VehicleProfile.{name}",
+            points(one),
+            points(route(crossing(column, 2), crossing(column, 3), vehicle=vehicle)),
+        )
+    low, high = types.VehicleProfile(vehicle_class=2, height_m=3, weight_kg=9000), types.VehicleProfile(
+        vehicle_class=2, height_m=4.5, weight_kg=9000
+    )
+    differs(
+        "VehicleProfile.height_m",
+        points(route(crossing(0, 1), HARBOUR, vehicle=low)),
+        points(route(crossing(0, 1), HARBOUR, vehicle=high)),
+    )
+    differs(
+        "RouteOptions.vehicle", plain.summary.duration_s, route(crossing(0, 1), HARBOUR, vehicle=low).summary.duration_s
+    )
+    differs(
+        "VehicleProfile.vehicle_class",
+        plain.summary.duration_s,
+        route(crossing(0, 1), HARBOUR, vehicle=low).summary.duration_s,
+    )
     slow = types.VehicleProfile(max_speed_mps=12)
-    differs("VehicleProfile.max_speed_mps", plain.summary.duration_s, route(crossing(0, 1), HARBOUR, vehicle=slow).summary.duration_s)
+    differs(
+        "VehicleProfile.max_speed_mps",
+        plain.summary.duration_s,
+        route(crossing(0, 1), HARBOUR, vehicle=slow).summary.duration_s,
+    )
 
 
 def waypoints(router: Router) -> None:
     """The fields of a waypoint."""
     types, route, differs, waypoint = router.types, router.route, router.differs, router.waypoint
-    for field in ("CalculateRouteRequest.origin", "CalculateRouteRequest.waypoints", "Waypoint.latitude", "Waypoint.longitude"):
+    for field in (
+        "CalculateRouteRequest.origin",
+        "CalculateRouteRequest.waypoints",
+        "Waypoint.latitude",
+        "Waypoint.longitude",
+    ):
         differs(field, points(route(crossing(0, 1), crossing(3, 2))), points(route(crossing(1, 1), crossing(3, 1))))
     named = route(crossing(0, 1), waypoint(crossing(3, 1), name="Depot"))
     if "Depot" not in named.legs[0].steps[-1].instruction:
@@ -175,7 +202,9 @@ def check_intersections(route: Any, leg: Any, number: int) -> None:
                     continue
                 index = getattr(junction, name)
                 if index >= len(courses) or name == "out_index" and not junction.entries[index]:
-                    raise Failed(f"{name} of a junction is not one of its roads, or none that may be entered: {junction}")
+                    raise Failed(
+                        f"{name} of a junction is not one of its roads, or none that may be entered: {junction}"
+                    )
                 here, other = line[junction.point], line[min(max(there, 0), len(line) - 1)]
                 if distance(here, other) < 5:
                     continue

@@ -110,7 +110,11 @@ class Bus:
         """The first message of a topic that is as wanted."""
         return self.until(
             lambda: next(
-                (heard.message for heard in self.observer.since(since, topic) if heard.message and wanted(heard.message)),
+                (
+                    heard.message
+                    for heard in self.observer.since(since, topic)
+                    if heard.message and wanted(heard.message)
+                ),
                 None,
             ),
             f"{what} on {topic}",
@@ -319,7 +323,9 @@ class Owner(threading.Thread):
         self._lock.close()
 
     def _answer(self, name: str, payload: bytes) -> Any:
-        kinds = [kind.removeprefix(".navbus.v1.") for kind in (self.methods[name].input_type, self.methods[name].output_type)]
+        kinds = [
+            kind.removeprefix(".navbus.v1.") for kind in (self.methods[name].input_type, self.methods[name].output_type)
+        ]
         question = getattr(self.types, kinds[0]).FromString(payload)
         self.bus.contract.take(question, f"Policy.{name}")
         self.bus.contract.answered.add(f"Policy.{name}")
@@ -353,6 +359,12 @@ class Web:
 
             do_HEAD = do_GET
             do_POST = do_GET
+
+            def handle(self) -> None:
+                try:
+                    super().handle()
+                except OSError:
+                    pass  # Who asked has gone.
 
             def log_message(self, *_: Any) -> None:
                 pass

@@ -55,13 +55,20 @@ class TileSource:
 
 def area(types: Any, east: float, north: float, size: float) -> Any:
     """A square as a set of areas."""
-    corners = [place(east, north), place(east + size, north), place(east + size, north + size), place(east, north + size)]
+    corners = [
+        place(east, north),
+        place(east + size, north),
+        place(east + size, north + size),
+        place(east, north + size),
+    ]
     return types.MultiPolygon(polygons=[polygon(types, corners)])
 
 
 def all_expired(state: Any) -> bool:
     """Whether all tiles of the map have expired."""
-    return any(one.tileset == "base" and one.tile_count and one.tile_count == one.expired_count for one in state.tilesets)
+    return any(
+        one.tileset == "base" and one.tile_count and one.tile_count == one.expired_count for one in state.tilesets
+    )
 
 
 def tile_calls(bus: Bus, source: TileSource) -> None:
@@ -70,7 +77,9 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     code = lambda answer: types.enum("ErrorCode", answer.error.code)  # noqa: E731
 
     def region(name: str, size: float = 800, low: int = 8, high: int = 14, tileset: str = "base", **fields: Any) -> Any:
-        wanted = types.TilesetDescriptor(tileset=tileset, domain=2 if tileset != "roads" else 1, zoom_min=low, zoom_max=high)
+        wanted = types.TilesetDescriptor(
+            tileset=tileset, domain=2 if tileset != "roads" else 1, zoom_min=low, zoom_max=high
+        )
         return types.RegionDefinition(
             region_id=name, name="Hafen", geometry=area(types, 0, 0, size), descriptors=[wanted], **fields
         )
@@ -89,7 +98,10 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     if not path.path or path.data:
         raise Failed("accept_path changes nothing")
     prove("GetTileRequest.accept_path", "changes the answer")
-    bus.until(lambda: call("TileCache.GetTile", key=key(), cache_only=True, accept_expired=False).HasField("error"), "an expired tile")
+    bus.until(
+        lambda: call("TileCache.GetTile", key=key(), cache_only=True, accept_expired=False).HasField("error"),
+        "an expired tile",
+    )
     if call("TileCache.GetTile", key=key(), cache_only=True).HasField("error"):
         raise Failed("accept_expired changes nothing")
     prove("GetTileRequest.accept_expired", "changes the answer")
@@ -107,8 +119,15 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     if small.tile_count >= large.tile_count:
         raise Failed("the area of an estimate changes nothing")
     prove("EstimateRegionRequest.definition RegionDefinition.geometry MultiPolygon.polygons", "changes the answer")
-    for field, other in (("zoom_min", region("a", low=12)), ("zoom_max", region("a", high=12)), ("tileset", region("a", tileset="roads"))):
-        if call("TileCache.EstimateRegion", definition=other).tile_count == call("TileCache.EstimateRegion", definition=region("a")).tile_count:
+    for field, other in (
+        ("zoom_min", region("a", low=12)),
+        ("zoom_max", region("a", high=12)),
+        ("tileset", region("a", tileset="roads")),
+    ):
+        if (
+            call("TileCache.EstimateRegion", definition=other).tile_count
+            == call("TileCache.EstimateRegion", definition=region("a")).tile_count
+        ):
             raise Failed(f"{field} of a descriptor changes nothing")
         prove(f"TilesetDescriptor.{field}", "changes the answer")
     prove("RegionDefinition.descriptors", "changes the answer")
@@ -124,10 +143,19 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
         raise Failed(f"a pixel ratio that the tileset does not have is not refused: {answer}")
     prove("TilesetDescriptor.pixel_ratio", "is refused by name")
     since = time.monotonic()
-    loaded = call("TileCache.LoadRegion", definition=region("a", metadata=[types.KeyValue(key="owner", value="walk")])).region
-    if loaded.definition.region_id != "a" or loaded.definition.name != "Hafen" or loaded.definition.metadata[0].value != "walk":
+    loaded = call(
+        "TileCache.LoadRegion", definition=region("a", metadata=[types.KeyValue(key="owner", value="walk")])
+    ).region
+    if (
+        loaded.definition.region_id != "a"
+        or loaded.definition.name != "Hafen"
+        or loaded.definition.metadata[0].value != "walk"
+    ):
         raise Failed(f"the region is not what was asked for: {loaded}")
-    prove("LoadRegionRequest.definition RegionDefinition.region_id RegionDefinition.name RegionDefinition.metadata", "changes the answer")
+    prove(
+        "LoadRegionRequest.definition RegionDefinition.region_id RegionDefinition.name RegionDefinition.metadata",
+        "changes the answer",
+    )
     bus.expect("/tiles/region_event", lambda event: event.success, since, "a region that is loaded")
     bus.until(lambda: all_expired(call("TileCache.Statistics").state), "tiles that have expired")
     # What has expired is fetched again, unless the region takes it.
@@ -136,7 +164,9 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     kept = source.count - before
     call("TileCache.LoadRegion", definition=region("b", accept_expired=False))
     if kept >= source.count - before - kept:
-        raise Failed(f"accept_expired of a region changes nothing: {kept} tiles are fetched with, {source.count - before - kept} without")
+        raise Failed(
+            f"accept_expired of a region changes nothing: {kept} tiles are fetched with, {source.count - before - kept} without"
+        )
     prove("RegionDefinition.accept_expired", "changes the answer")
     page = call("TileCache.ListRegions", page_size=1)
     rest = call("TileCache.ListRegions", start_after=page.next_start_after)
@@ -150,7 +180,9 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
         if code(answer) != NOT_FOUND:
             raise Failed(f"{method} of a region that is not there: {answer}")
         prove(f"{method}Request.region_id", "is refused by name")
-    updated = call("TileCache.UpdateRegion", region_id="a", name="Berg", metadata=[types.KeyValue(key="owner", value="other")])
+    updated = call(
+        "TileCache.UpdateRegion", region_id="a", name="Berg", metadata=[types.KeyValue(key="owner", value="other")]
+    )
     if updated.region.definition.name != "Berg" or updated.region.definition.metadata[0].value != "other":
         raise Failed("UpdateRegion changes nothing")
     before = source.count
@@ -166,7 +198,9 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     bus.expect("/tiles/region_event", lambda event: event.HasField("error"), since, "a load that fails")
     source.failing = False
     source.delay = 0.2
-    loading = threading.Thread(target=lambda: call("TileCache.LoadRegion", definition=region("d", size=12_000)), daemon=True)
+    loading = threading.Thread(
+        target=lambda: call("TileCache.LoadRegion", definition=region("d", size=12_000)), daemon=True
+    )
     loading.start()
     bus.expect("/tiles/region_event", lambda event: event.region_id == "d", since, "a load under way")
     bus.expect("/tiles/state", lambda state: state.downloading_count > 0, since, "tiles under way")
@@ -181,7 +215,11 @@ def tile_calls(bus: Bus, source: TileSource) -> None:
     wanted = types.TilesetDescriptor(tileset="base", domain=2, zoom_min=10, zoom_max=13)
     near = call("TileCache.Coverage", geometry=area(types, 0, 0, 800), descriptors=[wanted])
     far = call("TileCache.Coverage", geometry=area(types, 0, 0, 60_000), descriptors=[wanted])
-    less = call("TileCache.Coverage", geometry=area(types, 0, 0, 60_000), descriptors=[types.TilesetDescriptor(tileset="base", domain=2, zoom_min=10, zoom_max=10)])
+    less = call(
+        "TileCache.Coverage",
+        geometry=area(types, 0, 0, 60_000),
+        descriptors=[types.TilesetDescriptor(tileset="base", domain=2, zoom_min=10, zoom_max=10)],
+    )
     if not near.wanted_count < far.wanted_count or less.wanted_count >= far.wanted_count:
         raise Failed("geometry or descriptors of Coverage change nothing")
     prove("TileCoverageRequest.geometry TileCoverageRequest.descriptors", "changes the answer")

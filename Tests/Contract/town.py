@@ -45,7 +45,9 @@ class Drawing:
 
         for (east, north), number in self.nodes.items():
             latitude, longitude = place(east, north)
-            lines.append(f'<node id="{number}" lat="{latitude:.7f}" lon="{longitude:.7f}">{tags(self.tags[number])}</node>')
+            lines.append(
+                f'<node id="{number}" lat="{latitude:.7f}" lon="{longitude:.7f}">{tags(self.tags[number])}</node>'
+            )
         for number, (nodes, found) in enumerate(self.ways, 101):
             refs = "".join(f'<nd ref="{node}"/>' for node in nodes)
             lines.append(f'<way id="{number}">{refs}{tags(found)}</way>')
@@ -74,7 +76,12 @@ def draw() -> str:
             if row == 5 and one[0] == 0:
                 tags["motor_vehicle__conditional"] = "no @ (22:00-06:00)"
             if row == 0:
-                tags |= {"ref": "L 1", "lanes": "4", "turn__lanes__forward": "left|through", "turn__lanes__backward": "through|right"}
+                tags |= {
+                    "ref": "L 1",
+                    "lanes": "4",
+                    "turn__lanes__forward": "left|through",
+                    "turn__lanes__backward": "through|right",
+                }
                 tags |= {"destination__forward": "Hafen"}
             town.way(one, other, **tags)
     for column in range(COLUMNS):
@@ -92,21 +99,39 @@ def draw() -> str:
     town.way(ring[1], (east + 330, -300), highway="residential", name="Südgasse")
     town.way(ring[3], (east + 330, 300), highway="secondary", name="Zubringer", maxheight="3.9", maxweight="30")
     # A motorway without a limit, a toll and an exit.
-    motorway = [(east + 600, -2000.0), (east + 600, 900.0), (east + 600, 1100.0), (east + 600, 1500.0), (east + 600, 5000.0)]
-    town.way((east + 330, 300), (east + 450, 600), motorway[1], highway="motorway_link", oneway="yes", destination="Berg")
+    motorway = [
+        (east + 600, -2000.0),
+        (east + 600, 900.0),
+        (east + 600, 1100.0),
+        (east + 600, 1500.0),
+        (east + 600, 5000.0),
+    ]
+    town.way(
+        (east + 330, 300), (east + 450, 600), motorway[1], highway="motorway_link", oneway="yes", destination="Berg"
+    )
     for one, other in zip(motorway, motorway[1:]):
         town.way(one, other, highway="motorway", oneway="yes", ref="A 5", maxspeed="none", toll="yes", toll__hgv="yes")
     town.node(*motorway[2], barrier="toll_booth")
     town.node(*motorway[3], highway="motorway_junction", ref="12")
     leave = (east + 800, 1900.0)
-    town.way(motorway[3], (east + 640, 1750), leave, highway="motorway_link", oneway="yes", destination="Seehafen", junction__ref="12")
+    town.way(
+        motorway[3],
+        (east + 640, 1750),
+        leave,
+        highway="motorway_link",
+        oneway="yes",
+        destination="Seehafen",
+        junction__ref="12",
+    )
     tunnel, shore, island = (east + 1000, 1900.0), (east + 1300, 1900.0), (east + 1600, 1900.0)
     town.way(leave, tunnel, highway="secondary", name="Hafenstraße", maxspeed="70")
     town.way(tunnel, shore, highway="secondary", name="Hafenstraße", tunnel="yes", maxspeed="70")
     town.way(shore, island, route="ferry", name="Fähre Nord", duration="00:01", motor_vehicle="yes")
     town.way(island, (east + 1800, 1900), highway="unclassified", name="Inselweg", surface="gravel")
     # A road that only leads back from the motorway, so that nothing is unreachable.
-    town.way(leave, (east, 1900), (0, 1900), (0, (ROWS - 1) * BLOCK), highway="tertiary", name="Bergstraße", maxspeed="30")
+    town.way(
+        leave, (east, 1900), (0, 1900), (0, (ROWS - 1) * BLOCK), highway="tertiary", name="Bergstraße", maxspeed="30"
+    )
     # A road of its own on which nobody arrives, and one that is private.
     town.way((-3000, -3000), (-2800, -3000), highway="residential", name="Insel")
     town.way((0, 0), (-100, -100), highway="service", name="Hof", access="private")
