@@ -264,7 +264,7 @@ struct Trip {
     private mutating func instructions(_ position: Sighting) -> [Instruction] {
         guard deviation.state == .onRoute || deviation.state == .offStep else { return [] }
         guard position.evidence != .expected else { return foresee() }
-        let due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg))
+        let due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg, at: position.stamp))
         for instruction in due {
             switch instruction {
             case .visual(let visual): banner = visual
