@@ -46,35 +46,44 @@ public enum TextFile {
 
 /// The lines of a text file, one after the other in bounded memory, without their ends.
 public struct TextLines: ~Copyable {
-    /// The longest line, bytes.
+    /// The longest line unless another one is given, bytes.
     public static let longest = 4_096
 
+    private let longest: Int
     private var file: OpenFile
     private var buffer: ArraySlice<UInt8> = []
+    /// Where the search for the end of the line goes on.
+    private var scanned = 0
     private var isAtEnd = false
     private var taken = 0
     /// The number of the line that was returned last, from 1.
     public private(set) var number = 0
 
     /// Opens a file.
-    public init(_ path: String) throws(ConfigError) { file = try OpenFile(path) }
+    ///
+    /// - Parameter longest: the most bytes of a line.
+    public init(_ path: String, longest: Int = TextLines.longest) throws(ConfigError) {
+        self.longest = longest
+        file = try OpenFile(path)
+    }
 
     /// How much of the file has been returned, 0 to 1; 0 where its size is not known.
     public var share: Double { file.size > 0 ? Double(taken) / Double(file.size) : 0 }
 
     /// The next line; nil at the end.
     ///
-    /// - Throws: ``ConfigError`` when the file cannot be read, or a line is longer than ``longest``.
+    /// - Throws: ``ConfigError`` when the file cannot be read, or a line is longer than allowed.
     public mutating func next() throws(ConfigError) -> String? {
         while true {
-            let end = buffer.firstIndex(of: UInt8(ascii: "\n"))
-            guard (end ?? buffer.endIndex) - buffer.startIndex <= Self.longest else {
+            let end = buffer[max(scanned, buffer.startIndex)...].firstIndex(of: UInt8(ascii: "\n"))
+            guard (end ?? buffer.endIndex) - buffer.startIndex <= longest else {
                 throw ConfigError(
-                    "'\(file.path)' line \(number + 1) is longer than \(Self.longest) bytes: is it a text file?")
+                    "'\(file.path)' line \(number + 1) is longer than \(longest) bytes: is it a text file?")
             }
             if let end { return take(buffer[..<end], to: end + 1) }
             guard !isAtEnd else { return buffer.isEmpty ? nil : take(buffer, to: buffer.endIndex) }
-            if let more = try file.read() { buffer = (buffer + more)[...] } else { isAtEnd = true }
+            scanned = buffer.endIndex
+            if let more = try file.read() { buffer += more } else { isAtEnd = true }
         }
     }
 

@@ -45,6 +45,50 @@ public struct DistanceScale: Sendable, Hashable, Codable {
             Band(below: .greatestFiniteMagnitude, unit: "kilometre", metres: 1_000, step: 1),
         ])
 
+    /// Miles and feet, as on the roads of the United States.
+    public static let milesAndFeet = miles(
+        spoken: [
+            Band(below: 30, unit: "foot", metres: 0.3048, step: 10),
+            Band(below: 297, unit: "foot", metres: 0.3048, step: 50),
+        ],
+        displayed: [
+            Band(below: 90, unit: "foot", metres: 0.3048, step: 10),
+            Band(below: 297, unit: "foot", metres: 0.3048, step: 50),
+        ])
+
+    /// Miles and yards, as on the roads of the United Kingdom.
+    public static let milesAndYards = miles(
+        spoken: [
+            Band(below: 87, unit: "yard", metres: 0.9144, step: 10),
+            Band(below: 388, unit: "yard", metres: 0.9144, step: 50),
+        ],
+        displayed: [
+            Band(below: 260, unit: "yard", metres: 0.9144, step: 10),
+            Band(below: 388, unit: "yard", metres: 0.9144, step: 50),
+        ])
+
+    private static func miles(spoken: [Band], displayed: [Band]) -> DistanceScale {
+        let mile = 1_609.344
+        let long = Band(below: .greatestFiniteMagnitude, unit: "mile", metres: mile, step: 1)
+        return DistanceScale(
+            spoken: spoken + [
+                Band(below: 0.95 * mile, unit: "mile", metres: mile, step: 0.1),
+                Band(below: 2.75 * mile, unit: "mile", metres: mile, step: 0.5), long,
+            ],
+            displayed: displayed + [Band(below: 9.95 * mile, unit: "mile", metres: mile, step: 0.1), long])
+    }
+
+    /// The units of a country's roads, after CLDR's usage "road": miles in the United States, in the United Kingdom and in what belongs to
+    /// them, kilometres elsewhere. Nil for an unknown country, which is an empty code.
+    public static func ofRoads(in country: String) -> DistanceScale? {
+        switch country {
+        case "": nil
+        case "US", "AS", "GU", "MP", "VI": milesAndFeet
+        case "GB", "GG", "IM", "JE": milesAndYards
+        default: metric
+        }
+    }
+
     /// A rounded distance.
     struct Rounded {
         var unit: String

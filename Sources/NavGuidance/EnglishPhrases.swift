@@ -12,7 +12,11 @@ extension PhraseTable {
             // Distances: spoken, then displayed.
             "distance.metre.one": "{number} metre", "distance.metre.other": "{number} metres",
             "distance.kilometre.one": "{number} kilometre", "distance.kilometre.other": "{number} kilometres",
-            "display.metre": "{number} m", "display.kilometre": "{number} km",
+            "distance.foot.one": "{number} foot", "distance.foot.other": "{number} feet",
+            "distance.yard.one": "{number} yard", "distance.yard.other": "{number} yards",
+            "distance.mile.one": "{number} mile", "distance.mile.other": "{number} miles",
+            "display.metre": "{number} m", "display.kilometre": "{number} km", "display.foot": "{number} ft",
+            "display.yard": "{number} yd", "display.mile": "{number} mi",
 
             // Starting out.
             "depart": "head {direction}", "depart.name": "head {direction} on {name}",

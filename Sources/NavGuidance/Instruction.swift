@@ -97,6 +97,8 @@ public struct VisualInstruction: Sendable, Equatable {
     public var lanes: [Lane]
     /// The side that traffic keeps to.
     public var drivingSide: RoadSide
+    /// The language of the texts as a BCP 47 tag; nil for that of the guidance.
+    public var language: String?
 }
 
 /// What is said at an instruction point.
@@ -107,8 +109,10 @@ public struct SpokenInstruction: Sendable, Equatable {
     public var distance: Double
     /// Plain text.
     public var text: String
-    /// The same in Speech Synthesis Markup Language 1.1.
+    /// The same in Speech Synthesis Markup Language 1.1; empty for none.
     public var ssml: String
+    /// The language of the texts as a BCP 47 tag; nil for that of the guidance.
+    public var language: String?
 }
 
 /// An instruction that is due.

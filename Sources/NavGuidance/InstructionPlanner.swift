@@ -20,6 +20,10 @@ struct StepAnnouncements: Sendable, Equatable {
     var unambiguousDistance: Double
     /// Whether the maneuver after the next follows so closely that both are told together.
     var isChained: Bool
+    /// Seconds from the end of the maneuver at the step's beginning to that at its end.
+    var seconds: Double
+    /// Units of the country that the step begins in.
+    var scale: DistanceScale
 }
 
 /// Turns maneuvers into instruction points.
@@ -36,10 +40,11 @@ struct InstructionPlanner {
 
     func announcements(_ step: Int) -> StepAnnouncements {
         let start = steps[step].maneuver.routeOffset
+        let scale = scale(step)
         guard hasNext(step) else {
             return StepAnnouncements(
                 maneuverOffset: start, start: start, expectedSpeed: 0, far: nil, prepare: nil,
-                near: nil, now: nil, unambiguousDistance: 0, isChained: false)
+                near: nil, now: nil, unambiguousDistance: 0, isChained: false, seconds: 0, scale: scale)
         }
         let timing = options.timing
         let next = step + 1
@@ -55,7 +60,14 @@ struct InstructionPlanner {
             maneuverOffset: offset, start: min(end, offset), expectedSpeed: speed,
             far: isQuiet || isArrival ? nil : leads.far, prepare: isQuiet ? nil : leads.prepare,
             near: isQuiet ? nil : leads.near, now: isArrival ? timing.arrival : leads.now,
-            unambiguousDistance: isArrival ? .infinity : clear, isChained: isChained(next, timing.chainSeconds))
+            unambiguousDistance: isArrival ? .infinity : clear, isChained: isChained(next, timing.chainSeconds),
+            seconds: seconds(step), scale: scale)
+    }
+
+    private func scale(_ step: Int) -> DistanceScale {
+        let edge = min(steps[step].maneuver.edge, route.edges.count - 1)
+        guard options.unitsFollowCountry, edge >= 0 else { return options.text.scale }
+        return DistanceScale.ofRoads(in: route.edges[edge].country) ?? options.text.scale
     }
 
     private func expectedSpeed(before edge: Int) -> Double {
@@ -71,10 +83,13 @@ struct InstructionPlanner {
         guard following != .newName, following != .notification, steps[step].maneuver.type != .notification else {
             return false
         }
+        return self.seconds(step) <= seconds
+    }
+
+    /// The time from the maneuver at the beginning of `step` to that at its end: behind the former's own end, in proportion to the way.
+    private func seconds(_ step: Int) -> Double {
         let length = max(steps[step + 1].maneuver.routeOffset - steps[step].maneuver.endOffset, 0)
-        // Time behind the maneuver's own end, in proportion to the way.
-        let share = steps[step].length > 0 ? length / steps[step].length : 0
-        return steps[step].duration * share <= seconds
+        return steps[step].length > 0 ? steps[step].duration * length / steps[step].length : 0
     }
 
     // MARK: Banners

@@ -51,9 +51,14 @@ public struct InstructionTiming: Sendable, Hashable {
     public var fast = Leads(
         far: Lead(seconds: 125, minimum: 2_000, maximum: 2_500),
         prepare: Lead(seconds: 70, minimum: 400, maximum: 1_200),
-        near: Lead(seconds: 15, minimum: 250, maximum: 500), now: Lead(seconds: 4, minimum: 50, maximum: 150))
+        near: Lead(seconds: 15, minimum: 250, maximum: 600), now: Lead(seconds: 4, minimum: 50, maximum: 150))
     /// At a waypoint.
-    public var arrival = Lead(seconds: 2, minimum: 20, maximum: 40)
+    public var arrival = Lead(seconds: 3, minimum: 20, maximum: 40)
+    /// The announcement at a maneuver comes no later than this before it, whatever it could be mistaken for, seconds: 2 s to act, and
+    /// half a second for a vehicle that gathers speed.
+    public var latest = 2.5
+    /// A maneuver is not told in the same words again within this time, seconds.
+    public var repeatGap = 8.0
     /// Where ``fast`` begins, m/s (72 km/h).
     public var fastSpeed = 20.0
     /// "Continue on …" is said when the next maneuver is further than this, metres.
@@ -62,7 +67,8 @@ public struct InstructionTiming: Sendable, Hashable {
     public var chainSeconds = 8.0
     /// A banner has the maneuver after the next below it when the two are no further apart than this, seconds.
     public var subBannerSeconds = 10.0
-    /// Silence between the announcement shortly before a maneuver and that at the maneuver, at least, seconds.
+    /// Silence between the announcement shortly before a maneuver and that at the maneuver, at least, seconds. They begin
+    /// ``repeatGap`` and two seconds apart too, for a vehicle that gathers speed.
     public var pause = 3.0
     /// Silence after an earlier announcement, at least, seconds; where there is less room it is left out.
     public var longPause = 10.0

@@ -1,14 +1,25 @@
+public import NavGeo
+
 /// Gives the instructions of a route as the vehicle gets to them, each exactly once.
 ///
 /// It looks only at the step that the vehicle is on: what a jump passes over is not told, and what is due after a start in the middle of
 /// the route is. Of the announcements of one maneuver it gives the most urgent that is due and drops those before it; it leaves time to
-/// finish speaking, and drops an announcement that the next would follow too soon. It does not decide whether the vehicle is on the route.
+/// finish speaking, and drops an announcement that the next would follow too soon. A maneuver that was named by "then" a moment ago has
+/// had its words. It does not decide whether the vehicle is on the route.
 public struct InstructionTrigger: Sendable, Equatable {
     /// What is announced.
     public let guidance: RouteGuidance
     private var given: [Given]
-    /// Metres from the route's start between which the last announcement is spoken.
-    private var speaking = 0.0..<0.0
+    /// Seconds driven since the first update.
+    private var clock = 0.0
+    /// When the last announcement has been spoken, by ``clock``.
+    private var spokenUntil = 0.0
+    /// When the maneuver at each step's beginning was last spoken of, by ``clock``.
+    private var spokenOf: [Double]
+    /// The last update, and the metres driven between it and the one before.
+    private var lastOffset: Double?
+    private var lastStamp: Timestamp?
+    private var stride = 0.0
 
     /// The instructions of one step that were given or are no longer to be given.
     private struct Given: OptionSet, Sendable {
@@ -30,13 +41,16 @@ public struct InstructionTrigger: Sendable, Equatable {
 
     /// A departure further behind than this is not announced, metres.
     static let departReach = 50.0
-    /// Two maneuvers told together are not both told again when they are no further apart than this, metres.
-    static let shortStep = 25.0
+    /// Two maneuvers told together leave no time between them to tell the one behind them, seconds.
+    static let breathlessSeconds = 4.5
+    /// The longest row of maneuvers that are told together.
+    static let longestRow = 3
 
     /// A trigger that has given nothing yet.
     public init(_ guidance: RouteGuidance) {
         self.guidance = guidance
         given = Array(repeating: [], count: guidance.steps.count)
+        spokenOf = Array(repeating: -.infinity, count: guidance.steps.count)
     }
 
     /// The instructions that are due, banners first.
@@ -45,8 +59,15 @@ public struct InstructionTrigger: Sendable, Equatable {
     ///   - offset: metres from the route's start; nothing is due for a value that is not finite.
     ///   - speed: m/s; nil, negative or not finite is unknown and counts as the speed expected on the road.
     ///   - leg: the leg that the vehicle is on; nil goes by the offset alone.
-    public mutating func update(offset: Double, speed: Double?, leg: Int? = nil) -> [Instruction] {
+    ///   - stamp: the time of the position; nil reckons it from way and speed. One before the last counts as the same moment.
+    public mutating func update(
+        offset: Double, speed reported: Double?, leg: Int? = nil, at stamp: Timestamp? = nil
+    ) -> [Instruction] {
         guard offset.isFinite, let located = guidance.step(at: offset, leg: leg) else { return [] }
+        let speed =
+            reported.flatMap { $0.isFinite && $0 >= 0 ? min($0, 100) : nil }
+            ?? guidance.announcements[located].expectedSpeed
+        pass(to: offset, speed, at: stamp)
         var due: [Instruction] = []
         // At a stop the arrival itself is the last thing to tell of the step before it.
         var step = located
@@ -98,71 +119,89 @@ public struct InstructionTrigger: Sendable, Equatable {
 
     // MARK: Speech
 
-    private mutating func speak(_ step: Int, _ offset: Double, _ reported: Double?) -> SpokenInstruction? {
+    private mutating func pass(to offset: Double, _ speed: Double, at stamp: Timestamp?) {
+        let moved = max(offset - (lastOffset ?? offset), 0)
+        let seconds: Double
+        if let stamp, let lastStamp {
+            seconds = stamp.seconds(since: lastStamp)
+        } else {
+            seconds = moved / max(speed, 1)
+        }
+        clock += min(max(seconds, 0), 3_600)
+        stride = min(moved, 2 * speed)
+        (lastOffset, lastStamp) = (offset, stamp)
+    }
+
+    private mutating func speak(_ step: Int, _ offset: Double, _ speed: Double) -> SpokenInstruction? {
         let plan = guidance.announcements[step]
         guard let nowLead = plan.now, !given[step].contains(.now) else { return nil }
-        let speed = reported.flatMap { $0.isFinite && $0 >= 0 ? min($0, 100) : nil } ?? plan.expectedSpeed
         let remaining = max(plan.maneuverOffset - offset, 0)
-        let now = min(nowLead.distance(speed: speed), plan.unambiguousDistance)
+        // The next update would be too late.
+        let latest = guidance.options.timing.latest * speed + stride
+        let now = min(nowLead.distance(speed: speed), max(plan.unambiguousDistance, latest))
         let near = plan.near.map { max($0.distance(speed: speed), now) }
         let prepare = plan.prepare.map { max($0.distance(speed: speed), near ?? now) }
         let far = plan.far.map { max($0.distance(speed: speed), prepare ?? now) }
 
-        if let departure = depart(step, offset, near: near ?? now, remaining, speed) { return departure }
-        if remaining <= now { return tellNow(step, offset, remaining, speed) }
+        if let departure = depart(step, offset, near: near ?? now, remaining) { return departure }
+        if remaining <= now { return tellNow(step, remaining, speed, isLast: remaining <= latest) }
         // While the last words are still spoken, or the maneuver behind is still being driven, all else waits.
-        guard !speaking.contains(offset),
+        guard clock >= spokenUntil,
             offset >= plan.start + min(guidance.options.timing.settleDistance, remaining / 2)
         else { return nil }
-        if let near, remaining <= near { return tellAhead(step, .near, offset, remaining, speed, until: now) }
+        if let near, remaining <= near { return tellAhead(step, .near, remaining, speed, until: now) }
         if let prepare, remaining <= prepare {
-            return tellAhead(step, .prepare, offset, remaining, speed, until: near ?? now)
+            return tellAhead(step, .prepare, remaining, speed, until: near ?? now)
         }
-        if let far, remaining <= far { return tellAhead(step, .far, offset, remaining, speed, until: prepare ?? now) }
-        return tellToContinue(step, offset, remaining, speed)
+        if let far, remaining <= far { return tellAhead(step, .far, remaining, speed, until: prepare ?? now) }
+        return tellToContinue(step, remaining)
     }
 
     private mutating func depart(
-        _ step: Int, _ offset: Double, near: Double, _ remaining: Double, _ speed: Double
+        _ step: Int, _ offset: Double, near: Double, _ remaining: Double
     ) -> SpokenInstruction? {
         let own = guidance.steps[step].maneuver
         guard own.type == .depart, !given[step].contains(.depart) else { return nil }
         given[step].insert(.depart)
         guard offset - own.routeOffset <= InstructionTrigger.departReach else { return nil }
-        let text = guidance.options.text
+        let text = guidance.text(step)
         var sentence = text.body(own, atHand: true)
         given[step].formUnion(.opening)
         if remaining <= near {
             sentence = text.chained(sentence, text.body(guidance.steps[step + 1].maneuver, atHand: false))
-            given[step].formUnion([.far, .prepare, .near, .chained])
+            noteChained(step)
         }
-        return said(sentence, step, .depart, offset, remaining, speed)
+        return said(sentence, step, .depart, remaining)
     }
 
-    private mutating func tellNow(_ step: Int, _ offset: Double, _ remaining: Double, _ speed: Double)
-        -> SpokenInstruction?
+    private mutating func tellNow(_ step: Int, _ remaining: Double, _ speed: Double, isLast: Bool) -> SpokenInstruction?
     {
         let plan = guidance.announcements[step]
-        if given[step].contains(.chained) {
-            // Just told. Said again only when there is room for it.
-            if plan.maneuverOffset - plan.start <= InstructionTrigger.shortStep,
-                guidance.steps[step + 1].maneuver.type != .arrive
-            {
-                return nil
+        let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
+        if isArrival {
+            if given[step].contains(.chained), clock < spokenUntil, remaining > 12 { return nil }
+        } else if clock - spokenOf[step + 1] < guidance.options.timing.repeatGap {
+            // Just told. Told again once that is a while ago, or when there is more to tell.
+            let tellsMore = plan.isChained && !given[step + 1].contains(.chained)
+            if !tellsMore {
+                guard isLast else { return nil }
+                if given[step].contains(.chained) {
+                    given[step].insert(.now)
+                    return nil
+                }
             }
-            if speaking.contains(offset), remaining > 12 { return nil }
         }
         given[step].formUnion([.now, .depart, .continue, .far, .prepare, .near])
-        let text = guidance.options.text
+        let text = guidance.text(step)
+        let body = text.body(guidance.steps[step + 1].maneuver, atHand: true)
+        // The distance tells it from a road before it that it could be taken for.
+        let isAmbiguous = remaining > plan.unambiguousDistance + 1
         return said(
-            withFollowing(text.body(guidance.steps[step + 1].maneuver, atHand: true), step), step, .now, offset,
-            remaining,
-            speed)
+            withFollowing(isAmbiguous ? text.inDistance(remaining, body) : body, step), step, .now, remaining)
     }
 
     private mutating func tellAhead(
-        _ step: Int, _ kind: InstructionID.Kind, _ offset: Double, _ remaining: Double, _ speed: Double,
-        until next: Double
+        _ step: Int, _ kind: InstructionID.Kind, _ remaining: Double, _ speed: Double, until next: Double
     ) -> SpokenInstruction? {
         let (own, dropped): (Given, Given) =
             switch kind {
@@ -170,47 +209,61 @@ public struct InstructionTrigger: Sendable, Equatable {
             case .prepare: (.prepare, [.opening, .far])
             default: (.far, .opening)
             }
-        guard given[step].isDisjoint(with: own) else { return nil }
-        let text = guidance.options.text
-        var sentence = text.inDistance(remaining, text.body(guidance.steps[step + 1].maneuver, atHand: false))
         let timing = guidance.options.timing
-        let room = InstructionTiming.speechSeconds(sentence.text) + (kind == .near ? timing.pause : timing.longPause)
+        guard given[step].isDisjoint(with: own), clock - spokenOf[step + 1] >= timing.repeatGap else { return nil }
+        let text = guidance.text(step)
+        var sentence = text.inDistance(remaining, text.body(guidance.steps[step + 1].maneuver, atHand: false))
+        let pause = kind == .near ? timing.pause : timing.longPause
+        let speech = InstructionTiming.speechSeconds(sentence.text) + pause
+        // An arrival has other words when it is there.
+        let isArrival = guidance.steps[step + 1].maneuver.type == .arrive
+        let room = isArrival ? speech : max(speech, timing.repeatGap + 2)
         guard remaining - next >= room * speed || speed == 0 else { return nil }
         if kind == .near { sentence = withFollowing(sentence, step, limit: timing.longestAnnouncement) }
         given[step].formUnion(own.union(dropped))
-        return said(sentence, step, kind, offset, remaining, speed)
+        return said(sentence, step, kind, remaining)
     }
 
-    private mutating func tellToContinue(
-        _ step: Int, _ offset: Double, _ remaining: Double, _ speed: Double
-    ) -> SpokenInstruction? {
+    private mutating func tellToContinue(_ step: Int, _ remaining: Double) -> SpokenInstruction? {
         guard !given[step].contains(.continue), remaining > guidance.options.timing.continueDistance,
             guidance.steps[step + 1].maneuver.type != .newName
         else { return nil }
         given[step].formUnion(.opening)
-        let sentence = guidance.options.text.continuing(on: guidance.steps[step].maneuver.road, metres: remaining)
-        return said(sentence, step, .continue, offset, remaining, speed)
+        let sentence = guidance.text(step).continuing(on: guidance.steps[step].maneuver.road, metres: remaining)
+        return said(sentence, step, .continue, remaining)
     }
 
-    /// Adds the maneuver after the next where it follows closely; its own announcements but the last are then done.
+    /// Adds the maneuvers after the next that follow closely; their own announcements but the last are then done.
     private mutating func withFollowing(_ sentence: Sentence, _ step: Int, limit: Int = .max) -> Sentence {
-        guard guidance.announcements[step].isChained, step + 2 < guidance.steps.count else { return sentence }
-        let text = guidance.options.text
-        let both = text.chained(sentence, text.body(guidance.steps[step + 2].maneuver, atHand: false))
-        guard both.text.count <= limit else { return sentence }
-        given[step + 1].formUnion([.opening, .far, .prepare, .near, .chained])
-        return both
+        var row = sentence
+        for next in (step + 1)..<(step + InstructionTrigger.longestRow) {
+            guard guidance.announcements[next - 1].isChained, next + 1 < guidance.steps.count else { break }
+            let text = guidance.text(step)
+            let longer = text.chained(row, text.body(guidance.steps[next + 1].maneuver, atHand: false))
+            guard longer.text.count <= limit else { break }
+            row = longer
+            noteChained(next)
+            // Between the two there is time to tell of the one behind them.
+            guard guidance.announcements[next].seconds < InstructionTrigger.breathlessSeconds else { break }
+        }
+        return row
+    }
+
+    /// Notes that the maneuver at the end of `step` is told together with the one before.
+    private mutating func noteChained(_ step: Int) {
+        given[step].formUnion([.opening, .far, .prepare, .near, .chained])
+        spokenOf[step + 1] = clock
     }
 
     private mutating func said(
-        _ sentence: Sentence, _ step: Int, _ kind: InstructionID.Kind, _ offset: Double, _ remaining: Double,
-        _ speed: Double
+        _ sentence: Sentence, _ step: Int, _ kind: InstructionID.Kind, _ remaining: Double
     ) -> SpokenInstruction {
-        let text = guidance.options.text
-        let finished = text.finished(sentence)
-        speaking = offset..<(offset + InstructionTiming.speechSeconds(finished.text) * speed)
+        let phrases = guidance.options.text.phrases
+        let finished = guidance.options.text.finished(sentence)
+        spokenUntil = clock + InstructionTiming.speechSeconds(finished.text)
+        if kind != .depart, kind != .continue { spokenOf[step + 1] = clock }
         return SpokenInstruction(
             id: InstructionID(leg: guidance.steps[step].leg, step: guidance.steps[step].index, kind: kind),
-            distance: remaining, text: finished.text, ssml: finished.ssml(language: text.phrases.language))
+            distance: remaining, text: finished.text, ssml: finished.ssml(language: phrases.language))
     }
 }

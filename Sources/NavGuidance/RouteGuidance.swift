@@ -29,6 +29,8 @@ public struct GuidanceOptions: Sendable, Hashable {
     public var timing: InstructionTiming
     /// Whether a road that merely goes on under another name and number is a maneuver.
     public var announcesNameChanges: Bool
+    /// Whether distances are given in the units of the country's roads; `text`'s hold where the country is unknown.
+    public var unitsFollowCountry = true
 
     /// English, metric, and quiet about changing names unless told otherwise.
     public init(
@@ -88,6 +90,11 @@ public struct RouteGuidance: Sendable, Equatable {
         self.legs = legs
         visuals = steps.indices.map { planner.visual($0) }
         announcements = steps.indices.map { planner.announcements($0) }
+    }
+
+    /// The words for what is told on a step.
+    func text(_ step: Int) -> InstructionText {
+        InstructionText(phrases: options.text.phrases, scale: announcements[step].scale)
     }
 
     /// The maneuvers of all legs in travel order, one per step.

@@ -157,7 +157,7 @@ struct BagPlay: ParsableCommand {
         let keys = PlayerKeys(control, stop, waking: bus.makeWaker())
         defer { keys?.end() }
         let bar = ProgressBar()
-        try player.run { bar.show($0.progress, "\($0.messageCount) messages") }
+        try player.run { bar.show($0.progress, "\(Format.seconds($0.played)), \($0.messageCount) messages") }
         bar.finish()
         print("\(bag): \(player.messageCount) messages played")
     }

@@ -7,6 +7,16 @@ enum Console {
     /// Whether standard output is a terminal.
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
+    /// Columns of the terminal, or of `COLUMNS` where that is set; nil in a pipe.
+    static let width: Int? = {
+        if let text = ProcessInfo.processInfo.environment["COLUMNS"], let columns = Int(text), columns >= 40 {
+            return columns
+        }
+        var size = winsize()
+        guard isTerminal, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return max(Int(size.ws_col), 40)
+    }()
+
     /// Colours only on a terminal that can show them, and never against the user's wish (no-color.org).
     private static let hasColour: Bool = {
         let environment = ProcessInfo.processInfo.environment
@@ -75,24 +85,80 @@ struct Table {
 
     mutating func row(_ cells: [Cell]) { rows.append(cells) }
 
-    var lines: [String] {
+    /// What stands between two columns, and before those that go on below.
+    private static let gap = 2
+    private static let indentation = 4
+    /// The narrowest column that words are broken for.
+    private static let narrowest = 24
+
+    /// The lines; columns that a row of `width` characters has no room for go on below it, and long words are broken there.
+    func lines(width: Int? = nil) -> [String] {
         let count = rows.map(\.count).max() ?? 0
         let widths = (0..<count).map { column in
             rows.map { column < $0.count ? $0[column].text.count : 0 }.max() ?? 0
         }
         let isNumeric = (0..<count).map { column in rows.contains { column < $0.count && $0[column].isNumber } }
-        return rows.map { row in
-            let row = row[...((row.lastIndex { !$0.text.isEmpty }) ?? 0)]
-            return row.enumerated().map { column, cell in
-                let gap = String(repeating: " ", count: widths[column] - cell.text.count)
-                let text = Console.styled(cell.text, cell.style)
-                if isNumeric[column] { return gap + text }
-                return column == row.count - 1 ? text : text + gap
-            }.joined(separator: "  ")
+        let groups = Self.groups(widths, in: width ?? .max)
+        return rows.flatMap { row in
+            groups.enumerated().flatMap { number, group -> [String] in
+                let cells = group.columns.prefix { $0 < row.count }.map { (column: $0, cell: row[$0]) }
+                guard let last = cells.lastIndex(where: { !$0.cell.text.isEmpty }) else {
+                    return number == 0 ? [""] : []
+                }
+                var line = String(repeating: " ", count: number == 0 ? 0 : Self.indentation)
+                for (column, cell) in cells[..<last] {
+                    let gap = String(repeating: " ", count: widths[column] - cell.text.count)
+                    let text = Console.styled(cell.text, cell.style)
+                    line += (isNumeric[column] ? gap + text : text + gap) + String(repeating: " ", count: Self.gap)
+                }
+                let (column, cell) = cells[last]
+                if isNumeric[column] { line += String(repeating: " ", count: widths[column] - cell.text.count) }
+                let start = cells[..<last].reduce(number == 0 ? 0 : Self.indentation) {
+                    $0 + widths[$1.column] + Self.gap
+                }
+                let pieces = Self.broken(cell.text, at: max((width ?? .max) - start, Self.narrowest))
+                let hanging = String(repeating: " ", count: start)
+                return pieces.enumerated().map { (index, piece) in
+                    (index == 0 ? line : hanging) + Console.styled(piece, cell.style)
+                }
+            }
         }
     }
 
-    func show() { for line in lines { print(line) } }
+    /// Which columns stand on each line of a row.
+    private static func groups(_ widths: [Int], in width: Int) -> [(columns: Range<Int>, end: Int)] {
+        var groups: [(columns: Range<Int>, end: Int)] = []
+        for (column, own) in widths.enumerated() {
+            let start = groups.last.map { $0.end + gap } ?? 0
+            // The last one may be broken, when there is room for some words.
+            let needed = column == widths.count - 1 ? min(own, max(narrowest, own / 3)) : own
+            if !groups.isEmpty, start + needed <= width {
+                groups[groups.count - 1].columns = groups[groups.count - 1].columns.lowerBound..<(column + 1)
+                groups[groups.count - 1].end = start + own
+            } else {
+                groups.append((column..<(column + 1), (groups.isEmpty ? 0 : indentation) + own))
+            }
+        }
+        return groups
+    }
+
+    /// A text in pieces of at most `width` characters, parted at spaces where there are any.
+    private static func broken(_ text: String, at width: Int) -> [String] {
+        guard text.count > width else { return [text] }
+        var pieces: [String] = []
+        var piece = ""
+        for word in text.split(separator: " ") {
+            if !piece.isEmpty, piece.count + 1 + word.count <= width {
+                piece += " " + word
+            } else {
+                if !piece.isEmpty { pieces.append(piece) }
+                piece = String(word)
+            }
+        }
+        return pieces + [piece]
+    }
+
+    func show() { for line in lines(width: Console.width) { print(line) } }
 }
 
 /// Numbers for people.

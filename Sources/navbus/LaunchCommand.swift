@@ -24,6 +24,11 @@ struct LaunchCommand: ParsableCommand {
         }
         // On stderr, so that the commands of `--check` can be piped on.
         for warning in launchFile.warnings { StandardError.write("warning: \(warning)\n") }
+        let problems = LaunchCheck.problems(launchFile)
+        if check, !problems.isEmpty {
+            throw NodeError(.usage, "\(file): " + problems.joined(separator: "\n"))
+        }
+        for problem in problems { StandardError.write("warning: \(problem)\n") }
         if check {
             for node in launchFile.nodes {
                 print("\(node.name): \(node.commandLine)")

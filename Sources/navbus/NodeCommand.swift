@@ -25,6 +25,7 @@ struct HealthSurvey {
             node.topics.contains { $0.name == TopicCatalogue.health(of: node.node) }
         }
         guard !expected.isEmpty else { return survey }
+        try tool.meetPeers()
         let byTopic = Dictionary(
             expected.map { (TopicCatalogue.health(of: $0.node), $0) }, uniquingKeysWith: { first, _ in first })
         try tool.subscribe(byTopic.keys.sorted(), depth: 8)

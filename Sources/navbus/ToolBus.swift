@@ -1,6 +1,7 @@
 import Foundation
 import NavBus
 import NavConfig
+import NavGeo
 import NavMessages
 import NavNodes
 
@@ -20,18 +21,26 @@ final class ToolBus {
         stop = StopSignal(waking: bus.makeWaker())
     }
 
-    /// What the registry holds, without joining the bus; what cannot be read is noted.
+    /// The nodes of this host and of the peers that `NAVBUS_HOSTS` names, without joining the bus; what cannot be read is
+    /// noted.
     static func registry() throws -> RegistrySnapshot {
-        try attempt { () throws(BusError) in
-            let snapshot = try BusDirectory.fromEnvironment().inspect()
+        let hosts = try HostOptions.peers()
+        return try attempt { () throws(BusError) in
+            var snapshot = try BusDirectory.fromEnvironment().inspect()
+            if let others = try hosts?.inspect() {
+                snapshot.add(others.nodes)
+                snapshot.problems += others.problems
+            }
             for problem in snapshot.problems { Console.note(problem) }
             return snapshot
         }
     }
 
-    /// What the registry holds now, without the tools.
+    /// The same now, of the peers that have told this tool who they are.
     func snapshot() throws -> RegistrySnapshot {
-        try Self.attempt { () throws(BusError) in try directory.inspect() }
+        var snapshot = try Self.attempt { () throws(BusError) in try directory.inspect() }
+        snapshot.add(bus.peerAnnouncements)
+        return snapshot
     }
 
     func poll(_ timeout: Duration) throws -> Delivery? {
@@ -64,6 +73,16 @@ final class ToolBus {
         }
     }
 
+    /// Waits until all peers have told who they are, two seconds at most; calls of their nodes fail before that.
+    func meetPeers() throws {
+        let deadline = MonotonicClock.now() + .seconds(2)
+        while bus.hostStatistics.peersPresent < bus.hostStatistics.peers, MonotonicClock.now() < deadline,
+            !stop.isStopped
+        {
+            try Self.attempt { () throws(BusError) in try bus.runServices(timeout: .milliseconds(20)) }
+        }
+    }
+
     // MARK: Calls
 
     /// Makes calls at once and waits for their ends; a stop ends the wait.
@@ -72,6 +91,7 @@ final class ToolBus {
     func call(
         _ calls: [(node: String, method: String, request: [UInt8])], timeout: Duration = .seconds(1)
     ) throws -> [Result<[UInt8], CallStatus>] {
+        try meetPeers()
         var ends: [Result<[UInt8], CallStatus>?] = calls.map { _ in nil }
         var responses: [[UInt8]] = calls.map { _ in [] }
         for (index, call) in calls.enumerated() {
@@ -149,6 +169,14 @@ extension CallStatus {
 }
 
 extension RegistrySnapshot {
+    /// Adds nodes of other hosts; one of this host that is its own peer is there already.
+    mutating func add(_ others: [Announcement]) {
+        let known = Set(nodes.map(\.bootID))
+        nodes = (nodes + others.filter { !known.contains($0.bootID) }).sorted {
+            ($0.node, $0.bootID) < ($1.node, $1.bootID)
+        }
+    }
+
     /// Nodes that publish a topic, with its description.
     func publishers(of topic: String) -> [(node: Announcement, topic: TopicDescription)] {
         nodes.flatMap { node in node.topics.filter { $0.name == topic }.map { (node, $0) } }

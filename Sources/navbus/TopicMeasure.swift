@@ -153,7 +153,7 @@ struct Measurement {
                 if dropped > 0 { cells.append(Table.Cell("\(dropped) of them dropped by this tool", .yellow)) }
                 table.row(cells)
             }
-            lines += table.lines
+            lines += table.lines(width: Console.width)
             if options.json {
                 for line in lines { output.line(line) }
                 output.flush()

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NavBus
+import NavConfig
 import NavGeo
 import NavMessages
 import NavNodes
@@ -58,9 +59,10 @@ struct TopicPub: ParsableCommand {
         defer { bus.close() }
         let stop = StopSignal(waking: bus.makeWaker())
         let kind = try kind(set, bus, directory)
-        var lines = try MessageLines(file)
+        var lines: TextLines?
+        if let file { lines = try TextLines(file == "-" ? "/dev/stdin" : file, longest: 64 << 20) }
         // What is wrong with the first message is told before anybody waits.
-        guard var next = try lines.next() ?? message.map({ (text: $0, place: "the message") }) else {
+        guard var next = try nextMessage(&lines) ?? message.map({ (text: $0, place: "the message") }) else {
             throw NodeError(.invalid, "\(file ?? "-"): no message in it")
         }
         var bytes = try encode(next, kind)
@@ -79,7 +81,7 @@ struct TopicPub: ParsableCommand {
             sent += 1
             guard sent < total else { break }
             if file != nil {
-                guard let line = try lines.next() else { break }
+                guard let line = try nextMessage(&lines) else { break }
                 next = line
                 bytes = try encode(next, kind)
             }
@@ -97,6 +99,14 @@ struct TopicPub: ParsableCommand {
                 _ = try ToolBus.attempt { () throws(BusError) in try bus.poll(timeout: .seconds(1)) }
             }
         }
+    }
+
+    /// The next line that is not blank, with its place; nil at the end.
+    private func nextMessage(_ lines: inout TextLines?) throws -> (text: String, place: String)? {
+        while let line = try lines?.next() {
+            if line.contains(where: { !$0.isWhitespace }) { return (line, "\(file ?? ""):\(lines?.number ?? 0)") }
+        }
+        return nil
     }
 
     private func kind(
@@ -174,57 +184,6 @@ struct TopicPub: ParsableCommand {
         }
         if !stop.isStopped, wait > 0 {
             Console.note("nobody has subscribed to \(topic) within \(Format.seconds(wait)): published all the same")
-        }
-    }
-}
-
-/// The lines of a file or of standard input, read as they are needed; a line is at most 64 MiB.
-struct MessageLines {
-    private let name: String
-    private let handle: FileHandle?
-    private var buffer: [UInt8] = []
-    private var scanned = 0
-    private var number = 0
-    private var isAtEnd = false
-
-    init(_ path: String?) throws(NodeError) {
-        name = path ?? ""
-        guard let path else {
-            handle = nil
-            return
-        }
-        handle = path == "-" ? .standardInput : FileHandle(forReadingAtPath: path)
-        if handle == nil { throw NodeError(.missing, "\(path): no such file, or it cannot be read") }
-    }
-
-    /// The next line that is not empty, with its place; nil at the end.
-    mutating func next() throws(NodeError) -> (text: String, place: String)? {
-        guard let handle else { return nil }
-        while true {
-            if let end = buffer[scanned...].firstIndex(of: 10) {
-                let line = buffer[..<end]
-                number += 1
-                let text = String(decoding: line, as: UTF8.self)
-                buffer.removeSubrange(...end)
-                scanned = 0
-                if text.contains(where: { !$0.isWhitespace }) { return (text, "\(name):\(number)") }
-                continue
-            }
-            scanned = buffer.count
-            guard buffer.count <= 64 << 20 else {
-                throw NodeError(.invalid, "\(name):\(number + 1): the line is over 64 MiB")
-            }
-            if isAtEnd {
-                let text = String(decoding: buffer, as: UTF8.self)
-                (buffer, scanned) = ([], 0)
-                number += 1
-                return text.contains { !$0.isWhitespace } ? (text, "\(name):\(number)") : nil
-            }
-            let data: Data?
-            do { data = try handle.read(upToCount: 1 << 16) } catch {
-                throw NodeError(.system, "\(name): cannot be read: \(error.localizedDescription)")
-            }
-            if let data, !data.isEmpty { buffer += data } else { isAtEnd = true }
         }
     }
 }

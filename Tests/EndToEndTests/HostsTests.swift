@@ -43,6 +43,15 @@ struct HostsTests {
             try await player.says("denied 10.97.0.2 with the public key '\(try net.publicKey("stranger"))'")
             try await stranger.says("does not allow this host's key")
 
+            // The tools of one host see the nodes of the other.
+            for (command, arguments, says) in [
+                ("node", ["list"], "player"), ("topic", ["list"], "/gnss/fix"),
+                ("topic", ["info", "/gnss/fix"], "player"),
+            ] {
+                let seen = try await net.start("desk", command, arguments).wait()
+                #expect(seen.status == 0 && seen.output.contains(says), "\(command): \(seen.output)\(seen.errors)")
+            }
+
             let recorder = try net.start("desk", "bag", ["record", "--out", "heard.mcap"])
             try await recorder.says("found node 'player' at tcp://10.97.0.1:7600")
             let echo = try net.start("desk", "topic", ["echo", "/gnss/fix", "--count", "5", "--timeout", "60"])

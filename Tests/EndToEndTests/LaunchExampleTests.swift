@@ -37,6 +37,42 @@ struct LaunchExampleTests {
         }
     }
 
+    @Test func aCheckFindsWhatOurProgramsWouldRefuse() async throws {
+        try await withSandbox { box in
+            let tiles = try await Town.shared.tiles
+            func check(_ node: String) async throws -> Program.Result {
+                try box.write("drive.yaml", "nodes:\n  - name: it\n" + node)
+                return try await box.run("navbus", ["launch", "--check", "drive.yaml"])
+            }
+            try box.write("own.yaml", "reroute: {cooldown: 5}\n")
+            for (node, says) in [
+                (
+                    "    executable: navigation-node\n    set: {tiles: '\(tiles)', reroute.cooldown: 5}",
+                    "reroute.cooldown_s"
+                ),
+                (
+                    "    executable: navigation-node\n    set: {tiles: '\(tiles)', reroute.cooldown_s: never}",
+                    "reroute.cooldown_s"
+                ),
+                ("    executable: navigation-node\n    config: own.yaml", "reroute.cooldown"),
+                ("    executable: navigation-node\n    set: {tiles: nowhere}", "tiles: there is no 'nowhere'"),
+                ("    executable: navigation-node\n    args: [--tile, x]", "--tile"),
+                ("    executable: gnss-node\n    set: {source: /nowhere/drive.nmea}", "/nowhere/drive.nmea"),
+                ("    executable: gnss-node\n    set: {sorce: gpsd://localhost}", "did you mean 'source'?"),
+                ("    executable: tile-cache-node\n    set: {predictive.enable: true}", "predictive.enabled"),
+                ("    executable: navbus\n    args: [bag, record, --ouput, x.mcap]", "--ouput"),
+                ("    executable: navbus\n    args: [bag, play, nowhere.mcap]", "there is no 'nowhere.mcap'"),
+            ] {
+                let result = try await check(node)
+                #expect(result.status == 2, "\(node): \(result.output)\(result.errors)")
+                #expect(result.errors.contains(says) && result.errors.contains("\"it\""), "\(node): \(result.errors)")
+            }
+            let well = try await check(
+                "    executable: navigation-node\n    set: {tiles: '\(tiles)', reroute.cooldown_s: 5}")
+            #expect(well.status == 0, "\(well.errors)")
+        }
+    }
+
     @Test func aPlaybackIsTheSameEachTimeAndTellsWhatASettingChanges() async throws {
         try await withSandbox { box in
             let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)

@@ -37,6 +37,27 @@ struct NodeToolTests {
         }
     }
 
+    @Test(arguments: [60, 80])
+    func tablesFitTheTerminal(columns: Int) async throws {
+        try await withWeather { box, _ in
+            for call in [
+                ["node", "list"], ["node", "info", "weather"], ["node", "params", "weather"], ["topic", "list"],
+                ["service", "list"], ["topic", "info", "/weather"],
+            ] {
+                let shown = try await box.run("navbus", call, environment: ["COLUMNS": "\(columns)"])
+                let wide = shown.outputLines.filter { $0.count > columns }
+                #expect(shown.status == 0 && wide.isEmpty, "\(call): \(wide)")
+                // Nothing is left out for that.
+                let whole = try await box.succeed("navbus", call).output
+                func words(_ text: String) -> [Substring] { text.split { $0 == " " || $0 == "\n" } }
+                #expect(Set(words(shown.output)).isSuperset(of: ["weather"]))
+                if call == ["node", "params", "weather"] {
+                    #expect(words(shown.output).sorted() == words(whole).sorted(), "\(shown.output)")
+                }
+            }
+        }
+    }
+
     @Test func parametersAreReadAndChanged() async throws {
         try await withWeather { box, _ in
             let list = try await box.succeed("navbus", ["node", "params", "weather"])

@@ -5,7 +5,8 @@ import Testing
 /// The commands of the README do what a reader expects: they work.
 ///
 /// A fenced block marked `sh` is run as it stands, one marked `python` prints something of a running node or of the
-/// demo's recording; blocks of other kinds (`console`, `text`, …) are only looked at by people.
+/// demo's recording; a `text` block under the comment `prints` is what the `sh` block before it prints, whatever the numbers; blocks of
+/// other kinds (`console`, …) are only looked at by people.
 struct ReadmeTests {
     static let text = readFile(Project.root + "/README.md")
 
@@ -47,6 +48,18 @@ struct ReadmeTests {
             environment: ["PYTHON": Project.python])
         let result = try await program.wait(seconds: 300)
         #expect(result.status == 0, "README.md line \(block.number):\n\(script)\n\(result.output)\n\(result.errors)")
+        var printed = result.outputLines.map { Self.withoutNumbers($0) }[...]
+        for line in block.prints where line != "…" {
+            guard let place = printed.firstIndex(of: Self.withoutNumbers(line[...])) else {
+                Issue.record("README.md line \(block.number) does not print '\(line)':\n\(result.output)")
+                return
+            }
+            printed = printed[(place + 1)...]
+        }
+    }
+
+    private static func withoutNumbers(_ line: Substring) -> String {
+        line.replacing(#/[0-9]+(\.[0-9]+)?/#, with: "#").split(separator: " ").joined(separator: " ")
     }
 
     struct Block: Equatable {
@@ -54,6 +67,8 @@ struct ReadmeTests {
         var number: Int
         /// Its lines.
         var lines: [String]
+        /// What it prints, `…` for whatever is left out.
+        var prints: [String] = []
 
         /// Its lines without comments, continued ones joined.
         var commands: [String] {
@@ -75,22 +90,27 @@ struct ReadmeTests {
         var blocks: [Block] = []
         var open: Block?
         var isInOther = false
+        var (isOutput, takesOutput) = (false, false)
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let trimmed = line.drop { $0 == " " }
             guard trimmed.hasPrefix("```") else {
                 open?.lines.append(String(line))
+                if takesOutput { blocks[blocks.count - 1].prints.append(String(line)) }
+                if !line.isEmpty { isOutput = trimmed == "<!-- prints -->" }
                 continue
             }
             if open != nil || isInOther {
                 // Only a fence that says nothing ends a block.
                 guard trimmed == "```" else { continue }
                 if let block = open { blocks.append(block) }
-                (open, isInOther) = (nil, false)
+                (open, isInOther, takesOutput) = (nil, false, false)
             } else if trimmed == "```" + language {
                 open = Block(number: index + 1, lines: [])
             } else {
                 isInOther = true
+                takesOutput = isOutput && !blocks.isEmpty
             }
+            isOutput = false
         }
         return blocks
     }
@@ -105,6 +125,10 @@ struct ReadmeTests {
 
             four
             ```
+            <!-- prints -->
+            ```text
+            one 2
+            ```
             ```console
             $ not this
             ```
@@ -116,7 +140,8 @@ struct ReadmeTests {
             ```
             """
         let blocks = Self.blocks(of: text, marked: "sh")
-        #expect(blocks.map(\.number) == [2, 15])
+        #expect(blocks.map(\.number) == [2, 19])
+        #expect(blocks.map(\.prints) == [["one 2"], []])
         #expect(blocks.map(\.commands) == [["one two three", "four"], ["five"]])
         #expect(Self.blocks(of: text, marked: "console").map(\.lines) == [["$ not this"]])
     }

@@ -83,6 +83,37 @@ struct RecordingTests {
         }
     }
 
+    @Test func aRecorderThatHangsIsStartedAgain() async throws {
+        try await withSandbox { box in
+            try box.write(
+                "record.yaml",
+                """
+                nodes:
+                  - name: recorder
+                    executable: navbus
+                    args: [bag, record, --out, drive.mcap]
+                    restart: on-failure
+                    watchdog_s: 1
+                """)
+            let launch = try box.start("navbus", ["launch", "record.yaml"])
+            func recorder() throws -> Int32? {
+                let text = readFile(box.path + "/b/0/recorder/announcement.json") ?? ""
+                return (((try? json(text)) as? [String: Any])?["pid"] as? Int).map(Int32.init)
+            }
+            try await eventually("the recorder has joined", detail: { launch.errors }) { try recorder() != nil }
+            let first = try #require(try recorder())
+            // It is watched from its first sign of life on.
+            try await Task.sleep(for: .seconds(1))
+            kill(first, SIGSTOP)
+            try await eventually("the recorder is back", detail: { launch.errors }) {
+                let now = try recorder()
+                return now != nil && now != first
+            }
+            launch.send(SIGINT)
+            #expect(try await launch.wait().status == 0, "\(launch.errors)")
+        }
+    }
+
     private static let mayMount = Programs.succeeds(
         "/usr/bin/unshare", ["-m", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "/mnt"])
 

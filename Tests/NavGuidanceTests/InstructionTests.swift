@@ -132,7 +132,7 @@ struct InstructionTriggerTests {
         #expect(trigger.update(offset: -1e300, speed: 1e300).map(\.id.kind) == [.visual, .depart])
     }
 
-    @Test("Turns that follow closely are told together, and the second once more when it is there")
+    @Test("Turns that follow closely are told together, the second not once more a moment later")
     func chain() throws {
         var town = Town(
             """
@@ -152,8 +152,6 @@ struct InstructionTriggerTests {
                 "In 400 metres, turn right onto Mill Lane",
                 "In 200 metres, turn right onto Mill Lane, then turn left onto Side Lane",
                 "Turn right onto Mill Lane, then turn left onto Side Lane",
-                "Turn left onto Side Lane",
-                "In 150 metres, you will arrive at your destination",
                 "You have arrived at your destination",
             ])
         let banners = drive(try town.guidance("ABCD"), speed: 14).visual
@@ -173,9 +171,138 @@ struct InstructionTriggerTests {
         town.road("PQ", "First Lane")
         town.road("BC", "Second Lane")
         let guidance = try town.guidance("APBC")
-        let told = drive(guidance, speed: 18, step: 1).spoken
+        let told = drive(guidance, speed: 12, step: 1).spoken
         let now = try #require(told.first { $0.id.kind == .now && $0.id.step == 0 })
         #expect(now.distance <= 41 && now.distance > 38)
+        #expect(now.text.hasPrefix("Turn right onto Second Lane"))
+    }
+
+    @Test("A turn that could be mistaken is called in time all the same, with its distance", arguments: [18.0, 25])
+    func ambiguousAtSpeed(speed: Double) throws {
+        var town = Town(
+            """
+            A                   P   B   X
+
+                                Q   C
+            """, scale: 10)
+        town.road("APBX", "High Street", speed: 20)
+        town.road("PQ", "First Lane")
+        town.road("BC", "Second Lane")
+        let told = drive(try town.guidance("APBC"), speed: speed).spoken
+        let now = try #require(told.first { $0.id.kind == .now && $0.id.step == 0 })
+        #expect(now.distance >= 2 * speed && now.distance > 41)
+        #expect(now.text.hasPrefix("In ") && now.text.contains(" metres, turn right onto Second Lane"))
+    }
+
+    @Test("A maneuver is called 2 s before it at the least, or was named by the words of the one before")
+    func inTime() throws {
+        for gap in stride(from: 20, through: 200, by: 10) {
+            for speed in stride(from: 4.0, through: 24, by: 4) {
+                var town = Town(
+                    """
+                    A              B    X
+                    """, scale: 40)
+                town.road("ABX", "High Street", speed: Float(speed))
+                town.place("C", below: "B", Double(gap))
+                town.place("Y", below: "C", 100)
+                town.place("D", rightOf: "C", 400)
+                town.road("BCY", "Mill Lane", speed: Float(speed))
+                town.road("CD", "Side Lane", speed: Float(speed))
+                let told = drive(try town.guidance("ABCD"), speed: speed).spoken
+                for step in 0...1 {
+                    let name = step == 0 ? "Mill Lane" : "Side Lane"
+                    let now = told.first { $0.id.kind == .now && $0.id.step == step }
+                    let then = told.contains {
+                        $0.id.step == step - 1 && $0.text.contains("then turn left onto \(name)")
+                    }
+                    #expect(now.map { $0.distance >= 2 * speed } ?? then, "\(gap) m at \(speed) m/s: \(told)")
+                }
+            }
+        }
+    }
+
+    @Test("The same words of one maneuver do not come again within 8 s")
+    func repeats() throws {
+        for gap in stride(from: 20, through: 600, by: 20) {
+            for speed in [5.0, 9, 14, 22] {
+                var town = Town(
+                    """
+                    A              B    X
+                    """, scale: 40)
+                town.road("ABX", "High Street", speed: Float(speed))
+                town.place("C", below: "B", Double(gap))
+                town.place("Y", below: "C", 100)
+                town.place("D", rightOf: "C", 400)
+                town.road("BCY", "Mill Lane", speed: Float(speed))
+                town.road("CD", "Side Lane", speed: Float(speed))
+                let guidance = try town.guidance("ABCD")
+                var trigger = InstructionTrigger(guidance)
+                var last = -100.0
+                for second in 0..<400 {
+                    let offset = min(Double(second) * speed, guidance.steps.last?.routeOffset ?? 0)
+                    for case .spoken(let spoken) in trigger.update(
+                        offset: offset, speed: speed, at: Timestamp(nanoseconds: Int64(second) * 1_000_000_000))
+                    where spoken.text.lowercased().contains("side lane") {
+                        #expect(Double(second) - last >= 8, "\(gap) m at \(speed) m/s: \(spoken.text)")
+                        last = Double(second)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("Three turns in a few seconds are told together")
+    func row() throws {
+        var town = Town(
+            """
+            A              B    X
+
+                           C  D    Z
+
+                           Y  E
+
+                              F
+            """, scale: 20)
+        town.road("ABX", "High Street")
+        town.road("BCY", "Mill Lane")
+        town.road("CDZ", "Side Lane")
+        town.road("DEF", "Back Lane")
+        let told = drive(try town.guidance("ABCDEF"), speed: 10).spoken.map(\.text)
+        let row = "Turn right onto Mill Lane, then turn left onto Side Lane, then turn right onto Back Lane"
+        #expect(told.contains { $0.hasPrefix(row) }, "\(told)")
+    }
+
+    @Test("Distances are in the units of the country that the vehicle is in")
+    func units() throws {
+        var town = Town(
+            """
+            A              B    X
+                           |
+                           C
+            """, scale: 200)
+        town.road("ABX", "High Street", country: "GB")
+        town.road("BC", "Mill Lane", country: "IE")
+        let told = drive(try town.guidance("ABC"), speed: 14).spoken.map(\.text)
+        #expect(told.contains("In 200 yards, turn right onto Mill Lane"), "\(told)")
+        #expect(told.contains("In 200 metres, you will arrive at your destination"), "\(told)")
+        var options = GuidanceOptions()
+        options.unitsFollowCountry = false
+        let metric = drive(try town.guidance("ABC", options: options), speed: 14).spoken.map(\.text)
+        #expect(metric.contains("In 200 metres, turn right onto Mill Lane"), "\(metric)")
+    }
+
+    @Test("A clock that is set back or on neither silences what comes nor repeats what was told")
+    func clock() throws {
+        let guidance = try longTown().guidance("ABC")
+        var trigger = InstructionTrigger(guidance)
+        var ids: [InstructionID] = []
+        for second in 0..<300 {
+            let day = second > 150 ? -86_400 : second > 100 ? 86_400 : 0
+            let stamp = Timestamp(nanoseconds: Int64(1_700_000_000 + second + day) * 1_000_000_000)
+            ids += trigger.update(offset: Double(second) * 14, speed: 14, at: stamp).map(\.id)
+        }
+        #expect(Set(ids).count == ids.count)
+        #expect(ids.contains { $0.kind == .now && $0.step == 0 } && ids.contains { $0.kind == .now && $0.step == 1 })
     }
 
     @Test("Announcements that would crowd each other on a short step are left out, and a merge is told once")

@@ -67,6 +67,21 @@ struct TextTests {
         #expect(InstructionText().displayed(metres: metres) == words)
     }
 
+    @Test(
+        "Countries that measure roads in miles are told in miles",
+        arguments: [
+            ("US", 25.0, "80 feet", "80 ft"), ("US", 200, "650 feet", "650 ft"), ("US", 300, "0.2 miles", "0.2 mi"),
+            ("US", 1_609.344, "1 mile", "1 mi"), ("US", 8_000, "5 miles", "5 mi"), ("GB", 30, "30 yards", "30 yd"),
+            ("GB", 182.88, "200 yards", "200 yd"), ("GB", 804.672, "0.5 miles", "0.5 mi"),
+            ("IE", 200, "200 metres", "200 m"), ("CA", 2_000, "2 kilometres", "2 km"),
+        ])
+    func miles(country: String, metres: Double, spoken: String, displayed: String) throws {
+        let text = InstructionText(scale: try #require(DistanceScale.ofRoads(in: country)))
+        #expect(text.spoken(metres: metres) == spoken)
+        #expect(text.displayed(metres: metres) == displayed)
+        #expect(DistanceScale.ofRoads(in: "") == nil)
+    }
+
     @Test("Another language is another table")
     func anotherLanguage() throws {
         let finnish = PhraseTable(

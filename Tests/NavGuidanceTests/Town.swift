@@ -40,12 +40,12 @@ struct Town {
     mutating func road(
         _ path: String, _ name: String = "", oneway: Bool = false, roadClass: RoadClass = .residential,
         flags: RoadFlags = [], speed: Float = 14, reference: String = "", destination: String = "",
-        turnLanes: String = "", access: VehicleAccess = [.car]
+        turnLanes: String = "", access: VehicleAccess = [.car], country: String = ""
     ) {
         ways += 1
         let attributes = RoadAttributes(
             roadClass: roadClass, flags: oneway ? flags.union(.oneway) : flags, access: access, freeFlowSpeed: speed,
-            name: name, reference: reference, destination: destination, turnLanes: turnLanes)
+            name: name, reference: reference, destination: destination, turnLanes: turnLanes, country: country)
         for (from, to) in zip(path, path.dropFirst()) {
             roads.append(Road(from: from, to: to, wayID: ways, attributes: attributes))
             guard !oneway else { continue }
@@ -53,6 +53,19 @@ struct Town {
             back.turnLanes = ""
             roads.append(Road(from: to, to: from, wayID: ways, attributes: back))
         }
+    }
+
+    /// Adds a place so many metres below or right of another one.
+    mutating func place(_ letter: Character, below other: Character, _ metres: Double) {
+        place(letter, other, east: 0, north: -metres)
+    }
+    mutating func place(_ letter: Character, rightOf other: Character, _ metres: Double) {
+        place(letter, other, east: metres, north: 0)
+    }
+    private mutating func place(_ letter: Character, _ other: Character, east: Double, north: Double) {
+        guard let base = places[other] else { return }
+        places[letter] = LocalPoint(east: base.east + east, north: base.north + north)
+        letters.append(letter)
     }
 
     private func id(_ letter: Character) -> Int64 { Int64(letters.firstIndex(of: letter) ?? 0) + 1 }

@@ -143,7 +143,8 @@ import Testing
                 content = .reroute(chance(0.5) ? wishes() : nil, chance(0.5) ? [Waypoint(somewhere())] : [])
             }
             if chance(0.2) {
-                content = .instruction(RevisedInstruction(text: chance(0.5) ? "x" : nil, isSuppressed: chance(0.2)))
+                content = .instruction(
+                    RevisedInstruction(chance(0.5) ? .spoken(text: "x", ssml: nil) : nil, isSuppressed: chance(0.2)))
             }
             return PolicyAnswer(
                 verdict: chance(0.2) ? nil : chance(0.5), decider: chance(0.9) ? .client : .unavailable,

@@ -129,7 +129,20 @@ struct NavigationServiceTests {
             throw CallStatus(.unimplemented, "")
         }
         func reviseInstruction(_ request: ReviseInstructionRequest, _ call: UnaryCall<ReviseInstructionAnswer>) throws {
-            call.finish(ReviseInstructionAnswer(instruction: .spoken(SpokenInstruction(text: "Hark!"))))
+            guard case .visual(var visual) = request.instruction else {
+                return call.finish(
+                    ReviseInstructionAnswer(
+                        instruction: .spoken(
+                            SpokenInstruction(text: "Hark!", ssml: "<speak>!</speak>", language: "x-old"))))
+            }
+            visual.secondary = InstructionText(text: "second")
+            visual.sub = nil
+            visual.primary?.components = [
+                InstructionComponent(kind: .shield, text: "E 12"), InstructionComponent(kind: .delimiter, text: "/"),
+            ]
+            visual.lanes = [Lane(indications: [.left, .straight], valid: true, active: true, validIndication: .left)]
+            visual.language = "x-old"
+            call.finish(ReviseInstructionAnswer(instruction: .visual(visual)))
         }
     }
 
@@ -150,7 +163,20 @@ struct NavigationServiceTests {
             try table.messages("/nav/reroute", as: RerouteEvent.self).compactMap(\.phase)
                 == [.willReroute, .fetching, .fetched, .applied])
         let spoken = try table.messages("/nav/instruction/spoken", as: SpokenInstruction.self)
-        #expect(spoken.count > 3 && spoken.allSatisfy { $0.text == "Hark!" })
+        #expect(spoken.count > 3 && spoken.allSatisfy { $0.text == "Hark!" && $0.ssml == "<speak>!</speak>" })
+        #expect(spoken.allSatisfy { $0.language == "x-old" && $0.utteranceId != nil })
+        let shown = try table.messages("/nav/instruction/visual", as: VisualInstruction.self).filter {
+            $0.cleared != true
+        }
+        #expect(shown.count > 3)
+        for banner in shown {
+            #expect(
+                banner.primary?.components.map(\.kind) == [.shield, .delimiter]
+                    && banner.primary?.text?.isEmpty == false)
+            #expect(banner.secondary?.text == "second" && banner.sub == nil && banner.language == "x-old")
+            #expect(
+                banner.lanes.map(\.validIndication) == [.left] && banner.lanes[0].indications == [.left, .straight])
+        }
     }
 
     @Test func anAbsentOwnerChangesNothingButTheDecider() async throws {

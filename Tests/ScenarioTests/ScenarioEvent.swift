@@ -116,6 +116,7 @@ extension ScenarioEvent {
             words = isRepeated ? ["\(number ?? 0)"] : [word(event.phase), "\(number ?? 0)"]
         case let event as NavMessages.SimulationEvent:
             (topic, words) = ("simulation", [word(event.phase), word(event.reason)])
+            if let end = event.endReason { words.append(word(end)) }
         case let event as NavMessages.AlternativeSwitch:
             (topic, words) = ("switch", [word(event.phase), event.byDriving == true ? "DRIVING" : "CALL"])
             if let error = event.error { words.append(word(error.code)) }

@@ -219,7 +219,8 @@ final class ScenarioRun {
         case .no: answer = PolicyAnswer(verdict: false, hold: policy.hold)
         case .dead, .garbage: answer = PolicyAnswer(verdict: nil, decider: .unavailable)
         case .says(let text):
-            answer = PolicyAnswer(verdict: true, content: .instruction(RevisedInstruction(text: text)))
+            answer = PolicyAnswer(
+                verdict: true, content: .instruction(RevisedInstruction(.spoken(text: text, ssml: nil))))
         case .suppress:
             answer = PolicyAnswer(verdict: true, content: .instruction(RevisedInstruction(isSuppressed: true)))
         case .via(let places):

@@ -43,13 +43,18 @@ struct SimOwner {
             if chance(0.4) { content = .reroute(chance(0.5) ? wishes : nil, via.isEmpty ? [] : via + waypoints) }
         case .reviseInstruction:
             if chance(0.3) {
+                let line = RevisedInstruction.Line(text: "Other words", components: [])
+                let words: RevisedInstruction.Content =
+                    chance(0.5)
+                    ? .spoken(text: "Other words", ssml: nil)
+                    : .visual(primary: line, secondary: chance(0.5) ? line : nil, sub: nil, lanes: [])
                 content = .instruction(
-                    RevisedInstruction(text: chance(0.5) ? "Other words" : nil, isSuppressed: chance(0.2)))
+                    RevisedInstruction(chance(0.5) ? words : nil, isSuppressed: chance(0.2)))
             }
         default: break
         }
         // Content that belongs to another kind of question.
-        if chance(0.05 * wildness) { content = .instruction(RevisedInstruction(text: "?")) }
+        if chance(0.05 * wildness) { content = .instruction(RevisedInstruction(.spoken(text: "?", ssml: nil))) }
         return PolicyAnswer(
             verdict: isRejected ? nil : chance(0.75), decider: isRejected ? .unavailable : .client,
             hold: chance(0.3) ? (chance(0.1) ? .nan : 30 * random.uniform()) : nil, content: content)

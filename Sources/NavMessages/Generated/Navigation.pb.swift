@@ -141,6 +141,42 @@ public struct ArrivalPhase: ProtoEnum {
     }
 }
 
+/// Why positions are not made any more.
+///
+/// Values that this build does not know survive as their number.
+public struct SimulationEndReason: ProtoEnum {
+    /// Number on the wire.
+    public let rawValue: Int32
+
+    /// Makes a value of any number, known or not.
+    public init(rawValue: Int32) { self.rawValue = rawValue }
+
+    /// Unknown.
+    public static let unspecified = Self(rawValue: 0)
+    /// Fixes tell the position again.
+    public static let fixes = Self(rawValue: 1)
+    /// The position became too uncertain to predict; there are no fixes yet.
+    public static let gaveUp = Self(rawValue: 2)
+    /// What was known of the position does not hold any more: the clock was set, the vehicle was carried off, another drive begins.
+    public static let startedOver = Self(rawValue: 3)
+    /// The simulated drive arrived.
+    public static let arrived = Self(rawValue: 4)
+    /// The trip was stopped, or another one took its place.
+    public static let stopped = Self(rawValue: 5)
+
+    /// Names in the schema, by number.
+    public static var names: [(value: Int32, name: String)] {
+        [
+            (0, "SIMULATION_END_REASON_UNSPECIFIED"),
+            (1, "SIMULATION_END_REASON_FIXES"),
+            (2, "SIMULATION_END_REASON_GAVE_UP"),
+            (3, "SIMULATION_END_REASON_STARTED_OVER"),
+            (4, "SIMULATION_END_REASON_ARRIVED"),
+            (5, "SIMULATION_END_REASON_STOPPED"),
+        ]
+    }
+}
+
 /// Beginning or end.
 ///
 /// Values that this build does not know survive as their number.
@@ -976,6 +1012,8 @@ public struct SimulationEvent: Message {
     public var reason: SimulationReason?
     /// Where the vehicle is thought to be.
     public var pose: Pose?
+    /// Why it ends; absent as it begins.
+    public var endReason: SimulationEndReason?
 
     /// Makes a message; a field that is left out is unknown.
     public init(
@@ -986,7 +1024,8 @@ public struct SimulationEvent: Message {
         eventSequence: UInt64? = nil,
         phase: SimulationPhase? = nil,
         reason: SimulationReason? = nil,
-        pose: Pose? = nil
+        pose: Pose? = nil,
+        endReason: SimulationEndReason? = nil
     ) {
         self.stampNs = stampNs
         self.sessionId = sessionId
@@ -996,6 +1035,7 @@ public struct SimulationEvent: Message {
         self.phase = phase
         self.reason = reason
         self.pose = pose
+        self.endReason = endReason
     }
 }
 
@@ -1004,7 +1044,7 @@ extension SimulationEvent: WireMessage {
     public static var fullName: String { "navbus.v1.SimulationEvent" }
 
     /// Fingerprint of the type's schema, as carried by the header.
-    public static var schemaFingerprint: UInt64 { 0xe5f2c2b4389727f6 }
+    public static var schemaFingerprint: UInt64 { 0x7abba37278d51837 }
 
     /// Reads a message from protobuf bytes.
     public init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
@@ -1059,6 +1099,10 @@ extension SimulationEvent: WireMessage {
         if let value = pose {
             c.pointee.pose = Wire.message(value, arena)
         }
+        if let value = endReason {
+            c.pointee.end_reason = Navbus__V1__SimulationEndReason(rawValue: UInt32(bitPattern: value.rawValue))
+            c.pointee.has_end_reason = 1
+        }
     }
 
     init(reading c: UnsafePointer<Navbus__V1__SimulationEvent>) throws(MessageError) {
@@ -1070,5 +1114,6 @@ extension SimulationEvent: WireMessage {
         phase = c.pointee.has_phase != 0 ? SimulationPhase(rawValue: Int32(bitPattern: c.pointee.phase.rawValue)) : nil
         reason = c.pointee.has_reason != 0 ? SimulationReason(rawValue: Int32(bitPattern: c.pointee.reason.rawValue)) : nil
         pose = try Wire.message(c.pointee.pose)
+        endReason = c.pointee.has_end_reason != 0 ? SimulationEndReason(rawValue: Int32(bitPattern: c.pointee.end_reason.rawValue)) : nil
     }
 }

@@ -1019,7 +1019,10 @@ extension ReviseInstructionRequest: WireMessage {
 
 /// Answer of ReviseInstruction.
 public struct ReviseInstructionAnswer: Message {
-    /// What to use instead; absent: as it was. Identity and stamps are kept.
+    /// What to use instead, whole; absent: as it was. Of what is shown that is the lines with their components and the lanes: a second line,
+    /// a sub line or lanes that it does not have are not shown; without a main line that stays as it was. Of what is said it is text and SSML:
+    /// other text without SSML is said without. The language is that of the answer if it names one. Identity, stamps, maneuver and distances
+    /// are kept.
     public var instruction: Instruction?
     /// Whether it is not to be shown or said at all.
     public var suppress: Bool?
@@ -1033,7 +1036,10 @@ public struct ReviseInstructionAnswer: Message {
         self.suppress = suppress
     }
 
-    /// What to use instead; absent: as it was. Identity and stamps are kept.
+    /// What to use instead, whole; absent: as it was. Of what is shown that is the lines with their components and the lanes: a second line,
+    /// a sub line or lanes that it does not have are not shown; without a main line that stays as it was. Of what is said it is text and SSML:
+    /// other text without SSML is said without. The language is that of the answer if it names one. Identity, stamps, maneuver and distances
+    /// are kept.
     public enum Instruction: Sendable, Equatable {
         /// To be shown.
         case visual(VisualInstruction)

@@ -194,6 +194,22 @@ public struct SimulationEvent: Sendable, Hashable {
     public var reason: SimulationReason
     /// Where the vehicle is thought to be; nil when that is lost.
     public var position: Sighting?
+    /// Why it ends; nil as it begins.
+    public var end: End?
+
+    /// Why positions are not made any more.
+    public enum End: Sendable, Hashable, CaseIterable {
+        /// Fixes tell the position again.
+        case fixes
+        /// The position became too uncertain to predict.
+        case gaveUp
+        /// What was known of the position does not hold any more: the clock was set, the vehicle was carried off, another drive begins.
+        case startedOver
+        /// The simulated drive arrived.
+        case arrived
+        /// The trip was stopped, or another one took its place.
+        case stopped
+    }
 }
 
 /// How the vehicle stands to its route: a fact, not a decision.

@@ -98,21 +98,9 @@ extension Navigator {
         if case .instruction(let words) = content { revised = words }
         // The owner may have answered to a later one before.
         guard !revised.isSuppressed, self.trip?.tells(instruction.id) == true else { return }
-        switch instruction {
-        case .visual(var visual):
-            if let text = revised.text {
-                visual.primary.text = text
-                visual.primary.components = [.text(text)]
-            }
-            publish(.visual(visual, distance: distance, duration: duration), event)
-        case .spoken(var spoken):
-            if let text = revised.text {
-                spoken.text = text
-                spoken.ssml = revised.ssml ?? ""
-            } else if let ssml = revised.ssml {
-                spoken.ssml = ssml
-            }
-            publish(.spoken(spoken, distance: distance, duration: duration), event)
+        switch revised.applied(to: instruction) {
+        case .visual(let visual): publish(.visual(visual, distance: distance, duration: duration), event)
+        case .spoken(let spoken): publish(.spoken(spoken, distance: distance, duration: duration), event)
         }
     }
 }

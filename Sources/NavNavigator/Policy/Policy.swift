@@ -92,20 +92,71 @@ public enum PolicyDecider: Sendable, Hashable {
     case recorded
 }
 
-/// Words that are told in the place of an instruction's own.
+/// What is told in the place of an instruction.
 public struct RevisedInstruction: Sendable, Hashable {
-    /// The text; nil for that of the instruction.
-    public var text: String?
-    /// The same in Speech Synthesis Markup Language; nil for that of the instruction, or none where only the text is another.
-    public var ssml: String?
+    /// A line of a banner.
+    public struct Line: Sendable, Hashable {
+        /// The whole line.
+        public var text: String
+        /// Its parts.
+        public var components: [BannerComponent]
+
+        /// A line.
+        public init(text: String, components: [BannerComponent]) {
+            self.text = text
+            self.components = components
+        }
+    }
+
+    /// What replaces the instruction's own. It counts only for an instruction of its kind.
+    public enum Content: Sendable, Hashable {
+        /// All that is shown; without a main line that of the instruction.
+        case visual(primary: Line?, secondary: Line?, sub: Line?, lanes: [Lane])
+        /// Text, nil for that of the instruction, and Speech Synthesis Markup Language, nil for that of the instruction or, with other text,
+        /// for none.
+        case spoken(text: String?, ssml: String?)
+    }
+
+    /// What replaces the instruction's own; nil for nothing.
+    public var content: Content?
+    /// The language of the texts as a BCP 47 tag; nil for that of the instruction.
+    public var language: String?
     /// Whether nothing is told.
     public var isSuppressed: Bool
 
-    /// Other words, or none at all.
-    public init(text: String? = nil, ssml: String? = nil, isSuppressed: Bool = false) {
-        self.text = text
-        self.ssml = ssml
+    /// Another content, or none at all.
+    public init(_ content: Content? = nil, language: String? = nil, isSuppressed: Bool = false) {
+        self.content = content
+        self.language = language
         self.isSuppressed = isSuppressed
+    }
+
+    /// The instruction as it is told; a content of the other kind changes nothing.
+    func applied(to instruction: Instruction) -> Instruction {
+        switch (instruction, content) {
+        case (.visual(var visual), .visual(let primary, let secondary, let sub, let lanes)):
+            let own = visual.primary
+            visual.primary = banner(primary, own) ?? own
+            visual.secondary = banner(secondary, visual.secondary ?? own)
+            visual.sub = banner(sub, visual.sub ?? own)
+            visual.lanes = lanes
+            visual.language = language
+            return .visual(visual)
+        case (.spoken(var spoken), .spoken(let text, let ssml)):
+            spoken.ssml = ssml ?? (text == nil ? spoken.ssml : "")
+            spoken.text = text ?? spoken.text
+            spoken.language = language
+            return .spoken(spoken)
+        default: return instruction
+        }
+    }
+
+    private func banner(_ line: Line?, _ own: Banner) -> Banner? {
+        line.map { line in
+            var banner = own
+            (banner.text, banner.components) = (line.text, line.components)
+            return banner
+        }
     }
 }
 

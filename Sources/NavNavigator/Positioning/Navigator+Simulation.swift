@@ -59,8 +59,8 @@ extension Navigator {
         guard let trip else { return }
         take(positioning.startOver(), event)
         simulation = DriveAlong(drive, from: trip.offset, at: event.stamp)
-        tell(.willBegin, event)
-        tell(.began, event)
+        tell(.willBegin, nil, event)
+        tell(.began, nil, event)
     }
 
     /// Drives on when it is due.
@@ -71,15 +71,17 @@ extension Navigator {
         follow(positioning.place(simulated: fix, trip.prior), event)
     }
 
-    mutating func endSimulation(_ event: NavigatorEvent) {
+    mutating func endSimulation(_ end: SimulationEvent.End, _ event: NavigatorEvent) {
         guard simulation != nil else { return }
         simulation = nil
         take(positioning.startOver(), event)
-        tell(.willEnd, event)
-        tell(.ended, event)
+        tell(.willEnd, end, event)
+        tell(.ended, end, event)
     }
 
-    private mutating func tell(_ phase: SimulationEvent.Phase, _ event: NavigatorEvent) {
-        publish(.simulation(SimulationEvent(phase: phase, reason: .manual, position: lastPosition)), event)
+    private mutating func tell(
+        _ phase: SimulationEvent.Phase, _ end: SimulationEvent.End?, _ event: NavigatorEvent
+    ) {
+        publish(.simulation(SimulationEvent(phase: phase, reason: .manual, position: lastPosition, end: end)), event)
     }
 }

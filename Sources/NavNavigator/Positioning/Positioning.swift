@@ -109,7 +109,7 @@ struct Positioning {
             told = nil
             happenings.append(.clockSet(fix.stamp))
         }
-        if let reason, reckoning.reason == nil { happenings += Positioning.end(of: reason, at: position) }
+        if let reason, reckoning.reason == nil { happenings += Positioning.end(of: reason, .fixes, at: position) }
         tell(position, &happenings)
         return happenings
     }
@@ -129,7 +129,7 @@ struct Positioning {
         case .nothing: return []
         case .lost:
             judge.noteMissing(nil, sigma: nil, isLost: true, at: now)
-            return reason.map { Positioning.end(of: $0, at: nil) } ?? []
+            return reason.map { Positioning.end(of: $0, .gaveUp, at: nil) } ?? []
         case .predicted(let predicted, let begins):
             judge.noteMissing(
                 reckoning.reason, sigma: predicted.road?.alongSigma ?? predicted.estimate.covariance.perAxis,
@@ -187,7 +187,7 @@ struct Positioning {
         isComingBack = false
         let reason = reckoning.reason
         reckoning.reset()
-        return reason.map { Positioning.end(of: $0, at: nil) } ?? []
+        return reason.map { Positioning.end(of: $0, .startedOver, at: nil) } ?? []
     }
 
     private mutating func reject(
@@ -213,9 +213,11 @@ struct Positioning {
             latency: tracker.usualLatency, at: now)
     }
 
-    private static func end(of reason: ReckoningReason, at position: Sighting?) -> [Happening] {
+    private static func end(
+        of reason: ReckoningReason, _ end: SimulationEvent.End, at position: Sighting?
+    ) -> [Happening] {
         [.willEnd, .ended].map {
-            .simulation(SimulationEvent(phase: $0, reason: SimulationReason(reason), position: position))
+            .simulation(SimulationEvent(phase: $0, reason: SimulationReason(reason), position: position, end: end))
         }
     }
 }

@@ -90,7 +90,7 @@ extension Navigator {
         endPreview(event)
         let stopped = session.id
         if trip != nil {
-            endSimulation(event)
+            endSimulation(.stopped, event)
             supersedeOffers(event)
             tell(alternatives.clear(.stopped, at: event.stamp), event)
             for request in policy.closeAll() { perform(.withdrawPolicy(requestID: request.requestID)) }
@@ -110,7 +110,7 @@ extension Navigator {
         _ event: NavigatorEvent
     ) {
         endPreview(event)
-        endSimulation(event)
+        endSimulation(.stopped, event)
         supersedeOffers(event)
         tell(alternatives.clear(.routeChanged, at: event.stamp), event)
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving, .reviseInstruction)
@@ -185,7 +185,7 @@ extension Navigator {
     mutating func endOfTrip(_ event: NavigatorEvent) {
         if search.isRerouting || search.draft != nil { cancelSearch(event) }
         withdraw(.shouldAdvanceLeg, .shouldPreventReroutesWhenArriving)
-        endSimulation(event)
+        endSimulation(.arrived, event)
         supersedeOffers(event)
         tell(alternatives.clear(.routeChanged, at: event.stamp), event)
     }

@@ -302,7 +302,7 @@ struct Trip {
     private mutating func instructions(_ position: Sighting) -> [Instruction] {
         guard deviation.state == .onRoute || deviation.state == .offStep else { return [] }
         guard position.evidence != .expected else { return foresee() }
-        var due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg))
+        var due = confirmed(trigger.update(offset: cursor.offset, speed: position.speed, leg: leg, at: position.stamp))
         let isShown = due.contains { if case .visual = $0 { true } else { false } }
         // Back on the route its banner is shown again.
         if banner == nil, !isShown, let visual = trigger.banner(offset: cursor.offset, leg: leg) {

@@ -19,9 +19,6 @@ struct BagMoments {
         self.isWanted = isWanted
     }
 
-    /// The share of the bag that has been read, 0 ... 1.
-    var progress: Double { cursor.progress }
-
     /// The messages of the next moment in the bag's order; nil after the last.
     mutating func next() throws(BagError) -> [BagMessage]? {
         guard let first = try take() else { return nil }

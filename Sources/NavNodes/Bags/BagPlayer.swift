@@ -83,8 +83,15 @@ public final class BagPlayer {
 
     /// Messages played so far.
     public private(set) var messageCount = 0
-    /// Share of the bag that was played, 0 ... 1.
-    public private(set) var progress = 0.0
+    /// The share of the time from the playback's start to its end that has been played, 0 ... 1; of a loop, this time through.
+    public var progress: Double {
+        let all = (span.upperBound - span.lowerBound).inSeconds
+        return all > 0 ? min(max((time - span.lowerBound).inSeconds / all, 0), 1) : messageCount > 0 ? 1 : 0
+    }
+    /// Seconds that have been played of this time through.
+    public var played: Double { max((time - span.lowerBound).inSeconds, 0) }
+    /// What is played of the bag.
+    private var span = SimulatedTime(nanoseconds: 0)...SimulatedTime(nanoseconds: 0)
 
     /// Opens a bag and announces its topics.
     ///
@@ -218,6 +225,8 @@ public final class BagPlayer {
         let query = BagQuery(start: start, end: options.end.map { Pace.moment($0, after: first) })
         var moments = BagMoments(reader.messages(query)) { [places] in places[$0] != nil }
         origin = SimulatedTime(nanoseconds: Int64(clamping: start))
+        let last = min(query.end ?? .max, reader.index.timeRange?.upperBound ?? start)
+        span = origin...max(origin, SimulatedTime(nanoseconds: Int64(clamping: last)))
         time = origin
         begin = MonotonicClock.now()
         nextTimer = nil
@@ -231,13 +240,14 @@ public final class BagPlayer {
             for message in messages { try play(message) }
             try settle(at: due)
             endStep(at: due)
-            progress = moments.progress
-            if MonotonicClock.now() >= nextReport {
-                nextReport = MonotonicClock.now() + .milliseconds(100)
-                report(self)
-            }
+            reportWhenDue()
         }
-        progress = 1
+    }
+
+    private func reportWhenDue() {
+        guard MonotonicClock.now() >= nextReport else { return }
+        nextReport = MonotonicClock.now() + .milliseconds(100)
+        report(self)
     }
 
     private func play(_ message: BagMessage) throws(BusError) {
@@ -324,6 +334,7 @@ public final class BagPlayer {
             let remaining = begin + .nanoseconds(span) - MonotonicClock.now()
             if remaining < .zero - Self.hesitation { begin = begin + (.zero - remaining) }
             guard remaining > .zero else { return }
+            reportWhenDue()
             _ = try bus.poll(timeout: min(remaining, .milliseconds(100)))
         }
     }

@@ -145,11 +145,15 @@ public final class BagRecorder {
     ///
     /// - Returns: what was published and is not in it.
     public func run(until stop: StopSignal) throws(NodeError) -> Losses {
+        var signs = SupervisorSigns()
+        signs.ready()
         do throws(BusError) {
             while !stop.isStopped {
+                signs.alive()
                 try turn(.milliseconds(200))
                 reportWhenDue()
             }
+            signs.stopping()
             // What the publishers sent before they were stopped may still be in the sockets.
             let stopped = MonotonicClock.now()
             var count: UInt64

@@ -42,7 +42,7 @@ extension NavMessages.VisualInstruction {
             }, lanes: instruction.lanes.map { NavMessages.Lane($0) },
             triggerDistanceM: instruction.maneuverOffset - instruction.routeOffset, distanceToManeuverM: distance,
             durationToManeuverS: duration, drivingSide: NavMessages.RoadSide(instruction.drivingSide),
-            language: guidance.options.text.phrases.language)
+            language: instruction.language ?? guidance.options.text.phrases.language)
     }
 
     /// The message that clears the display.
@@ -67,6 +67,35 @@ extension NavMessages.InstructionText {
     }
 }
 
+extension RevisedInstruction.Line {
+    /// The core's form of a line; nil for one without text and parts.
+    init?(_ line: NavMessages.InstructionText) {
+        let components = line.components.map { BannerComponent($0) }
+        let text = line.text ?? components.reduce(into: "") { $0 += $0.isEmpty ? $1.text : " " + $1.text }
+        guard !text.isEmpty || !components.isEmpty else { return nil }
+        self.init(text: text, components: components.isEmpty ? [.text(text)] : components)
+    }
+}
+
+extension NavMessages.InstructionText {
+    init(_ line: RevisedInstruction.Line) {
+        self.init(text: line.text, components: line.components.map { InstructionComponent($0) })
+    }
+}
+
+extension BannerComponent {
+    init(_ component: InstructionComponent) {
+        let text = component.text ?? ""
+        switch component.kind {
+        case .shield: self = .shield(text)
+        case .exit: self = .exitLabel(text)
+        case .exitNumber: self = .exitNumber(text)
+        case .delimiter: self = .delimiter(text)
+        default: self = .text(text)
+        }
+    }
+}
+
 extension InstructionComponent {
     init(_ component: BannerComponent) {
         switch component {
@@ -84,6 +113,23 @@ extension NavMessages.Lane {
         self.init(
             indications: lane.indications.map { NavMessages.LaneIndication($0) }, valid: lane.isValid,
             active: lane.active != nil, validIndication: lane.active.map { NavMessages.LaneIndication($0) })
+    }
+}
+
+extension NavGuidance.Lane {
+    init(_ lane: NavMessages.Lane) {
+        let indications = lane.indications.compactMap { NavGuidance.LaneIndication($0) }
+        let active = lane.validIndication.flatMap { NavGuidance.LaneIndication($0) } ?? indications.first
+        self.init(indications: indications, isValid: lane.valid ?? false, active: lane.active == true ? active : nil)
+    }
+}
+
+extension NavGuidance.LaneIndication {
+    init?(_ indication: NavMessages.LaneIndication) {
+        guard let known = Self.allCases.first(where: { NavMessages.LaneIndication($0) == indication }) else {
+            return nil
+        }
+        self = known
     }
 }
 
@@ -113,8 +159,8 @@ extension NavMessages.SpokenInstruction {
             causeSequence: context.cause, eventSequence: context.eventSequence, utteranceId: instruction.id.wire,
             legIndex: UInt32(instruction.id.leg), stepIndex: step.map { UInt32($0.index) },
             maneuver: step.map { NavMessages.Maneuver($0.maneuver) }, urgency: SpokenUrgency(instruction.id.kind),
-            text: instruction.text, ssml: instruction.ssml,
-            language: guidance?.options.text.phrases.language, triggerDistanceM: instruction.distance,
+            text: instruction.text, ssml: instruction.ssml.isEmpty ? nil : instruction.ssml,
+            language: instruction.language ?? guidance?.options.text.phrases.language, triggerDistanceM: instruction.distance,
             distanceToManeuverM: distance,
             durationToManeuverS: duration)
     }

@@ -108,7 +108,19 @@ extension NavMessages.SimulationEvent {
             reason: NavMessages.SimulationReason(event.reason),
             pose: event.position.map { position in
                 position.road.map { Pose($0, position) } ?? Pose(raw: position)
-            })
+            }, endReason: event.end.map { SimulationEndReason($0) })
+    }
+}
+
+extension SimulationEndReason {
+    init(_ end: NavNavigator.SimulationEvent.End) {
+        switch end {
+        case .fixes: self = .fixes
+        case .gaveUp: self = .gaveUp
+        case .startedOver: self = .startedOver
+        case .arrived: self = .arrived
+        case .stopped: self = .stopped
+        }
     }
 }
 

@@ -156,8 +156,18 @@ extension NavMessages.PolicyDecision.Content {
                     waypoints: waypoints.map { NavMessages.Waypoint($0) }))
         case .instruction(let revised):
             var answer = ReviseInstructionAnswer(suppress: revised.isSuppressed ? true : nil)
-            if revised.text != nil || revised.ssml != nil {
-                answer.instruction = .spoken(NavMessages.SpokenInstruction(text: revised.text, ssml: revised.ssml))
+            switch revised.content {
+            case .visual(let primary, let secondary, let sub, let lanes):
+                answer.instruction = .visual(
+                    NavMessages.VisualInstruction(
+                        primary: primary.map { NavMessages.InstructionText($0) },
+                        secondary: secondary.map { NavMessages.InstructionText($0) },
+                        sub: sub.map { NavMessages.InstructionText($0) }, lanes: lanes.map { NavMessages.Lane($0) },
+                        language: revised.language))
+            case .spoken(let text, let ssml):
+                answer.instruction = .spoken(
+                    NavMessages.SpokenInstruction(text: text, ssml: ssml, language: revised.language))
+            case nil: break
             }
             self = .revisedInstruction(answer)
         }
@@ -216,8 +226,15 @@ extension NavNavigator.PolicyAnswer {
     init(_ answer: ReviseInstructionAnswer) {
         var revised = RevisedInstruction(isSuppressed: answer.suppress ?? false)
         switch answer.instruction {
-        case .visual(let visual): revised.text = visual.primary?.text
-        case .spoken(let spoken): (revised.text, revised.ssml) = (spoken.text, spoken.ssml)
+        case .visual(let visual):
+            let line = { (text: NavMessages.InstructionText?) in text.flatMap { RevisedInstruction.Line($0) } }
+            revised.content = .visual(
+                primary: line(visual.primary), secondary: line(visual.secondary), sub: line(visual.sub),
+                lanes: visual.lanes.map { NavGuidance.Lane($0) })
+            revised.language = visual.language
+        case .spoken(let spoken):
+            revised.content = .spoken(text: spoken.text, ssml: spoken.ssml)
+            revised.language = spoken.language
         case nil: break
         }
         self.init(verdict: true, content: .instruction(revised))

@@ -140,13 +140,13 @@ public struct NodeCommandOptions: ParsableArguments {
     }
 
     /// The configuration of a node: from the file, the environment and the command line.
-    func configuration<Runnable: Node>(
-        _ type: Runnable.Type
+    public func configuration<Runnable: Node>(
+        _ type: Runnable.Type, environment: [String: String]? = nil
     ) throws -> RunConfiguration<Runnable.Configuration> {
         let level = logLevel.map { ["log.level=\($0)"] } ?? []
         return try ConfigLoader.load(
             RunConfiguration<Runnable.Configuration>.self, file: config,
-            environment: ProcessInfo.processInfo.environment,
+            environment: environment ?? ProcessInfo.processInfo.environment,
             prefix: NodeCommandOptions.environmentPrefix(Runnable.defaultName), overrides: set + level)
     }
 

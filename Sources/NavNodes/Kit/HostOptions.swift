@@ -24,6 +24,12 @@ public enum HostOptions {
         return configuration
     }
 
+    /// How the peers are reached by a tool that asks them and does not join the bus; nil without peers.
+    public static func peers(environment: [String: String]? = nil) throws(NodeError) -> HostConfiguration? {
+        guard let (path, file) = try file(environment ?? ProcessInfo.processInfo.environment) else { return nil }
+        return try configuration(of: "", file, path: path)
+    }
+
     /// What the hosts file says, after everything in it has been checked as a node does it: keys, their files, endpoints.
     public struct Summary: Sendable, Equatable {
         /// The file.

@@ -1,5 +1,3 @@
-import CProcess
-import Glibc
 public import NavBus
 import NavGeo
 import NavMessages
@@ -29,14 +27,10 @@ public final class NodeRunner<Runnable: Node> {
     /// When a node that was told to shut down leaves, monotonic ns.
     private var leavesAt: Int64 = .max
     private var healthTimer: TimerID?
-    /// When the supervisor, where there is one, is told next that the loop runs, monotonic ns.
-    private var nextSign: Int64 = getenv("NOTIFY_SOCKET") == nil ? .max : 0
+    private var signs = SupervisorSigns()
 
     /// How often health is published, ns.
     private static var healthNanoseconds: Int64 { 1_000_000_000 }
-    /// How often a supervisor (`navbus launch`, systemd) is told that the loop runs, ns: what systemd's watchdog and the launcher's
-    /// may be set to is at least twice as much.
-    private static var signNanoseconds: Int64 { 500_000_000 }
 
     /// Configures a node on a bus, serves `navbus.v1.Node`, and activates the node unless `autostart` is off.
     ///
@@ -98,17 +92,13 @@ public final class NodeRunner<Runnable: Node> {
     /// Runs until `stop` is set, the node is told to shut down, or it has done what it was for.
     public func run(until stop: StopSignal) throws(NodeError) {
         defer { finish() }
-        cprocess_notify("READY=1")
+        signs.ready()
         while !stop.isStopped, !isOver {
-            let now = Clocks.monotonic()
-            if now >= nextSign {
-                cprocess_notify("WATCHDOG=1")
-                nextSign = now + Self.signNanoseconds
-            }
-            let wait = min(nextHealth, nextTurn, leavesAt, nextSign) - now
+            signs.alive()
+            let wait = min(nextHealth, nextTurn, leavesAt, signs.next) - Clocks.monotonic()
             try step(waiting: .nanoseconds(max(0, wait)))
         }
-        cprocess_notify("STOPPING=1")
+        signs.stopping()
     }
 
     /// Whether the loop has come to its end.

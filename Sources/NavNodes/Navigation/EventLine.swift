@@ -91,7 +91,8 @@ enum EventLine {
     private static func simulation(_ event: NavMessages.SimulationEvent) -> String? {
         guard event.phase == .began || event.phase == .ended else { return nil }
         let phase = word(event.phase?.description, "SIMULATION_PHASE_")
-        return "prediction \(phase) (\(word(event.reason?.description, "SIMULATION_REASON_")))"
+        let end = event.endReason.map { ": " + word($0.description, "SIMULATION_END_REASON_") } ?? ""
+        return "prediction \(phase) (\(word(event.reason?.description, "SIMULATION_REASON_")))\(end)"
     }
 
     private static func receiver(_ selection: ReceiverSelection) -> String? {

@@ -74,7 +74,8 @@ package final class LockstepLeader {
             do throws(BusError) { snapshot = try directory.inspect() } catch {
                 throw NodeError(.system, error.description)
             }
-            let serving = snapshot.nodes.filter { node in
+            let nodes = snapshot.nodes + ((bus as? BusNode)?.peerAnnouncements ?? [])
+            let serving = nodes.filter { node in
                 node.node != bus.name && node.services.contains { $0.name == NodeService.name }
             }.map(\.node)
             if options.names.isEmpty {
@@ -88,7 +89,11 @@ package final class LockstepLeader {
                 let what =
                     options.names.isEmpty
                     ? "no node of this bus lives by /clock (sim_time: true)"
-                    : "not on this bus: " + options.names.filter { !serving.contains($0) }.joined(separator: ", ")
+                    : options.names.filter { !serving.contains($0) }.map { name in
+                        nodes.contains { $0.node == name }
+                            ? "'\(name)' does not serve \(NodeService.name), whose Barrier the player waits for"
+                            : "'\(name)' is not on this bus"
+                    }.joined(separator: ", ")
                 throw NodeError(.missing, "nobody to play to in lockstep: \(what)")
             }
             try pause()

@@ -1172,7 +1172,7 @@ const ProtobufCMessageDescriptor navbus__v1__arrival_event__descriptor =
   (ProtobufCMessageInit) navbus__v1__arrival_event__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor navbus__v1__simulation_event__field_descriptors[8] =
+static const ProtobufCFieldDescriptor navbus__v1__simulation_event__field_descriptors[9] =
 {
   {
     "stamp_ns",
@@ -1270,9 +1270,22 @@ static const ProtobufCFieldDescriptor navbus__v1__simulation_event__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "end_reason",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Navbus__V1__SimulationEvent, has_end_reason),
+    offsetof(Navbus__V1__SimulationEvent, end_reason),
+    &navbus__v1__simulation_end_reason__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned navbus__v1__simulation_event__field_indices_by_name[] = {
   3,   /* field[3] = cause_sequence */
+  8,   /* field[8] = end_reason */
   4,   /* field[4] = event_sequence */
   5,   /* field[5] = phase */
   7,   /* field[7] = pose */
@@ -1284,7 +1297,7 @@ static const unsigned navbus__v1__simulation_event__field_indices_by_name[] = {
 static const ProtobufCIntRange navbus__v1__simulation_event__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor navbus__v1__simulation_event__descriptor =
 {
@@ -1294,7 +1307,7 @@ const ProtobufCMessageDescriptor navbus__v1__simulation_event__descriptor =
   "Navbus__V1__SimulationEvent",
   "navbus.v1",
   sizeof(Navbus__V1__SimulationEvent),
-  8,
+  9,
   navbus__v1__simulation_event__field_descriptors,
   navbus__v1__simulation_event__field_indices_by_name,
   1,  navbus__v1__simulation_event__number_ranges,
@@ -1439,6 +1452,42 @@ const ProtobufCEnumDescriptor navbus__v1__arrival_phase__descriptor =
   navbus__v1__arrival_phase__enum_values_by_name,
   1,
   navbus__v1__arrival_phase__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue navbus__v1__simulation_end_reason__enum_values_by_number[6] =
+{
+  { "SIMULATION_END_REASON_UNSPECIFIED", "NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_UNSPECIFIED", 0 },
+  { "SIMULATION_END_REASON_FIXES", "NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_FIXES", 1 },
+  { "SIMULATION_END_REASON_GAVE_UP", "NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_GAVE_UP", 2 },
+  { "SIMULATION_END_REASON_STARTED_OVER", "NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_STARTED_OVER", 3 },
+  { "SIMULATION_END_REASON_ARRIVED", "NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_ARRIVED", 4 },
+  { "SIMULATION_END_REASON_STOPPED", "NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_STOPPED", 5 },
+};
+static const ProtobufCIntRange navbus__v1__simulation_end_reason__value_ranges[] = {
+{0, 0},{0, 6}
+};
+static const ProtobufCEnumValueIndex navbus__v1__simulation_end_reason__enum_values_by_name[6] =
+{
+  { "SIMULATION_END_REASON_ARRIVED", 4 },
+  { "SIMULATION_END_REASON_FIXES", 1 },
+  { "SIMULATION_END_REASON_GAVE_UP", 2 },
+  { "SIMULATION_END_REASON_STARTED_OVER", 3 },
+  { "SIMULATION_END_REASON_STOPPED", 5 },
+  { "SIMULATION_END_REASON_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor navbus__v1__simulation_end_reason__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "navbus.v1.SimulationEndReason",
+  "SimulationEndReason",
+  "Navbus__V1__SimulationEndReason",
+  "navbus.v1",
+  6,
+  navbus__v1__simulation_end_reason__enum_values_by_number,
+  6,
+  navbus__v1__simulation_end_reason__enum_values_by_name,
+  1,
+  navbus__v1__simulation_end_reason__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
 static const ProtobufCEnumValue navbus__v1__simulation_phase__enum_values_by_number[5] =

@@ -140,6 +140,36 @@ typedef enum _Navbus__V1__ArrivalPhase {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__ARRIVAL_PHASE)
 } Navbus__V1__ArrivalPhase;
 /*
+ * Why positions are not made any more.
+ */
+typedef enum _Navbus__V1__SimulationEndReason {
+  /*
+   * Unknown.
+   */
+  NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_UNSPECIFIED = 0,
+  /*
+   * Fixes tell the position again.
+   */
+  NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_FIXES = 1,
+  /*
+   * The position became too uncertain to predict; there are no fixes yet.
+   */
+  NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_GAVE_UP = 2,
+  /*
+   * What was known of the position does not hold any more: the clock was set, the vehicle was carried off, another drive begins.
+   */
+  NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_STARTED_OVER = 3,
+  /*
+   * The simulated drive arrived.
+   */
+  NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_ARRIVED = 4,
+  /*
+   * The trip was stopped, or another one took its place.
+   */
+  NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_STOPPED = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__SIMULATION_END_REASON)
+} Navbus__V1__SimulationEndReason;
+/*
  * Beginning or end.
  */
 typedef enum _Navbus__V1__SimulationPhase {
@@ -613,10 +643,15 @@ struct  Navbus__V1__SimulationEvent
    * Where the vehicle is thought to be.
    */
   Navbus__V1__Pose *pose;
+  /*
+   * Why it ends; absent as it begins.
+   */
+  protobuf_c_boolean has_end_reason;
+  Navbus__V1__SimulationEndReason end_reason;
 };
 #define NAVBUS__V1__SIMULATION_EVENT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&navbus__v1__simulation_event__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__SIMULATION_PHASE__SIMULATION_PHASE_UNSPECIFIED, 0, NAVBUS__V1__SIMULATION_REASON__SIMULATION_REASON_UNSPECIFIED, NULL }
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NAVBUS__V1__SIMULATION_PHASE__SIMULATION_PHASE_UNSPECIFIED, 0, NAVBUS__V1__SIMULATION_REASON__SIMULATION_REASON_UNSPECIFIED, NULL, 0, NAVBUS__V1__SIMULATION_END_REASON__SIMULATION_END_REASON_UNSPECIFIED }
 
 
 /* Navbus__V1__NavigationState methods */
@@ -719,6 +754,7 @@ extern const ProtobufCEnumDescriptor    navbus__v1__navigation_phase__descriptor
 extern const ProtobufCEnumDescriptor    navbus__v1__guidance_state__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__deviation_state__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__arrival_phase__descriptor;
+extern const ProtobufCEnumDescriptor    navbus__v1__simulation_end_reason__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__simulation_phase__descriptor;
 extern const ProtobufCEnumDescriptor    navbus__v1__simulation_reason__descriptor;
 extern const ProtobufCMessageDescriptor navbus__v1__navigation_state__descriptor;

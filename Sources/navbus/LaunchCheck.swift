@@ -1,0 +1,72 @@
+import ArgumentParser
+import Foundation
+import NavConfig
+import NavLaunch
+import NavNodes
+
+/// What our own programs would refuse of their command lines, found without starting them.
+enum LaunchCheck {
+    /// One line for each thing that is wrong.
+    ///
+    /// Programs of others are not looked into. Road tiles may be missing where a tile cache is started that fetches them.
+    static func problems(_ file: LaunchFile) -> [String] {
+        let own = folder(of: Bundle.main.executablePath ?? CommandLine.arguments[0])
+        let hasCache = file.nodes.contains { URL(filePath: $0.executable).lastPathComponent == "tile-cache-node" }
+        return file.nodes.filter { folder(of: $0.executable) == own }.flatMap { node in
+            var environment = ProcessInfo.processInfo.environment
+            for variable in node.environment { environment[variable.name] = variable.value }
+            let program = URL(filePath: node.executable).lastPathComponent
+            return problems(of: program, node.arguments, environment, needsTiles: !hasCache).map {
+                "node \"\(node.name)\": \($0)"
+            }
+        }
+    }
+
+    private static func folder(of path: String) -> String {
+        URL(filePath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
+    }
+
+    private static func problems(
+        of program: String, _ arguments: [String], _ environment: [String: String], needsTiles: Bool
+    ) -> [String] {
+        var inputs: [(key: String, path: String)] = []
+        let refused: String?
+        switch program {
+        case NavigationNode.defaultName:
+            refused = refusal(NavNodes.NodeCommand<NavigationNode>.self, arguments) {
+                inputs = try $0.options.configuration(NavigationNode.self, environment: environment).node.inputPaths
+            }
+        case GNSSNode.defaultName:
+            refused = refusal(NavNodes.NodeCommand<GNSSNode>.self, arguments) {
+                inputs = try $0.options.configuration(GNSSNode.self, environment: environment).node.inputPaths
+            }
+        case TileCacheNode.defaultName:
+            refused = refusal(TileCacheCommand.self, arguments) {
+                inputs = try $0.options.configuration(TileCacheNode.self, environment: environment).node.inputPaths
+            }
+        case Navbus._commandName:
+            refused = refusal(Navbus.self, arguments)
+            if let play = (try? Navbus.parseAsRoot(arguments)) as? BagPlay { inputs = [("bag", play.bag)] }
+        default: refused = nil
+        }
+        let missing = inputs.filter { needsTiles || $0.key != "tiles" }.filter {
+            !FileManager.default.fileExists(atPath: $0.path)
+        }
+        return (refused.map { [$0] } ?? []) + missing.map { "\($0.key): there is no '\($0.path)'" }
+    }
+
+    /// Why a program does not take its command line; nil when it does.
+    private static func refusal<Command: ParsableCommand>(
+        _ type: Command.Type, _ arguments: [String], _ use: (Command) throws -> Void = { _ in }
+    ) -> String? {
+        do {
+            let command = try Command.parseAsRoot(arguments)
+            if let command = command as? Command { try use(command) }
+            return nil
+        } catch let error as ConfigError {
+            return error.description
+        } catch {
+            return Command.exitCode(for: error) == .success ? nil : Command.message(for: error)
+        }
+    }
+}
