@@ -46,7 +46,7 @@ public struct InstructionTiming: Sendable, Hashable {
     /// On roads with an expected speed below ``fastSpeed``.
     public var ordinary = Leads(
         far: nil, prepare: Lead(seconds: 70, minimum: 150, maximum: 1_000),
-        near: Lead(seconds: 15, minimum: 60, maximum: 300), now: Lead(seconds: 4, minimum: 15, maximum: 80))
+        near: Lead(seconds: 15, minimum: 60, maximum: 400), now: Lead(seconds: 4, minimum: 15, maximum: 80))
     /// On faster roads.
     public var fast = Leads(
         far: Lead(seconds: 125, minimum: 2_000, maximum: 2_500),
