@@ -92,9 +92,8 @@ public struct InstructionTrigger: Sendable, Equatable {
         guard guidance.legs.indices.contains(leg), guidance.legs[leg].count > 1 else { return [] }
         let step = guidance.legs[leg].upperBound - 2
         guard !given[step].contains(.now) else { return [] }
-        let offset = guidance.announcements[step].maneuverOffset
         var due: [Instruction] = []
-        if let spoken = tellNow(step, offset, 0, 0) { due.append(.spoken(spoken)) }
+        if let spoken = tellNow(step, 0, 0, isLast: true) { due.append(.spoken(spoken)) }
         showBanner(step + 1, &due)
         return due
     }
