@@ -8,6 +8,7 @@ Needs navbus and navigation-node in PATH, and Python with pyzmq, protobuf and mc
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -62,10 +63,11 @@ class Stack:
             sys.exit(f"{text}: at most {predicted} and 0 are expected")
 
     def close(self) -> None:
-        """Ends the node."""
+        """Ends the node and removes its bus."""
         self.node.kill()
         self.node.wait()
         self.observer.end()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def fixes(drive: str) -> list:
