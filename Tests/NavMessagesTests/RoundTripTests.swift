@@ -67,7 +67,7 @@ struct RoundTripTests {
 
     @Test("a oneof keeps the last of its members that was sent")
     func oneofLastWins() throws {
-        let first = JournalEntry(event: .clock(ClockTick(stampNs: 1)))
+        let first = JournalEntry(event: .timer(TimerFired(dueNs: 1)))
         let second = JournalEntry(event: .fix(GnssFixTests.full))
         let back = try JournalEntry(decoding: first.encoded() + second.encoded())
         #expect(back == second)
