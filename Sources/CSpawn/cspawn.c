@@ -369,15 +369,18 @@ static void guard(int tells, const char *mark) {
     }
     // Those that left their group. One that is just being forked shows up in the next look, and so does one that becomes another program;
     // a process that was killed has no environment any more.
-    // On a machine that hardly runs us, the looks count, not the time that has passed between them.
-    enum { LOOK_SECONDS = 5, LEAST_LOOKS = 100, PAUSE_MILLISECONDS = 2 };
+    // On a machine that hardly runs us, the looks count, not the time that has passed between them. One look that finds nothing is not
+    // enough: for a moment of its exec a process shows an environment of no length.
+    enum { LOOK_SECONDS = 5, LEAST_LOOKS = 100, QUIET_LOOKS = 4, PAUSE_MILLISECONDS = 2 };
+    int quiet = 0;
     struct timespec now, last;
     clock_gettime(CLOCK_MONOTONIC, &last);
     last.tv_sec += LOOK_SECONDS;
     for (int looks = 1; mark[0] != '\0'; looks++) {
         struct look look = kill_marked(mark);
         clock_gettime(CLOCK_MONOTONIC, &now);
-        if ((look.killed == 0 && look.becoming == 0) || (now.tv_sec > last.tv_sec && looks >= LEAST_LOOKS)) break;
+        quiet = look.killed == 0 && look.becoming == 0 ? quiet + 1 : 0;
+        if (quiet == QUIET_LOOKS || (now.tv_sec > last.tv_sec && looks >= LEAST_LOOKS)) break;
         poll(NULL, 0, PAUSE_MILLISECONDS);
     }
     _exit(0);

@@ -60,7 +60,11 @@ struct TopicPub: ParsableCommand {
         let stop = StopSignal(waking: bus.makeWaker())
         let kind = try kind(set, bus, directory)
         var lines: TextLines?
-        if let file { lines = try TextLines(file == "-" ? "/dev/stdin" : file, longest: 64 << 20) }
+        do throws(ConfigError) {
+            if let file { lines = try TextLines(file == "-" ? "/dev/stdin" : file, longest: 64 << 20) }
+        } catch {
+            throw NodeError(.missing, error.description)
+        }
         // What is wrong with the first message is told before anybody waits.
         guard var next = try nextMessage(&lines) ?? message.map({ (text: $0, place: "the message") }) else {
             throw NodeError(.invalid, "\(file ?? "-"): no message in it")

@@ -161,6 +161,8 @@ class Drives:
         )
         if bus_told.routes[0].summary.duration_s <= preview.routes[0].summary.duration_s:
             raise Failed("traffic on a previewed route takes no time")
+        live, free = (self.router.route(origin, target, use_traffic=use).summary.duration_s for use in (True, False))
+        self.router.differs("RouteOptions.use_traffic", live, free)
         self.traffic()
         since = time.monotonic()
         started = call("Navigation.StartNavigation", route_id=ids[1], simulate=True, simulate_speed_factor=10)
@@ -187,7 +189,7 @@ class Drives:
         self.bus.expect("/nav/preview", lambda told: told.HasField("error"), since, "a preview without routes")
 
     def long_simulation(self) -> None:
-        """Set from outside: motorway, tunnel and ferry, ten times as fast."""
+        """Set from outside: motorway, tunnel and ferry, five times as fast."""
         way = self.router.route(crossing(5, 0), ISLAND)
         self.refused(
             "",
@@ -201,7 +203,7 @@ class Drives:
         self.call("Navigation.SetRoute", calculate=target)
         self.prove("SetRouteRequest.calculate", "changes the answer")
         way.options.avoid.append(3)
-        answer = self.call("Navigation.SetRoute", route=way, simulate=True, simulate_speed_factor=10)
+        answer = self.call("Navigation.SetRoute", route=way, simulate=True, simulate_speed_factor=5)
         route = self.bus.expect(
             "/nav/route",
             lambda route: route.route_id == answer.route_id and route.session_id == answer.session_id,
@@ -213,7 +215,7 @@ class Drives:
         self.prove(
             "SetRouteRequest.route SetRouteRequest.simulate SetRouteRequest.simulate_speed_factor", "changes the answer"
         )
-        self.bus.expect("/nav/arrival", lambda event: event.phase == 2, since, "an arrival on the island", 90)
+        self.bus.expect("/nav/arrival", lambda event: event.phase == 2, since, "an arrival on the island", 180)
         # Another choice while the trip that is over is still shown.
         self.call(
             "Navigation.CalculateRoute",
@@ -423,6 +425,7 @@ class Drives:
                 else:
                     answer.spoken.text, answer.spoken.ssml = "Obey", "<speak>Obey</speak>"
             else:
+                answer.visual.CopyFrom(question.visual)
                 answer.visual.primary.text = "Look"
             return answer
 

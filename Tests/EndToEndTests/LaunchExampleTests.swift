@@ -60,7 +60,7 @@ struct LaunchExampleTests {
                 ("    executable: gnss-node\n    set: {source: /nowhere/drive.nmea}", "/nowhere/drive.nmea"),
                 ("    executable: gnss-node\n    set: {sorce: gpsd://localhost}", "did you mean 'source'?"),
                 ("    executable: tile-cache-node\n    set: {predictive.enable: true}", "predictive.enabled"),
-                ("    executable: navbus\n    args: [bag, record, --ouput, x.mcap]", "--ouput"),
+                ("    executable: navbus\n    args: [bag, record, --out, x.mcap, --ouput, y.mcap]", "--ouput"),
                 ("    executable: navbus\n    args: [bag, play, nowhere.mcap]", "there is no 'nowhere.mcap'"),
             ] {
                 let result = try await check(node)

@@ -130,10 +130,11 @@ struct NavigationServiceTests {
         }
         func reviseInstruction(_ request: ReviseInstructionRequest, _ call: UnaryCall<ReviseInstructionAnswer>) throws {
             guard case .visual(var visual) = request.instruction else {
-                return call.finish(
+                call.finish(
                     ReviseInstructionAnswer(
                         instruction: .spoken(
                             SpokenInstruction(text: "Hark!", ssml: "<speak>!</speak>", language: "x-old"))))
+                return
             }
             visual.secondary = InstructionText(text: "second")
             visual.sub = nil

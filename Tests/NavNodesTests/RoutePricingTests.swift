@@ -132,7 +132,10 @@ struct RoutePricingTests {
     @Test("routes of two pricings are compared by one")
     func compared() throws {
         // The way that somebody else takes for slow is the fastest one by the map on board: nothing is gained by changing to it.
-        let slow = try Harness(["faster.interval_s=20", "faster.min_remaining_s=10", "faster.min_gain_s=1"])
+        let slow = try Harness([
+            "faster.interval_s=20", "faster.min_remaining_s=10", "faster.min_gain_s=1",
+            "alternatives.refresh_interval_s=30",
+        ])
         try slow.stand(3)
         try slow.setRoute(1_500)
         try slow.stand(100)
@@ -167,6 +170,7 @@ struct RoutePricingTests {
         #expect(harness.all(NavMessages.RouteProgress.self).last?.trafficDelayRemainingS == nil)
         // On to three quarters of the first street.
         for share in [0.3, 0.45, 0.6, 0.75] { try harness.stand(4, at: share) }
+        try harness.stand(20, at: 0.75)
         let measured = Self.start.nanoseconds - 7_000_000_000
         harness.traffic("E", "F", 5, stamp: measured)
         try harness.stand(2, at: 0.75)

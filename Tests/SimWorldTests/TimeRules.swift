@@ -4,18 +4,25 @@ import NavMatching
 import NavNavigator
 
 struct EventsAreCounted: Invariant {
-    static let rule = "every publication carries the stamp and the cause of its event, and the next number"
+    static let rule =
+        "every publication carries the stamp of its event, a cause that came with it or before, and the next number"
     private var sequence: UInt64 = 0
+    /// What follows from an answer, or from its absence, has the cause of the question.
+    private var causes: Set<UInt64> = []
 
     mutating func breach(_ step: SimStep) -> String? {
+        causes.insert(step.event.causeSequence)
         for effect in step.effects {
             guard case .publish(let context, _) = effect else { continue }
             sequence += 1
             if context.eventSequence != sequence {
                 return "number \(context.eventSequence) comes in the place of \(sequence)"
             }
-            if context.stamp != step.event.stamp || context.causeSequence != step.event.causeSequence {
+            if context.stamp != step.event.stamp {
                 return "a publication is of \(context.stamp), its event of \(step.event.stamp)"
+            }
+            if !causes.contains(context.causeSequence) {
+                return "a publication has the cause \(context.causeSequence), which never came"
             }
         }
         return nil

@@ -39,8 +39,11 @@ extension Navigator {
             case .found(let found) = answer, found.main.defect == nil
         else { return }
         // Both are measured by the same traffic.
-        let isOfSameProvider = found.main.provider != .onBoard && found.main.provider == trip.plan.provider
-        refreshRoute(by: isOfSameProvider ? found.main.route : nil, event)
+        if found.main.provider != .onBoard, found.main.provider == trip.plan.provider {
+            refreshRoute(by: found.main.route, event)
+        } else if !refresh.isFresh(at: event.stamp) {
+            refreshRoute(event)
+        }
         guard let trip = self.trip, let gain = faster.gain(of: found.main, over: trip, pricing) else {
             faster.counts.notWorthIt += 1
             return

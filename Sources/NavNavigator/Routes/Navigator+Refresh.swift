@@ -25,6 +25,12 @@ struct RefreshSchedule {
         return stamp.seconds(since: last) >= (isNew ? config.minimumInterval : config.interval)
     }
 
+    /// Whether the durations are of this moment, or as new as they may be asked for.
+    func isFresh(at stamp: Timestamp) -> Bool {
+        guard !isNew, let last else { return false }
+        return stamp.seconds(since: last) < config.minimumInterval
+    }
+
     /// Notes that the clock was set back.
     mutating func noteClockSet(to stamp: Timestamp) { if last != nil { last = stamp } }
 }

@@ -160,7 +160,8 @@ extension NavMessages.SpokenInstruction {
             legIndex: UInt32(instruction.id.leg), stepIndex: step.map { UInt32($0.index) },
             maneuver: step.map { NavMessages.Maneuver($0.maneuver) }, urgency: SpokenUrgency(instruction.id.kind),
             text: instruction.text, ssml: instruction.ssml.isEmpty ? nil : instruction.ssml,
-            language: instruction.language ?? guidance?.options.text.phrases.language, triggerDistanceM: instruction.distance,
+            language: instruction.language ?? guidance?.options.text.phrases.language,
+            triggerDistanceM: instruction.distance,
             distanceToManeuverM: distance,
             durationToManeuverS: duration)
     }

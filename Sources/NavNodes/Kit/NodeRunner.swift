@@ -1,3 +1,4 @@
+import Glibc
 public import NavBus
 import NavGeo
 import NavMessages
@@ -69,8 +70,7 @@ public final class NodeRunner<Runnable: Node> {
             throw NodeError(.system, error.description)
         }
         if configuration.kit.autostart {
-            waitForSubscribers(directory, since: begin)
-            try activate()
+            try activate { waitForSubscribers(directory, since: begin) }
         } else {
             log.info("inactive until it is activated with navbus.v1.Node/ChangeState")
         }
@@ -187,9 +187,11 @@ public final class NodeRunner<Runnable: Node> {
 
     // MARK: Life
 
-    func activate() throws(NodeError) {
+    /// Begins to hear, and after `wait` to work.
+    func activate(after wait: () -> Void = {}) throws(NodeError) {
         do throws(NodeError) {
             try context.open(context.clock.epochNanoseconds)
+            wait()
             try node.activate()
         } catch {
             context.close()

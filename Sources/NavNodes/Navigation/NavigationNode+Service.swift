@@ -91,10 +91,10 @@ extension NavigationNode: NavigationServiceProvider {
 
     /// Starts the next leg where the vehicle is held at a stop.
     public func advanceLeg(_ request: AdvanceLegRequest, _ call: UnaryCall<AdvanceLegResponse>) throws {
-        give(.advanceLeg(request), call) { reply in
+        give(.advanceLeg(request), call) { [weak self] reply in
             var response = AdvanceLegResponse(error: reply.error)
             if case .legStarted(let progress, let context) = reply {
-                response.progress = progress.map { NavMessages.RouteProgress($0, context: context) }
+                response.progress = progress.flatMap { self?.session.spoken.message($0, context) }
             }
             return response
         }

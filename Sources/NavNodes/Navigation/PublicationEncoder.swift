@@ -98,7 +98,8 @@ struct PublicationEncoder {
         }
     }
 
-    private func message(_ progress: NavNavigator.RouteProgress, _ context: EventContext) -> NavMessages.RouteProgress {
+    /// The message of progress, with the limit where the vehicle is.
+    func message(_ progress: NavNavigator.RouteProgress, _ context: EventContext) -> NavMessages.RouteProgress {
         NavMessages.RouteProgress(progress, context: context, limit: limit(progress, at: context.stamp))
     }
 
