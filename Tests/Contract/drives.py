@@ -271,6 +271,15 @@ class Drives:
         self.traffic()
         self.stop()
 
+    def close_turns(self) -> None:
+        """A destination shortly behind a corner: its banner has a second maneuver."""
+        since = time.monotonic()
+        self.guide(place(150, BLOCK), place(BLOCK, BLOCK + 20), speed=8)
+        self.bus.expect(
+            "/nav/instruction/visual", lambda shown: shown.HasField("sub_maneuver"), since, "a banner with what follows"
+        )
+        self.stop()
+
     def turned(self) -> None:
         """The vehicle turns onto an alternative."""
         since = time.monotonic()

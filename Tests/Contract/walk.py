@@ -134,6 +134,7 @@ class Walk:
             self.attempt("online", lambda: self.online(drives, online))
             self.attempt("fixes", lambda: drives.begin(drives.fixes))
             self.attempt("town drive", lambda: drives.begin(drives.town_drive))
+            self.attempt("close turns", lambda: drives.begin(drives.close_turns))
             self.attempt("turned", lambda: drives.begin(drives.turned))
             self.attempt("declined", lambda: drives.begin(drives.declined))
             self.attempt("off route", lambda: drives.begin(drives.off_route))

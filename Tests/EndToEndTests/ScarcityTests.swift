@@ -13,6 +13,9 @@ struct ScarcityTests {
             try FileManager.default.moveItem(atPath: place, toPath: aside)
             let node = try box.start("navigation-node", ["--set", "tiles=\(tiles)", "--set", "destination=\(Town.to)"])
             try await box.announces("/nav/progress", node: "navigation-node")
+            // It publishes its health once it works; before, it would end for want of files.
+            try await box.succeed(
+                "navbus", ["topic", "echo", "/health/navigation-node", "--count", "1", "--timeout", "60"])
             try node.mayOpenFiles(false)
             try FileManager.default.moveItem(atPath: aside, toPath: place)
             try await node.says("it is tried again until it works")

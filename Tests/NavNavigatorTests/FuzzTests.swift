@@ -364,7 +364,7 @@ import Testing
         config.legsAutoAdvance = seed % 2 == 0
         var navigator = Navigator(map: monkey.town.snapshot, config: config)
         var invariants = Invariants()
-        for step in 0..<5_000 {
+        for step in 0..<8_000 {
             let event = monkey.event()
             let effects = navigator.handle(event)
             for effect in effects {

@@ -141,10 +141,6 @@ struct RoutePricingTests {
         try slow.stand(100)
         #expect(slow.queries.filter { $0.purpose == .fasterRoute }.count >= 4)
         #expect(slow.all(NavMessages.FasterRoute.self).isEmpty)
-        for alternative in slow.all(NavMessages.Alternatives.self).flatMap(\.alternatives) {
-            #expect((alternative.durationDeltaS ?? 0) > 0, "the southern way is slower")
-        }
-        #expect(!slow.all(NavMessages.Alternatives.self).isEmpty)
         // With a jam on it there is a gain, of the size of the jam on board.
         slow.traffic("C", "D", 2, stamp: Self.start.nanoseconds)
         try slow.stand(40)
@@ -183,7 +179,7 @@ struct RoutePricingTests {
         #expect(refresh.trafficStampNs == measured && rest.trafficDelayScope == .remaining)
         #expect(abs((rest.distanceM ?? 0) - (progress.distanceRemainingM ?? 0)) < 30)
         #expect((rest.distanceM ?? 0) < (route.summary?.distanceM ?? 0) - 150)
-        #expect(refresh.progress?.durationRemainingS == rest.durationS)
+        #expect(abs((refresh.progress?.durationRemainingS ?? 0) - (rest.durationS ?? 0)) < 0.001)
         #expect(route.summary?.etaNs == rest.etaNs)
         #expect((progress.trafficDelayRemainingS ?? 0) > 20)
         #expect(abs((progress.trafficDelayRemainingS ?? 0) - (rest.trafficDelayS ?? 0)) < 0.5)

@@ -6,7 +6,7 @@ import NavRouting
 
 struct RoutesAreNumbered: Invariant {
     static let rule =
-        "each trip has a later number, each route of it the next one, and all that is said of it names them"
+        "each trip has a later number, each route of it a later one, and all that is said of it names them"
     private var session: UInt64 = 0
     private var route: UInt64 = 0
 
@@ -26,7 +26,8 @@ struct RoutesAreNumbered: Invariant {
                 if isNew ? context.sessionID <= session : context.sessionID != session {
                     return "trip \(context.sessionID) after \(session) as \(change)"
                 }
-                if context.routeID != (isNew ? 1 : route + 1) {
+                // An offer of a faster route that was not taken has had a number.
+                if isNew ? context.routeID != 1 : context.routeID <= route {
                     return "route \(context.routeID) after \(route) as \(change)"
                 }
                 (session, route) = (context.sessionID, context.routeID)

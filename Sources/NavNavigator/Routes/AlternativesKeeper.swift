@@ -181,6 +181,11 @@ struct AlternativesKeeper {
         var isChanged = false
         for index in kept.indices.reversed() {
             let id = kept[index].plan.alternative.id
+            if kept[index].forkOffset <= trip.offset, kept[index].fixes == 0 {
+                if kept[index].isShown { removed.append(AlternativesUpdate.Removed(id: id, reason: .forkPassed)) }
+                kept.remove(at: index)
+                continue
+            }
             guard let (route, changed) = pricing.repriced(kept[index].plan.alternative.route),
                 route.edges.allSatisfy({ !pricing.isClosed($0.key) })
             else {
@@ -231,7 +236,7 @@ struct AlternativesKeeper {
 
     /// Those that are shown and whose fork lies ahead, as seen from where the vehicle is.
     func offered(to trip: Trip) -> [OfferedAlternative] {
-        kept.filter { $0.isShown && $0.forkOffset > trip.offset }.map { offered($0, trip) }
+        kept.filter(\.isShown).map { offered($0, trip) }
     }
 
     private func offered(_ kept: Kept, _ trip: Trip) -> OfferedAlternative {
