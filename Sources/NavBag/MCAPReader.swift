@@ -49,7 +49,7 @@ public struct MCAPReader<Source: ByteSource> {
 
 extension MCAPReader: Sendable where Source: Sendable {}
 
-/// A bag read from a mapped file.
+/// A bag read from a file.
 public typealias BagReader = MCAPReader<BagFile>
 
 extension MCAPReader where Source == BagFile {

@@ -234,7 +234,7 @@ struct AlternativesKeeper {
         kept.plan.alternative.durationFromFork - trip.routerTimes.remaining(from: kept.forkOffset)
     }
 
-    /// Those that are shown and whose fork lies ahead, as seen from where the vehicle is.
+    /// Those that are shown, as seen from where the vehicle is.
     func offered(to trip: Trip) -> [OfferedAlternative] {
         kept.filter(\.isShown).map { offered($0, trip) }
     }
