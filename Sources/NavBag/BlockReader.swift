@@ -19,7 +19,7 @@ struct BlockReader<Source: ByteSource> {
     private var checked = 0
     /// Bare records are gathered into blocks of about this many bytes.
     private static var runSize: Int { 1 << 20 }
-    /// How much is read at once of what is looked through, in bytes.
+    /// The most bytes that a search or a checksum reads at once.
     private static var pieceSize: Int { 1 << 20 }
 
     /// Reads the magic bytes and the header; throws ``BagError/Code/notMCAP`` for something else, and

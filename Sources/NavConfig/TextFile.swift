@@ -52,7 +52,7 @@ public struct TextLines: ~Copyable {
     private let longest: Int
     private var file: OpenFile
     private var buffer: ArraySlice<UInt8> = []
-    /// Where the search for the end of the line goes on.
+    /// The index from which the end of the next line is searched.
     private var scanned = 0
     private var isAtEnd = false
     private var taken = 0

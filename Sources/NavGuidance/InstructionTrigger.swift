@@ -43,7 +43,7 @@ public struct InstructionTrigger: Sendable, Equatable {
     static let departReach = 50.0
     /// Two maneuvers told together leave no time between them to tell the one behind them, seconds.
     static let breathlessSeconds = 4.5
-    /// The longest row of maneuvers that are told together.
+    /// The most maneuvers that one announcement names.
     static let longestRow = 3
 
     /// A trigger that has given nothing yet.
@@ -248,7 +248,7 @@ public struct InstructionTrigger: Sendable, Equatable {
         return row
     }
 
-    /// Notes that the maneuver at the end of `step` is told together with the one before.
+    /// Marks the maneuver at the end of `step` as announced together with the one before it.
     private mutating func noteChained(_ step: Int) {
         given[step].formUnion([.opening, .far, .prepare, .near, .chained])
         spokenOf[step + 1] = clock

@@ -92,7 +92,7 @@ public struct RouteGuidance: Sendable, Equatable {
         announcements = steps.indices.map { planner.announcements($0) }
     }
 
-    /// The words for what is told on a step.
+    /// Returns the phrases and the distance scale of a step's announcements.
     func text(_ step: Int) -> InstructionText {
         InstructionText(phrases: options.text.phrases, scale: announcements[step].scale)
     }

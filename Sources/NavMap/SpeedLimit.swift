@@ -1,6 +1,6 @@
 /// The speed limit of a road for one vehicle.
 public struct SpeedLimit: Sendable, Hashable {
-    /// Where a limit comes from.
+    /// The origin of a speed limit.
     public enum Source: Sendable, Hashable {
         /// The road is tagged with it.
         case signed
@@ -13,7 +13,7 @@ public struct SpeedLimit: Sendable, Hashable {
     public let speed: Float?
     /// Whether it is known that there is none.
     public let isUnlimited: Bool
-    /// Where it comes from.
+    /// The origin of the limit.
     public let source: Source
 
     /// A limit that is not known.
