@@ -3,16 +3,10 @@ import NavBag
 import NavTestSystem
 import Testing
 
-/// Runs Python to its end and returns what it printed; nil when it cannot be started or fails.
-private func python(_ script: String, _ arguments: [String] = []) -> String? {
-    let run = try? Programs.run("/usr/bin/env", ["python3", "-c", script] + arguments)
-    return run?.status == 0 ? run?.output : nil
-}
-
-private let hasPeer = python("import mcap, zstandard, lz4.frame") != nil
-
 /// Our bags in the hands of the reference implementation.
-@Suite(.enabled(if: hasPeer, "needs Python with the packages mcap, zstandard and lz4"))
+@Suite(
+    .enabled(
+        if: Python.has("mcap, zstandard, lz4.frame"), "needs Python with mcap, zstandard and lz4: set NAVBUS_PYTHON"))
 struct PythonPeerTests {
     private static let dump = """
         import sys, hashlib
@@ -40,7 +34,7 @@ struct PythonPeerTests {
         let text = try withTemporaryDirectory { directory in
             let path = directory + "/bag.mcap"
             try Data(bag(written, options)).write(to: URL(fileURLWithPath: path))
-            return try #require(python(Self.dump, [path]), "the reference reader rejects the bag")
+            return try Python.run(["-c", Self.dump, path])
         }
         var lines = text.split(separator: "\n").map(String.init)
         #expect(lines.removeFirst().hasPrefix("header navbus 700 "))
@@ -76,7 +70,7 @@ struct PythonPeerTests {
                     writer.finish()
             """
         try withTemporaryDirectory { directory in
-            try #require(python(script, [directory]) != nil)
+            _ = try Python.run(["-c", script, directory])
             for name in ["NONE", "LZ4", "ZSTD"] {
                 let reader = try BagReader(path: directory + "/" + name)
                 #expect(reader.header == BagHeader(profile: "x", library: "peer"))

@@ -4,9 +4,7 @@ import Testing
 
 /// The bus suite as a program: what it prints, and that both sides counted every message. Never how long anything took.
 struct BusSuiteTests {
-    private static let python = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"] ?? "/usr/bin/python3"
-
-    private static let hasPyzmq = Programs.succeeds(python, ["-c", "import zmq"])
+    private static let hasPyzmq = Python.has("zmq")
 
     private func figures(_ text: String) throws -> [[String: Any]] {
         try text.split(separator: "\n").map { line in
@@ -69,7 +67,7 @@ struct BusSuiteTests {
     // Needs pyzmq; the other peers would be fetched from the network.
     @Test(.enabled(if: hasPyzmq)) func thePythonPeersPrintTheSameLines() throws {
         let run = try Programs.run(
-            Self.python,
+            Python.path,
             [
                 Fixtures.tests + "/Peers/bus.py", "--rounds", "1", "--count", "50", "--peers", "pyzmq", "--bench", "",
                 "--json",

@@ -28,17 +28,9 @@ struct PythonPeerTests {
             print(message.SerializeToString(deterministic=True).hex(), "json" if same else "JSON DIFFERS")
         """
 
-    static let isInstalled = (try? run("import google.protobuf", input: "")) != nil
-
-    /// Runs a script; throws when it fails.
-    static func run(_ script: String, input: String) throws -> String {
-        let run = try Programs.run("/usr/bin/env", ["python3", "-c", script], input: input)
-        guard run.status == 0 else { throw Failure(run.errors) }
-        return run.output
-    }
-
-    // Skipped where python3 has no google.protobuf (Debian: python3-protobuf).
-    @Test("reads every type and writes the same bytes; our JSON means the same to it", .enabled(if: isInstalled))
+    @Test(
+        "reads every type and writes the same bytes; our JSON means the same to it",
+        .enabled(if: Python.has("google.protobuf"), "needs Python with google.protobuf: set NAVBUS_PYTHON"))
     func everyType() throws {
         var input = ""
         var expected: [String] = []
@@ -57,7 +49,7 @@ struct PythonPeerTests {
                 expected.append(hex(bytes) + " json")
             }
         }
-        let lines = try Self.run(Self.script, input: input).split(separator: "\n").map { String($0) }
+        let lines = try Python.run(["-c", Self.script], input: input).split(separator: "\n").map { String($0) }
         try #require(lines.count == expected.count)
         #expect(expected.count > 400)
         for (line, want) in zip(lines, expected) { #expect(line == want) }

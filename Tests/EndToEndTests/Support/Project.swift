@@ -11,13 +11,13 @@ enum Project {
     static let map = root + "/Tests/Fixtures/helsinki.osm.pbf"
 
     /// Python with pyzmq, protobuf, mcap and mcap-protobuf-support: `NAVBUS_PYTHON`, else the system's.
-    static let python = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"] ?? find("python3") ?? "/usr/bin/python3"
+    static let python = Python.path
 
     /// Whether Python has what the tests of real peers need.
-    static let hasPython = Programs.succeeds(python, ["-c", "import google.protobuf, mcap, mcap_protobuf, zmq"])
+    static let hasPython = Python.has("google.protobuf, mcap, mcap_protobuf, zmq")
 
     /// Whether Python can write extracts of OpenStreetMap.
-    static let hasOsmium = Programs.succeeds(python, ["-c", "import osmium"])
+    static let hasOsmium = Python.has("osmium")
 
     /// Recorded data beside the project; tests that need it are skipped where it is absent.
     static let data: String? = {

@@ -1,0 +1,32 @@
+internal import Foundation
+
+/// The Python interpreter that foreign clients and reference readers run in.
+package enum Python {
+    private static let named = ProcessInfo.processInfo.environment["NAVBUS_PYTHON"]
+
+    /// The interpreter's path: `NAVBUS_PYTHON`, else the first `python3` of the path.
+    package static let path: String = {
+        if let named { return URL(fileURLWithPath: named).path }
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
+        return folders.map { "\($0)/python3" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+            ?? "/usr/bin/python3"
+    }()
+
+    /// Returns whether tests can rely on the modules.
+    ///
+    /// An interpreter that `NAVBUS_PYTHON` names must have them all: what it lacks fails the tests instead of skipping them.
+    package static func has(_ modules: String) -> Bool {
+        named != nil || Programs.succeeds(path, ["-c", "import \(modules)"])
+    }
+
+    /// Returns what a script, or a file of one, prints.
+    ///
+    /// - Throws: ``Failure`` when it cannot be started or fails.
+    package static func run(
+        _ arguments: [String], variables: [String: String] = [:], input: String = ""
+    ) throws -> String {
+        let run = try Programs.run(path, arguments, variables: variables, input: input)
+        guard run.status == 0 else { throw Failure("\(path) ended with \(run.status): \(run.errors)") }
+        return run.output
+    }
+}
