@@ -67,6 +67,14 @@ public struct TextLines: ~Copyable {
         file = try OpenFile(path)
     }
 
+    /// Reads standard input from where it stands.
+    ///
+    /// - Parameter longest: the most bytes of a line.
+    public init(standardInputWithLinesUpTo longest: Int) throws(ConfigError) {
+        self.longest = longest
+        file = try OpenFile("standard input", dup(STDIN_FILENO))
+    }
+
     /// How much of the file has been returned, 0 to 1; 0 where its size is not known.
     public var share: Double { file.size > 0 ? Double(taken) / Double(file.size) : 0 }
 
@@ -106,8 +114,13 @@ private struct OpenFile: ~Copyable {
     private let descriptor: Int32
 
     init(_ path: String) throws(ConfigError) {
+        try self.init(path, open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY))
+    }
+
+    /// Takes an open descriptor over.
+    init(_ path: String, _ descriptor: Int32) throws(ConfigError) {
         self.path = path
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+        self.descriptor = descriptor
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
             size = 0

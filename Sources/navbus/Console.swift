@@ -36,6 +36,35 @@ enum Console {
         return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"
     }
 
+    /// Prints texts, each from a line of its own on and broken at the terminal's width.
+    static func paragraphs(_ texts: [String], indentation: Int) {
+        for text in texts {
+            let margin = String(repeating: " ", count: indentation + text.prefix { $0 == " " }.count)
+            for line in broken(String(text.drop { $0 == " " }), at: (width ?? .max) - margin.count) {
+                print(margin + line)
+            }
+        }
+    }
+
+    /// The narrowest column that words are broken for.
+    static let narrowest = 24
+
+    /// Returns a text in pieces of at most `width` characters, parted at spaces where there are any; a longer word is kept.
+    static func broken(_ text: String, at width: Int) -> [String] {
+        guard text.count > max(width, narrowest) else { return [text] }
+        var pieces: [String] = []
+        var piece = ""
+        for word in text.split(separator: " ") {
+            if !piece.isEmpty, piece.count + 1 + word.count <= max(width, narrowest) {
+                piece += " " + word
+            } else {
+                if !piece.isEmpty { pieces.append(piece) }
+                piece = String(word)
+            }
+        }
+        return pieces + [piece]
+    }
+
     /// One line on standard error.
     static func note(_ text: String) {
         StandardError.write("navbus: \(printable(text))\n")
@@ -88,9 +117,6 @@ struct Table {
     /// What stands between two columns, and before those that go on below.
     private static let gap = 2
     private static let indentation = 4
-    /// The narrowest column that words are broken for.
-    private static let narrowest = 24
-
     /// The lines; columns that a row of `width` characters has no room for go on below it, and long words are broken there.
     func lines(width: Int? = nil) -> [String] {
         let count = rows.map(\.count).max() ?? 0
@@ -116,7 +142,7 @@ struct Table {
                 let start = cells[..<last].reduce(number == 0 ? 0 : Self.indentation) {
                     $0 + widths[$1.column] + Self.gap
                 }
-                let pieces = Self.broken(cell.text, at: max((width ?? .max) - start, Self.narrowest))
+                let pieces = Console.broken(cell.text, at: (width ?? .max) - start)
                 let hanging = String(repeating: " ", count: start)
                 return pieces.enumerated().map { (index, piece) in
                     (index == 0 ? line : hanging) + Console.styled(piece, cell.style)
@@ -131,7 +157,7 @@ struct Table {
         for (column, own) in widths.enumerated() {
             let start = groups.last.map { $0.end + gap } ?? 0
             // The last one may be broken, when there is room for some words.
-            let needed = column == widths.count - 1 ? min(own, max(narrowest, own / 3)) : own
+            let needed = column == widths.count - 1 ? min(own, max(Console.narrowest, own / 3)) : own
             if !groups.isEmpty, start + needed <= width {
                 groups[groups.count - 1].columns = groups[groups.count - 1].columns.lowerBound..<(column + 1)
                 groups[groups.count - 1].end = start + own
@@ -140,22 +166,6 @@ struct Table {
             }
         }
         return groups
-    }
-
-    /// A text in pieces of at most `width` characters, parted at spaces where there are any.
-    private static func broken(_ text: String, at width: Int) -> [String] {
-        guard text.count > width else { return [text] }
-        var pieces: [String] = []
-        var piece = ""
-        for word in text.split(separator: " ") {
-            if !piece.isEmpty, piece.count + 1 + word.count <= width {
-                piece += " " + word
-            } else {
-                if !piece.isEmpty { pieces.append(piece) }
-                piece = String(word)
-            }
-        }
-        return pieces + [piece]
     }
 
     func show() { for line in lines(width: Console.width) { print(line) } }

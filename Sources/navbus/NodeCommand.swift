@@ -25,7 +25,7 @@ struct HealthSurvey {
             node.topics.contains { $0.name == TopicCatalogue.health(of: node.node) }
         }
         guard !expected.isEmpty else { return survey }
-        try tool.meetPeers()
+        try tool.meetPeers(of: Set(expected.map(\.node)))
         let byTopic = Dictionary(
             expected.map { (TopicCatalogue.health(of: $0.node), $0) }, uniquingKeysWith: { first, _ in first })
         try tool.subscribe(byTopic.keys.sorted(), depth: 8)
@@ -171,9 +171,12 @@ struct NodeInfo: ParsableCommand {
         }
         table.show()
         topics(found, survey.infos[node], health)
+        var services = Table()
         for service in found.services {
-            print("serves \(service.name)  \(Console.styled(service.methods.map(\.name).joined(separator: " "), .dim))")
+            let methods = service.methods.map(\.name).joined(separator: " ")
+            services.row([Table.Cell("serves \(service.name)"), Table.Cell(methods, .dim)])
         }
+        services.show()
         for silent in survey.silent { Console.note("node '\(silent.node)': \(silent.reason)") }
     }
 

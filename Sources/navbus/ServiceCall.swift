@@ -49,7 +49,7 @@ struct ServiceCall: ParsableCommand {
         }
         let tool = try ToolBus("call")
         defer { tool.close() }
-        try tool.meetPeers()
+        try tool.meetPeers(of: servers.isEmpty ? nil : Set(servers.map(\.node)))
         let found = try ServiceLookup.find(target.service, descriptors: pool, server: servers.first) { tool }
         let method = try found.method(target.method ?? "")
         guard !method.isClientStreaming else {

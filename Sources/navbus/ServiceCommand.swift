@@ -187,7 +187,7 @@ struct ServiceInfo: ParsableCommand {
             if let summary = method.summary { print(Console.styled(summary, .dim)) }
             for (name, fields) in [("request", method.request_fields), ("response", method.response_fields)] {
                 print("  \(name)\(fields.isEmpty ? ": no fields" : "")")
-                for line in fields { print("    \(line)") }
+                Console.paragraphs(fields, indentation: 4)
             }
         }
     }

@@ -43,6 +43,11 @@ final class ToolBus {
         return snapshot
     }
 
+    /// The names of the nodes of this host.
+    private func snapshotOfHost() throws -> [String] {
+        try Self.attempt { () throws(BusError) in try directory.inspect().nodes.map(\.node) }
+    }
+
     func poll(_ timeout: Duration) throws -> Delivery? {
         try Self.attempt { () throws(BusError) in try bus.poll(timeout: timeout) }
     }
@@ -73,11 +78,16 @@ final class ToolBus {
         }
     }
 
-    /// Waits until all peers have told who they are, two seconds at most; calls of their nodes fail before that.
-    func meetPeers() throws {
-        let deadline = MonotonicClock.now() + .seconds(2)
-        while bus.hostStatistics.peersPresent < bus.hostStatistics.peers, MonotonicClock.now() < deadline,
-            !stop.isStopped
+    /// When this tool stops waiting for peers, so that one that is absent is waited for once.
+    private lazy var peerDeadline = MonotonicClock.now() + .seconds(2)
+
+    /// Waits until peers have told who they are, up to two seconds from the first wait: calls of their nodes fail before that.
+    ///
+    /// - Parameter nodes: the nodes that are needed; nil for all that there are.
+    func meetPeers(of nodes: Set<String>? = nil) throws {
+        let away = try nodes?.subtracting(snapshotOfHost())
+        while bus.hostStatistics.peersPresent < bus.hostStatistics.peers, MonotonicClock.now() < peerDeadline,
+            !stop.isStopped, away?.isSubset(of: bus.peerAnnouncements.map(\.node)) != true
         {
             try Self.attempt { () throws(BusError) in try bus.runServices(timeout: .milliseconds(20)) }
         }
@@ -91,7 +101,7 @@ final class ToolBus {
     func call(
         _ calls: [(node: String, method: String, request: [UInt8])], timeout: Duration = .seconds(1)
     ) throws -> [Result<[UInt8], CallStatus>] {
-        try meetPeers()
+        try meetPeers(of: Set(calls.map(\.node)))
         var ends: [Result<[UInt8], CallStatus>?] = calls.map { _ in nil }
         var responses: [[UInt8]] = calls.map { _ in [] }
         for (index, call) in calls.enumerated() {

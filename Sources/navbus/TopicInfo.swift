@@ -70,7 +70,7 @@ struct TopicInfo: ParsableCommand {
 
     private func show(fields: [String], _ json: Bool) throws {
         if json { return print(try navbus.json(fields)) }
-        for line in fields { print("  \(line)") }
+        Console.paragraphs(fields, indentation: 2)
     }
 
     private func show(_ topic: String, _ pool: SchemaPool) throws {
@@ -148,7 +148,7 @@ struct TopicInfo: ParsableCommand {
         }
         if !document.fields.isEmpty {
             print("fields")
-            for line in document.fields { print("  \(line)") }
+            Console.paragraphs(document.fields, indentation: 2)
         }
         if !document.unknown_subscriptions.isEmpty {
             Console.note("not told what they subscribe to: \(document.unknown_subscriptions.joined(separator: ", "))")

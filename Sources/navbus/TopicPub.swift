@@ -61,7 +61,11 @@ struct TopicPub: ParsableCommand {
         let kind = try kind(set, bus, directory)
         var lines: TextLines?
         do throws(ConfigError) {
-            if let file { lines = try TextLines(file == "-" ? "/dev/stdin" : file, longest: 64 << 20) }
+            let longest = 64 << 20
+            if let file {
+                lines =
+                    try file == "-" ? TextLines(standardInputWithLinesUpTo: longest) : TextLines(file, longest: longest)
+            }
         } catch {
             throw NodeError(.missing, error.description)
         }
