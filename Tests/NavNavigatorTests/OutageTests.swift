@@ -70,6 +70,27 @@ import Testing
         )
     }
 
+    /// A receiver that is heard once a minute, or a link that fails for as long.
+    @Test(arguments: [[], ["FGHIJ"]])
+    func eachFixAfterALongSilenceIsFollowedAtOnce(planned: [String]) throws {
+        let town = try Town.grid()
+        let drive = try #require(
+            SeededDrive(town.snapshot.metric, route: try town.route("FGHMN"), rate: 1), "no such drive")
+        let fixes = ReceiverModel(.open).fixes(drive.states, start: SeededDrive.start, seed: 7)
+        var ride = Ride(town.map)
+        if let planned = planned.first { ride.command(.setRoute(try town.plan(planned))) }
+        var heard = 0
+        for (index, state) in drive.states.enumerated() where index % 40 == 0 {
+            ride.fireTimers(until: fixes[index].stamp)
+            ride.drive(fixes[index])
+            let said = try #require(ride.sightings.last)
+            #expect(said.stamp == fixes[index].stamp && said.prediction == nil)
+            #expect(Geodesy.distance(said.match.coordinate, state.coordinate) < 25)
+            heard += 1
+        }
+        #expect(heard > 3)
+    }
+
     @Test func whoStoodWhenLostSightOfMayHaveDrivenOn() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

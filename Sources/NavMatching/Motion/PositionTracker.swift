@@ -58,6 +58,10 @@ public struct PositionTracker: Sendable {
         set { qualifier.limits = newValue }
     }
 
+    /// What a fix must be off a prediction by, in metres (more than echoes of signals among houses make) and in variances (5 sigma), to show
+    /// that another road was predicted: the uncertainty that was held along and across that road says nothing then.
+    private static let otherRoad = (distance: 100.0, normalised: 25.0)
+
     private var qualifier: FixQualifier
     private var selector = ReceiverSelector()
     /// At the time of the last fix, of odometry that is too old to keep, or of the last place that was reckoned on a road.
@@ -165,8 +169,12 @@ public struct PositionTracker: Sendable {
             }
             if isNewReceiver { filter.noteReceiver() }
             // A prediction that was so wrong says nothing: the filter would come back over several fixes.
-            if isReckoned, filter.expectedError(of: fix).distance > Reckoning.blendReach {
-                filter = MotionFilter(fix, config: config)
+            if isReckoned {
+                let error = filter.expectedError(of: fix)
+                let isOtherRoad =
+                    error.distance > PositionTracker.otherRoad.distance
+                    && error.normalised > PositionTracker.otherRoad.normalised
+                if error.distance > Reckoning.blendReach || isOtherRoad { filter = MotionFilter(fix, config: config) }
             }
             filter.update(fix)
             // Numbers that are none any more are not to last.
