@@ -26,7 +26,7 @@ struct PythonPeerTests {
     }
 
     /// A client from outside stalls, delays and misdates what the node lives by.
-    @Test(arguments: ["stall", "latency", "future", "back"])
+    @Test(arguments: ["stall", "stopped", "latency", "future", "back"])
     func timeHasNoTraps(fault: String) async throws {
         let script = Project.root + "/Tests/Peers/time_faults.py"
         try await withSandbox { box in

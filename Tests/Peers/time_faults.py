@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stalls, delays and misdates what navigation-node lives by, as a client from outside, and looks whether positions are predicted.
 
-    time_faults.py stall|latency|future|back TILES DRIVE.mcap LATITUDE,LONGITUDE
+    time_faults.py stall|stopped|latency|future|back TILES DRIVE.mcap LATITUDE,LONGITUDE
 
 Needs navbus and navigation-node in PATH, and Python with pyzmq, protobuf and mcap. Says what was seen; status 1 where it is wrong.
 """
@@ -77,8 +77,8 @@ def fixes(drive: str) -> list:
     return found[20:]
 
 
-def stall(tiles: str, drive: str, goal: str) -> None:
-    """A player at ten times the pace is stopped for 0.35 s, and the drive goes on as if nothing had been."""
+def stall(fault: str, tiles: str, drive: str, goal: str, seconds: float) -> None:
+    """The player, or the node, is stopped at ten times the pace, and the drive goes on as if nothing had been."""
     stack = Stack(f"tiles={tiles}", f"destination={goal}", "sim_time=true")
     try:
         player = subprocess.Popen(
@@ -86,13 +86,14 @@ def stall(tiles: str, drive: str, goal: str) -> None:
             stdout=subprocess.DEVNULL,
         )  # fmt: skip
         stack.wait(lambda: len(stack.said("/nav/position")) > 60 or player.poll() is not None, "60 positions")
-        player.send_signal(signal.SIGSTOP)
-        time.sleep(0.35)
-        player.send_signal(signal.SIGCONT)
+        stopped = player if fault == "stall" else stack.node
+        stopped.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        stopped.send_signal(signal.SIGCONT)
         stack.wait(lambda: player.poll() is not None, "the player ends")
         last = fixes(drive)[-1].timestamp
         # Twenty for a machine that stalls them all.
-        stack.judge("stall", last.seconds * 10**9, predicted=20, tail=100)
+        stack.judge(fault, last.seconds * 10**9, predicted=20, tail=100)
         rerouted = {event.phase for event in stack.said("/nav/reroute")}
         arrived = [event for event in stack.said("/nav/arrival") if event.phase == ARRIVED]
         if APPLIED not in rerouted or not arrived:
@@ -135,7 +136,9 @@ def main() -> None:
     found = fixes(drive)
     match fault:
         case "stall":
-            stall(tiles, drive, goal)
+            stall(fault, tiles, drive, goal, seconds=0.35)
+        case "stopped":
+            stall(fault, tiles, drive, goal, seconds=3)
         case "latency":  # From 0.1 s to 4.1 s: missed for as long, and followed from then on.
             stream(fault, tiles, goal, found[:13], lambda t: 0.1 if t < 5 else 4.1, lambda t: 0.0, predicted=60)
         case "future":  # Three fixes of 10 s later.

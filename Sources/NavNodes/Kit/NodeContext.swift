@@ -116,6 +116,9 @@ public final class NodeContext {
     /// The time the node lives by, and its timers: the machine's, or that of `/clock`.
     public var clock: NodeClock { link.clock }
 
+    /// Whether a player waits for this node at each step.
+    var isInLockstep: Bool { link.participant.isInLockstep }
+
     /// What messages are stamped with now: the machine's time, also while the first of `/clock` is waited for, or that
     /// of `/clock`.
     public var stamp: NavGeo.Timestamp { link.clock.stamp ?? WallClock.now() }

@@ -9,8 +9,9 @@ package struct FixClock {
     private static let tolerance = 0.3
     /// How long after a stall of the process nothing is predicted, ns: what arrived meanwhile is taken in first.
     private static let settling: Int64 = 500_000_000
-    /// How long the loop may take for a turn before it counts as a stall, ns.
-    private static let longestTurn: Int64 = 1_000_000_000
+    /// How long the loop may take for a turn before it counts as a stall, ns: in a playback, which may be many times as fast as the drive was,
+    /// less.
+    private static let (longestTurn, longestTurnOfPlayback): (Int64, Int64) = (1_000_000_000, 250_000_000)
 
     private var last: (stamp: NavGeo.Timestamp, at: Int64, isFix: Bool)?
     /// By when the loop was to turn again, and until when nothing is predicted, ns of the machine's monotonic clock.
@@ -39,8 +40,9 @@ package struct FixClock {
     }
 
     /// Takes note of a turn of the loop, ns of the machine's monotonic clock. Until when to predict nothing; nil when that may be done now.
-    package mutating func turn(_ machine: Int64) -> Int64? {
-        if let expected, machine - expected > Self.longestTurn { quietUntil = machine + Self.settling }
+    package mutating func turn(_ machine: Int64, isPlayback: Bool = false) -> Int64? {
+        let longest = isPlayback ? Self.longestTurnOfPlayback : Self.longestTurn
+        if let expected, machine - expected > longest { quietUntil = machine + Self.settling }
         expected = machine
         return machine < quietUntil ? quietUntil : nil
     }

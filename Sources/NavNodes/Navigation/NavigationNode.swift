@@ -119,8 +119,8 @@ public final class NavigationNode: Node {
 
     /// Lets the core predict where fixes fail, and says when it wants to be asked next, ns of the monotonic clock.
     private func pass(_ now: Int64) -> Int64 {
-        // In a playback time stands still while the process does.
-        let quiet = context.clock.isSimulated ? nil : fixClock.turn(now)
+        // In lockstep time stands still while the process does.
+        let quiet = context.isInLockstep ? nil : fixClock.turn(now, isPlayback: context.clock.isSimulated)
         var wake = Int64.max
         defer { fixClock.rest(until: wake, from: now) }
         guard session.due != nil else { return wake }
