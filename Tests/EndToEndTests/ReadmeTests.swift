@@ -2,21 +2,32 @@ import Foundation
 import NavTestSystem
 import Testing
 
-/// The commands of the README do what a reader expects: they work.
+/// The commands of the README and of the user guide do what a reader expects: they work.
 ///
 /// A fenced block marked `sh` is run as it stands, one marked `python` prints something of a running node or of the
 /// demo's recording; a `text` block under the comment `prints` is what the `sh` block before it prints, whatever the numbers; blocks of
 /// other kinds (`console`, …) are only looked at by people.
 struct ReadmeTests {
-    static let text = readFile(Project.root + "/README.md")
+    private static let documents = ["README.md", "Sources/navbus/navbus.docc/UserGuide.md"]
 
-    @Test(.enabled(if: text != nil, "there is no README.md"))
-    func everyCommandWorks() async throws {
-        let blocks = Self.blocks(of: try #require(Self.text), marked: "sh")
-        #expect(!blocks.isEmpty, "no block of the README is marked sh")
+    @Test func everyCommandWorks() async throws {
         try await withSandbox { box in
             try showRepository(in: box)
-            for block in blocks { try await run(block, in: box) }
+            for document in Self.documents {
+                let blocks = try Self.blocks(of: document, marked: "sh")
+                #expect(!blocks.isEmpty, "no block of \(document) is marked sh")
+                for block in blocks { try await run(block, in: box) }
+            }
+        }
+    }
+
+    /// The blocks of a document of the repository that are marked as of a language.
+    private static func blocks(of document: String, marked language: String) throws -> [Block] {
+        let text = try #require(readFile(Project.root + "/" + document), "\(document) is missing")
+        return blocks(in: text, marked: language).map { block in
+            var block = block
+            block.document = document
+            return block
         }
     }
 
@@ -47,11 +58,11 @@ struct ReadmeTests {
             "/bin/bash", ["-euo", "pipefail", "-c", "\(script)\n\(stop)"],
             environment: ["PYTHON": Project.python])
         let result = try await program.wait(seconds: 300)
-        #expect(result.status == 0, "README.md line \(block.number):\n\(script)\n\(result.output)\n\(result.errors)")
+        #expect(result.status == 0, "\(block.place):\n\(script)\n\(result.output)\n\(result.errors)")
         var printed = result.outputLines.map { Self.withoutNumbers($0) }[...]
         for line in block.prints where line != "…" {
             guard let place = printed.firstIndex(of: Self.withoutNumbers(line[...])) else {
-                Issue.record("README.md line \(block.number) does not print '\(line)':\n\(result.output)")
+                Issue.record("\(block.place) does not print '\(line)':\n\(result.output)")
                 return
             }
             printed = printed[(place + 1)...]
@@ -63,12 +74,16 @@ struct ReadmeTests {
     }
 
     struct Block: Equatable {
-        /// The line of the README where the block begins, from 1.
+        /// The document, and the line of it where the block begins, from 1.
+        var document = ""
         var number: Int
         /// Its lines.
         var lines: [String]
         /// What it prints, `…` for whatever is left out.
         var prints: [String] = []
+
+        /// Where to look for it.
+        var place: String { "\(document) line \(number)" }
 
         /// Its lines without comments, continued ones joined.
         var commands: [String] {
@@ -86,7 +101,7 @@ struct ReadmeTests {
     }
 
     /// The blocks marked as of a language.
-    static func blocks(of text: String, marked language: String) -> [Block] {
+    static func blocks(in text: String, marked language: String) -> [Block] {
         var blocks: [Block] = []
         var open: Block?
         var isInOther = false
@@ -139,19 +154,20 @@ struct ReadmeTests {
             five
             ```
             """
-        let blocks = Self.blocks(of: text, marked: "sh")
+        let blocks = Self.blocks(in: text, marked: "sh")
         #expect(blocks.map(\.number) == [2, 19])
         #expect(blocks.map(\.prints) == [["one 2"], []])
         #expect(blocks.map(\.commands) == [["one two three", "four"], ["five"]])
-        #expect(Self.blocks(of: text, marked: "console").map(\.lines) == [["$ not this"]])
+        #expect(Self.blocks(in: text, marked: "console").map(\.lines) == [["$ not this"]])
     }
 
     @Test(
         .enabled(
-            if: text != nil && Project.hasPython && Project.find("protoc") != nil,
-            "needs a README.md, protoc, and Python with zmq and google.protobuf: set NAVBUS_PYTHON"))
+            if: Project.hasPython && Project.find("protoc") != nil,
+            "needs protoc, and Python with zmq and google.protobuf: set NAVBUS_PYTHON"))
     func everyListingInPythonPrintsWhatIsThere() async throws {
-        let listings = Self.blocks(of: try #require(Self.text), marked: "python")
+        let listings = try Self.documents.flatMap { try Self.blocks(of: $0, marked: "python") }
+        #expect(!listings.isEmpty)
         let (tiles, drive) = (try await Town.shared.tiles, try await Town.shared.drive)
         for listing in listings {
             try await withSandbox { box in
@@ -165,11 +181,11 @@ struct ReadmeTests {
                 try await box.announces("/nav/progress", node: "navigation-node")
                 let client = try box.start(Project.python, ["-u", script])
                 try box.start("navbus", ["bag", "play", drive, "--rate", "20"])
-                try await eventually("README.md line \(listing.number) prints", detail: { client.errors }) {
+                try await eventually("\(listing.place) prints", detail: { client.errors }) {
                     let isOver = client.exitStatus != nil
                     let lines = client.output.split(separator: "\n").count
                     guard !isOver || client.exitStatus == 0 && lines > 0 else {
-                        throw Failure("README.md line \(listing.number):\n\(client.errors)")
+                        throw Failure("\(listing.place):\n\(client.errors)")
                     }
                     return isOver || lines >= 5
                 }

@@ -2,11 +2,11 @@ import Foundation
 import NavMessages
 import Testing
 
-/// The README's tables of topics and services are those of the catalogue; `NAVBUS_REWRITE=1` writes them anew.
-@Suite("Tables of the README")
-struct ReadmeTablesTests {
-    static let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("README.md")
+/// The documented tables of topics and services are those of the catalogue; `NAVBUS_REWRITE=1` writes them anew.
+@Suite("Documented tables")
+struct DocumentedTablesTests {
+    static let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Sources/navbus/navbus.docc/TopicsAndServices.md")
 
     static let tables = [
         ("topics", TopicCatalogue.markdownTable()), ("services", ServiceCatalogue.markdownTable()),
@@ -14,12 +14,12 @@ struct ReadmeTablesTests {
 
     @Test("they equal the catalogue")
     func equalTheCatalogue() throws {
-        var text = try String(contentsOf: Self.readme, encoding: .utf8)
+        var text = try String(contentsOf: Self.article, encoding: .utf8)
         if ProcessInfo.processInfo.environment["NAVBUS_REWRITE"] == "1" {
             for (name, table) in Self.tables {
                 text.replaceSubrange(try Self.place(of: name, in: text), with: table)
             }
-            try text.write(to: Self.readme, atomically: true, encoding: .utf8)
+            try text.write(to: Self.article, atomically: true, encoding: .utf8)
         }
         for (name, table) in Self.tables {
             #expect(
@@ -43,7 +43,8 @@ struct ReadmeTablesTests {
         let (open, close) = ("<!-- \(name) -->\n", "<!-- /\(name) -->\n")
         let (starts, ends) = (text.ranges(of: open), text.ranges(of: close))
         guard starts.count == 1, ends.count == 1, starts[0].upperBound <= ends[0].lowerBound else {
-            throw Failure(description: "the README must have \(open.dropLast()) and \(close.dropLast()) once each")
+            throw Failure(
+                description: "TopicsAndServices.md must have \(open.dropLast()) and \(close.dropLast()) once each")
         }
         return starts[0].upperBound..<ends[0].lowerBound
     }
