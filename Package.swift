@@ -1,9 +1,9 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// The import direction is the architecture: executables -> NavNodes, NavLaunch -> the bus column and the pure
-// column. The two columns meet only in NavNodes. `swift build --explicit-target-dependency-import-check error` and
-// the tidy tests keep it so.
+// The import direction is the architecture: executables -> a library per node -> NavWire and NavKit -> the pure column and the bus
+// column. The two columns meet only in NavWire and in what stands on it. `swift build --explicit-target-dependency-import-check
+// error` and the tidy tests keep it so.
 
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
@@ -42,7 +42,7 @@ let package = Package(
         .executable(name: "navigation-node", targets: ["navigation-node"]),
         .executable(name: "gnss-node", targets: ["gnss-node"]),
         .executable(name: "tile-cache-node", targets: ["tile-cache-node"]),
-        .library(name: "NavBus", targets: ["NavBus", "NavConfig", "NavMessages", "NavNodes"]),
+        .library(name: "NavBus", targets: ["NavKit", "NavBus", "NavMessages", "NavConfig", "NavGeo"]),
     ],
     dependencies: [
         // Command lines: parsing, help, completion.
@@ -100,10 +100,13 @@ let package = Package(
         library("NavRemote"),
 
         // Tiles on disk, and where they come from.
+        // Files that survive a crash, and why they fail.
+        library("NavStorage", ["NavDigest"]),
         library(
             "NavTileStore",
             [
-                "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", "CCurl", grdb, sqlite,
+                "NavStorage", "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", "CCurl",
+                grdb, sqlite,
                 heaps,
             ]),
 
@@ -116,26 +119,55 @@ let package = Package(
 
         // IO shells: where the two columns meet.
         library("NavConfig", [yams]),
+        // What every node is made of: loop, configuration, health, parameters, lifecycle, lockstep, typed topics and services.
         library(
-            "NavNodes",
+            "NavKit", ["CProcess", "NavConfig", "NavBus", "NavMessages", "NavGeo", argumentParser, logging]),
+        // Messages of the wire as values of the core, and back.
+        library(
+            "NavWire",
+            ["NavKit", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator"]),
+
+        // Bags recorded from the bus and played onto it, and recorded fixes of any file.
+        library(
+            "NavRecording", ["NavKit", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavGeo"]),
+
+        // A library per node.
+        library("GNSSNode", ["NavKit", "NavRecording", "NavConfig", "NavBus", "NavMessages", "NavGNSS", "NavGeo"]),
+        library(
+            "NavigationNode",
             [
-                "CProcess", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavDirections",
-                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
-                "NavTileCache", "NavTileStore", "NavDigest", argumentParser, logging, nioCore, nioPosix, nioHTTP,
+                "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavDirections", "NavStorage", "NavDigest",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavTileCache",
+            ]),
+        library(
+            "TileCacheNode",
+            [
+                "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavTileCache", "NavTileStore",
+                "NavStorage", "NavDigest", argumentParser, nioCore, nioPosix, nioHTTP,
+            ]),
+        // Drives through the core again, from their inputs or their journal; simulated drives; what differs between two.
+        library(
+            "NavReplay",
+            [
+                "NavigationNode", "NavRecording", "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavBag",
+                "NavGeo",
+                "NavMap", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", collections,
             ]),
         library("NavLaunch", ["CProcess", "CSpawn", "NavConfig", "NavBus", yams, collections]),
         // Alternating rounds of ours and a peer's, and what is said of them.
         library("NavBench", ["CSpawn"]),
 
-        executable("navigation-node", ["NavNodes"]),
-        executable("gnss-node", ["NavNodes"]),
-        executable("tile-cache-node", ["NavNodes"]),
+        executable("navigation-node", ["NavigationNode", "NavKit"]),
+        executable("gnss-node", ["GNSSNode", "NavKit"]),
+        executable("tile-cache-node", ["TileCacheNode", "NavKit"]),
         // What an owner's policy node looks like; launch/policy.yaml starts it, or its brother in Python.
-        executable("policy-node-example", ["NavNodes", "NavConfig", "NavMessages", "NavGeo"]),
+        executable("policy-node-example", ["NavKit", "NavConfig", "NavMessages", "NavGeo"]),
         executable(
             "navbus",
             [
-                "NavNodes", "NavLaunch", "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
+                "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
+                "NavLaunch",
+                "NavConfig", "NavMapBuild", "NavBus", "NavMessages", "NavBag", "NavGNSS",
                 "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator", "NavSimulation",
                 "NavTileCache", argumentParser,
             ]),
@@ -143,7 +175,9 @@ let package = Package(
         executable(
             "navbus-bench",
             [
-                "NavBench", "NavNodes", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
+                "NavBench", "NavKit", "NavWire", "NavigationNode", "TileCacheNode", "NavRecording", "NavReplay",
+                "NavStorage",
+                "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
                 "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
                 argumentParser,
             ]),
@@ -170,12 +204,14 @@ let package = Package(
         tests("NavRemoteTests", ["NavRemote"]),
         // NavTileStoreProbe owns a store that tests kill and starve.
         .executableTarget(
-            name: "NavTileStoreProbe", dependencies: ["NavGeo", "NavTileCache", "NavTileStore", "NavDigest"],
+            name: "NavTileStoreProbe",
+            dependencies: ["NavGeo", "NavTileCache", "NavTileStore", "NavStorage", "NavDigest"],
             path: "Tests/NavTileStoreProbe", swiftSettings: strict),
         tests(
             "NavTileStoreTests",
             [
-                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavTileStoreProbe", "NavDigest",
+                "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavStorage", "NavTileStoreProbe",
+                "NavDigest",
                 "NavTestSupport", "NavTestSystem", "CZlib", "CZstd", grdb,
             ]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
@@ -213,7 +249,9 @@ let package = Package(
         tests(
             "NavNodesTests",
             [
-                "NavNodes", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
+                "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
+                "NavStorage",
+                "NavConfig", "NavBus", "NavMessages", "NavBag", "NavDirections", "NavGeo", "NavMap",
                 "NavMapBuild", "NavRouting", "NavMatching", "NavNavigator", "NavSimulation", "NavTileCache",
                 "NavTileStore", "NavDigest", "NavTestSupport", "NavTestSystem", logging,
             ]),
@@ -221,7 +259,9 @@ let package = Package(
         tests(
             "ScenarioTests",
             [
-                "NavNodes", "NavConfig", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavNavigator",
+                "NavKit", "NavWire", "NavigationNode", "GNSSNode", "TileCacheNode", "NavRecording", "NavReplay",
+                "NavStorage",
+                "NavConfig", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavNavigator",
                 "NavSimulation", "NavTestSupport",
             ]),
         // Simulated drives from seeds: a town, a driver and all that can go wrong; what always holds is checked at every step.

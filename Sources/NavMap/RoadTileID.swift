@@ -38,6 +38,15 @@ public struct RoadTileID: Sendable, Hashable, Comparable {
     public static func < (left: RoadTileID, right: RoadTileID) -> Bool { left.rawValue < right.rawValue }
 }
 
+extension RoadTileID {
+    /// The road tile at a place of the pyramid; nil where no layer has that zoom level.
+    package init?(_ tile: TileID) {
+        guard let layer = RoadLayer.allCases.first(where: { $0.zoom == tile.zoom }), tile.x < 1 << 12, tile.y < 1 << 12
+        else { return nil }
+        self.init(rawValue: UInt32(layer.rawValue) << 24 | tile.x << 12 | tile.y)
+    }
+}
+
 extension RoadTileID: CustomStringConvertible {
     /// Zoom, column and row.
     public var description: String { "\(tile.zoom)/\(tile.x)/\(tile.y)" }

@@ -1,3 +1,4 @@
-import NavNodes
+import GNSSNode
+import NavKit
 
 GNSSNode.runAndExit()

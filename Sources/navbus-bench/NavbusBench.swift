@@ -1,5 +1,5 @@
 import ArgumentParser
-import NavNodes
+import NavKit
 
 /// The benchmarks: `navbus-bench SUITE`.
 @main

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import NavBench
-import NavNodes
+import NavKit
 
 /// What every suite is told.
 struct SuiteOptions: ParsableArguments {

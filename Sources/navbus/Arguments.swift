@@ -1,10 +1,11 @@
+import NavKit
+import NavigationNode
 public import ArgumentParser
 import Glibc
 public import NavGeo
 public import NavMap
 public import NavRouting
 public import NavSimulation
-import NavNodes
 
 extension Coordinate: ExpressibleByArgument {
     /// `LAT,LON` in degrees.

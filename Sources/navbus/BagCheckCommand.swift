@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import NavBag
+import NavKit
 import NavMessages
-import NavNodes
 
 /// `navbus bag check`.
 struct BagCheckCommand: ParsableCommand {

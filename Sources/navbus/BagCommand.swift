@@ -2,7 +2,8 @@ import ArgumentParser
 import Foundation
 import NavBag
 import NavBus
-import NavNodes
+import NavKit
+import NavRecording
 
 /// `navbus bag`.
 struct BagCommand: ParsableCommand {

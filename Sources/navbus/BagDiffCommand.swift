@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import NavNodes
+import NavReplay
 
 /// `navbus bag diff`.
 struct BagDiffCommand: ParsableCommand {

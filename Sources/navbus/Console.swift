@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import NavNodes
+import NavKit
 
 /// What is said to people: colours on a terminal, aligned columns, notes on standard error.
 enum Console {

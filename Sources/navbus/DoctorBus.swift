@@ -3,7 +3,6 @@ import Glibc
 import NavBus
 import NavConfig
 import NavMessages
-import NavNodes
 
 /// Checks of the place where the nodes of a domain meet.
 enum RegistryChecks {

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
 import NavBus
+import NavKit
 import NavMap
 import NavMessages
-import NavNodes
+import NavigationNode
 
 /// `navbus doctor`.
 struct DoctorCommand: ParsableCommand {

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 
 /// Checks of the installation and the machine.
 enum SystemChecks {

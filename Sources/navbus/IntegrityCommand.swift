@@ -1,9 +1,12 @@
+import NavWire
 import ArgumentParser
 import Foundation
+import GNSSNode
 import NavGeo
+import NavKit
 import NavMatching
 import NavMessages
-import NavNodes
+import NavRecording
 
 /// `navbus integrity`.
 struct IntegrityCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import NavBus
-import NavNodes
+import NavKit
 
 /// `navbus keygen`.
 struct KeygenCommand: ParsableCommand {

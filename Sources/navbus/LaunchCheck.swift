@@ -1,8 +1,11 @@
 import ArgumentParser
 import Foundation
+import GNSSNode
 import NavConfig
+import NavKit
 import NavLaunch
-import NavNodes
+import NavigationNode
+import TileCacheNode
 
 /// What our own programs would refuse of their command lines, found without starting them.
 enum LaunchCheck {
@@ -33,11 +36,11 @@ enum LaunchCheck {
         let refused: String?
         switch program {
         case NavigationNode.defaultName:
-            refused = refusal(NavNodes.NodeCommand<NavigationNode>.self, arguments) {
+            refused = refusal(NavKit.NodeCommand<NavigationNode>.self, arguments) {
                 inputs = try $0.options.configuration(NavigationNode.self, environment: environment).node.inputPaths
             }
         case GNSSNode.defaultName:
-            refused = refusal(NavNodes.NodeCommand<GNSSNode>.self, arguments) {
+            refused = refusal(NavKit.NodeCommand<GNSSNode>.self, arguments) {
                 inputs = try $0.options.configuration(GNSSNode.self, environment: environment).node.inputPaths
             }
         case TileCacheNode.defaultName:

@@ -1,7 +1,7 @@
 import ArgumentParser
+import NavKit
 import NavLaunch
 import NavMessages
-import NavNodes
 
 /// `navbus launch`.
 struct LaunchCommand: ParsableCommand {

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
 import NavGeo
+import NavKit
 import NavMap
 import NavMapBuild
-import NavNodes
+import NavigationNode
 
 /// `navbus map`.
 struct MapCommand: ParsableCommand {

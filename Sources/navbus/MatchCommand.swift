@@ -1,11 +1,15 @@
+import NavWire
 import ArgumentParser
 import Foundation
+import GNSSNode
 import NavGeo
+import NavKit
 import NavMap
 import NavMatching
 import NavMessages
-import NavNodes
+import NavRecording
 import NavRouting
+import NavigationNode
 
 /// `navbus match`.
 struct MatchCommand: ParsableCommand {

@@ -1,6 +1,6 @@
 import NavBus
+import NavKit
 import NavMessages
-import NavNodes
 
 /// Turns the messages of any topic into text: by a file of descriptors, by the compiled-in schema where it is the
 /// publisher's, else by the schema that the publisher hands out.

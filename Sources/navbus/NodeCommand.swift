@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 
 /// `navbus node`.
 struct NodeCommand: ParsableCommand {

@@ -1,8 +1,8 @@
 import ArgumentParser
 import NavBus
 import NavConfig
+import NavKit
 import NavMessages
-import NavNodes
 
 /// `navbus node params`.
 struct NodeParams: ParsableCommand {

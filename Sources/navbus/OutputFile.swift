@@ -1,6 +1,6 @@
 import Glibc
 import NavBag
-import NavNodes
+import NavKit
 
 /// A bag that a command writes: it takes its name when it is whole, and takes the place only of a bag that the same command has made.
 final class OutputFile {

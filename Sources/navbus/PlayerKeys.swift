@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 import NavBus
-import NavNodes
+import NavKit
+import NavRecording
 
 /// The keys of a playback on a terminal: space pauses, s steps, q quits.
 final class PlayerKeys: Sendable {

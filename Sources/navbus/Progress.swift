@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import NavNodes
+import NavKit
 import Synchronization
 
 /// A progress bar on a terminal, and nothing in a pipe.

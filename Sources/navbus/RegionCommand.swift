@@ -1,11 +1,13 @@
+import NavigationNode
 import ArgumentParser
 import Foundation
 import NavBus
 import NavConfig
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTileCache
+import TileCacheNode
 
 /// `navbus region`.
 struct RegionCommand: ParsableCommand {

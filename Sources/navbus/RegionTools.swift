@@ -1,8 +1,8 @@
+import TileCacheNode
 import ArgumentParser
 import Foundation
 import NavBus
 import NavMessages
-import NavNodes
 
 /// `navbus region estimate`.
 struct RegionEstimate: ParsableCommand {

@@ -1,11 +1,15 @@
 import ArgumentParser
+import GNSSNode
 import NavBag
 import NavConfig
 import NavGeo
+import NavKit
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
 import NavRouting
+import NavigationNode
 
 /// `navbus replay`.
 struct ReplayCommand: ParsableCommand {

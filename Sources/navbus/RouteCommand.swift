@@ -3,10 +3,11 @@ import Foundation
 import NavConfig
 import NavGeo
 import NavGuidance
+import NavKit
 import NavMap
 import NavNavigator
-import NavNodes
 import NavRouting
+import NavigationNode
 
 /// `navbus route`.
 struct RouteCommand: ParsableCommand {

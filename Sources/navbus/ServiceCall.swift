@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import NavBus
+import NavKit
 import NavMessages
-import NavNodes
 
 /// `navbus service call`.
 struct ServiceCall: ParsableCommand {

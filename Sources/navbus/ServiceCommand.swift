@@ -1,8 +1,8 @@
 import ArgumentParser
 import NavBus
 import NavConfig
+import NavKit
 import NavMessages
-import NavNodes
 
 /// `navbus service`.
 struct ServiceCommand: ParsableCommand {

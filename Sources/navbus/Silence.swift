@@ -1,7 +1,7 @@
 import NavBus
 import NavConfig
+import NavKit
 import NavMessages
-import NavNodes
 
 /// Why nothing came.
 enum Silence {

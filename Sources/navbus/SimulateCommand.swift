@@ -1,8 +1,9 @@
 import ArgumentParser
 import NavGeo
-import NavNodes
+import NavReplay
 import NavRouting
 import NavSimulation
+import NavigationNode
 
 /// A span of seconds, `START-END`.
 struct Span: ExpressibleByArgument {

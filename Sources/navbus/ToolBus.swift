@@ -2,8 +2,8 @@ import Foundation
 import NavBus
 import NavConfig
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 
 /// A tool's place on the bus under a name of its own, and what tools ask other nodes.
 final class ToolBus {

@@ -3,7 +3,6 @@ import Foundation
 import NavBus
 import NavConfig
 import NavMessages
-import NavNodes
 
 /// `navbus topic`.
 struct TopicCommand: ParsableCommand {

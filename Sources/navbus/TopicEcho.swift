@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 
 /// When a tool that listens ends by itself.
 struct ListenLimits: ParsableArguments {

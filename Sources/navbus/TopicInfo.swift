@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import NavBus
 import NavConfig
+import NavKit
 import NavMessages
-import NavNodes
 
 /// `navbus topic info`.
 struct TopicInfo: ParsableCommand {

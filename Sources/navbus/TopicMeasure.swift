@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import NavBus
 import NavMessages
-import NavNodes
 
 /// What the measuring commands share.
 struct MeasureOptions: ParsableArguments {

@@ -3,8 +3,8 @@ import Foundation
 import NavBus
 import NavConfig
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 
 /// `navbus topic pub`.
 struct TopicPub: ParsableCommand {

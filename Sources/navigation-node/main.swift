@@ -1,3 +1,4 @@
-import NavNodes
+import NavKit
+import NavigationNode
 
 NavigationNode.runAndExit()

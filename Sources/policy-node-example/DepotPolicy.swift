@@ -1,7 +1,7 @@
 import NavConfig
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 
 /// A place where the vehicle is loaded, washed or parked.
 struct Depot: Sendable {

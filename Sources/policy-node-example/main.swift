@@ -1,3 +1,3 @@
-import NavNodes
+import NavKit
 
 DepotPolicy.runAndExit()

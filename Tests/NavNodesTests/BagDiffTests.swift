@@ -1,7 +1,11 @@
 import NavBag
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// What two drives have not in common.

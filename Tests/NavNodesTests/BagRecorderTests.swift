@@ -2,8 +2,12 @@ import Foundation
 import Logging
 import NavBag
 import NavBus
+import NavKit
 import NavMessages
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// Recordings of a bus without sockets.

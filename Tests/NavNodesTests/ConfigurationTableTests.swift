@@ -1,13 +1,19 @@
 import Foundation
+import GNSSNode
 import NavConfig
-import NavNodes
+import NavKit
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
+import TileCacheNode
 
 /// The documented tables of configuration keys are those of the nodes; `NAVBUS_REWRITE=1` writes them anew.
 @Suite(.serialized)
 struct ConfigurationTableTests {
     static let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("Sources/NavNodes/NavNodes.docc/ConfigurationKeys.md")
+        .deletingLastPathComponent().appendingPathComponent("Sources/navbus/navbus.docc/ConfigurationKeys.md")
 
     @Test(arguments: [
         ("every node", ConfigLoader.markdownTable(KitConfiguration.self)),

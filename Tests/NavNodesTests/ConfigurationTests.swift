@@ -1,9 +1,15 @@
+import GNSSNode
 import NavConfig
 import NavGeo
+import NavKit
 import NavMap
-import NavNodes
+import NavRecording
+import NavReplay
 import NavRouting
+import NavWire
+import NavigationNode
 import Testing
+import TileCacheNode
 
 /// What users write: keys, places, topics.
 struct ConfigurationTests {

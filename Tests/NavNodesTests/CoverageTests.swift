@@ -1,9 +1,13 @@
 import Foundation
 import NavBus
 import NavGeo
+import NavKit
 import NavMap
 import NavMessages
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// Tiles that a way needs: which are missing is told, and the tile cache is asked for them.

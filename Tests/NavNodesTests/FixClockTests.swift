@@ -1,9 +1,13 @@
 import NavBus
 import NavGeo
+import NavKit
 import NavMatching
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// The time of the fixes in a live node: monotonic, and put right by the next fix.

@@ -1,7 +1,11 @@
 import NavGeo
+import NavKit
 import NavMatching
 import NavMessages
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// Fixes between the bus and the core.

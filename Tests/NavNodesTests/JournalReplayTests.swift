@@ -1,11 +1,16 @@
 import Foundation
+import GNSSNode
 import NavBag
 import NavGeo
+import NavKit
 import NavMap
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
 import NavRouting
+import NavWire
+import NavigationNode
 import Testing
 
 /// A drive with new traffic on the way, recorded in a folder of its own.

@@ -1,10 +1,14 @@
 import Foundation
 import NavGeo
+import NavKit
 import NavMap
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
 import NavRouting
+import NavWire
+import NavigationNode
 import Synchronization
 import Testing
 

@@ -1,13 +1,18 @@
 import Foundation
+import GNSSNode
 import Logging
 import NavBag
 import NavBus
 import NavGeo
+import NavKit
 import NavMap
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
 import NavRouting
+import NavWire
+import NavigationNode
 import Testing
 
 /// New traffic and new tiles in a node that runs.

@@ -1,12 +1,16 @@
 import Foundation
 import NavGeo
+import NavKit
 import NavMap
 import NavMatching
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
 import NavRouting
 import NavSimulation
+import NavWire
+import NavigationNode
 import Testing
 
 /// Hours of driving between messages in and messages out, with everything that goes wrong with receivers and wheels.

@@ -1,6 +1,10 @@
 import NavBag
+import NavKit
 import NavMessages
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// Messages into bags.

@@ -2,8 +2,12 @@ import Logging
 import NavBus
 import NavConfig
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// The Navigation service and the policy of the vehicle's owner, between messages.

@@ -1,10 +1,14 @@
 import NavBag
 import NavGeo
+import NavKit
 import NavMap
 import NavMatching
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// The core between messages in and messages out.

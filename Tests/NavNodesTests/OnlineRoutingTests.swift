@@ -1,7 +1,11 @@
 import Foundation
 import NavConfig
 import NavDirections
-import NavNodes
+import NavKit
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// The keys under `directions`.

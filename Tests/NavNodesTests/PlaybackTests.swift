@@ -1,4 +1,9 @@
-import NavNodes
+import GNSSNode
+import NavKit
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// When the fixes of a file go out.

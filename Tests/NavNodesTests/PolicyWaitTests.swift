@@ -1,9 +1,13 @@
 import Foundation
 import Logging
 import NavBus
+import NavKit
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// A node that asks its owner waits for the owner's node before it hears the first fix.

@@ -1,8 +1,12 @@
 import Logging
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// What `/health/navigation-node` and `/nav/state` say of positioning.

@@ -1,13 +1,18 @@
 import Foundation
+import GNSSNode
 import NavBag
 import NavGeo
+import NavKit
 import NavMap
 import NavMatching
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
 import NavRouting
 import NavSimulation
+import NavWire
+import NavigationNode
 import Testing
 
 /// What a session makes of fixes and odometry as they arrive: late, often, of several receivers, with wheels or without.

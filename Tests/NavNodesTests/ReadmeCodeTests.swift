@@ -2,8 +2,12 @@ import Foundation
 import Logging
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// The README's code is that of files which are compiled; `NAVBUS_REWRITE=1` writes it anew.

@@ -1,8 +1,12 @@
 import Logging
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// Several receivers, one of which is used.

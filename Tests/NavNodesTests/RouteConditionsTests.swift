@@ -1,13 +1,18 @@
+import GNSSNode
 import NavBag
 import NavConfig
 import NavGeo
+import NavKit
 import NavMap
 import NavMatching
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
 import NavRouting
 import NavTestSupport
+import NavWire
+import NavigationNode
 import Testing
 
 private let road = ["highway": "residential"]

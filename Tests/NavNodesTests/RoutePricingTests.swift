@@ -1,12 +1,16 @@
 import NavConfig
 import NavGeo
+import NavKit
 import NavMap
 import NavMatching
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
 import NavRouting
 import NavTestSupport
+import NavWire
+import NavigationNode
 import Testing
 
 /// A route keeps the pricing that it came with, and says how old its traffic is.

@@ -1,11 +1,17 @@
 import Foundation
+import GNSSNode
 import Logging
 import NavBus
 import NavConfig
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
+import TileCacheNode
 
 /// A node with a caller and, if need be, an owner at its side.
 final class ServiceTable {

@@ -1,13 +1,19 @@
 import Foundation
+import GNSSNode
 import NavBag
 import NavGeo
+import NavKit
 import NavMap
 import NavMapBuild
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
 import NavRouting
 import NavSimulation
+import NavWire
+import NavigationNode
+import TileCacheNode
 
 /// Runs a test with a folder of its own.
 func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {

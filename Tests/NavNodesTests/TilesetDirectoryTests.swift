@@ -1,6 +1,10 @@
 import Foundation
+import NavKit
 import NavMap
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// Tiles on disk, whole and spoiled.

@@ -1,7 +1,12 @@
 import Foundation
+import GNSSNode
 import NavBag
+import NavKit
 import NavMessages
-import NavNodes
+import NavRecording
+import NavReplay
+import NavWire
+import NavigationNode
 import Testing
 
 /// Fixes out of files of every kind.

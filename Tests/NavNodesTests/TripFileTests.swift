@@ -2,10 +2,14 @@ import Foundation
 import NavBag
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
 import NavNavigator
-import NavNodes
+import NavRecording
+import NavReplay
 import NavRouting
+import NavWire
+import NavigationNode
 import Testing
 
 /// Trips that outlive the node.

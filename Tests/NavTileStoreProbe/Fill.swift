@@ -1,5 +1,6 @@
 import Glibc
 import NavGeo
+import NavStorage
 import NavTileStore
 
 /// Stores tiles until the disk is full, or no file may grow above `greatestFile` bytes where that is not 0; then shows

@@ -1,6 +1,7 @@
 import Glibc
 import NavDigest
 import NavGeo
+import NavStorage
 import NavTileStore
 
 /// Looks at all that a store has, and tries to put it right, with a libcrypto that makes no hashes: `settings` is the file

@@ -1,6 +1,7 @@
 // A process of its own that owns a tile store, which tests kill and starve of disk, or that asks a source:
 // NavTileStoreProbe ROLE FOLDER|ADDRESS ...
 import Glibc
+import NavStorage
 import NavTileStore
 
 let arguments = CommandLine.arguments

@@ -3,6 +3,7 @@ import GRDB
 import Glibc
 import NavDigest
 import NavGeo
+import NavStorage
 import NavTestSystem
 import NavTileStore
 import Testing

@@ -1,8 +1,9 @@
-import NavDigest
 import Foundation
 import Glibc
+import NavDigest
 import NavGeo
 import NavMap
+import NavStorage
 import NavTileStore
 import Testing
 

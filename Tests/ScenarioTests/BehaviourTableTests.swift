@@ -1,8 +1,8 @@
 import Foundation
 import NavConfig
 import NavMessages
-import NavNodes
 import NavTestSupport
+import NavigationNode
 import Testing
 
 /// The reference table of behaviour, `EveryBehaviour.md`: complete, and true as far as a test can tell.

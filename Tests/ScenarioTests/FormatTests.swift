@@ -1,6 +1,5 @@
 import Foundation
 import NavNavigator
-import NavNodes
 import Testing
 
 /// What authors get to read when a scenario is not understood, or does not hold.

@@ -1,6 +1,6 @@
 import NavConfig
-import NavNodes
 import NavTestSupport
+import NavigationNode
 
 /// One behaviour as a text: a drawn map, a drive over it with what goes wrong, and the events that are expected.
 struct Scenario {

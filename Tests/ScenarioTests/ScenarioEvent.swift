@@ -1,6 +1,5 @@
 import NavMessages
 import NavNavigator
-import NavNodes
 import NavRouting
 
 /// Something that was told, asked or answered, as the lines of a scenario name it.

@@ -1,6 +1,7 @@
 import Foundation
 import NavGeo
 import NavTestSupport
+import TileCacheNode
 
 extension ASCIIMap {
     /// Where a written place is.

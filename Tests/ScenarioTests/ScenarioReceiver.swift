@@ -2,8 +2,8 @@ import Foundation
 import NavGeo
 import NavMatching
 import NavMessages
-import NavNodes
 import NavSimulation
+import TileCacheNode
 
 /// A receiver that reports where the vehicle is, and errs as the script says.
 struct ReceiverUnderTest {

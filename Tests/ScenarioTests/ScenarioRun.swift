@@ -3,10 +3,12 @@ import NavMap
 import NavMatching
 import NavMessages
 import NavNavigator
-import NavNodes
 import NavRouting
 import NavSimulation
 import NavTestSupport
+import NavWire
+import NavigationNode
+import TileCacheNode
 
 /// Drives through a scenario: the session of `navigation-node` with a receiver, a routing worker and a policy node at its side.
 final class ScenarioRun {

@@ -12,7 +12,7 @@ import Testing
         let found = Rules.imports([
             file("import Glibc\npublic import NavMap\ninternal import Foundation\n"),
             file("internal import CNavProto\nimport Foundation\n", "Sources/NavBag/B.swift"),
-            file("import struct CZeroMQ.zmq_msg_t\n", "Sources/NavNodes/C.swift"),
+            file("import struct CZeroMQ.zmq_msg_t\n", "Sources/NavKit/C.swift"),
             file("let x = 1\n", "Sources/NavNew/D.swift"),
         ])
         #expect(
@@ -20,13 +20,13 @@ import Testing
                 "Sources/NavGeo/A.swift:2: NavGeo must not import NavMap",
                 "Sources/NavGeo/A.swift:3: NavGeo must not import Foundation",
                 "Sources/NavBag/B.swift:1: NavBag must not import CNavProto",
-                "Sources/NavNodes/C.swift:1: NavNodes must not import CZeroMQ",
+                "Sources/NavKit/C.swift:1: NavKit must not import CZeroMQ",
                 "Sources/NavNew/D.swift: the target NavNew is in neither table of imports: add it",
             ])
         #expect(
             Rules.imports([
                 file("// import Foundation\nlet text = \"import Foundation\"\n"),
-                file("public import NavMessages\nimport Logging", "Sources/NavNodes/C.swift"),
+                file("public import NavMessages\nimport Logging", "Sources/NavKit/C.swift"),
             ]).isEmpty)
     }
 
@@ -61,7 +61,7 @@ import Testing
     ])
     func impureCodeIsFound(line: String) {
         #expect(Rules.purity([file("func f() {\n\(line)\n}")]).map(\.line) == [2])
-        #expect(Rules.purity([file(line, "Sources/NavNodes/A.swift")]).isEmpty)
+        #expect(Rules.purity([file(line, "Sources/NavKit/A.swift")]).isEmpty)
     }
 
     @Test(arguments: [

@@ -19,7 +19,7 @@ enum Rules {
     ]
     private static let busColumn: Set<String> = ["NavMessages", "NavBus", "NavBag", "NavGNSS"]
 
-    /// Project modules that the other targets may import: the two columns meet in NavNodes.
+    /// Project modules that the other targets may import: the two columns meet in NavWire and above it.
     static let projectImports: [String: Set<String>] = [
         "NavMessages": ["CNavProto", "CProtobufC"],
         "NavBus": ["CZeroMQ"],
@@ -27,24 +27,44 @@ enum Rules {
         "NavGNSS": ["NavMessages"],
         "NavDigest": ["CCrypto"],
         "NavMapBuild": ["NavGeo", "NavMap", "NavDigest", "CZlib"],
-        "NavTileStore": ["NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", "CCurl"],
+        "NavStorage": ["NavDigest"],
+        "NavTileStore": [
+            "NavStorage", "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", "CCurl",
+        ],
         "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavRemote"],
-        "NavNodes": pureColumn.union(busColumn).union([
-            "CProcess", "NavConfig", "NavTileCache", "NavTileStore", "NavDigest", "NavDirections",
+        "NavKit": ["CProcess", "NavConfig", "NavBus", "NavMessages", "NavGeo"],
+        "NavWire": [
+            "NavKit", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+        ],
+        "NavRecording": ["NavKit", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavGeo"],
+        "NavReplay": pureColumn.union([
+            "NavigationNode", "NavRecording", "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavBag",
         ]),
+        "GNSSNode": ["NavKit", "NavRecording", "NavConfig", "NavBus", "NavMessages", "NavGNSS", "NavGeo"],
+        "NavigationNode": pureColumn.union([
+            "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavDirections", "NavStorage", "NavDigest",
+            "NavTileCache",
+        ]),
+        "TileCacheNode": [
+            "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavTileCache", "NavTileStore",
+            "NavStorage", "NavDigest",
+        ],
         "NavConfig": [],
         "NavLaunch": ["CProcess", "CSpawn", "NavConfig", "NavBus"],
         "NavBench": ["CSpawn"],
-        "navigation-node": ["NavNodes", "NavConfig"],
-        "gnss-node": ["NavNodes", "NavConfig"],
-        "policy-node-example": ["NavNodes", "NavConfig", "NavMessages", "NavGeo"],
-        "tile-cache-node": ["NavNodes"],
+        "navigation-node": ["NavigationNode", "NavKit"],
+        "gnss-node": ["GNSSNode", "NavKit"],
+        "policy-node-example": ["NavKit", "NavConfig", "NavMessages", "NavGeo"],
+        "tile-cache-node": ["TileCacheNode", "NavKit"],
         "navbus-bench": [
-            "NavBench", "NavNodes", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
+            "NavBench", "NavKit", "NavWire", "NavigationNode", "TileCacheNode", "NavReplay", "NavRecording",
+            "NavStorage", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
             "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
         ],
         "navbus": pureColumn.union(busColumn).union([
-            "NavNodes", "NavConfig", "NavLaunch", "NavMapBuild", "NavTileCache",
+            "NavKit", "NavWire", "NavRecording", "NavReplay", "NavigationNode", "GNSSNode", "TileCacheNode",
+            "NavConfig",
+            "NavLaunch", "NavMapBuild", "NavTileCache",
         ]),
     ]
 

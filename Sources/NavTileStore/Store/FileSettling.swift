@@ -1,6 +1,7 @@
-import NavDigest
 internal import GRDB
+import NavDigest
 internal import NavGeo
+public import NavStorage
 
 /// Makes files follow the index: unlinks the objects that no tile has, and brings the folders for mapping up to what
 /// the table `unsettled` names.

@@ -1,4 +1,5 @@
 internal import Glibc
+public import NavStorage
 internal import Synchronization
 
 /// Waits for many files at once.

@@ -1,8 +1,9 @@
-import NavDigest
 internal import Foundation
 internal import GRDB
+import NavDigest
 internal import NavGeo
 internal import NavMap
+public import NavStorage
 
 /// Fills a new index from what lies in the store's folders, when the old one was damaged or is gone.
 ///

@@ -1,4 +1,5 @@
 internal import GRDB
+public import NavStorage
 
 /// The tables of a store's index, by version.
 ///

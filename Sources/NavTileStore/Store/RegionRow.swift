@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import NavGeo
+public import NavStorage
 
 /// Rows of the table of regions, and what they pin.
 enum RegionRow {

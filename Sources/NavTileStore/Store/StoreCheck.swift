@@ -1,7 +1,8 @@
-import NavDigest
 internal import GRDB
 internal import Glibc
+import NavDigest
 internal import NavGeo
+public import NavStorage
 
 /// Compares index, files, hashes, folders for mapping and pins.
 ///

@@ -1,5 +1,6 @@
 package import NavDigest
 package import NavGeo
+public import NavStorage
 
 /// What lies where in a store's folder.
 package struct StoreFolder: Sendable, Hashable {

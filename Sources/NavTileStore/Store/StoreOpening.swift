@@ -1,5 +1,6 @@
-import NavDigest
 internal import GRDB
+import NavDigest
+public import NavStorage
 
 /// Opens a store for its owner, and finishes what a process that was killed had begun.
 ///

@@ -1,6 +1,7 @@
-import NavDigest
 internal import GRDB
+import NavDigest
 internal import NavGeo
+public import NavStorage
 
 /// Says what is wrong with the files of tiles, one at a time.
 struct TileFiles {

@@ -1,6 +1,6 @@
-package import NavDigest
 internal import Foundation
 internal import GRDB
+package import NavDigest
 internal import NavGeo
 
 /// A row of the table of tiles.

@@ -1,5 +1,6 @@
-import NavDigest
 internal import GRDB
+import NavDigest
+public import NavStorage
 
 extension TileStoreReader {
     /// Compares index, files, hashes, folders for mapping and pins, and changes nothing; works beside an owner that

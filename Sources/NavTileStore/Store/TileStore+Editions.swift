@@ -1,5 +1,6 @@
 internal import GRDB
 public import NavGeo
+public import NavStorage
 internal import Synchronization
 
 extension TileStore {

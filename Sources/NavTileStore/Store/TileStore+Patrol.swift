@@ -1,6 +1,7 @@
-import NavDigest
 internal import GRDB
+import NavDigest
 internal import NavGeo
+public import NavStorage
 internal import Synchronization
 
 /// How far a patrol is: it goes through the editions on board, then through the tiles.

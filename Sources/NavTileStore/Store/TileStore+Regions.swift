@@ -1,5 +1,6 @@
 internal import GRDB
 public import NavGeo
+public import NavStorage
 
 extension TileStore {
     /// Creates a region, or begins its update, and pins its tiles whether or not they are on board yet.

@@ -1,7 +1,8 @@
-public import NavDigest
 internal import Foundation
 internal import GRDB
+public import NavDigest
 public import NavGeo
+public import NavStorage
 internal import Synchronization
 
 extension TileStore {

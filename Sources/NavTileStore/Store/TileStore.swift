@@ -1,7 +1,8 @@
+internal import GRDB
 import NavDigest
 public import NavGeo
+public import NavStorage
 public import NavTileCache
-internal import GRDB
 internal import Synchronization
 
 /// The tile store's one owner: writes, evicts, pins.

@@ -1,6 +1,7 @@
-import NavDigest
 internal import GRDB
+import NavDigest
 public import NavGeo
+public import NavStorage
 
 /// Reads a tile store: from the process that owns it or from any other, while the owner writes.
 ///

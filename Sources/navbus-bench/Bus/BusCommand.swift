@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import NavBench
-import NavNodes
+import NavKit
 
 /// `navbus-bench bus`.
 struct BusCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import NavBus
-import NavNodes
+import NavKit
 
 /// One process of a measurement on our side, with the roles and options of `navbus-bench-peer`.
 struct BusWorker: ParsableCommand {

@@ -1,6 +1,6 @@
 import Foundation
 import NavBus
-import NavNodes
+import NavKit
 
 // Calls: unary round trips, and a stream under the credit that the bus grants by itself.
 extension BusWorker {

@@ -1,6 +1,6 @@
 import Foundation
 import NavBus
-import NavNodes
+import NavKit
 
 // Two workers as two hosts that know each other.
 extension BusWorker {

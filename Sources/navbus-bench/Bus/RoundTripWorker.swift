@@ -1,6 +1,6 @@
 import Foundation
 import NavBus
-import NavNodes
+import NavKit
 
 // Round trips over two topics: between two processes through the blocking API, and through the in-process bus.
 extension BusWorker {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import NavBench
-import NavNodes
 
 /// `navbus-bench match`.
 struct MatchCommand: ParsableCommand {

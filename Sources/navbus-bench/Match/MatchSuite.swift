@@ -1,11 +1,13 @@
 import Foundation
 import NavBench
 import NavGeo
+import NavKit
 import NavMap
 import NavMatching
-import NavNodes
 import NavRouting
 import NavSimulation
+import NavWire
+import NavigationNode
 
 /// Drives through a map, and the matcher on them.
 final class MatchSuite {

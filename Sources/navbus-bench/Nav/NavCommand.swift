@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import NavBench
-import NavNodes
 
 /// `navbus-bench nav`.
 struct NavCommand: ParsableCommand {

@@ -1,12 +1,14 @@
+import NavWire
 import Foundation
 import NavBench
 import NavBus
 import NavGeo
+import NavKit
 import NavMap
 import NavMessages
-import NavNodes
 import NavRouting
 import NavSimulation
+import NavigationNode
 
 /// Routes of several lengths, and a node that follows them.
 final class NavSuite {

@@ -1,6 +1,6 @@
 import Foundation
 import NavBench
-import NavNodes
+import NavKit
 
 /// Builds of a map, each in its own process.
 struct MapBuildSuite {

@@ -3,9 +3,9 @@ import Foundation
 import NavBench
 import NavGuidance
 import NavMap
-import NavNodes
 import NavRouting
 import NavSimulation
+import NavigationNode
 
 /// The comparisons of `navbus-bench route`, over one set of tiles and one list of pairs.
 ///

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
+import NavKit
 import NavMapBuild
-import NavNodes
 
 /// One build of a map in a process of its own, whose memory is the build's alone: prints seconds, memory and bytes.
 struct RouteWorker: ParsableCommand {

@@ -1,9 +1,10 @@
+import NavWire
 import Foundation
 import NavBench
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 
 /// A tile-cache-node of its own, which is told of a vehicle as a navigation-node tells it.
 final class CacheNode {

@@ -4,8 +4,9 @@ import NavBench
 import NavBus
 import NavGeo
 import NavMap
-import NavNodes
 import NavTileStore
+import NavigationNode
+import TileCacheNode
 
 /// How fast tiles come through the queue, beside curl from the same nginx with as many connections. Ours are checked
 /// (road tiles hashed, map tiles unpacked, looked at and hashed); curl's are thrown away, what is packed unpacked before.

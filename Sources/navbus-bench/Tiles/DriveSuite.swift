@@ -2,11 +2,13 @@ import Foundation
 import NavBench
 import NavBus
 import NavGeo
+import NavKit
 import NavMap
-import NavNodes
 import NavRouting
 import NavSimulation
 import NavTileStore
+import NavigationNode
+import TileCacheNode
 
 /// Whether tiles are there before the vehicle: a tile-cache-node with an empty store behind a slow link, a vehicle at
 /// 130 km/h, and a look from another process into the store ten times a second of the drive.

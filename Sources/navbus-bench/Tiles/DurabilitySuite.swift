@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import NavBench
 import NavBus
-import NavNodes
 import NavTileStore
 import Synchronization
 

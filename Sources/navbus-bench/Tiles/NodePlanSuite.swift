@@ -4,9 +4,9 @@ import NavBus
 import NavDigest
 import NavGeo
 import NavMap
-import NavNodes
 import NavTileCache
 import NavTileStore
+import TileCacheNode
 
 /// What a new route and each fix cost the node, as processor time of the thread that plans: reading messages, planning,
 /// asking the store what is missing, telling the queue.

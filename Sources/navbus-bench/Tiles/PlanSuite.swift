@@ -1,7 +1,7 @@
 import NavBench
 import NavGeo
-import NavNodes
 import NavTileCache
+import TileCacheNode
 
 /// The pure planner: what a new route costs, and what each fix on it does.
 struct PlanSuite {

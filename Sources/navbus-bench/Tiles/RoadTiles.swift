@@ -1,7 +1,7 @@
 import Foundation
 import NavBench
 import NavMap
-import NavNodes
+import NavigationNode
 
 /// Road tiles as a server of a country has them: those of a directory, again and again under other numbers.
 enum RoadTiles {

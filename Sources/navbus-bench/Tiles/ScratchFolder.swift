@@ -1,5 +1,5 @@
 import Foundation
-import NavNodes
+import NavKit
 
 /// A folder of its own, gone with its last reference.
 final class ScratchFolder {

@@ -1,7 +1,6 @@
 import Foundation
 import NavBench
 import NavGeo
-import NavNodes
 import NavSimulation
 import NavTileStore
 

@@ -3,7 +3,8 @@ import Foundation
 import NavBench
 import NavDigest
 import NavGeo
-import NavNodes
+import NavKit
+import NavStorage
 import NavTileStore
 
 /// Makes a tile store in a process of its own, whose memory is the store's alone: prints what that cost.

@@ -1,7 +1,8 @@
 import Foundation
 import NavBench
 import NavBus
-import NavNodes
+import NavKit
+import TileCacheNode
 
 /// nginx with a folder of tiles, on this machine alone; it ends with the measurement.
 final class TileServer {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import NavBench
-import NavNodes
+import NavKit
 
 /// `navbus-bench tiles`.
 struct TilesCommand: ParsableCommand {

@@ -3,8 +3,8 @@ import Logging
 import NavBus
 import NavConfig
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import Testing
 
 struct EchoConfiguration: NodeConfiguration, Equatable {

@@ -1,7 +1,7 @@
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import Testing
 
 /// What a node says of its health, and why.

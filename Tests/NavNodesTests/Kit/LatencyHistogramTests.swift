@@ -1,4 +1,4 @@
-import NavNodes
+import NavKit
 import Testing
 
 /// Percentiles of durations.

@@ -1,5 +1,5 @@
 import Logging
-import NavNodes
+import NavKit
 import Testing
 
 /// Which lines of a log go out.

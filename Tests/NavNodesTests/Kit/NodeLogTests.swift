@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Logging
 import NavBus
+import NavKit
 import NavMessages
-import NavNodes
 import Testing
 
 /// A node's log on the bus.

@@ -2,8 +2,8 @@ import Foundation
 import Logging
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import Testing
 
 /// A node between processes: its services, its life and its end, over real sockets.

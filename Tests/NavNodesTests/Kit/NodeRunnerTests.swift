@@ -1,7 +1,7 @@
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import Testing
 
 /// A node's life, as the runner leads it.

@@ -1,8 +1,8 @@
 import Logging
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import Testing
 
 /// Live parameters and what a node says of itself.

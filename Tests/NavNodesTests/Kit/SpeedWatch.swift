@@ -1,6 +1,6 @@
 import NavConfig
+import NavKit
 import NavMessages
-import NavNodes
 
 struct SpeedWatchConfiguration: NodeConfiguration {
     var tolerance = 2.0

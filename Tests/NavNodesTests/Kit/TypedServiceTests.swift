@@ -1,7 +1,7 @@
 import Foundation
 import NavBus
+import NavKit
 import NavMessages
-import NavNodes
 import Testing
 
 /// Typed clients and servers over both buses.

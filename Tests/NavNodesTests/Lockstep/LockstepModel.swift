@@ -1,5 +1,5 @@
 import NavGeo
-import NavNodes
+import NavKit
 
 /// A playback without sockets: a player, nodes on a random graph, and a network whose delays are drawn anew for each run.
 ///

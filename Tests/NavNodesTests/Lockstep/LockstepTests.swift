@@ -1,5 +1,5 @@
 import NavGeo
-import NavNodes
+import NavKit
 import Testing
 
 /// The barrier's two state machines, together and apart.

@@ -1,9 +1,11 @@
 import Foundation
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTileCache
+import NavWire
 import Testing
+import TileCacheNode
 
 /// The predictive cache: what is on board without anybody asking for it.
 struct CacheAheadTests {

@@ -1,11 +1,14 @@
 import Foundation
 import NavConfig
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
+import NavStorage
 import NavTileCache
 import NavTileStore
+import NavWire
 import Testing
+import TileCacheNode
 
 /// What the tile cache is told, and the table that says where its behaviour is.
 struct CacheConfigurationTests {
@@ -111,7 +114,7 @@ struct CacheConfigurationTests {
         .deletingLastPathComponent().deletingLastPathComponent()
 
     private static func rows() throws -> [Row] {
-        let article = root.appendingPathComponent("Sources/NavNodes/NavNodes.docc/TheTileCache.md")
+        let article = root.appendingPathComponent("Sources/TileCacheNode/TileCacheNode.docc/TheTileCache.md")
         return try String(contentsOf: article, encoding: .utf8).split(separator: "\n").compactMap { line in
             guard line.hasPrefix("| "), !line.hasPrefix("| row ") else { return nil }
             let cells = line.split(separator: "|", omittingEmptySubsequences: false).map {

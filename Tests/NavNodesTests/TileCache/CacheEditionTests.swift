@@ -1,13 +1,15 @@
 import Foundation
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTestSystem
 import NavTileCache
 import NavTileStore
+import NavWire
 import Synchronization
 import Testing
+import TileCacheNode
 
 /// Editions that follow each other faster than regions are loaded.
 struct CacheEditionTests {

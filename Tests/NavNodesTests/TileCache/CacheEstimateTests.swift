@@ -1,11 +1,13 @@
 import Foundation
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTileCache
 import NavTileStore
+import NavWire
 import Testing
+import TileCacheNode
 
 /// What an offline region is said to take, and what it takes.
 struct CacheEstimateTests {

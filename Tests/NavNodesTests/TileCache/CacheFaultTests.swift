@@ -1,13 +1,15 @@
 import Foundation
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTestSupport
 import NavTestSystem
 import NavTileCache
 import NavTileStore
+import NavWire
 import Testing
+import TileCacheNode
 
 /// A disk that is full, a budget that does not do, clocks that jump.
 struct CacheFaultTests {

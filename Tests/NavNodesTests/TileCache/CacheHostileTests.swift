@@ -2,11 +2,13 @@ import Foundation
 import Glibc
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTileCache
 import NavTileStore
+import NavWire
 import Testing
+import TileCacheNode
 
 /// Tilesets that are wrong or mean, through the whole node: what they lie about is not believed, and what is on board
 /// stays.

@@ -2,11 +2,13 @@ import Foundation
 import Glibc
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTestSystem
 import NavTileCache
+import NavWire
 import Testing
+import TileCacheNode
 
 /// Files that are damaged under a running node, which nobody asks for: it comes upon them by itself.
 struct CachePatrolTests {

@@ -1,13 +1,15 @@
 import Foundation
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTestSupport
 import NavTestSystem
 import NavTileCache
+import NavWire
 import Synchronization
 import Testing
+import TileCacheNode
 
 /// Offline regions that are not whole become so by themselves when what hindered them is over.
 struct CacheRecoveryTests {

@@ -1,10 +1,12 @@
 import Foundation
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTileCache
+import NavWire
 import Testing
+import TileCacheNode
 
 /// Lists of many offline regions.
 struct CacheRegionListTests {

@@ -1,12 +1,14 @@
 import Foundation
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTestSystem
 import NavTileCache
 import NavTileStore
+import NavWire
 import Testing
+import TileCacheNode
 
 /// Offline regions through the service, and what observers hear of them.
 struct CacheRegionTests {

@@ -3,11 +3,13 @@ import Logging
 import NavBus
 import NavConfig
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTileStore
+import NavWire
 import Synchronization
 import Testing
+import TileCacheNode
 
 /// A tile cache with a caller at its side, and what it published.
 final class CacheTable {

@@ -2,10 +2,12 @@ import Foundation
 import Glibc
 import NavBus
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTileCache
+import NavWire
 import Testing
+import TileCacheNode
 
 /// Single tiles: through the service, and for web maps.
 struct CacheTileTests {

@@ -1,5 +1,7 @@
-import NavNodes
+import NavKit
+import NavWire
 import Testing
+import TileCacheNode
 
 /// When sources are asked what they have.
 struct EditionInquiryTests {

@@ -1,8 +1,10 @@
 import Foundation
 import NavGeo
-import NavNodes
+import NavKit
 import NavTileCache
+import NavWire
 import Testing
+import TileCacheNode
 
 /// Areas and lines from GeoJSON.
 struct GeoJSONAreaTests {

@@ -1,8 +1,10 @@
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import NavTileStore
+import NavWire
 import Testing
+import TileCacheNode
 
 /// What a region that is being loaded makes of what comes.
 struct RegionLoadTests {

@@ -1,5 +1,7 @@
-import NavNodes
+import NavKit
+import NavWire
 import Testing
+import TileCacheNode
 
 /// When regions are tried again that are not complete.
 struct RegionWaitsTests {

@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
-import NavNodes
+import NavKit
+import NavWire
+import TileCacheNode
 
 /// A web map in a test: one connection over a plain socket, on a thread of its own.
 enum TestWeb {

@@ -1,5 +1,5 @@
 import NavGeo
-import NavNodes
+import NavKit
 import Testing
 
 /// What messages of /clock mean, and which timers are due.

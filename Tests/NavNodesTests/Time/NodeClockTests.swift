@@ -1,6 +1,6 @@
 import NavGeo
+import NavKit
 import NavMessages
-import NavNodes
 import Synchronization
 import Testing
 

@@ -1,0 +1,91 @@
+package import NavConfig
+
+/// The configuration of `gnss-node`.
+package struct GNSSConfiguration: NodeConfiguration {
+    /// Where fixes come from.
+    package enum Source: Sendable, Equatable {
+        /// gpsd on a host.
+        case gpsd(host: String, port: Int)
+        /// A file, or a device that sends NMEA 0183.
+        case path(String)
+    }
+
+    /// Where fixes come from; nil is an error at the start.
+    package var source: Source?
+    /// Speed of a serial device.
+    package var baud = 9_600
+    /// Times as fast as a file was recorded.
+    package var rate = 1.0
+    /// Whether a file starts over at its end.
+    package var loop = false
+    /// What the fixes say of their receiver.
+    package var receiver = ""
+    /// Longest pause between two attempts to reach gpsd or a device, seconds.
+    package var retryMaximum = 30.0
+
+    /// The defaults.
+    package init() {}
+
+    /// Speeds that serial devices have.
+    static let bauds = [4_800, 9_600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800]
+
+    /// Every key.
+    package static var keys: [ConfigKey<GNSSConfiguration>] {
+        [
+            .text(
+                "source", \.source, range: "gpsd://HOST:PORT | a device or file (NMEA 0183, gpsd JSON, CSV, GPX, MCAP)",
+                "Where fixes come from.", parse: { $0.isEmpty ? .some(nil) : Source(text: $0).map { .some($0) } },
+                format: { $0?.text ?? "" }),
+            .text(
+                "serial.baud", \.baud, range: bauds.map(String.init).joined(separator: " | "),
+                "Speed of a serial device.",
+                parse: { text in Int(text).flatMap { bauds.contains($0) ? $0 : nil } }, format: { String($0) }),
+            .number("file.rate", \.rate, in: 0.001...10_000, "Times as fast as a file was recorded.").live,
+            .flag("file.loop", \.loop, "Whether a file starts over at its end."),
+            .string(
+                "receiver", \.receiver,
+                "What the fixes say of their receiver; empty keeps what the format tells, else it is the node's name."
+            ).live,
+            .number(
+                "retry.max_s", \.retryMaximum, in: 0.1...3_600,
+                "Longest pause between two attempts to reach gpsd or a device, seconds."
+            ).live,
+        ]
+    }
+}
+
+extension GNSSConfiguration.Source {
+    /// A source from its text; nil for an address that cannot be.
+    init?(text: String) {
+        guard text.hasPrefix("gpsd://") else {
+            guard !text.isEmpty else { return nil }
+            self = .path(text)
+            return
+        }
+        let address = text.dropFirst("gpsd://".count)
+        guard let colon = address.lastIndex(of: ":") else {
+            guard !address.isEmpty else { return nil }
+            self = .gpsd(host: String(address), port: 2_947)
+            return
+        }
+        guard let port = Int(address[address.index(after: colon)...]), (1...65_535).contains(port),
+            colon > address.startIndex
+        else { return nil }
+        self = .gpsd(host: String(address[..<colon]), port: port)
+    }
+
+    /// The text that gives this source.
+    var text: String {
+        switch self {
+        case .gpsd(let host, let port): "gpsd://\(host):\(port)"
+        case .path(let path): path
+        }
+    }
+}
+
+extension GNSSConfiguration {
+    /// Files and devices that are read, by key.
+    package var inputPaths: [(key: String, path: String)] {
+        if case .path(let path) = source { [("source", path)] } else { [] }
+    }
+}

@@ -1,0 +1,175 @@
+package import NavBus
+package import NavGNSS
+package import NavGeo
+package import NavKit
+package import NavMessages
+package import NavRecording
+
+/// The receiver's node: publishes what gpsd, a device or a file says as `/gnss/fix`.
+package final class GNSSNode: Node {
+    /// The node's name unless another one is given.
+    package static let defaultName = "gnss-node"
+    /// What it is for.
+    package static let summary =
+        "Publishes what a GNSS receiver says: gpsd, NMEA 0183 from a device, or a recorded file."
+
+    private let context: NodeContext
+    private var configuration: GNSSConfiguration
+    private let source: GNSSConfiguration.Source
+    private let isFile: Bool
+    private let rejected: NodeCounter
+    private let overrun: NodeCounter
+    private var reader: SourceReader?
+    private var trace: TraceInput?
+    private var playback: Playback?
+    private var problem: String?
+    private var published: UInt64 = 0
+    private var lastFix: Int64?
+    /// When the node was activated, ns.
+    private var activatedAt: Int64 = 0
+
+    /// How long a receiver may be silent, ns: as a GNSS outage is judged.
+    private static let toleratedSilence: Int64 = 2_500_000_000
+
+    /// 2025-01-01: a device that tells an earlier date has lost count of the 1,024-week rollovers of GPS time, ns since 1970.
+    private static let earliestDate: Int64 = 1_735_689_600_000_000_000
+
+    /// Checks the source and reads it when it is a file.
+    package init(configuration: GNSSConfiguration, context: NodeContext) throws(NodeError) {
+        guard let source = configuration.source else {
+            throw NodeError(.usage, "no source: give --set source=gpsd://localhost:2947, a device or a file")
+        }
+        self.context = context
+        self.configuration = configuration
+        self.source = source
+        rejected = context.counter("input_rejected")
+        overrun = context.counter("input_overrun")
+        var isFile = false
+        if case .path(let path) = source {
+            guard let isRegular = ByteStream.isRegularFile(path) else {
+                throw NodeError(.missing, "source '\(path)' does not exist")
+            }
+            isFile = isRegular
+            if isFile {
+                let trace = try TraceInput(path: path)
+                if let loss = trace.loss { context.log.warning("\(loss)") }
+                rejected.add(trace.rejected.reduce(0) { $0 + $1.count })
+                self.trace = trace
+            }
+        }
+        self.isFile = isFile
+        try context.advertise(["/gnss/fix"])
+    }
+
+    /// Starts to read, or to play.
+    package func activate() throws(NodeError) {
+        activatedAt = Clocks.monotonic()
+        if let trace {
+            context.log.info("playing \(trace.fixes.count) fixes of '\(source.text)' at rate \(configuration.rate)")
+            if context.subscriberCount(of: "/gnss/fix") == 0 {
+                context.log.info("waiting up to 10 s for a subscriber")
+            }
+            playback = Playback(
+                stamps: trace.fixes.map(\.stampNs), rate: configuration.rate, loops: configuration.loop)
+            return
+        }
+        let baud = configuration.baud
+        switch source {
+        case .gpsd(let host, let port):
+            start(GPSDParser(), name: "gpsd at \(host):\(port)") { isWanted throws(NodeError) in
+                let stream = try ByteStream.connect(host: host, port: port, timeout: 5, while: isWanted)
+                try stream.send(GPSDParser.handshake)
+                return stream
+            }
+        case .path(let path):
+            let parser = NMEAParser(
+                configuration: .init(epochEnd: .learned, rolloverPivotNs: GNSSNode.earliestDate))
+            start(parser, name: "'\(path)'") { _ throws(NodeError) in
+                try ByteStream.serial(path: path, baud: baud)
+            }
+        }
+    }
+
+    private func start<Parser: StreamParser & Sendable>(
+        _ parser: Parser, name: String,
+        open: @escaping @Sendable (_ isWanted: () -> Bool) throws(NodeError) -> ByteStream
+    ) {
+        let reader = SourceReader(
+            name: name, longestPause: configuration.retryMaximum, log: context.log, waker: context.makeWaker())
+        reader.start(parser, open: open)
+        self.reader = reader
+    }
+
+    /// Ceases to read.
+    package func deactivate() {
+        reader?.stop()
+        (reader, playback, problem, lastFix) = (nil, nil, nil, nil)
+    }
+
+    /// Publishes what is there or due.
+    package func turn(_ now: Int64) -> Int64 {
+        if let reader {
+            let news = reader.take()
+            for fix in news.fixes { publish(fix) }
+            problem = news.problem
+            rejected.set(news.rejected)
+            overrun.set(news.overrun)
+            return .max
+        }
+        while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: "/gnss/fix") > 0) {
+            switch step {
+            case .publish(let index):
+                // At another pace than the receiver's own, when a fix comes says nothing of how late it is.
+                if let fix = trace?.fixes[index] { publish(fix, isReceivedNow: configuration.rate == 1) }
+            case .jump(let gap):
+                context.log.info("the file has no fix for \(gap / 3_600_000_000_000) h: going on behind the gap")
+            case .wait(let moment): return moment
+            case .end:
+                playback = nil
+                context.finish()
+            }
+        }
+        return .max
+    }
+
+    /// Live parameters: what the fixes say of their receiver, the rate of a file, the pause between attempts.
+    package func reconfigure(_ configuration: GNSSConfiguration) {
+        self.configuration = configuration
+        reader?.setLongestPause(configuration.retryMaximum)
+        if configuration.rate != playback?.rate { playback?.setRate(configuration.rate, at: Clocks.monotonic()) }
+    }
+
+    /// Whether the source can be read and speaks.
+    package func findings(_ now: Int64) -> [HealthFinding] {
+        var findings: [HealthFinding] = []
+        if let problem { findings.append(HealthFinding("source_unreachable", problem, severity: .lost)) }
+        let last = lastFix ?? (reader == nil || problem != nil ? nil : activatedAt)
+        if let last, now - last > GNSSNode.toleratedSilence {
+            let seconds = (now - last) / 1_000_000_000
+            let what = lastFix == nil ? "nothing yet from" : "no fix of"
+            let advice = lastFix == nil ? ": look at its power, its antenna and 'baud'" : ""
+            findings.append(
+                HealthFinding("fix_stale", "\(what) \(source.text) for \(seconds) s\(advice)", severity: .lost))
+        }
+        return findings
+    }
+
+    /// Stops the reader.
+    package func finish() {
+        reader?.stop()
+        context.log.info("\(published) fixes published")
+    }
+
+    private func publish(_ fix: GnssFix, isReceivedNow: Bool = true) {
+        var fix = fix
+        if !configuration.receiver.isEmpty { fix.source = configuration.receiver }
+        // Fixes of several receivers on one topic are told apart by what they say of themselves.
+        if fix.frameId == nil, fix.source == nil { fix.source = context.name }
+        if isReceivedNow { fix.stampReception() }
+        context.publish(
+            fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
+        published += 1
+        lastFix = Clocks.monotonic()
+        if published == 1 { context.log.info("first fix published") }
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+package import NavBus
+package import NavGNSS
+package import NavKit
+package import NavMessages
+import Synchronization
+
+/// Reads a receiver on a thread of its own, again and again, and leaves its fixes for the node's loop, which it wakes.
+final class SourceReader: Sendable {
+    /// What has come since it was taken.
+    struct News {
+        var fixes: [GnssFix] = []
+        /// Messages that made no fix, since the start.
+        var rejected = 0
+        /// Fixes left out because nobody took them, since the start.
+        var overrun = 0
+        /// Why the source cannot be read; nil while it can.
+        var problem: String?
+    }
+
+    /// Fixes that wait for the loop; the oldest goes when there are more.
+    private static let maximumWaiting = 1_024
+
+    private struct State: Sendable {
+        var waiting: [GnssFix] = []
+        var rejected = 0
+        var overrun = 0
+        var problem: String?
+        var longestPause: Double
+    }
+
+    private let name: String
+    private let log: NodeLog
+    private let waker: Waker
+    private let isStopped = Atomic<Bool>(false)
+    private let state: Mutex<State>
+
+    /// A reader that has not started.
+    ///
+    /// - Parameter longestPause: between two attempts to reach the source, s.
+    init(name: String, longestPause: Double, log: NodeLog, waker: Waker) {
+        self.name = name
+        self.log = log
+        self.waker = waker
+        state = Mutex(State(longestPause: longestPause))
+    }
+
+    /// Starts the thread; `open` is given a question whether the source is still wanted.
+    func start<Parser: StreamParser & Sendable>(
+        _ parser: Parser, open: @escaping @Sendable (_ isWanted: () -> Bool) throws(NodeError) -> ByteStream
+    ) {
+        let thread = Thread { [self] in
+            Thread.current.name = "source"
+            run(parser, open)
+        }
+        thread.start()
+    }
+
+    /// Tells the thread to end; it does within a tenth of a second, or once the system has answered it.
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    /// Changes the longest pause between two attempts, s.
+    func setLongestPause(_ seconds: Double) { state.withLock { $0.longestPause = seconds } }
+
+    /// Takes what has come.
+    func take() -> News {
+        state.withLock { state in
+            defer { state.waiting.removeAll(keepingCapacity: true) }
+            return News(
+                fixes: state.waiting, rejected: state.rejected, overrun: state.overrun, problem: state.problem)
+        }
+    }
+
+    private var isWanted: Bool { !isStopped.load(ordering: .relaxed) }
+
+    private func run<Parser: StreamParser>(_ parser: Parser, _ open: (() -> Bool) throws(NodeError) -> ByteStream) {
+        var pause = min(1, longestPause)
+        while isWanted {
+            var hadFixes = false
+            do throws(NodeError) {
+                let stream = try open { isWanted }
+                log.info("reading \(name)")
+                report(nil)
+                try read(stream, parser, &hadFixes)
+            } catch {
+                if isWanted, report(error.description) { log.warning("\(error); trying again") }
+            }
+            if hadFixes { pause = min(1, longestPause) }
+            rest(pause)
+            pause = min(pause * 2, longestPause)
+        }
+    }
+
+    private func read<Parser: StreamParser>(
+        _ stream: ByteStream, _ parser: Parser, _ hadFixes: inout Bool
+    ) throws(NodeError) {
+        var parser = parser
+        while isWanted {
+            switch stream.read(milliseconds: 100) {
+            case .bytes(let bytes): put(parser.consume(bytes), parser.rejections.total, &hadFixes)
+            case .nothing: break
+            case .ended(let reason):
+                put(parser.finish(), parser.rejections.total, &hadFixes)
+                throw NodeError(.system, "\(name): \(reason)")
+            }
+        }
+    }
+
+    private func put(_ fixes: [GnssFix], _ rejected: Int, _ hadFixes: inout Bool) {
+        var fixes = fixes
+        for index in fixes.indices { fixes[index].stampReception() }
+        state.withLock { state in
+            state.rejected = rejected
+            state.waiting += fixes
+            let surplus = state.waiting.count - SourceReader.maximumWaiting
+            if surplus > 0 {
+                state.waiting.removeFirst(surplus)
+                state.overrun += surplus
+            }
+        }
+        guard !fixes.isEmpty else { return }
+        hadFixes = true
+        waker.wake()
+    }
+
+    /// Notes what is wrong.
+    ///
+    /// - Returns: true when it was not so before.
+    @discardableResult
+    private func report(_ problem: String?) -> Bool {
+        state.withLock { state in
+            defer { state.problem = problem }
+            return state.problem != problem
+        }
+    }
+
+    private var longestPause: Double { state.withLock { $0.longestPause } }
+
+    private func rest(_ seconds: Double) {
+        let end = Clocks.monotonic() + Int64(seconds * 1e9)
+        while isWanted, Clocks.monotonic() < end { usleep(50_000) }
+    }
+}
+
+extension GnssFix {
+    /// Notes that the fix has been received now, unless it says when it was.
+    mutating func stampReception() {
+        if receiveStampNs == nil { receiveStampNs = Clocks.wall() }
+        if receiveMonotonicNs == nil { receiveMonotonicNs = Clocks.monotonic() }
+    }
+}
+
+/// A parser that takes bytes as they come.
+protocol StreamParser {
+    var rejections: RejectionCounts { get }
+    mutating func consume(_ bytes: [UInt8]) -> [GnssFix]
+    mutating func finish() -> [GnssFix]
+}
+
+extension NMEAParser: StreamParser {}
+extension GPSDParser: StreamParser {}

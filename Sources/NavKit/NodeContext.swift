@@ -1,0 +1,205 @@
+public import NavBus
+public import NavGeo
+public import NavMessages
+
+/// A node's place in the world: what it publishes, hears, serves, measures and logs. It belongs to the node's thread.
+///
+/// What is said here while the node is configured takes effect as its life goes on: topics are subscribed to while it is
+/// active, publications go out while it is active, and its services answer while it is active.
+public final class NodeContext {
+    /// The node's name on the bus.
+    public let name: String
+    /// The node's log.
+    public let log: NodeLog
+    let link: NodeLink
+    /// Names the node of a run, where the registry knows it.
+    private let publisherName: (UInt64) -> String?
+
+    package private(set) var inputs: [NodeInput] = []
+    private(set) var services: [String] = []
+    private(set) var recorders: [LatencyRecorder] = []
+    private(set) var counters: [NodeCounter] = []
+    private(set) var activeSince: Int64?
+    private(set) var isFinished = false
+
+    init(link: NodeLink, log: NodeLog, publisherName: @escaping (UInt64) -> String?) {
+        name = link.bus.name
+        self.link = link
+        self.log = log
+        self.publisherName = publisherName
+    }
+
+    // MARK: Topics
+
+    /// The name of a catalogue topic on this bus, after remapping.
+    public func name(of topic: String) -> String { link.name(of: topic) }
+
+    /// Announces catalogue topics, so that subscribers find them before the first message.
+    public func advertise(_ topics: [String]) throws(NodeError) { try link.advertise(topics) }
+
+    /// Publishes a message while the node is active; else it is left out. What cannot be published is logged once.
+    @inline(__always)
+    public func publish(_ message: any Message, on topic: String, stamp: NavGeo.Timestamp) {
+        guard isActive else { return }
+        link.publish(message, on: topic, stamp: stamp)
+    }
+
+    /// Hears a catalogue topic while the node is active.
+    ///
+    /// Messages that cannot be read are counted per publisher, told once and named in the health. Those of another
+    /// version of the schema are read as protobuf reads them, and told once.
+    ///
+    /// - Parameters:
+    ///   - isRequired: whether the node is of no use without it: its silence is then a LOST and no DEGRADED.
+    ///   - handler: called with each message; it must not keep this context or the node alive.
+    public func subscribe<Content: Message>(
+        to topic: String, as type: Content.Type, isRequired: Bool = false,
+        handler: @escaping (Content, Delivery) -> Void
+    ) throws(NodeError) {
+        guard let entry = TopicCatalogue.topic(named: topic) else {
+            throw NodeError(.usage, "there is no topic '\(topic)' in the catalogue")
+        }
+        guard entry.type == type else {
+            throw NodeError(.usage, "'\(topic)' carries \(entry.type.fullName), not \(type.fullName)")
+        }
+        let input = NodeInput(entry, name: name(of: topic), isRequired: isRequired) { delivery throws(MessageError) in
+            let content = try delivery.payload.withUnsafeBytes { bytes throws(MessageError) in
+                try Content(decoding: bytes, limit: entry.maxSize)
+            }
+            handler(content, delivery)
+        }
+        inputs.append(input)
+        guard isActive else { return }
+        try open(input)
+    }
+
+    /// Hears a catalogue topic while the node is active, without reading the messages: for large ones, which another thread
+    /// reads.
+    public func subscribe(toBytesOf topic: String, handler: @escaping (Delivery) -> Void) throws(NodeError) {
+        guard let entry = TopicCatalogue.topic(named: topic) else {
+            throw NodeError(.usage, "there is no topic '\(topic)' in the catalogue")
+        }
+        let input = NodeInput(entry, name: name(of: topic), isRequired: false) { handler($0) }
+        inputs.append(input)
+        guard isActive else { return }
+        try open(input)
+    }
+
+    /// How many subscribe to a topic of this node.
+    public func subscriberCount(of topic: String) -> Int { link.subscriberCount(of: topic) }
+
+    // MARK: Services
+
+    /// Serves a service, `NavigationService.served(by: self)`; while the node is inactive its calls end as
+    /// ``StatusCode/failedPrecondition``.
+    public func serve(_ service: ServedService) throws(NodeError) {
+        do throws(BusError) {
+            try link.bus.serve(service) { [weak self] in
+                guard self?.isActive != true else { return nil }
+                return CallStatus(
+                    .failedPrecondition, "the node is inactive: activate it with navbus.v1.Node/ChangeState")
+            }
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+        services.append(service.descriptor.name)
+    }
+
+    /// The bus, for calls of other nodes' services.
+    public var bus: any Bus { link.bus }
+
+    // MARK: The loop
+
+    /// What another thread wakes the loop with.
+    public func makeWaker() -> Waker { link.bus.makeWaker() }
+
+    /// The time the node lives by, and its timers: the machine's, or that of `/clock`.
+    public var clock: NodeClock { link.clock }
+
+    /// Whether a player waits for this node at each step.
+    package var isInLockstep: Bool { link.participant.isInLockstep }
+
+    /// What messages are stamped with now: the machine's time, also while the first of `/clock` is waited for, or that
+    /// of `/clock`.
+    public var stamp: NavGeo.Timestamp { link.clock.stamp ?? WallClock.now() }
+
+    /// The node has done what it was for: the program ends well.
+    public func finish() { isFinished = true }
+
+    /// Whether the node is active.
+    public var isActive: Bool { activeSince != nil }
+
+    // MARK: Measuring
+
+    /// A latency by its name in the health, `fix_to_progress` for one.
+    public func latency(_ name: String) -> LatencyRecorder {
+        if let known = recorders.first(where: { $0.name == name }) { return known }
+        let made = LatencyRecorder(name, now: Clocks.monotonic())
+        recorders.append(made)
+        return made
+    }
+
+    /// A counter by its name in the health, lower case with underscores.
+    public func counter(_ name: String) -> NodeCounter {
+        if let known = counters.first(where: { $0.name == name }) { return known }
+        let made = NodeCounter(name)
+        counters.append(made)
+        return made
+    }
+
+    // MARK: For the runner
+
+    /// Subscribes to what the node hears.
+    func open(_ now: Int64) throws(NodeError) {
+        activeSince = now
+        for input in inputs { try open(input) }
+    }
+
+    private func open(_ input: NodeInput) throws(NodeError) {
+        do throws(BusError) {
+            input.subscription = try link.bus.subscribe(
+                to: input.name, qos: QoS(input.entry.qos), maximumPayloadSize: input.entry.maxSize)
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+    }
+
+    /// Hears and publishes nothing any more.
+    func close() {
+        activeSince = nil
+        link.forgetLatched()
+        for input in inputs {
+            if let subscription = input.subscription { try? link.bus.unsubscribe(subscription) }
+            input.subscription = nil
+        }
+    }
+
+    /// Forgets when things happened: time has begun, or has jumped.
+    func startOver(at now: Int64) {
+        if isActive { activeSince = now }
+        for input in inputs { input.startOver() }
+        for outlet in link.published { outlet.lastAt = nil }
+    }
+
+    /// The topics that are heard now, by their names on this bus.
+    var heardTopics: Set<String> { Set(inputs.filter { $0.subscription != nil }.map(\.name)) }
+
+    /// Hands a message to the node; one of a subscription that is over is left out.
+    func dispatch(_ delivery: Delivery, at now: Int64) {
+        guard let input = inputs.first(where: { $0.subscription == delivery.subscription }) else { return }
+        switch input.handle(delivery, at: now) {
+        case nil: break
+        case .mismatch(let bootID):
+            log.warning(
+                "\(publisher(bootID)) publishes \(input.name) with another version of \(input.entry.type.fullName): "
+                    + "it is read, and fields that only one side knows are lost; run the same version on both sides")
+        case .unreadable(let bootID, let problem):
+            log.warning("a message of \(publisher(bootID)) on \(input.name) cannot be read: \(problem)")
+        }
+    }
+
+    /// A publisher for people: its name where it is known.
+    package func publisher(_ bootID: UInt64) -> String {
+        publisherName(bootID).map { "node '\($0)'" } ?? "the publisher with boot id \(String(bootID, radix: 16))"
+    }
+}

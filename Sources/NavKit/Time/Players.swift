@@ -1,0 +1,14 @@
+import NavBus
+
+extension BusDirectory {
+    /// The live nodes of the domain, name by boot id; nil when the registry cannot be read.
+    package var liveNodes: [UInt64: String]? {
+        (try? inspect())?.nodes.reduce(into: [:]) { $0[$1.bootID] = $1.node }
+    }
+
+    /// Who publishes `/clock`, name by boot id; nil when the registry cannot be read.
+    package var players: [UInt64: String]? {
+        (try? inspect())?.nodes.filter { node in node.topics.contains { $0.name == "/clock" } }
+            .reduce(into: [:]) { $0[$1.bootID] = $1.node }
+    }
+}

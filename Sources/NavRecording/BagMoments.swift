@@ -1,0 +1,49 @@
+import NavKit
+package import NavBag
+
+/// A bag's messages, cut into what belongs to one moment.
+///
+/// A moment has few enough messages of each topic for the shortest queue of a subscriber; more of them with one log time
+/// are several moments.
+struct BagMoments {
+    /// How many messages of one topic a moment has at most: half of the shortest queue of the catalogue.
+    static let longest = 8
+    /// How many messages a moment has at most, well under what a socket holds for a subscriber.
+    static let largest = 256
+
+    private var cursor: MessageCursor<BagFile>
+    private var ahead: BagMessage?
+    private let isWanted: (UInt16) -> Bool
+
+    init(_ cursor: MessageCursor<BagFile>, isWanted: @escaping (UInt16) -> Bool) {
+        self.cursor = cursor
+        self.isWanted = isWanted
+    }
+
+    /// The messages of the next moment in the bag's order; nil after the last.
+    mutating func next() throws(BagError) -> [BagMessage]? {
+        guard let first = try take() else { return nil }
+        var messages = [first]
+        var counts = [first.channelID: 1]
+        while messages.count < Self.largest, let message = try take() {
+            guard message.logTime == first.logTime, counts[message.channelID] ?? 0 < Self.longest else {
+                ahead = message
+                break
+            }
+            counts[message.channelID, default: 0] += 1
+            messages.append(message)
+        }
+        return messages
+    }
+
+    private mutating func take() throws(BagError) -> BagMessage? {
+        if let message = ahead {
+            ahead = nil
+            return message
+        }
+        while let message = try cursor.next() {
+            if isWanted(message.channelID) { return message }
+        }
+        return nil
+    }
+}

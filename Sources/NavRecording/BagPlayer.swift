@@ -1,0 +1,379 @@
+package import NavBag
+package import NavBus
+package import NavGeo
+package import NavKit
+package import NavMessages
+
+/// Plays a bag's messages onto the bus: at their pace, or in lockstep with the nodes that live by `/clock`.
+package final class BagPlayer {
+    /// How a bag is played.
+    package struct Options: Sendable {
+        /// Times as fast as it was recorded, in ``rates``; nil is 1, and as fast as the nodes can in lockstep.
+        package var rate: Double?
+        /// Seconds from the bag's start at which playing starts.
+        package var start = 0.0
+        /// Seconds from the bag's start at which playing ends; nil plays to the end.
+        package var end: Double?
+        /// Starts over at the end, in another epoch of `/clock`.
+        package var loop = false
+        /// Topics to play, `*` stands for any text.
+        package var topics = ["*"]
+        /// Topics and what they are called on the bus.
+        package var remaps: [String: String] = [:]
+        /// The longest stretch without a message that is waited for, seconds of the bag; a longer one is jumped.
+        package var longestGap = 3_600.0
+        /// Publishes `/clock` with the bag's time; always so in lockstep.
+        package var clock = false
+        /// How many subscribers each topic should have before the first message.
+        package var subscribers = 1
+        /// How long to wait for them, or for the participants of a lockstep playback, seconds.
+        package var wait = 10.0
+        /// How long to stay after the last message, so that late deliveries arrive, seconds.
+        package var linger = 1.0
+        /// Waits after each moment until every participant has handled it, see <doc:Lockstep>.
+        package var lockstep = false
+        /// Who takes part in lockstep; empty takes every node that lives by `/clock`.
+        package var participants: [String] = []
+        /// How long a participant may take for a moment, seconds.
+        package var patience = 30.0
+        /// Goes on without a participant that fails, instead of ending.
+        package var leavesOutFailed = false
+
+        /// Everything, at the recorded pace.
+        package init() {}
+    }
+
+    private struct Track {
+        let topic: String
+        var publication: Publication
+        var isLatched: Bool
+        /// Whether something of the present epoch was published.
+        var hasValue = false
+    }
+
+    /// How much slower or faster than it was recorded a bag can be played.
+    package static let rates = 0.001...1_000_000.0
+    /// How often `/clock` ticks between messages, and while paused.
+    private static let tick = Duration.milliseconds(10)
+    private static let pausedTick = Duration.milliseconds(200)
+    /// How late a moment may be that is made up for. After a longer hold-up of the player the bag goes on where it stood:
+    /// what was missed all at once would be another drive.
+    private static let hesitation = Duration.milliseconds(50)
+
+    private let bus: any Bus
+    private let reader: BagReader
+    private let options: Options
+    private let log: NodeLog
+    private let control: PlayerControl
+    /// Hears of progress.
+    private var report: (BagPlayer) -> Void = { _ in }
+    private let leader: LockstepLeader?
+    private let stop: StopSignal
+    /// The topics that are played, and the place of each channel's among them: every publisher of a topic has a channel.
+    private var tracks: [Track] = []
+    private var places: [UInt16: Int] = [:]
+    private var clockPublication: Publication?
+    private var epoch: UInt32 = 0
+    /// When the bag's moment `origin` is due; moved by pauses.
+    private var begin = MonotonicInstant(nanoseconds: 0)
+    private var origin = SimulatedTime(nanoseconds: 0)
+    private var time = SimulatedTime(nanoseconds: 0)
+    private var nextReport = MonotonicInstant(nanoseconds: 0)
+    private var nextTimer: SimulatedTime?
+    private var isStepping = false
+
+    /// Messages played so far.
+    package private(set) var messageCount = 0
+    /// The share of the time from the playback's start to its end that has been played, 0 ... 1; of a loop, this time through.
+    package var progress: Double {
+        let all = (span.upperBound - span.lowerBound).inSeconds
+        return all > 0 ? min(max((time - span.lowerBound).inSeconds / all, 0), 1) : messageCount > 0 ? 1 : 0
+    }
+    /// Seconds that have been played of this time through.
+    package var played: Double { max((time - span.lowerBound).inSeconds, 0) }
+    /// What is played of the bag.
+    private var span = SimulatedTime(nanoseconds: 0)...SimulatedTime(nanoseconds: 0)
+
+    /// Opens a bag and announces its topics.
+    ///
+    /// - Parameters:
+    ///   - directory: where participants are looked up; without it lockstep takes the names of the options as they are.
+    ///   - stop: ends the playback.
+    package init(
+        _ bus: any Bus, path: String, options: Options, control: PlayerControl = PlayerControl(),
+        directory: BusDirectory? = nil, stop: StopSignal, log: NodeLog
+    ) throws(NodeError) {
+        if let rate = options.rate, !BagPlayer.rates.contains(rate) {
+            throw NodeError(.usage, "a bag is played at 0.001 to 1000000 times its pace, not at \(rate)")
+        }
+        (self.bus, self.options, self.control, self.log, self.stop) = (bus, options, control, log, stop)
+        if options.lockstep {
+            var leading = LockstepLeader.Options()
+            leading.names = options.participants
+            leading.joining = Duration(clampingSeconds: options.wait)
+            leading.patience = Duration(clampingSeconds: options.patience)
+            leading.leavesOut = options.leavesOutFailed
+            leader = LockstepLeader(bus, options: leading, directory: directory, isStopped: { stop.isStopped }) {
+                log.warning($0)
+            }
+        } else {
+            leader = nil
+        }
+        do throws(BagError) {
+            reader = try BagReader(path: path)
+        } catch {
+            throw NodeError(.invalid, error.description)
+        }
+        let filter = TopicFilter(include: options.topics)
+        for channel in reader.index.channels where filter.matches(channel.topic) {
+            try announce(channel)
+        }
+        guard !tracks.isEmpty else {
+            let topics = reader.index.channels.map(\.topic).sorted().joined(separator: ", ")
+            guard !topics.isEmpty else {
+                throw NodeError(.invalid, "'\(path)' holds no message that can be read: record it again")
+            }
+            throw NodeError(.usage, "no topic of '\(path)' is to be played; it holds: \(topics)")
+        }
+        if options.clock || options.lockstep {
+            clockPublication = try advertise("/clock", "navbus.v1.Clock", fallback: .latest)
+        }
+    }
+
+    private func announce(_ channel: BagChannel) throws(NodeError) {
+        guard channel.messageEncoding == "protobuf" else {
+            log.warning("\(channel.topic) is left out: its encoding is '\(channel.messageEncoding)', not protobuf")
+            return
+        }
+        if let place = tracks.firstIndex(where: { $0.topic == channel.topic }) {
+            places[channel.id] = place
+            return
+        }
+        let name = options.remaps[channel.topic] ?? channel.topic
+        let type = reader.index.schema(channel.schemaID)?.name ?? ""
+        let entry = TopicCatalogue.topic(named: channel.topic)
+        let publication = try advertise(name, type, fallback: entry.map { QoS($0.qos) } ?? .keepLast(64))
+        places[channel.id] = tracks.count
+        tracks.append(Track(topic: channel.topic, publication: publication, isLatched: entry?.qos == .latched))
+    }
+
+    private func advertise(_ name: String, _ type: String, fallback qos: QoS) throws(NodeError) -> Publication {
+        do throws(BusError) {
+            return try bus.advertise(
+                TopicDescription(
+                    name: name, typeName: type, schemaFingerprint: Schema.type(named: type)?.schemaFingerprint ?? 0,
+                    qos: qos, maximumPayloadSize: TopicCatalogue.topic(named: name)?.maxSize ?? 64 << 20))
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+    }
+
+    private var publications: [Publication] {
+        tracks.map(\.publication) + (clockPublication.map { [$0] } ?? [])
+    }
+
+    /// Plays until the end or until stopped. `report` is told of progress about ten times a second, also in a pause.
+    package func run(report: @escaping (BagPlayer) -> Void = { _ in }) throws(NodeError) {
+        self.report = report
+        defer { self.report = { _ in } }
+        do {
+            if let leader { try leader.begin(publications) } else { try awaitSubscribers() }
+            defer { leader?.end() }
+            repeat {
+                try playOnce()
+                epoch &+= 1
+            } while options.loop && !stop.isStopped
+            report(self)
+            if leader == nil { try serve(until: MonotonicClock.now() + Duration(clampingSeconds: options.linger)) }
+        } catch let error as BagError {
+            throw NodeError(.invalid, error.description)
+        } catch let error as BusError {
+            throw NodeError(.system, error.description)
+        } catch let error as NodeError {
+            throw error
+        } catch {
+            throw NodeError(.system, "\(error)")
+        }
+    }
+
+    private func awaitSubscribers() throws(BusError) {
+        let deadline = MonotonicClock.now() + Duration(clampingSeconds: options.wait)
+        while !stop.isStopped {
+            var missing: [String] = []
+            for track in tracks where try bus.subscriberCount(of: track.publication) < options.subscribers {
+                missing.append(track.publication.topic)
+            }
+            if missing.isEmpty { return }
+            if MonotonicClock.now() >= deadline {
+                log.warning(
+                    "fewer than \(options.subscribers) subscribers after \(options.wait) s: "
+                        + missing.sorted().joined(separator: ", "))
+                return
+            }
+            _ = try bus.poll(timeout: .milliseconds(20))
+        }
+    }
+
+    private func serve(until end: MonotonicInstant) throws(BusError) {
+        while !stop.isStopped, MonotonicClock.now() < end { _ = try bus.poll(timeout: .milliseconds(50)) }
+    }
+
+    // MARK: One time through
+
+    private func playOnce() throws {
+        let first = reader.index.timeRange?.lowerBound ?? 0
+        let start = Pace.moment(options.start, after: first)
+        let query = BagQuery(start: start, end: options.end.map { Pace.moment($0, after: first) })
+        var moments = BagMoments(reader.messages(query)) { [places] in places[$0] != nil }
+        origin = SimulatedTime(nanoseconds: Int64(clamping: start))
+        let last = min(query.end ?? .max, reader.index.timeRange?.upperBound ?? start)
+        span = origin...max(origin, SimulatedTime(nanoseconds: Int64(clamping: last)))
+        time = origin
+        begin = MonotonicClock.now()
+        nextTimer = nil
+        try beginEpoch(at: start, first: first)
+        while !stop.isStopped, let messages = try moments.next() {
+            guard let stamp = messages.first?.logTime else { continue }
+            let due = SimulatedTime(nanoseconds: Int64(clamping: stamp))
+            try runTime(to: due)
+            guard !stop.isStopped else { return }
+            try publishClock(due)
+            for message in messages { try play(message) }
+            try settle(at: due)
+            endStep(at: due)
+            reportWhenDue()
+        }
+    }
+
+    private func reportWhenDue() {
+        guard MonotonicClock.now() >= nextReport else { return }
+        nextReport = MonotonicClock.now() + .milliseconds(100)
+        report(self)
+    }
+
+    private func play(_ message: BagMessage) throws(BusError) {
+        guard let place = places[message.channelID] else { return }
+        tracks[place].hasValue = true
+        try publish(message, on: tracks[place].publication)
+        messageCount += 1
+    }
+
+    private func publish(_ message: BagMessage, on publication: Publication) throws(BusError) {
+        try bus.publish(Array(message.data), on: publication, stampNanoseconds: Int64(clamping: message.publishTime))
+    }
+
+    /// Announces the epoch, and makes latched topics say what was true at its start: the bag's last value before it, or
+    /// nothing at all instead of a value of the epoch before.
+    private func beginEpoch(at start: UInt64, first: UInt64) throws {
+        var values: [Int: BagMessage] = [:]
+        if start > first {
+            let names = tracks.filter(\.isLatched).map(\.topic)
+            var earlier = reader.messages(BagQuery(topics: names.sorted(), end: start))
+            while !names.isEmpty, let message = try earlier.next() {
+                if let place = places[message.channelID] { values[place] = message }
+            }
+        }
+        guard epoch > 0 || !values.isEmpty else { return }
+        let moment = SimulatedTime(nanoseconds: Int64(clamping: start))
+        try publishClock(moment)
+        for (place, track) in tracks.enumerated() where track.isLatched {
+            if let value = values[place] {
+                try publish(value, on: track.publication)
+            } else if track.hasValue {
+                try bus.publish([UInt8](), on: track.publication, stampNanoseconds: moment.nanoseconds)
+            }
+            tracks[place].hasValue = values[place] != nil
+        }
+        try settle(at: moment)
+    }
+
+    // MARK: Time
+
+    /// Lets time pass up to a moment: `/clock` ticks, or the timers of the participants become due one after the other.
+    private func runTime(to due: SimulatedTime) throws {
+        if due - time > Duration(clampingSeconds: options.longestGap) {
+            let hours = Int((due - time).inSeconds / 3_600)
+            log.info("the bag has nothing for \(hours) h: going on behind the gap", ["at_ns": "\(due.nanoseconds)"])
+            (origin, begin) = (due, MonotonicClock.now())
+            return try waitUntil(due)
+        }
+        guard leader != nil else { return try tick(to: due) }
+        while let timer = nextTimer, timer < due, !stop.isStopped {
+            // A timer that is always due at once must not hold time up.
+            let next = min(due, max(timer, time + .milliseconds(1)))
+            guard next < due else { break }
+            try waitUntil(next)
+            try publishClock(next)
+            try settle(at: next)
+        }
+        try waitUntil(due)
+    }
+
+    private func tick(to due: SimulatedTime) throws(BusError) {
+        guard options.clock else { return try waitUntil(due) }
+        let span = Duration(clampingSeconds: Self.tick.inSeconds * (options.rate ?? 1))
+        var next = time
+        while next < due, !stop.isStopped {
+            try waitUntil(next)
+            try publishClock(next)
+            next = next + max(.nanoseconds(1), span)
+        }
+        try waitUntil(due)
+    }
+
+    /// Waits for the pace, and while paused; in lockstep without a rate there is no pace.
+    private func waitUntil(_ moment: SimulatedTime) throws(BusError) {
+        while !stop.isStopped {
+            if !isStepping, control.isPaused {
+                isStepping = control.takeStep()
+                if !isStepping { try standStill() }
+                continue
+            }
+            if isStepping || (leader != nil && options.rate == nil) { return }
+            let span = Pace.nanoseconds(
+                from: origin.nanoseconds, to: moment.nanoseconds, rate: options.rate ?? 1)
+            let remaining = begin + .nanoseconds(span) - MonotonicClock.now()
+            if remaining < .zero - Self.hesitation { begin = begin + (.zero - remaining) }
+            guard remaining > .zero else { return }
+            reportWhenDue()
+            _ = try bus.poll(timeout: min(remaining, .milliseconds(100)))
+        }
+    }
+
+    /// A while of a pause: `/clock` says so, and time goes on later where it stood.
+    private func standStill() throws(BusError) {
+        let paused = MonotonicClock.now()
+        try publishClock(time, isPaused: true)
+        report(self)
+        _ = try bus.poll(timeout: Self.pausedTick)
+        begin = begin + (MonotonicClock.now() - paused)
+    }
+
+    /// After a step the pace counts from here: it came before its time.
+    private func endStep(at moment: SimulatedTime) {
+        guard isStepping else { return }
+        (isStepping, origin, begin) = (false, moment, MonotonicClock.now())
+    }
+
+    private func publishClock(_ moment: SimulatedTime, isPaused: Bool = false) throws(BusError) {
+        time = moment
+        // In lockstep nothing is published between steps that no step names.
+        guard let clockPublication, !(isPaused && leader != nil) else { return }
+        let clock = Clock(
+            stampNs: moment.nanoseconds, rate: options.rate ?? (leader == nil ? 1 : 0), paused: isPaused ? true : nil,
+            epoch: epoch)
+        try bus.publish(clock.encoded(), on: clockPublication, stampNanoseconds: moment.nanoseconds)
+    }
+
+    /// In lockstep: waits until the participants have handled what was published.
+    private func settle(at moment: SimulatedTime) throws {
+        guard let leader else { return }
+        let statistics = bus.statistics
+        let points = publications.map { publication in
+            LockstepPoint(
+                topic: publication.topic, bootID: bus.bootID,
+                sequence: statistics[topic: publication.topic]?.published ?? 0, publisher: bus.name)
+        }
+        nextTimer = try leader.step(to: moment, epoch: epoch, published: points)
+    }
+}

@@ -1,0 +1,307 @@
+package import NavBag
+package import NavBus
+package import NavGeo
+package import NavKit
+package import NavMessages
+
+/// Records topics of the bus into a bag, as they appear.
+///
+/// What was said before the last second is in the file whatever becomes of the process, and the file can be read by any
+/// tool at any moment. Where the file is there already the recording goes on in another one, see ``Options/overwrite``.
+package final class BagRecorder {
+    /// How a recording is made.
+    package struct Options: Sendable {
+        /// Topics to take, `*` stands for any text.
+        package var topics = ["*"]
+        /// Orders the bag by `/clock` and not by the machine's clock.
+        package var simTime = false
+        /// Takes part in lockstep playback and records that alone, so that equal playbacks give equal bytes, see
+        /// <doc:Lockstep>. What tells of the machine, health and logs, is left out of "everything".
+        package var lockstep = false
+        /// Replaces a bag that is there; otherwise `drive.mcap` is left as it is and `drive_1.mcap` is next.
+        package var overwrite = false
+        /// Bytes after which the recording goes on in another file, which begins with the latched values; nil never.
+        package var splitBytes: Int?
+        /// Seconds of recorded time after which it does; nil never.
+        package var splitSeconds: Double?
+
+        /// Everything, by the machine's clock.
+        package init() {}
+    }
+
+    /// What was published and is not in the recording.
+    package struct Losses: Sendable, Equatable {
+        /// Messages that never arrived here, by the publishers' counts.
+        package var lost: UInt64 = 0
+        /// Messages that arrived faster than they were taken from the bus, or before the first of `/clock`.
+        package var dropped: UInt64 = 0
+        /// Messages that are malformed, or larger than 64 MiB.
+        package var refused: UInt64 = 0
+        /// Messages that the disk did not take in time.
+        package var unwritten: UInt64 = 0
+
+        /// All of them.
+        package var total: UInt64 { lost &+ dropped &+ refused &+ unwritten }
+
+        /// In words; empty for none.
+        package var text: String {
+            [
+                (lost, "lost on the way"), (dropped, "dropped here"), (refused, "too large or malformed"),
+                (unwritten, "not written by the disk"),
+            ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        }
+    }
+
+    /// Bytes of messages that are kept until the first of `/clock`.
+    private static let greatestHold = 32 << 20
+    /// How long the disk may take at the end, seconds.
+    private static let patience = 10.0
+    private static let largest = 64 << 20
+
+    private let bus: any Bus
+    private let options: Options
+    private let thread: RecordingThread
+    private let nodeLog: NodeLog
+    private var types: [String: (name: String, isLatched: Bool)] = [:]
+    private let clock: NodeClock
+    private let participant: LockstepParticipant
+    private var service: LockstepService?
+    private let directory: BusDirectory?
+    private var health: Publication?
+    private let started = MonotonicClock.now()
+    private var nextReport = MonotonicInstant(nanoseconds: 0)
+    private var memory = HealthMemory()
+    private var usage = ProcessUsage()
+    /// Messages that the bus has given.
+    private var heard: UInt64 = 0
+    /// Topics of which a message was refused, which is told once.
+    private var refused: Set<String> = []
+    /// What came before the first of `/clock`.
+    private var held: [RecordingThread.Entry] = []
+    private var heldBytes = 0
+    private var heldDropped: UInt64 = 0
+
+    /// Messages written so far.
+    package var messageCount: UInt64 { thread.report.written }
+    /// The files so far.
+    package var paths: [String] { thread.report.paths }
+
+    /// Creates the bag and subscribes.
+    ///
+    /// - Parameter directory: where types of topics outside the catalogue are looked up; nil records those without a type.
+    package init(
+        _ bus: any Bus, path: String, options: Options, directory: BusDirectory?, log nodeLog: NodeLog
+    ) throws(NodeError) {
+        self.bus = bus
+        self.options = options
+        self.directory = directory
+        self.nodeLog = nodeLog
+        clock = NodeClock(isSimulated: options.simTime || options.lockstep) { nodeLog.warning($0) }
+        participant = LockstepParticipant(bus, clock: clock) { nodeLog.warning($0) }
+        var files = RecordingThread.Files(first: path, overwrite: options.overwrite)
+        files.splitBytes = options.splitBytes
+        files.splitNanoseconds = options.splitSeconds.map { Int64(min(max($0, 0) * 1e9, 1e18)) }
+        // Where chunks end must not depend on the machine's pace.
+        files.flushes = !options.lockstep
+        do throws(BagError) {
+            thread = try RecordingThread(files, log: nodeLog)
+        } catch {
+            throw NodeError(.system, "cannot record: \(error)")
+        }
+        do throws(BusError) {
+            // As many as memory holds: the bus bounds the bytes, and of a journal every entry counts.
+            _ = try bus.subscribe(
+                matching: BagRecorder.filter(options), qos: .keepLast(QoS.maximumDepth),
+                maximumPayloadSize: Self.largest)
+            // The topics found so far are all of the statistics, for in lockstep a recorder publishes nothing; others it
+            // wants too.
+            participant.subscribed = { [unowned bus] in Set(bus.statistics.topics.map(\.topic)) }
+            let filter = BagRecorder.filter(options)
+            participant.wants = { filter.matches($0) }
+            if let directory {
+                participant.nodes = { directory.liveNodes }
+                clock.players = { directory.players }
+            }
+            if options.lockstep {
+                service = try LockstepService(bus, participant, isSimulated: true)
+            } else {
+                health = try bus.advertise(
+                    TopicDescription(
+                        name: TopicCatalogue.health(of: bus.name), typeName: NodeHealth.fullName,
+                        schemaFingerprint: Schema.type(named: NodeHealth.fullName)?.schemaFingerprint ?? 0,
+                        qos: .latched, maximumPayloadSize: 256 << 10))
+            }
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+    }
+
+    private static func filter(_ options: Options) -> TopicFilter {
+        let isSimulated = options.simTime || options.lockstep
+        let machine = options.lockstep && options.topics == ["*"] ? ["/health/*", "/log"] : []
+        return TopicFilter(include: options.topics + (isSimulated ? ["/clock"] : []), exclude: machine)
+    }
+
+    /// Records until `stop` is set, then takes what has already arrived and completes the bag.
+    ///
+    /// - Returns: what was published and is not in it.
+    package func run(until stop: StopSignal) throws(NodeError) -> Losses {
+        var signs = SupervisorSigns()
+        signs.ready()
+        do throws(BusError) {
+            while !stop.isStopped {
+                signs.alive()
+                try turn(.milliseconds(200))
+                reportWhenDue()
+            }
+            signs.stopping()
+            // What the publishers sent before they were stopped may still be in the sockets.
+            let stopped = MonotonicClock.now()
+            var count: UInt64
+            repeat {
+                count = heard
+                try turn(.milliseconds(100))
+                // While many come at a time they are those that waited.
+            } while heard > count
+                && MonotonicClock.now() < stopped + (heard - count > 500 ? .seconds(5) : .milliseconds(500))
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+        if !held.isEmpty {
+            nodeLog.warning("no message of /clock came: the recording is by the machine's clock")
+            release { $0 }
+        }
+        thread.setLosses(losses.metadata)
+        let report = thread.close(atMost: Self.patience)
+        guard report.isComplete else {
+            throw NodeError(
+                .system,
+                "the recording is not complete: "
+                    + (report.failure ?? "the disk has not taken it within \(Self.patience) s")
+                    + (losses.total > 0 ? "; \(losses.text)" : ""))
+        }
+        return losses
+    }
+
+    /// What was published and is not in the recording, so far.
+    package var losses: Losses {
+        let report = thread.report
+        var losses = Losses(dropped: heldDropped, refused: report.tooLarge, unwritten: report.unwritten)
+        for topic in bus.statistics.topics {
+            losses.lost &+= topic.lost
+            losses.dropped &+= topic.dropped
+            losses.refused &+= topic.rejected
+        }
+        return losses
+    }
+
+    /// One turn of the recorder's loop.
+    package func turn(_ timeout: Duration) throws(BusError) {
+        try participant.turn(waiting: timeout, isIdle: { true }, handle: record, event: { _ in })
+    }
+
+    private func record(_ delivery: Delivery, isOfWave: Bool) {
+        heard &+= 1
+        if delivery.topic == "/clock", clock.isSimulated {
+            if let message = try? Clock(decoding: delivery.payload.bytes) {
+                _ = clock.receive(message, from: delivery.header.bootID)
+                if !held.isEmpty, let start = clock.stamp?.nanoseconds { release { at(start, $0) } }
+            }
+            return
+        }
+        // Outside the waves nothing comes twice in the same way.
+        guard !options.lockstep || (isOfWave && participant.isInWave) else { return }
+        let type = type(of: delivery.topic)
+        let entry = RecordingThread.Entry(
+            topic: delivery.topic, type: type.name, isLatched: type.isLatched,
+            sequence: options.lockstep ? nil : delivery.header.sequence,
+            publisher: options.lockstep ? nil : delivery.header.bootID, logTime: delivery.received.utcNanoseconds,
+            publishTime: delivery.header.stampNanoseconds, payload: delivery.payload)
+        guard clock.isSimulated else { return thread.take(entry) }
+        guard let now = clock.stamp?.nanoseconds else { return hold(entry) }
+        thread.take(at(now, entry), waits: options.lockstep)
+    }
+
+    /// A message at a moment of `/clock`. A stamp that is nearer to the machine's time comes from a publisher that does not
+    /// live by `/clock`, and means nothing among recorded time.
+    private func at(_ now: Int64, _ entry: RecordingThread.Entry) -> RecordingThread.Entry {
+        var entry = entry
+        let stamp = Double(entry.publishTime)
+        if !options.lockstep, abs(stamp - Double(entry.logTime)) < abs(stamp - Double(now)) { entry.publishTime = now }
+        entry.logTime = now
+        return entry
+    }
+
+    /// Keeps a message until it is known when it is in recorded time.
+    private func hold(_ entry: RecordingThread.Entry) {
+        guard heldBytes < Self.greatestHold else {
+            if heldDropped == 0 { nodeLog.warning("no message of /clock yet, and no room: messages are dropped") }
+            heldDropped += 1
+            return
+        }
+        held.append(entry)
+        heldBytes += entry.cost
+    }
+
+    private func release(_ change: (RecordingThread.Entry) -> RecordingThread.Entry) {
+        for entry in held { thread.take(change(entry)) }
+        (held, heldBytes) = ([], 0)
+    }
+
+    private func type(of topic: String) -> (name: String, isLatched: Bool) {
+        if let known = types[topic] { return known }
+        let announced = (try? directory?.inspect())?.topics.first { $0.topic.name == topic }?.topic
+        let entry = TopicCatalogue.topic(named: topic)
+        let qos = announced?.qos ?? entry.map { QoS($0.qos) }
+        let type = (name: announced?.typeName ?? entry?.type.fullName ?? "", isLatched: qos == .latched)
+        types[topic] = type
+        return type
+    }
+
+    // MARK: Health
+
+    private func reportWhenDue() {
+        let now = MonotonicClock.now()
+        guard let health, now >= nextReport else { return }
+        nextReport = now + .seconds(1)
+        let losses = losses
+        thread.setLosses(losses.metadata)
+        for topic in bus.statistics.topics where topic.rejected > 0 && refused.insert(topic.topic).inserted {
+            nodeLog.warning("\(topic.topic): messages that are malformed or over 64 MiB are left out")
+        }
+        let report = thread.report
+        var findings: [HealthFinding] = []
+        if let failure = report.failure { findings.append(HealthFinding("bag_unwritable", failure, severity: .lost)) }
+        let lately = memory.recentLoss("losses", total: losses.total, at: now.nanoseconds)
+        if lately > 0 {
+            findings.append(
+                HealthFinding(
+                    "messages_lost", "\(lately) messages are not recorded in the last 10 s; in all \(losses.text)"))
+        }
+        let stamp = clock.stamp ?? WallClock.now()
+        let since = memory.since(of: findings, at: stamp.nanoseconds)
+        var message = NodeHealth(
+            stampNs: stamp.nanoseconds, monotonicNs: now.nanoseconds, node: bus.name,
+            state: findings.contains { $0.severity == .lost } ? .lost : findings.isEmpty ? .ok : .degraded)
+        message.reasons = zip(findings, since).map { HealthReason(code: $0.code, message: $0.message, sinceNs: $1) }
+        message.counters = [
+            Counter(name: "messages_recorded", value: report.written),
+            Counter(name: "messages_lost", value: losses.lost),
+            Counter(name: "messages_dropped", value: losses.dropped),
+            Counter(name: "messages_refused", value: losses.refused),
+            Counter(name: "messages_unwritten", value: losses.unwritten),
+        ]
+        message.residentBytes = ProcessUsage.residentBytes()
+        message.cpuLoad = usage.load()
+        message.uptimeS = (now - started).inSeconds
+        message.bootId = bus.bootID
+        message.lifecycleState = .active
+        try? bus.publish(message.encoded(), on: health, stampNanoseconds: stamp.nanoseconds)
+    }
+}
+
+extension BagRecorder.Losses {
+    fileprivate var metadata: [String: String] {
+        ["lost": "\(lost)", "dropped": "\(dropped)", "refused": "\(refused)"]
+    }
+}

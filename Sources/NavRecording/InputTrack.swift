@@ -1,0 +1,120 @@
+package import NavBag
+package import NavKit
+package import NavMessages
+
+/// What a bag holds beside its fixes that the core takes in, each message by the number of fixes before it.
+///
+/// Traffic and odometry are read when their time has come: an hour of a city's traffic, or of wheels at 100 Hz, is more than
+/// memory should hold. Of a recorded node's journal it has what people and the owner's policy said.
+package struct InputTrack: Sendable {
+    /// The topics of a track with their types.
+    package static let types: [String: String] = [
+        "/traffic/speeds": TrafficSpeeds.fullName, "/vehicle/odometry": VehicleOdometry.fullName,
+    ]
+
+    private let path: String
+    /// Channels of the bag that carry a topic of the track in its type, by their topics.
+    package let channels: [UInt16: String]
+    /// Messages before the first fix, between each fix and the next, and after the last.
+    package private(set) var counts: [UInt32] = [0]
+    /// Messages in the track.
+    package private(set) var count = 0
+    /// Those of `/vehicle/odometry`.
+    package private(set) var odometryCount = 0
+    /// What the node was told, each with the number of fixes before it.
+    package private(set) var commands: [(fix: Int, command: NavigationCommand)] = []
+    /// What the owner's policy decided, in order.
+    package private(set) var decisions: [PolicyDecision] = []
+
+    /// Whether there is nothing.
+    package var isEmpty: Bool { count == 0 && commands.isEmpty && decisions.isEmpty }
+
+    package init(path: String, _ reader: BagReader) {
+        self.path = path
+        var channels: [UInt16: String] = [:]
+        for (topic, type) in InputTrack.types {
+            for channel in reader.index.channels(topic: topic)
+            where reader.index.schema(channel.schemaID)?.name == type {
+                channels[channel.id] = topic
+            }
+        }
+        self.channels = channels
+    }
+
+    /// The odometry of a message of the track; nil for what cannot be read.
+    package static func odometry(_ message: BagMessage) -> VehicleOdometry? {
+        try? VehicleOdometry(decoding: Array(message.data), limit: 4 << 10)
+    }
+
+    /// Takes note of the next message of the bag that is of the track.
+    package mutating func add(_ topic: String) {
+        counts[counts.count - 1] &+= 1
+        count += 1
+        if topic == "/vehicle/odometry" { odometryCount += 1 }
+    }
+
+    /// Takes note of the next entry of the journal. What cannot be read is no entry.
+    package mutating func add(_ entry: JournalEntry) {
+        switch entry.event {
+        case .command(let command)
+        where command.caller != JournalCaller.configuration && command.caller != JournalCaller.clock:
+            commands.append((counts.count - 1, command))
+        case .policyDecision(let decision): decisions.append(decision)
+        default: break
+        }
+    }
+
+    /// Takes note of a fix.
+    package mutating func addFix() { counts.append(0) }
+
+    /// Reads the track from its start.
+    package struct Reader {
+        private let channels: [UInt16: String]
+        private var counts: [UInt32]
+        private var next: () throws(BagError) -> BagMessage?
+
+        package init(_ track: InputTrack) throws(BagError) {
+            (channels, counts) = (track.channels, track.counts)
+            let reader = try BagReader(path: track.path)
+            var cursor = reader.messages(BagQuery(topics: Array(InputTrack.types.keys.sorted())))
+            next = { () throws(BagError) in try cursor.next() }
+        }
+
+        /// The next message, with its topic, that comes before a fix, the first being 0, and after the one before; nil when
+        /// there is none. The number of fixes stands for the end.
+        package mutating func message(before fix: Int) throws(BagError) -> (topic: String, message: BagMessage)? {
+            guard counts.indices.contains(fix), counts[fix] > 0 else { return nil }
+            counts[fix] -= 1
+            while let message = try next() {
+                if let topic = channels[message.channelID] { return (topic, message) }
+            }
+            return nil
+        }
+    }
+}
+
+/// One recorded input of positioning.
+package enum RecordedInput: Sendable {
+    /// What a receiver said.
+    case fix(GnssFix)
+    /// What the vehicle said of its own motion.
+    case odometry(VehicleOdometry)
+}
+
+extension TraceInput {
+    /// Hands out the fixes, and the odometry of a bag between them, in the order in which they were recorded.
+    package func forEachInput(_ body: (RecordedInput) -> Void) throws(NodeError) {
+        do throws(BagError) {
+            var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
+            for index in 0...fixes.count {
+                while let (topic, message) = try track?.message(before: index) {
+                    guard topic == "/vehicle/odometry", let odometry = InputTrack.odometry(message) else { continue }
+                    body(.odometry(odometry))
+                }
+                if fixes.indices.contains(index) { body(.fix(fixes[index])) }
+            }
+        } catch {
+            throw NodeError(.invalid, error.description)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import NavKit
+package import NavBag
+package import NavMessages
+
+/// Writes the messages of topics into a bag, with the schema that any reader needs.
+package struct MessageLog<Sink: ByteSink> {
+    private var writer: MCAPWriter<Sink>
+    private var channels: [Source: Channel] = [:]
+
+    private struct Source: Hashable {
+        var topic: String
+        var publisher: UInt64?
+    }
+
+    private struct Channel {
+        var id: UInt16
+        var sequence: UInt32
+    }
+
+    /// A log into a bag. One owner writes it.
+    package init(_ writer: MCAPWriter<Sink>) { self.writer = writer }
+
+    /// Messages written so far.
+    package var messageCount: UInt64 { writer.statistics.messageCount }
+    /// Bytes of the bag so far.
+    package var byteCount: Int { writer.byteCount }
+
+    /// Adds an encoded message.
+    ///
+    /// - Parameters:
+    ///   - type: the full name of its type; one that this build does not know is written without a schema.
+    ///   - sequence: the publisher's count, of which the lower 32 bits are kept; nil counts here.
+    ///   - publisher: the boot id of the publisher, which then has a channel of its own; nil puts all into one.
+    ///   - logTime: the time that orders the bag, ns.
+    ///   - publishTime: when its content was true, ns.
+    package mutating func write(
+        _ payload: UnsafeRawBufferPointer, topic: String, type: String, sequence: UInt64?, publisher: UInt64? = nil,
+        logTime: Int64, publishTime: Int64
+    ) throws(BagError) {
+        let source = Source(topic: topic, publisher: publisher)
+        var channel = try channel(source, type: type)
+        channel.sequence = sequence.map { UInt32(truncatingIfNeeded: $0) } ?? channel.sequence &+ 1
+        channels[source] = channel
+        try writer.write(
+            channel: channel.id, sequence: channel.sequence, logTime: UInt64(clamping: logTime),
+            publishTime: UInt64(clamping: publishTime), data: payload)
+    }
+
+    /// Adds an encoded message from a collection.
+    package mutating func write(
+        _ payload: some RandomAccessCollection<UInt8>, topic: String, type: String, sequence: UInt64?, logTime: Int64,
+        publishTime: Int64
+    ) throws(BagError) {
+        try Array(payload).span.withUnsafeBytes { (bytes) throws(BagError) in
+            try write(
+                bytes, topic: topic, type: type, sequence: sequence, logTime: logTime, publishTime: publishTime)
+        }
+    }
+
+    /// Adds a message.
+    package mutating func write(_ message: any Message, topic: String, logTime: Int64, publishTime: Int64)
+        throws(BagError)
+    {
+        try write(
+            message.encoded(), topic: topic, type: type(of: message).fullName, sequence: nil, logTime: logTime,
+            publishTime: publishTime)
+    }
+
+    /// Adds named values about the bag as a whole.
+    package mutating func addMetadata(name: String, _ entries: [String: String]) throws(BagError) {
+        try writer.addMetadata(name: name, entries)
+    }
+
+    /// Closes the current chunk, so that a crash loses nothing before this point.
+    package mutating func flush() throws(BagError) { try writer.flush() }
+
+    /// Tries again what the sink has refused.
+    package mutating func retry() throws(BagError) { try writer.retry() }
+
+    /// Completes the bag.
+    package mutating func close() throws(BagError) { try writer.close() }
+
+    private mutating func channel(_ source: Source, type: String) throws(BagError) -> Channel {
+        if let known = channels[source] { return known }
+        let id = try writer.addChannel(
+            topic: source.topic, schemaName: type, schemaEncoding: "protobuf",
+            schemaData: Schema.fileDescriptorSet(for: type) ?? [], messageEncoding: "protobuf",
+            metadata: source.publisher.map { ["boot_id": String($0, radix: 16)] } ?? [:])
+        let channel = Channel(id: id, sequence: 0)
+        channels[source] = channel
+        return channel
+    }
+}

@@ -1,0 +1,303 @@
+import Dispatch
+import Foundation
+package import NavBag
+package import NavBus
+package import NavKit
+package import NavMessages
+import Synchronization
+
+/// Writes a recording on a thread of its own, so that a slow disk never holds the bus up.
+///
+/// Messages wait in a queue of bounded size. While the disk takes nothing, because it is full or hangs, it is tried again
+/// and again; what finds the queue full meanwhile is left out and counted.
+final class RecordingThread: Sendable {
+    /// When a recording goes on in another file, and what its files are called.
+    struct Files: Sendable {
+        var first: String
+        var overwrite = false
+        /// Bytes of a file; nil for any number.
+        var splitBytes: Int?
+        /// Nanoseconds of log time of a file; nil for any number.
+        var splitNanoseconds: Int64?
+        /// Writes what has come at least once a second. Without it, chunks end by their size alone, whatever the pace.
+        var flushes = true
+    }
+
+    /// A message to be written.
+    struct Entry: Sendable {
+        var topic: String
+        var type: String
+        var isLatched: Bool
+        var sequence: UInt64?
+        var publisher: UInt64?
+        var logTime: Int64
+        var publishTime: Int64
+        var payload: Payload
+
+        /// Bytes of memory, about.
+        var cost: Int { payload.count + 256 }
+    }
+
+    /// How the recording stands.
+    struct Report: Sendable {
+        /// Messages in the files, those that were repeated in a further file left out.
+        var written: UInt64 = 0
+        /// Messages that were left out because the queue was full, or the bag could not be written to the end.
+        var unwritten: UInt64 = 0
+        /// Messages that were larger than a bag takes.
+        var tooLarge: UInt64 = 0
+        /// Why nothing can be written at present.
+        var failure: String?
+        /// The files so far.
+        var paths: [String] = []
+        /// Whether everything is written and closed.
+        var isComplete = false
+    }
+
+    /// Bytes that may wait; one message is taken whatever its size.
+    static let greatestBacklog = 128 << 20
+    /// Bytes of latched values that are repeated in a further file.
+    static let greatestRepetition = 64 << 20
+    /// Bytes that are taken from the queue at a time.
+    private static let batch = 1 << 20
+    private static let flushInterval: Int64 = 1_000_000_000
+    private static let retryInterval = 0.2
+    /// How often a bag that cannot be written is tried once more at the end.
+    private static let lastTries = 10
+
+    private struct State: Sendable {
+        /// What waits, in batches.
+        var waiting: [[Entry]] = []
+        var lastBatchBytes = 0
+        var bytes = 0
+        var isClosing = false
+        var losses: [String: String] = [:]
+        var report = Report()
+    }
+
+    private let state = Mutex(State())
+    private let pending = DispatchSemaphore(value: 0)
+    private let finished = DispatchSemaphore(value: 0)
+    private let files: Files
+    private let log: NodeLog
+
+    /// Creates the first file and starts.
+    init(_ files: Files, log: NodeLog) throws(BagError) {
+        self.files = files
+        self.log = log
+        var series = BagSeries(files.first, overwrite: files.overwrite)
+        let (bag, path) = try series.create()
+        if path != files.first { log.warning("'\(files.first)' is there already: recording into '\(path)'") }
+        state.withLock { $0.report.paths = [path] }
+        // Nothing else holds the files: they are the thread's from here on.
+        nonisolated(unsafe) let recording = Recording(series: series, log: MessageLog(bag))
+        Thread { [self] in run(recording) }.start()
+    }
+
+    /// How the recording stands.
+    var report: Report { state.withLock { $0.report } }
+
+    /// Takes a message, or counts it when there is no room.
+    ///
+    /// - Parameter waits: waits for room instead, for recordings that must not depend on the machine's pace.
+    func take(_ entry: Entry, waits: Bool = false) {
+        while true {
+            let isFull = state.withLock { state -> Bool in
+                guard state.bytes < Self.greatestBacklog else {
+                    if !waits || state.report.failure != nil { state.report.unwritten += 1 }
+                    return waits && state.report.failure == nil
+                }
+                if state.waiting.isEmpty || state.lastBatchBytes >= Self.batch {
+                    state.waiting.append([])
+                    state.lastBatchBytes = 0
+                }
+                state.waiting[state.waiting.count - 1].append(entry)
+                state.lastBatchBytes += entry.cost
+                state.bytes += entry.cost
+                return false
+            }
+            guard isFull else { break }
+            usleep(1_000)
+        }
+        pending.signal()
+    }
+
+    /// What each file says at its end of what is not in it.
+    func setLosses(_ losses: [String: String]) { state.withLock { $0.losses = losses } }
+
+    /// Writes what waits and closes the bag; gives up after `seconds`, when the disk hangs.
+    func close(atMost seconds: Double) -> Report {
+        state.withLock { $0.isClosing = true }
+        pending.signal()
+        _ = finished.wait(timeout: .now() + seconds)
+        return report
+    }
+
+    // MARK: The thread
+
+    /// The file that is being written; belongs to the thread.
+    private final class Recording {
+        var series: BagSeries
+        var log: MessageLog<FileSink>
+        /// The log time of the file's first message.
+        var start: Int64?
+        var nextFlush: Int64 = 0
+        var nextOpening: Int64 = 0
+        var tries = 0
+        /// Whether what is not in the file is written at its end.
+        var isDescribed = false
+        /// The last value of each latched topic, for the next file.
+        var latched: [String: Entry] = [:]
+        var latchedBytes = 0
+
+        init(series: BagSeries, log: MessageLog<FileSink>) {
+            self.series = series
+            self.log = log
+        }
+
+        func remember(_ entry: Entry) {
+            guard entry.isLatched else { return }
+            latchedBytes -= latched.removeValue(forKey: entry.topic)?.cost ?? 0
+            guard latchedBytes + entry.cost <= greatestRepetition else { return }
+            latched[entry.topic] = entry
+            latchedBytes += entry.cost
+        }
+    }
+
+    private func run(_ recording: Recording) {
+        recording.nextFlush = Clocks.monotonic() + Self.flushInterval
+        while true {
+            _ = pending.wait(timeout: .now() + .milliseconds(250))
+            // One signal a message: what is left of them must not turn the loop.
+            while pending.wait(timeout: .now()) == .success {}
+            while let batch = next() {
+                for entry in batch { write(entry, recording) }
+                let bytes = batch.reduce(0) { $0 + $1.cost }
+                state.withLock { $0.bytes -= bytes }
+                flush(recording)
+            }
+            flush(recording)
+            guard !isClosing || !state.withLock({ $0.waiting.isEmpty }) else { break }
+        }
+        let isComplete = persist(recording) { () throws(BagError) in try self.finish(recording) }
+        state.withLock { $0.report.isComplete = isComplete }
+        finished.signal()
+    }
+
+    private var isClosing: Bool { state.withLock { $0.isClosing } }
+
+    private func next() -> [Entry]? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else { return nil }
+            if state.waiting.count == 1 { state.lastBatchBytes = 0 }
+            return state.waiting.removeFirst()
+        }
+    }
+
+    /// Does something until the disk lets it; false when it has not to the end.
+    private func persist(_ recording: Recording, _ body: () throws(BagError) -> Void) -> Bool {
+        while true {
+            do throws(BagError) {
+                try body()
+                if state.withLock({ $0.report.failure.take() }) != nil { log.info("the bag can be written again") }
+                return true
+            } catch {
+                guard error.code == .sinkFailed || error.code == .io else {
+                    log.error("\(error)")
+                    return false
+                }
+                let before = state.withLock { state in
+                    defer { state.report.failure = error.reason }
+                    return state.report.failure
+                }
+                if before == nil { log.error("\(error.reason); trying again until it can be written") }
+                if isClosing {
+                    recording.tries += 1
+                    guard recording.tries <= Self.lastTries else { return false }
+                }
+                Thread.sleep(forTimeInterval: Self.retryInterval)
+            }
+        }
+    }
+
+    private func write(_ entry: Entry, _ recording: Recording) {
+        split(before: entry, recording)
+        let count = recording.log.messageCount
+        let isDone = append(entry, at: entry.logTime, recording)
+        let isWritten = recording.log.messageCount > count
+        if isWritten {
+            recording.start = recording.start ?? entry.logTime
+            recording.remember(entry)
+        }
+        state.withLock { state in
+            if isWritten {
+                state.report.written += 1
+            } else if isDone {
+                state.report.tooLarge += 1
+            } else {
+                state.report.unwritten += 1
+            }
+        }
+    }
+
+    /// Writes a message, or passes over one that no bag takes; false when the disk did not let it.
+    private func append(_ entry: Entry, at logTime: Int64, _ recording: Recording) -> Bool {
+        let count = recording.log.messageCount
+        return persist(recording) { () throws(BagError) in
+            try recording.log.retry()
+            // A failure may have come after the message was taken.
+            guard recording.log.messageCount == count else { return }
+            do throws(BagError) {
+                try entry.payload.withUnsafeBytes { bytes throws(BagError) in
+                    try recording.log.write(
+                        bytes, topic: entry.topic, type: entry.type, sequence: entry.sequence,
+                        publisher: entry.publisher, logTime: logTime, publishTime: entry.publishTime)
+                }
+            } catch {
+                guard error.code == .limitExceeded else { throw error }
+            }
+        }
+    }
+
+    private func flush(_ recording: Recording) {
+        guard files.flushes, Clocks.monotonic() >= recording.nextFlush else { return }
+        _ = persist(recording) { () throws(BagError) in try recording.log.flush() }
+        recording.nextFlush = Clocks.monotonic() + Self.flushInterval
+    }
+
+    // MARK: Files
+
+    private func finish(_ recording: Recording) throws(BagError) {
+        if files.flushes, !recording.isDescribed {
+            let losses = state.withLock { state in
+                state.losses.merging(["unwritten": "\(state.report.unwritten)"]) { $1 }
+            }
+            try recording.log.retry()
+            recording.isDescribed = true
+            try recording.log.addMetadata(name: "navbus.recording", losses)
+        }
+        try recording.log.close()
+    }
+
+    /// Goes on in another file when this one is full.
+    private func split(before entry: Entry, _ recording: Recording) {
+        guard recording.log.messageCount > 0, let start = recording.start else { return }
+        let isLarge = files.splitBytes.map { recording.log.byteCount + entry.payload.count > $0 } ?? false
+        let isLong = files.splitNanoseconds.map { entry.logTime.subtractingReportingOverflow(start).partialValue >= $0 }
+        guard isLarge || isLong == true, Clocks.monotonic() >= recording.nextOpening else { return }
+        do throws(BagError) {
+            let (bag, path) = try recording.series.create()
+            guard persist(recording, { () throws(BagError) in try self.finish(recording) }) else { return }
+            (recording.log, recording.start, recording.isDescribed) = (MessageLog(bag), nil, false)
+            state.withLock { $0.report.paths.append(path) }
+        } catch {
+            // There is still the file that there is.
+            log.warning("the recording cannot go on in another file: \(error.reason)")
+            recording.nextOpening = Clocks.monotonic() + 10 * Self.flushInterval
+            return
+        }
+        for value in recording.latched.values.sorted(by: { $0.topic < $1.topic }) where value.topic != entry.topic {
+            _ = append(value, at: entry.logTime, recording)
+        }
+    }
+}

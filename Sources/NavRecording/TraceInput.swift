@@ -1,0 +1,92 @@
+package import NavBag
+package import NavConfig
+package import NavGNSS
+package import NavKit
+package import NavMessages
+
+/// Recorded fixes of a file of any kind, and what a bag has besides: a bag, or what receivers and loggers write.
+package struct TraceInput: Sendable {
+    /// The fixes, in the order in which they arrived.
+    package let fixes: [GnssFix]
+    /// The traffic, the odometry and the commands between them; nil where the file has none.
+    package let others: InputTrack?
+    /// What was left out, by reason.
+    package let rejected: [(reason: String, count: Int)]
+    /// What of a bag cannot be read, one line; nil when all of it can.
+    package let loss: String?
+
+    /// The largest file that is no bag, bytes.
+    private static let greatestSize = 1 << 30
+
+    /// Reads a file.
+    package init(path: String) throws(NodeError) {
+        let bytes: [UInt8]?
+        do throws(ConfigError) {
+            let head = try TextFile.head(path, count: TraceFormat.sniffLength)
+            // Read and not mapped: a file that is cut meanwhile is an error.
+            bytes =
+                TraceFormat.detect(head, name: path) == .mcap
+                ? nil : try TextFile.bytes(path, limit: TraceInput.greatestSize)
+        } catch {
+            throw NodeError(.missing, error.description)
+        }
+        guard let bytes else {
+            self = try TraceInput(bag: path)
+            return
+        }
+        do throws(TraceError) {
+            let trace = try TraceReader.read(bytes, name: path)
+            fixes = trace.fixes
+            others = nil
+            loss = nil
+            rejected = trace.rejections.all.filter { $0.count > 0 }.map { ($0.reason.rawValue, $0.count) }
+        } catch {
+            throw NodeError(.invalid, "'\(path)': \(error)")
+        }
+    }
+
+    private init(bag path: String) throws(NodeError) {
+        do throws(BagError) {
+            let reader = try BagReader(path: path)
+            var fixes: [GnssFix] = []
+            var unreadable = 0
+            let channels = reader.index.channels(topic: "/gnss/fix")
+            guard !channels.isEmpty else {
+                let topics = reader.index.channels.map(\.topic).sorted().joined(separator: ", ")
+                let content = topics.isEmpty ? "it holds no message that can be read" : "it holds: \(topics)"
+                throw BagError(.invalidArgument, "'\(path)' has no topic /gnss/fix; \(content)")
+            }
+            for channel in channels {
+                let type = reader.index.schema(channel.schemaID)?.name ?? ""
+                guard type == GnssFix.fullName else {
+                    throw BagError(
+                        .invalidArgument, "/gnss/fix in '\(path)' is of type '\(type)', expected \(GnssFix.fullName)")
+                }
+            }
+            var track = InputTrack(path: path, reader)
+            let journal = reader.index.channels(topic: JournalEntry.topic).map(\.id)
+            var cursor = reader.messages(
+                BagQuery(topics: ["/gnss/fix", JournalEntry.topic] + InputTrack.types.keys.sorted()))
+            while let message = try cursor.next() {
+                if let topic = track.channels[message.channelID] {
+                    track.add(topic)
+                } else if journal.contains(message.channelID) {
+                    if let entry = try? JournalEntry(message) { track.add(entry) }
+                } else if !channels.contains(where: { $0.id == message.channelID }) {
+                    continue
+                } else if let fix = try? GnssFix(decoding: Array(message.data), limit: 16 << 10) {
+                    fixes.append(fix)
+                    track.addFix()
+                } else {
+                    unreadable += 1
+                }
+            }
+            self.fixes = fixes
+            others = track.isEmpty ? nil : track
+            loss = reader.index.origin.loss.map { "'\(path)' is not whole: \($0); what can be read of it is used" }
+            rejected = unreadable > 0 ? [("unreadable", unreadable)] : []
+        } catch {
+            throw NodeError(.invalid, error.description)
+        }
+    }
+}

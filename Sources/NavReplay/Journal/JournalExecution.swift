@@ -1,0 +1,122 @@
+import NavWire
+package import NavConfig
+package import NavGeo
+package import NavKit
+package import NavMap
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+package import NavigationNode
+
+/// Executes the events of one run of the node, as its journal has them.
+struct JournalExecution {
+    /// Questions that may still be answered; older ones nobody answers any more.
+    private static let mostOpen = 1_024
+
+    private let session: NavigationSession
+    private let planner = RoutePlanner()
+    private var maps: JournalMaps
+    private var configuration: NavigationConfiguration
+    private var mapNumber: UInt64
+    private var queries: [UInt64: RouteQuery] = [:]
+    private var questions: [UInt64: NavNavigator.PolicyRequest] = [:]
+
+    init(_ run: JournalScan.Run, _ directory: TilesetDirectory, _ traffic: TrafficTrack) throws(NodeError) {
+        configuration = try Self.configuration(run.start.configuration ?? "")
+        maps = try JournalMaps(run, directory, configuration, traffic)
+        session = NavigationSession(map: maps.first, configuration: configuration, nodeName: run.start.node ?? "")
+        mapNumber = maps.first.number
+    }
+
+    /// The configuration that a journal names.
+    private static func configuration(_ text: String) throws(NodeError) -> NavigationConfiguration {
+        let pairs = text.split(separator: "\n").map { line in
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            return "\(parts[0])=\(parts.count > 1 ? parts[1].drop { $0 == " " } : "")"
+        }
+        do throws(ConfigError) {
+            return try ConfigLoader.load(NavigationConfiguration.self, file: nil, overrides: pairs)
+        } catch {
+            throw NodeError(.invalid, "the configuration of the recorded node cannot be had here: \(error)")
+        }
+    }
+
+    /// Executes an event; what the core says with it, the entry of the journal first.
+    mutating func execute(_ entry: JournalEntry) throws(NodeError) -> [OutgoingMessage] {
+        guard let outcome = try outcome(of: entry) else { return [] }
+        for query in outcome.queries { queries[query.requestID] = query }
+        for (request, _) in outcome.questions { questions[request.requestID] = request }
+        if queries.count > Self.mostOpen, let oldest = queries.keys.min() { queries[oldest] = nil }
+        if questions.count > Self.mostOpen, let oldest = questions.keys.min() { questions[oldest] = nil }
+        return outcome.messages
+    }
+
+    private mutating func outcome(of entry: JournalEntry) throws(NodeError) -> NavigationSession.Outcome? {
+        let stamp = NavGeo.Timestamp(nanoseconds: entry.stampNs ?? 0)
+        let cause = entry.causeSequence ?? 0
+        switch entry.event {
+        case .start:
+            // What came into force before is what the core starts with.
+            if let number = entry.mapSnapshot {
+                for change in try maps.changes(after: mapNumber, through: number) { _ = session.handle(change) }
+                mapNumber = max(mapNumber, number)
+            }
+            return nil
+        case .fix(let fix): return session.handle(fix, sequence: cause, arrival: entry.monotonicNs)
+        case .odometry(let odometry): return session.handle(odometry, sequence: cause, arrival: entry.monotonicNs)
+        case .timer: return session.fireTimer(recordedAt: stamp)
+        case .command(let command): return carryOut(command, at: stamp)
+        case .callEnded(let ended): return session.callEnded(ended.callId ?? 0)
+        case .routeAnswer(let answer): return try take(answer)
+        case .policyDecision(let decision):
+            guard let request = decision.requestId.flatMap({ questions.removeValue(forKey: $0) }) else { return nil }
+            return session.handle(
+                PolicyAnswer(recorded: decision, as: nil, node: configuration.profile), to: request)
+        case .traffic, .tiles:
+            guard let number = entry.mapSnapshot, number > mapNumber else { return nil }
+            let changes = try maps.changes(after: mapNumber, through: number)
+            mapNumber = number
+            return changes.last.map { session.handle($0) }
+        case .parameter(let change):
+            do throws(ConfigError) {
+                configuration = try ConfigLoader.changed(configuration, [(change.key ?? "", change.value ?? "")])
+            } catch {
+                throw NodeError(.invalid, error.description)
+            }
+            return session.reconfigure(configuration)
+        case nil: return nil
+        }
+    }
+
+    private func carryOut(_ command: NavigationCommand, at stamp: NavGeo.Timestamp) -> NavigationSession.Outcome? {
+        switch command.caller {
+        // The session gives these itself.
+        case JournalCaller.configuration: nil
+        case JournalCaller.clock: session.startOver(at: stamp)
+        default:
+            command.request.map {
+                session.handle($0, call: command.callId ?? 0, caller: command.caller ?? "", at: stamp)
+            }
+        }
+    }
+
+    private mutating func take(_ answer: NavMessages.RouteAnswer) throws(NodeError) -> NavigationSession.Outcome? {
+        guard let query = answer.requestId.flatMap({ queries[$0] }) else { return nil }
+        let map = try maps.map(answer.mapSnapshot ?? mapNumber)
+        // How long it took is the one thing that cannot be found again.
+        let seconds = answer.routes.first?.computeDurationS
+        guard let body = answer.providerBody else {
+            var again = FoundAnswer(answer: planner.answer(query, on: map), map: map.number)
+            again.note(computeDuration: seconds)
+            return session.handle(again, to: query)
+        }
+        do {
+            guard let found = try planner.answer(query, from: body, on: map) else { return nil }
+            var again = FoundAnswer(answer: found, map: map.number, body: body)
+            again.note(computeDuration: seconds)
+            return session.handle(again, to: query)
+        } catch {
+            throw NodeError(.invalid, "the provider's recorded answer is no route here: \(error)")
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package import NavBag
+package import NavGeo
+package import NavKit
+package import NavMap
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+package import NavWire
+package import NavigationNode
+
+/// Makes the maps of a recorded run again, by their numbers.
+struct JournalMaps {
+    /// How many maps are kept: a route may have been found on one that was not the newest any more.
+    private static let kept = 16
+
+    private let directory: TilesetDirectory
+    private let entries: [RoadTileID: Tileset.Entry]
+    private var tiles: [RoadTileID: RoadTile] = [:]
+    private let store: MapStore
+    private let initial: TrafficUpdate
+    private var causes: ArraySlice<MapCause>
+    /// The newest maps, at first the one that the run began with.
+    private var made: [MapChange]
+    private var traffic: TrafficTrack
+
+    /// The maps of a run.
+    ///
+    /// - Parameter traffic: the bag's messages of traffic from the run's start on.
+    init(
+        _ run: JournalScan.Run, _ directory: TilesetDirectory, _ configuration: NavigationConfiguration,
+        _ traffic: TrafficTrack
+    ) throws(NodeError) {
+        self.directory = directory
+        self.traffic = traffic
+        causes = run.maps[...]
+        var entries: [RoadTileID: Tileset.Entry] = [:]
+        for entry in directory.tileset.tiles { if let id = entry.tile { entries[id] = entry } }
+        self.entries = entries
+        let version = run.start.mapVersion ?? ""
+        guard version == directory.tileset.mapVersion else {
+            throw NodeError(
+                .invalid,
+                "the drive was on map \(version.prefix(12)), and '\(directory.path)' is map "
+                    + "\(directory.tileset.mapVersion.prefix(12)): name the tiles that the node had")
+        }
+        let ids = run.start.tiles.compactMap { RoadTileID($0) }
+        for id in ids.isEmpty ? Array(entries.keys) : ids {
+            tiles[id] = try Self.load(id, directory, entries)
+        }
+        let graph = directory.graph(of: tiles.values)
+        store = MapStore(MapSnapshot(graph: graph, model: CostModel(profile: configuration.profile)))
+        initial =
+            configuration.traffic.isEmpty
+            ? TrafficUpdate(TrafficSpeeds(replacesAll: true))
+            : TrafficUpdate(try TrafficFile(path: configuration.traffic))
+        if !configuration.traffic.isEmpty { _ = store.update([initial], at: NavGeo.Timestamp(nanoseconds: .min)) }
+        made = [MapChange(map: store.current)]
+    }
+
+    /// The map that the run began with.
+    var first: MapSnapshot { made[0].map }
+
+    /// Makes all maps up to a number; those after the one that the caller has seen, in order.
+    mutating func changes(after seen: UInt64, through number: UInt64) throws(NodeError) -> [MapChange] {
+        try make(through: number)
+        return made.filter { $0.map.number > seen && $0.map.number <= number }
+    }
+
+    /// The map of a number.
+    mutating func map(_ number: UInt64) throws(NodeError) -> MapSnapshot {
+        try make(through: number)
+        guard let map = made.last(where: { $0.map.number == number })?.map else {
+            throw NodeError(.invalid, "a route was found on map \(number), of which the journal says nothing")
+        }
+        return map
+    }
+
+    private mutating func make(through number: UInt64) throws(NodeError) {
+        while let cause = causes.first, cause.number <= number {
+            causes = causes.dropFirst()
+            try make(cause)
+        }
+    }
+
+    private mutating func make(_ cause: MapCause) throws(NodeError) {
+        var roads: RoadGraph?
+        if let change = cause.tiles {
+            guard cause.mapVersion == directory.tileset.mapVersion else {
+                throw NodeError(
+                    .invalid,
+                    "on the way map \(cause.mapVersion.prefix(12)) came into force, which is not in '\(directory.path)'"
+                )
+            }
+            for id in change.removed { tiles[id] = nil }
+            for id in change.added { tiles[id] = try Self.load(id, directory, entries) }
+            roads = directory.graph(of: tiles.values)
+        }
+        var updates: [TrafficUpdate] = []
+        for (header, sequence) in cause.traffic {
+            switch header.provider {
+            case MapCause.expiry where sequence == 0: break
+            case MapCause.start where sequence == 0: updates.append(initial)
+            default: updates.append(try traffic.update(header, sequence))
+            }
+        }
+        _ = store.update(updates, roads: roads, at: cause.stamp)
+        var map = store.current
+        map.number = cause.number
+        made.append(MapChange(map: map, traffic: cause.traffic, tiles: cause.tiles, at: cause.stamp))
+        if made.count > Self.kept { made.removeFirst() }
+    }
+
+    private static func load(
+        _ id: RoadTileID, _ directory: TilesetDirectory, _ entries: [RoadTileID: Tileset.Entry]
+    ) throws(NodeError) -> RoadTile {
+        guard let entry = entries[id] else {
+            throw NodeError(.missing, "the node had tile \(id), which '\(directory.path)' lacks")
+        }
+        return try directory.loadTile(entry)
+    }
+}
+
+/// The messages of traffic in a bag, found by what the journal says of them.
+struct TrafficTrack {
+    /// Messages that were passed over and may be named later: some that came together are named in the order of their handling.
+    private static let kept = 32
+
+    private var next: () throws(BagError) -> BagMessage?
+    private var passed: [(sequence: UInt32, update: TrafficUpdate)] = []
+
+    init(_ reader: BagReader) {
+        var cursor = reader.messages(BagQuery(topics: ["/traffic/speeds"]))
+        next = { () throws(BagError) in try cursor.next() }
+    }
+
+    /// The speeds of a message.
+    mutating func update(_ header: TrafficSpeeds, _ sequence: UInt64) throws(NodeError) -> TrafficUpdate {
+        func isWanted(_ candidate: (sequence: UInt32, update: TrafficUpdate)) -> Bool {
+            candidate.sequence == UInt32(truncatingIfNeeded: sequence) && candidate.update.header == header
+        }
+        if let index = passed.firstIndex(where: isWanted) { return passed.remove(at: index).update }
+        do throws(BagError) {
+            while let message = try next() {
+                guard let update = TrafficUpdate(message) else { continue }
+                if isWanted((message.sequence, update)) { return update }
+                passed.append((message.sequence, update))
+                if passed.count > Self.kept { passed.removeFirst() }
+            }
+        } catch {
+            throw NodeError(.invalid, error.description)
+        }
+        throw NodeError(
+            .missing,
+            "the bag lacks message \(sequence) of /traffic/speeds, which the journal names: record that topic, too")
+    }
+}

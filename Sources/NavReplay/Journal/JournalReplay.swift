@@ -1,0 +1,106 @@
+package import NavBag
+package import NavGeo
+package import NavKit
+package import NavMap
+package import NavMessages
+package import NavNavigator
+package import NavRecording
+package import NavRouting
+package import NavigationNode
+
+/// Executes the journal of a recorded drive again, in this process, and compares all that the core says with the recording.
+///
+/// The journal has every event in the order in which the core took it in, so neither threads nor clocks matter. Routes are
+/// found anew, on the map that they were found on; what a provider on the network and the owner's policy said is taken from
+/// the journal.
+package struct JournalReplay {
+    /// What came of it.
+    package struct Summary: Sendable, Equatable, Codable {
+        /// Events of the journal that were executed.
+        package var events = 0
+        /// Runs of the node in the bag.
+        package var runs = 0
+        /// Messages that were compared.
+        package var messages = 0
+        /// Messages that were said again and are not in the bag: the recorder missed them, or ended before.
+        package var unrecorded = 0
+        /// The first difference in words; nil when there is none.
+        package var difference: String?
+    }
+
+    private let path: String
+    private let directory: TilesetDirectory
+
+    /// A replay of a bag on the tiles that the node had.
+    package init(bag path: String, tiles: String) throws(NodeError) {
+        self.path = path
+        directory = try TilesetDirectory(path: tiles)
+    }
+
+    /// Executes the journal until its end or the first difference.
+    ///
+    /// - Parameters:
+    ///   - log: gets what the core says now.
+    ///   - progress: is told the share that is done.
+    package func run<Sink: ByteSink>(
+        into log: inout MessageLog<Sink>?, progress: (Double) -> Void = { _ in }
+    ) throws(NodeError) -> Summary {
+        do {
+            return try run(try BagReader(path: path), into: &log, progress)
+        } catch let error as NodeError {
+            throw error
+        } catch {
+            throw NodeError(.invalid, "\(error)")
+        }
+    }
+
+    private func run<Sink: ByteSink>(
+        _ reader: BagReader, into log: inout MessageLog<Sink>?, _ progress: (Double) -> Void
+    ) throws -> Summary {
+        let scan = try JournalScan(reader)
+        var comparison = JournalComparison()
+        var summary = Summary()
+        var execution: JournalExecution?
+        var isSameRun = false
+        var cursor = reader.messages(BagQuery(topics: NavigationNode.topics))
+        while comparison.difference == nil, let message = try cursor.next() {
+            guard let channel = reader.index.channel(message.channelID) else { continue }
+            let type = reader.index.schema(channel.schemaID)?.name ?? ""
+            comparison.take(recorded: message, channel.topic, type: type)
+            guard channel.topic == JournalEntry.topic else { continue }
+            let entry = try JournalEntry(message)
+            guard entry.entrySequence != nil else { continue }
+            if case .start? = entry.event, !isSameRun, summary.runs < scan.runs.count {
+                let traffic = TrafficTrack(reader)
+                execution = try JournalExecution(scan.runs[summary.runs], directory, traffic)
+                summary.runs += 1
+            }
+            let said = try execution?.execute(entry) ?? []
+            summary.events += 1
+            comparison.take(produced: said, entry: summary.events)
+            for said in said {
+                try log?.write(
+                    said.message, topic: said.topic, logTime: Int64(clamping: message.logTime),
+                    publishTime: said.stamp.nanoseconds)
+            }
+            isSameRun = entry.isClockJump
+            progress(Double(summary.events) / Double(max(scan.entryCount, 1)))
+        }
+        comparison.finish()
+        summary.messages = comparison.comparedCount
+        summary.unrecorded = comparison.missingCount
+        summary.difference = comparison.difference.map { words($0, scan.runs[max(summary.runs - 1, 0)].start) }
+        return summary
+    }
+
+    private func words(_ difference: JournalComparison.Difference, _ start: CoreStart) -> String {
+        var lines = [
+            "message \(difference.position) of \(difference.topic), with event \(difference.entry) of the journal, is another one"
+        ]
+        lines += difference.recorded.map { "  recorded:   \($0)" } + difference.reproduced.map { "  reproduced: \($0)" }
+        if let version = start.version, version != NavbusVersion.text {
+            lines.append("  recorded by navbus \(version), reproduced by \(NavbusVersion.text)")
+        }
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,92 @@
+import NavWire
+import NavRecording
+package import NavBag
+package import NavGeo
+package import NavKit
+package import NavMap
+package import NavMessages
+package import NavigationNode
+
+/// What a bag's journal says at a glance: the runs of the node in it, and the maps that came into force in each.
+///
+/// A route may have been found on a map that the core took in later: the maps must be known before the events.
+struct JournalScan {
+    /// A run of the node: from its start to its end, whatever the time did meanwhile.
+    struct Run {
+        /// What the core was started with at first.
+        var start: CoreStart
+        /// Why maps came into force, in order.
+        var maps: [MapCause] = []
+    }
+
+    private(set) var runs: [Run] = []
+    private(set) var entryCount = 0
+
+    /// Reads a bag's journal once.
+    init(_ reader: BagReader) throws(NodeError) {
+        var cursor = reader.messages(BagQuery(topics: [JournalEntry.topic]))
+        var expected: UInt64 = 1
+        var isSameRun = false
+        do throws(BagError) {
+            while let message = try cursor.next() {
+                let entry = try JournalEntry(message)
+                guard let number = entry.entrySequence else { continue }
+                if case .start(let start)? = entry.event {
+                    if !isSameRun { runs.append(Run(start: start)) }
+                    expected = number
+                }
+                guard !runs.isEmpty else {
+                    throw BagError(
+                        .malformed,
+                        "the journal begins with entry \(number), after the core's start: record from before the node starts"
+                    )
+                }
+                guard number == expected else {
+                    throw BagError(
+                        .malformed,
+                        "the journal lacks entries \(expected) to \(number &- 1): not everything was recorded")
+                }
+                expected += 1
+                entryCount += 1
+                isSameRun = entry.isClockJump
+                Self.note(entry, in: &runs[runs.count - 1])
+            }
+        } catch {
+            throw NodeError(.invalid, error.description)
+        }
+        guard !runs.isEmpty else {
+            throw NodeError(
+                .missing,
+                "the bag has no messages of \(JournalEntry.topic): record it with 'navbus bag record' while the node runs"
+            )
+        }
+    }
+
+    private static func note(_ entry: JournalEntry, in run: inout Run) {
+        guard let number = entry.mapSnapshot else { return }
+        var cause =
+            run.maps.last?.number == number
+            ? run.maps.removeLast()
+            : MapCause(
+                number: number, mapVersion: run.start.mapVersion ?? "", traffic: [], tiles: nil,
+                stamp: NavGeo.Timestamp(nanoseconds: entry.mapStampNs ?? .min))
+        switch entry.event {
+        case .traffic(let header): cause.traffic.append((header, entry.causeSequence ?? 0))
+        case .tiles(let arrival):
+            cause.mapVersion = arrival.mapVersion ?? cause.mapVersion
+            cause.tiles = TileSupply.Change(
+                added: arrival.added.compactMap { RoadTileID($0) },
+                removed: arrival.removed.compactMap { RoadTileID($0) })
+        default: return
+        }
+        run.maps.append(cause)
+    }
+}
+
+extension JournalEntry {
+    /// Whether the drive ended here because the time jumped: the node went on with the next.
+    var isClockJump: Bool {
+        if case .command(let command)? = event { return command.caller == JournalCaller.clock }
+        return false
+    }
+}

@@ -1,0 +1,37 @@
+import NavWire
+import DequeModule
+package import NavGeo
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+/// Answers the core's questions as the owner's policy did when the drive was recorded.
+///
+/// Under another configuration the questions may come at other moments: a decision answers the question of its kind that is
+/// asked within ``reach`` of it, and no other.
+struct RecordedPolicy {
+    /// How far apart a question and the recorded decision may be, seconds: some fixes.
+    static let reach = 5.0
+
+    private var decisions: [NavMessages.PolicyKind: Deque<NavMessages.PolicyDecision>] = [:]
+    private let vehicle: NavRouting.VehicleProfile
+
+    init(_ recorded: [NavMessages.PolicyDecision], vehicle: NavRouting.VehicleProfile) {
+        self.vehicle = vehicle
+        for decision in recorded { if let kind = decision.kind { decisions[kind, default: []].append(decision) } }
+    }
+
+    /// The recorded answer; nil when nobody was asked that then.
+    mutating func answer(to request: NavNavigator.PolicyRequest) -> NavNavigator.PolicyAnswer? {
+        func lead(_ decision: NavMessages.PolicyDecision) -> Double {
+            NavGeo.Timestamp(nanoseconds: decision.stampNs ?? 0).seconds(since: request.stamp)
+        }
+        let kind = NavMessages.PolicyKind(request.question.kind)
+        guard var known = decisions[kind] else { return nil }
+        defer { decisions[kind] = known }
+        while let first = known.first, lead(first) < -Self.reach { known.removeFirst() }
+        let near = known.prefix { lead($0) <= Self.reach }
+        guard let index = near.indices.min(by: { abs(lead(near[$0])) < abs(lead(near[$1])) }) else { return nil }
+        return PolicyAnswer(recorded: known.remove(at: index), as: .recorded, node: vehicle)
+    }
+}

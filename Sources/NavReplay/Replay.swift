@@ -1,0 +1,214 @@
+import NavKit
+package import NavBag
+package import NavGeo
+package import NavMap
+package import NavMessages
+package import NavNavigator
+package import NavRecording
+package import NavRouting
+package import NavWire
+package import NavigationNode
+
+/// Runs the navigation core over recorded fixes in this process, as fast as it can.
+///
+/// Equal fixes, configuration and tiles give byte-identical bags: routes are answered at once, and every stamp comes from the fixes.
+package struct Replay {
+    /// What a replay did.
+    package struct Summary: Sendable, Equatable, Codable {
+        /// Fixes that entered the core.
+        package var fixes = 0
+        /// Reports of the vehicle's own motion that entered the core.
+        package var odometry = 0
+        /// Commands that were given to the node when it was recorded.
+        package var commands = 0
+        /// Messages in the new bag.
+        package var messages = 0
+        /// Routes that were found.
+        package var routes = 0
+        /// Reroutes that came into force.
+        package var reroutes = 0
+        /// Waypoints that were reached.
+        package var arrivals = 0
+        /// Fixes that were rejected.
+        package var rejected = 0
+        /// Why the last route that was asked for was not found, one line; nil when it was, or none was asked for.
+        package var failure: String?
+    }
+
+    private let map: MapSnapshot
+    private let configuration: NavigationConfiguration
+    private let file: TrafficFile?
+
+    /// A replay on a map.
+    ///
+    /// - Parameter file: Speeds that hold from the start.
+    package init(map: MapSnapshot, configuration: NavigationConfiguration, file: TrafficFile? = nil) {
+        self.map = map
+        self.configuration = configuration
+        self.file = file
+    }
+
+    /// Replays fixes into a bag.
+    ///
+    /// Traffic comes into force at once, before the fix that it precedes. Odometry and commands enter the core where they stand
+    /// between the fixes; what the owner's policy decided is taken from the recording.
+    ///
+    /// - Parameters:
+    ///   - others: What else was recorded between the fixes.
+    ///   - progress: Is told the number of fixes done.
+    package func run<Sink: ByteSink>(
+        _ fixes: [GnssFix], others: InputTrack? = nil, into log: inout MessageLog<Sink>,
+        progress: (Int) -> Void = { _ in }
+    ) throws(BagError) -> Summary {
+        let store = MapStore(map)
+        if let file { _ = store.update([TrafficUpdate(file)], at: NavGeo.Timestamp(nanoseconds: .min)) }
+        var run = Run(
+            session: NavigationSession(map: store.current, configuration: configuration, nodeName: "replay"),
+            store: store)
+        run.policy = RecordedPolicy(others?.decisions ?? [], vehicle: configuration.profile)
+        var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
+        var commands = (others?.commands ?? [])[...]
+        for index in 0...fixes.count {
+            let fix = fixes.indices.contains(index) ? fixes[index] : nil
+            // A bag's log time never falls: a fix with an older stamp is logged when it arrived, after its predecessor.
+            if index == 0 { run.logTime = max(run.logTime, fix?.stampNs ?? run.logTime) }
+            var changes: [MapChange] = []
+            while let (topic, message) = try track?.message(before: index) {
+                if topic == "/traffic/speeds" {
+                    if let change = try run.takeTraffic(message, &log) { changes.append(change) }
+                } else {
+                    try run.takeOdometry(message, &log)
+                }
+            }
+            try run.take(changes, at: fix?.stampNs, &log)
+            while let (place, command) = commands.first, place <= index {
+                commands = commands.dropFirst()
+                try run.take(command, &log)
+            }
+            guard let fix else { break }
+            try run.take(fix, &log)
+            progress(index + 1)
+        }
+        return run.summary
+    }
+
+    /// What lasts from one message of a replay to the next.
+    private struct Run {
+        let session: NavigationSession
+        let store: MapStore
+        let planner = RoutePlanner()
+        var summary = Summary()
+        var logTime: Int64 = 0
+        var policy = RecordedPolicy([], vehicle: VehicleProfile())
+        private var odometry: UInt64 = 0
+
+        init(session: NavigationSession, store: MapStore) {
+            self.session = session
+            self.store = store
+        }
+
+        mutating func take<Sink: ByteSink>(_ fix: GnssFix, _ log: inout MessageLog<Sink>) throws(BagError) {
+            logTime = max(logTime, fix.stampNs ?? logTime)
+            try log.write(fix, topic: "/gnss/fix", logTime: logTime, publishTime: fix.stampNs ?? logTime)
+            summary.fixes += 1
+            summary.messages += 1
+            try carryOut(session.handle(fix, sequence: UInt64(summary.fixes)), &log)
+        }
+
+        mutating func take<Sink: ByteSink>(
+            _ command: NavigationCommand, _ log: inout MessageLog<Sink>
+        ) throws(BagError) {
+            guard let request = command.request else { return }
+            summary.commands += 1
+            let now = session.time ?? NavGeo.Timestamp(nanoseconds: logTime)
+            try carryOut(
+                session.handle(request, call: command.callId ?? 0, caller: command.caller ?? "recorded", at: now), &log)
+        }
+
+        mutating func takeOdometry<Sink: ByteSink>(
+            _ message: BagMessage, _ log: inout MessageLog<Sink>
+        ) throws(BagError) {
+            odometry += 1
+            let report = InputTrack.odometry(message)
+            let outcome = report.map { session.handle($0, sequence: odometry) }
+            // One that was left out may be of any time.
+            if let outcome, let stamp = report?.stampNs, !outcome.messages.isEmpty {
+                logTime = max(logTime, stamp)
+                summary.odometry += 1
+            }
+            try write(message, "/vehicle/odometry", VehicleOdometry.fullName, &log)
+            if let outcome { try carryOut(outcome, &log) }
+        }
+
+        /// Writes traffic and brings it into force; nil for what cannot be read, or changes nothing.
+        mutating func takeTraffic<Sink: ByteSink>(
+            _ message: BagMessage, _ log: inout MessageLog<Sink>
+        ) throws(BagError) -> MapChange? {
+            try write(message, "/traffic/speeds", TrafficSpeeds.fullName, &log)
+            return Replay.change(message, store, at: NavGeo.Timestamp(nanoseconds: logTime))
+        }
+
+        private mutating func write<Sink: ByteSink>(
+            _ message: BagMessage, _ topic: String, _ type: String, _ log: inout MessageLog<Sink>
+        ) throws(BagError) {
+            try log.write(
+                message.data, topic: topic, type: type, sequence: nil, logTime: logTime,
+                publishTime: Int64(clamping: message.publishTime))
+            summary.messages += 1
+        }
+
+        mutating func take<Sink: ByteSink>(
+            _ changes: [MapChange], at stamp: Int64?, _ log: inout MessageLog<Sink>
+        ) throws(BagError) {
+            var changes = changes
+            let now = NavGeo.Timestamp(nanoseconds: stamp ?? logTime)
+            if let expiry = store.nextExpiry, expiry <= now, store.update([], at: now).isChanged {
+                changes.append(MapChange(expiredAt: now, store.current))
+            }
+            for change in changes { try carryOut(session.handle(change), &log) }
+        }
+
+        /// Writes what a session says and finds the routes that it asks for.
+        private mutating func carryOut<Sink: ByteSink>(
+            _ first: NavigationSession.Outcome, _ log: inout MessageLog<Sink>
+        ) throws(BagError) {
+            var outcomes = [first]
+            while !outcomes.isEmpty {
+                let outcome = outcomes.removeFirst()
+                for message in outcome.messages {
+                    summary.count(message.message)
+                    summary.messages += 1
+                    try log.write(
+                        message.message, topic: message.topic, logTime: logTime, publishTime: message.stamp.nanoseconds)
+                }
+                for query in outcome.queries where !outcome.cancelled.contains(query.requestID) {
+                    outcomes.append(session.handle(planner.answer(query, on: store.current), to: query))
+                }
+                for (request, _) in outcome.questions where !outcome.withdrawn.contains(request.requestID) {
+                    if let answer = policy.answer(to: request) { outcomes.append(session.handle(answer, to: request)) }
+                }
+            }
+        }
+    }
+
+    /// Brings a message of traffic into force; nil for one that cannot be read.
+    private static func change(_ message: BagMessage, _ store: MapStore, at now: NavGeo.Timestamp) -> MapChange? {
+        guard let update = TrafficUpdate(message), store.update([update], at: now).isChanged else { return nil }
+        return MapChange(map: store.current, traffic: [(update.header, UInt64(message.sequence))], at: now)
+    }
+}
+
+extension Replay.Summary {
+    mutating func count(_ message: any Message) {
+        switch message {
+        case let route as NavMessages.Route where route.geometry != nil:
+            routes += 1
+            failure = nil
+        case let event as NavMessages.RerouteEvent where event.phase == .applied: reroutes += 1
+        case let event as NavMessages.RerouteEvent where event.phase == .failed: failure = event.error?.message
+        case let event as NavMessages.ArrivalEvent where event.phase == .arrived: arrivals += 1
+        case is FixRejected: rejected += 1
+        default: break
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import NavigationNode
+import NavWire
+package import NavBag
+package import NavGeo
+package import NavKit
+package import NavMap
+package import NavMatching
+package import NavMessages
+package import NavNavigator
+package import NavRecording
+package import NavRouting
+package import NavSimulation
+
+/// Drives a route that no car has driven, with the errors of a receiver and of the vehicle's own sensors, into a bag.
+package struct DriveSimulator {
+    /// What is driven.
+    package struct Plan: Sendable {
+        /// Start, stops, destination.
+        package var waypoints: [NavRouting.Waypoint]
+        /// Metres after which a wrong turn is taken; nil follows the route.
+        package var deviateAt: Double?
+        /// The receiver's errors.
+        package var receiver: ReceiverModel
+        /// Fixes a second.
+        package var rate: Double
+        /// Chooses the errors.
+        package var seed: UInt64
+        /// When the drive starts.
+        package var start: NavGeo.Timestamp
+        /// Reports of the vehicle's own motion a second; nil for none.
+        package var odometryRate: Double?
+        /// Metres that the vehicle backs up before it sets out.
+        package var backUp = 0.0
+        /// Whether there are no fixes in mapped tunnels of 30 m and more.
+        package var tunnelsAreDark = false
+        /// Seconds between a fix's time and its arrival, which varies by a fifth; 0 writes no time of arrival.
+        package var latency = 0.0
+
+        /// A plan.
+        package init(
+            waypoints: [NavRouting.Waypoint], deviateAt: Double?, receiver: ReceiverModel, rate: Double, seed: UInt64,
+            start: NavGeo.Timestamp
+        ) {
+            self.waypoints = waypoints
+            self.deviateAt = deviateAt
+            self.receiver = receiver
+            self.rate = rate
+            self.seed = seed
+            self.start = start
+        }
+    }
+
+    /// What was driven.
+    package struct Report: Sendable, Equatable, Codable {
+        /// Metres of the drive.
+        package var distance: Double
+        /// Seconds of the drive.
+        package var duration: Double
+        /// Fixes written.
+        package var fixes: Int
+        /// Reports of the vehicle's own motion written.
+        package var odometry: Int
+        /// Seconds without fixes.
+        package var outage: Double
+        /// Metres from the start where the drive leaves the planned route; nil when it does not.
+        package var deviation: Double?
+    }
+
+    /// The name of the metadata of a simulated bag.
+    package static let mark = "navbus.simulation"
+
+    private let router: Router
+
+    /// A simulator on a map, for the router's vehicle.
+    package init(router: Router) { self.router = router }
+
+    /// Drives a plan and writes the fixes, and the odometry where there is any, as a bag in the order of arrival.
+    package func run(_ plan: Plan, into path: String) throws(NodeError) -> Report {
+        let workspace = SearchWorkspace()
+        let request = RouteRequest(waypoints: plan.waypoints)
+        let route: NavRouting.Route
+        do throws(RouteFailure) {
+            route = try router.route(request, workspace: workspace).route(of: request)
+        } catch {
+            throw NodeError(error)
+        }
+        let graph = router.metric.turns.graph
+        let driven: DrivePath?
+        if let distance = plan.deviateAt {
+            driven = DetourPlanner(router: router, workspace: workspace).path(along: route, wrongTurnAfter: distance)
+            if driven == nil {
+                throw NodeError(
+                    .missing,
+                    "no wrong turn from which the destination can be reached comes after \(Int(exactly: distance.rounded()) ?? .max) m of the "
+                        + "\(Int(route.length)) m route: choose a smaller --deviate-at")
+            }
+        } else {
+            driven = DrivePath(route, graph: graph)
+        }
+        guard let driven,
+            let drive = Drive(router.metric, edges: driven.edges, from: driven.start, to: driven.end)
+        else { throw NodeError(.missing, "start and destination are the same place on the road") }
+        let states = drive.states(rate: plan.rate, backingUp: plan.backUp)
+        var receiver = plan.receiver
+        if plan.tunnelsAreDark { receiver.outages += drive.tunnels(states, on: graph) }
+        let fixes = receiver.fixes(states, start: plan.start, seed: plan.seed)
+        let reports = odometry(drive, plan)
+        do throws(BagError) {
+            var log = MessageLog(try BagWriter(path: path, overwrite: true))
+            var next = 0
+            func writeReports(before time: Int64) throws(BagError) {
+                while next < reports.count, reports[next].stamp.nanoseconds <= time {
+                    let stamp = reports[next].stamp.nanoseconds
+                    try log.write(
+                        VehicleOdometry(reports[next]), topic: "/vehicle/odometry", logTime: stamp, publishTime: stamp)
+                    next += 1
+                }
+            }
+            var random = SeededRandom(seed: plan.seed &+ 2)
+            var arrival = Int64.min
+            for fix in fixes {
+                var message = GnssFix(fix)
+                if plan.latency > 0 {
+                    let delay = plan.latency * (0.8 + 0.4 * random.uniform())
+                    message.receiveStampNs = fix.stamp.advanced(bySeconds: delay).nanoseconds
+                }
+                // What is sent first arrives first.
+                arrival = max(arrival, message.receiveStampNs ?? fix.stamp.nanoseconds)
+                if plan.latency > 0 { message.receiveStampNs = arrival }
+                try writeReports(before: arrival)
+                try log.write(message, topic: "/gnss/fix", logTime: arrival, publishTime: fix.stamp.nanoseconds)
+            }
+            try writeReports(before: .max)
+            try log.addMetadata(
+                name: DriveSimulator.mark,
+                [
+                    "from": plan.waypoints.first?.coordinate.text ?? "",
+                    "to": plan.waypoints.last?.coordinate.text ?? "",
+                    "seed": "\(plan.seed)", "map_version": graph.mapVersion,
+                    "deviation_m": driven.deviation.map { "\(Int($0))" } ?? "",
+                    "odometry_hz": plan.odometryRate.map { "\($0)" } ?? "",
+                ])
+            try log.close()
+        } catch {
+            throw NodeError(.system, "the drive cannot be written: \(error)")
+        }
+        let outage = Double(states.count - fixes.count) / plan.rate
+        return Report(
+            distance: drive.line.length, duration: states.last?.time ?? 0, fixes: fixes.count,
+            odometry: reports.count, outage: outage, deviation: driven.deviation)
+    }
+
+    /// What the vehicle's sensors say of the drive: those of a car that the plan's seed chooses.
+    private func odometry(_ drive: Drive, _ plan: Plan) -> [Odometry] {
+        guard let rate = plan.odometryRate else { return [] }
+        let seed = plan.seed &+ 1
+        return OdometryModel.car(seed: seed).reports(
+            drive.states(rate: rate, backingUp: plan.backUp), start: plan.start, seed: seed)
+    }
+}

@@ -1,0 +1,243 @@
+package import NavGeo
+package import NavGuidance
+package import NavMap
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+extension RouteWishes {
+    /// The core's form of options; what they do not say is that of the node's vehicle.
+    ///
+    /// - Throws: a failure that names what cannot be.
+    package init(
+        _ options: NavMessages.RouteOptions, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?
+    )
+        throws(RouteFailure)
+    {
+        self.init()
+        if let language = options.language, language.split(separator: "-").first?.lowercased() != "en" {
+            throw RouteFailure(code: .invalidRequest, message: "options.language: \(language) is not spoken, only en")
+        }
+        if let units = options.units, units != .unspecified, units != .metric {
+            throw RouteFailure(code: .invalidRequest, message: "options.units: instructions are METRIC only")
+        }
+        if let alternatives = options.alternatives, alternatives > 2 {
+            throw RouteFailure(code: .invalidRequest, message: "options.alternatives is not within 0 ... 2")
+        }
+        var wanted = options.vehicle.map { VehicleProfile($0, like: vehicle) } ?? vehicle
+        if !options.avoid.isEmpty { wanted.avoid = Avoidance(options.avoid) }
+        if wanted != vehicle { self.vehicle = wanted }
+        allowsOnline = options.allowOnline ?? true
+        usesTraffic = options.useTraffic ?? true
+        self.options.initialManeuverAvoidance = options.initialManeuverAvoidanceM ?? 0
+        for (number, polygon) in options.excludeAreas.enumerated() {
+            guard let ring = polygon.rings.first, let corners = ring.corners else {
+                throw RouteFailure(
+                    code: .invalidRequest, message: "excluded area \(number) has no ring of latitudes and longitudes")
+            }
+            self.options.excludedAreas.append(ExcludedArea(corners: corners))
+        }
+        if let departure = options.departureNs, let offset {
+            self.options.departure = LocalTime(Timestamp(nanoseconds: departure), minutesAheadOfUTC: offset)
+        }
+    }
+}
+
+extension NavMessages.RouteOptions {
+    /// The message of wishes.
+    package init(_ wishes: RouteWishes, language: String? = nil) {
+        self.init(
+            vehicle: wishes.vehicle.map { NavMessages.VehicleProfile($0) },
+            avoid: wishes.vehicle.map { $0.avoid.features } ?? [],
+            excludeAreas: wishes.options.excludedAreas.map { NavMessages.Polygon(rings: [Polyline($0.corners)]) },
+            useTraffic: wishes.usesTraffic,
+            initialManeuverAvoidanceM: wishes.options.initialManeuverAvoidance > 0
+                ? wishes.options.initialManeuverAvoidance : nil, language: language,
+            units: language == nil ? nil : .metric, allowOnline: wishes.allowsOnline)
+    }
+}
+
+extension NavMessages.Polyline {
+    /// The positions; nil when latitudes and longitudes are not as many, or one lies outside of the world.
+    package var corners: [NavGeo.Coordinate]? {
+        guard latDeltasE7.count == lonDeltasE7.count else { return nil }
+        var (latitude, longitude) = (Int32(0), Int32(0))
+        var corners: [NavGeo.Coordinate] = []
+        for (north, east) in zip(latDeltasE7, lonDeltasE7) {
+            latitude &+= north
+            longitude &+= east
+            let corner = FixedCoordinate(latitudeE7: latitude, longitudeE7: longitude).coordinate
+            guard corner.isValid else { return nil }
+            corners.append(corner)
+        }
+        return corners
+    }
+}
+
+extension NavRouting.VehicleProfile {
+    /// The core's form of a vehicle. Sizes that are not given are those of `own` when it is of the same kind, else as usual.
+    package init(_ message: NavMessages.VehicleProfile, like own: NavRouting.VehicleProfile) {
+        let kind: Kind =
+            switch message.vehicleClass {
+            case .truck: .truck
+            case .car: .car
+            default: own.kind
+            }
+        let base = kind == own.kind ? own : VehicleProfile(kind: kind, avoid: own.avoid)
+        self.init(
+            kind: kind, avoid: base.avoid, height: message.heightM.map(Float.init) ?? base.height,
+            width: message.widthM.map(Float.init) ?? base.width,
+            length: message.lengthM.map(Float.init) ?? base.length,
+            weight: message.weightKg.map { Float($0 / 1_000) } ?? base.weight,
+            axleLoad: message.axleLoadKg.map { Float($0 / 1_000) } ?? base.axleLoad,
+            carriesDangerousGoods: message.hazardousGoods ?? base.carriesDangerousGoods,
+            maximumSpeed: message.maxSpeedMps.flatMap { $0 > 0 && $0.isFinite ? Float($0) : nil } ?? base.maximumSpeed)
+    }
+}
+
+extension NavMessages.VehicleProfile {
+    /// The message of a vehicle.
+    package init(_ vehicle: NavRouting.VehicleProfile) {
+        self.init(
+            vehicleClass: vehicle.kind == .truck ? .truck : .car, heightM: vehicle.height.map(Double.init),
+            widthM: vehicle.width.map(Double.init), lengthM: vehicle.length.map(Double.init),
+            weightKg: vehicle.weight.map { Double($0) * 1_000 },
+            axleLoadKg: vehicle.axleLoad.map { Double($0) * 1_000 },
+            hazardousGoods: vehicle.carriesDangerousGoods, maxSpeedMps: Double(vehicle.maximumSpeed))
+    }
+}
+
+extension Avoidance {
+    private static let pairs: [(AvoidFeature, Avoidance)] = [
+        (.tolls, .tolls), (.motorways, .motorways), (.ferries, .ferries), (.unpaved, .unpaved), (.tunnels, .tunnels),
+    ]
+
+    /// What a message wants avoided.
+    package init(_ features: [AvoidFeature]) {
+        self = []
+        for (feature, value) in Avoidance.pairs where features.contains(feature) { insert(value) }
+    }
+
+    /// The message's form.
+    package var features: [AvoidFeature] { Avoidance.pairs.filter { contains($0.1) }.map(\.0) }
+}
+
+extension RouteOrder {
+    /// The core's form of a request for routes.
+    ///
+    /// - Throws: a failure that names what cannot be.
+    package init(
+        _ request: CalculateRouteRequest, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?
+    )
+        throws(RouteFailure)
+    {
+        let waypoints = request.waypoints.compactMap { NavRouting.Waypoint($0) }
+        guard waypoints.count == request.waypoints.count else {
+            throw RouteFailure(code: .invalidRequest, message: "a waypoint has no latitude and longitude in the world")
+        }
+        guard !waypoints.isEmpty else {
+            throw RouteFailure(code: .invalidRequest, message: "no waypoints: where to?")
+        }
+        guard waypoints.count <= RouteOrder.greatestCount else {
+            throw RouteFailure(
+                code: .invalidRequest, message: "more than \(RouteOrder.greatestCount) waypoints: ask in parts")
+        }
+        var origin: NavRouting.Waypoint?
+        if let given = request.origin {
+            guard let place = NavRouting.Waypoint(given) else {
+                throw RouteFailure(
+                    code: .invalidRequest, message: "the origin has no latitude and longitude in the world")
+            }
+            origin = place
+        }
+        let options = request.options ?? NavMessages.RouteOptions()
+        self.init(
+            origin: origin, waypoints: waypoints,
+            wishes: try RouteWishes(options, node: vehicle, minutesAheadOfUTC: offset),
+            alternatives: Int(min(options.alternatives ?? 0, 2)))
+    }
+
+    /// The most waypoints of one request.
+    package static let greatestCount = 100
+}
+
+extension PreviewChoice {
+    /// The route that a request names, its id before its place; nil when it names none.
+    package init?(index: UInt32?, route: UInt64?) {
+        if let route {
+            self = .route(route)
+        } else if let index {
+            self = .index(Int(index))
+        } else {
+            return nil
+        }
+    }
+}
+
+extension NavigatorCommand {
+    /// The core's form of a command.
+    ///
+    /// - Throws: a failure that names what cannot be.
+    package init(
+        _ request: NavigationCommand.Request, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
+        on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
+    ) throws(RouteFailure) {
+        func drive(_ simulate: Bool?, _ factor: Double?) -> SimulatedDrive? {
+            simulate == true ? SimulatedDrive(speedFactor: factor ?? 1) : nil
+        }
+        switch request {
+        case .calculateRoute(let request):
+            self = .calculate(
+                try RouteOrder(request, node: vehicle, minutesAheadOfUTC: offset), isPreview: request.preview ?? true)
+        case .selectPreview(let request):
+            guard let choice = PreviewChoice(index: request.index, route: request.routeId) else {
+                throw RouteFailure(code: .invalidRequest, message: "which route? give its route_id, or an index from 0")
+            }
+            self = .selectPreview(choice)
+        case .startNavigation(let request):
+            self = .start(
+                preview: PreviewChoice(index: request.index, route: request.routeId),
+                drive(request.simulate, request.simulateSpeedFactor))
+        case .setRoute(let request):
+            let drive = drive(request.simulate, request.simulateSpeedFactor)
+            switch request.target {
+            case .calculate(let calculation):
+                guard calculation.preview != true else {
+                    throw RouteFailure(
+                        code: .invalidRequest,
+                        message: "calculate.preview: SetRoute guides at once and opens no preview")
+                }
+                self = .navigate(try RouteOrder(calculation, node: vehicle, minutesAheadOfUTC: offset), drive)
+            case .route(let message):
+                var plan = try route(message)
+                plan.provider = .external
+                if let options = message.options {
+                    plan.ask(for: try RouteWishes(options, node: vehicle, minutesAheadOfUTC: offset))
+                }
+                self = .setRoute(plan, drive)
+            case nil: throw RouteFailure(code: .invalidRequest, message: "neither a route nor where to")
+            }
+        case .stopNavigation: self = .stop
+        case .reroute(let request):
+            let options = request.options
+            self = .reroute(
+                try options.map { options throws(RouteFailure) in
+                    try RouteWishes(options, node: vehicle, minutesAheadOfUTC: offset)
+                })
+        case .selectAlternative(let request):
+            guard let id = request.routeId else {
+                throw RouteFailure(code: .invalidRequest, message: "which alternative? give its route_id")
+            }
+            self = .selectAlternative(id)
+        case .acceptFasterRoute(let request): self = .acceptFasterRoute(request.accept ?? true, route: request.routeId)
+        case .advanceLeg(let request): self = .advanceLeg(request.legIndex.map { Int($0) })
+        case .skipWaypoint(let request): self = .skipWaypoint(request.waypointIndex.map { Int($0) })
+        case .refreshRoute: self = .refreshRoute
+        case .resumeTrip(let trip):
+            self = .resume(
+                try TripSnapshot(trip, node: vehicle, minutesAheadOfUTC: offset, on: map, route: route))
+        case .getHorizon:
+            throw RouteFailure(code: .wrongState, message: "the electronic horizon is not part of this node yet")
+        }
+    }
+}

@@ -1,0 +1,232 @@
+package import NavGeo
+package import NavGuidance
+package import NavMap
+package import NavMatching
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+extension NavMessages.NavigationState {
+    package init(_ state: NavigatorState, context: EventContext, mapVersion: String) {
+        let (phase, guidance) = NavigationState.phases(state.phase)
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, phase: phase, guidance: guidance,
+            gnss: state.health.map { GnssHealth($0) }, positionSource: state.positions.map { PositionSource($0) },
+            rerouteInProgress: state.isRerouting, legIndex: guidance == nil ? nil : UInt32(state.leg),
+            legCount: guidance == nil ? nil : UInt32(state.legCount), isHeld: guidance == nil ? nil : state.isHeld,
+            destination: state.destination.map { NavMessages.Waypoint($0) }, mapVersion: mapVersion,
+            missingTileCount: UInt32(clamping: state.missingTiles))
+    }
+
+    private static func phases(_ phase: NavigatorState.Phase) -> (NavigationPhase, NavMessages.GuidanceState?) {
+        switch phase {
+        case .idle: (.idle, nil)
+        case .freeDrive: (.freeDrive, nil)
+        case .preview: (.preview, nil)
+        case .guidance(.initialized): (.guidance, .initialized)
+        case .guidance(.tracking): (.guidance, .tracking)
+        case .guidance(.uncertain): (.guidance, .uncertain)
+        case .guidance(.offRoute): (.guidance, .offRoute)
+        case .guidance(.complete): (.guidance, .complete)
+        }
+    }
+}
+
+extension NavMessages.DeviationState {
+    package init(_ state: NavNavigator.DeviationState) {
+        switch state {
+        case .onRoute: self = .onRoute
+        case .uncertain: self = .uncertain
+        case .offStep: self = .offStep
+        case .offRoute: self = .offRoute
+        case .wrongWay: self = .wrongWay
+        }
+    }
+}
+
+extension NavMessages.RouteProgress {
+    /// The message of progress.
+    ///
+    /// - Parameter limit: the speed limit where the vehicle is.
+    package init(_ progress: NavNavigator.RouteProgress, context: EventContext, limit: SpeedLimit) {
+        let total = progress.offset + progress.distanceRemaining
+        let attributes = progress.attributes
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, legIndex: UInt32(progress.leg),
+            legCount: UInt32(progress.legCount), stepIndex: UInt32(progress.step),
+            stepCount: UInt32(progress.stepCount),
+            pointIndex: UInt32(progress.point), distanceTraveledM: progress.offset,
+            distanceRemainingM: progress.distanceRemaining, durationRemainingS: progress.durationRemaining,
+            fractionTraveled: total > 0 ? progress.offset / total : 1,
+            legDistanceRemainingM: progress.legDistanceRemaining, legDurationRemainingS: progress.legDurationRemaining,
+            stepDistanceRemainingM: progress.stepDistanceRemaining,
+            stepDurationRemainingS: progress.stepDurationRemaining,
+            etaNs: context.stamp.advanced(bySeconds: progress.durationRemaining).nanoseconds,
+            legEtaNs: context.stamp.advanced(bySeconds: progress.legDurationRemaining).nanoseconds,
+            trafficDelayRemainingS: progress.trafficDelayRemaining,
+            deviation: NavMessages.DeviationState(progress.deviation.state),
+            distanceToRouteM: progress.deviation.distance, courseDifferenceRad: progress.deviation.courseDifference,
+            deviationSinceNs: progress.deviation.since.nanoseconds, alongSigmaM: progress.position.road?.alongSigma,
+            roadName: attributes.flatMap { $0.name.isEmpty ? nil : $0.name },
+            roadRef: attributes.flatMap { $0.reference.isEmpty ? nil : $0.reference },
+            speedLimitMps: limit.speed.map(Double.init), speedUnlimited: limit.isUnlimited ? true : nil,
+            nextManeuverType: progress.nextManeuver.map { NavMessages.ManeuverType($0.type) },
+            nextManeuverModifier: progress.nextManeuver?.modifier.map { NavMessages.ManeuverModifier($0) },
+            visualInstructionId: progress.visualInstruction?.wire,
+            spokenInstructionId: progress.spokenInstruction?.wire,
+            matched: Pose(
+                latitude: progress.snapped.latitude, longitude: progress.snapped.longitude,
+                course: progress.snappedBearing, speedMps: progress.position.speed),
+            raw: Pose(raw: progress.position), isSnapped: progress.isSnapped,
+            source: PositionSource(progress.position),
+            waypointsRemaining: UInt32(progress.waypointsRemaining),
+            deviationProbability: progress.deviation.probability, limitSource: LimitSource(limit.source))
+    }
+}
+
+extension NavMessages.RerouteEvent {
+    package init(_ event: NavNavigator.RerouteEvent, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, reason: RerouteReason(event.reason),
+            proactive: event.isProactive, requestId: event.requestID,
+            provider: event.provider.map { NavMessages.RouteProvider($0) },
+            pose: event.position.map { Pose(latitude: $0.latitude, longitude: $0.longitude) },
+            initialManeuverAvoidanceM: event.maneuverAvoidance > 0 ? event.maneuverAvoidance : nil)
+        switch event.phase {
+        case .willReroute: phase = .willReroute
+        case .fetching(let attempt):
+            phase = .fetching
+            self.attempt = UInt32(clamping: attempt)
+        case .fetched: phase = .fetched
+        case .applied(let old):
+            phase = .applied
+            oldRouteId = old == 0 ? nil : old
+            newRouteId = context.route
+        case .failed(let failure, let next):
+            phase = .failed
+            error = ErrorInfo(failure)
+            nextAttemptNs = next?.nanoseconds
+        case .rejected(let why):
+            phase = .rejected
+            rejection =
+                switch why {
+                case .backOnRoute: .backOnRoute
+                case .superseded: .superseded
+                case .stale: .stale
+                case .policy: .policy
+                case .tooNear: .tooNear
+                }
+        }
+    }
+}
+
+extension NavMessages.RerouteReason {
+    package init(_ reason: NavNavigator.RerouteEvent.Reason) {
+        switch reason {
+        case .offRoute: self = .offRoute
+        case .wrongWay: self = .wrongWay
+        case .manual: self = .manual
+        case .routeInvalidated: self = .routeInvalidated
+        case .fasterRoute: self = .fasterRoute
+        case .waypoint: self = .waypoint
+        }
+    }
+}
+
+extension ErrorInfo {
+    package init(_ failure: RouteFailure) {
+        self.init(
+            code: ErrorCode(failure.code), message: failure.message, retryable: failure.isRetryable,
+            missingTiles: failure.missingTiles.map { TileKey($0) })
+    }
+}
+
+extension RoadTileID {
+    /// The road tile of a key; nil when it names none.
+    package init?(_ key: TileKey) {
+        guard key.domain == .navigation, let zoom = key.zoom, let x = key.x, let y = key.y,
+            let tile = TileID(zoom: UInt8(clamping: zoom), x: x, y: y)
+        else { return nil }
+        self.init(tile)
+    }
+}
+
+extension TileKey {
+    package init(_ id: RoadTileID) {
+        self.init(domain: .navigation, zoom: UInt32(id.tile.zoom), x: id.tile.x, y: id.tile.y)
+    }
+}
+
+extension ErrorCode {
+    package init(_ code: RouteFailure.Code) {
+        switch code {
+        case .noRoute: self = .noRoute
+        case .noRoadNearby: self = .noRoadNearby
+        case .tilesNeeded: self = .missingTiles
+        case .invalidRequest: self = .invalidRequest
+        case .deadlineExceeded: self = .deadlineExceeded
+        case .cancelled: self = .cancelled
+        case .providerUnavailable: self = .providerUnavailable
+        case .internal: self = .`internal`
+        case .noPosition: self = .noPosition
+        case .wrongState: self = .wrongState
+        case .notFound: self = .notFound
+        case .deniedByPolicy: self = .deniedByPolicy
+        }
+    }
+}
+
+extension NavMessages.ArrivalEvent {
+    package init(_ event: NavNavigator.ArrivalEvent, context: EventContext, route: NavRouting.Route?) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, legIndex: UInt32(event.leg),
+            waypointIndex: UInt32(event.waypoint),
+            waypoint: route.flatMap { route in
+                route.waypoints.indices.contains(event.waypoint)
+                    ? NavMessages.Waypoint(route.waypoints[event.waypoint], on: route) : nil
+            }, distanceRemainingM: event.distanceRemaining, durationRemainingS: event.durationRemaining,
+            isDestination: event.isDestination)
+        switch event.phase {
+        case .approaching(let isFirst):
+            phase = .approaching
+            self.isFirst = isFirst
+        case .arrived: phase = .arrived
+        case .held: phase = .held
+        case .legStarted: phase = .legStarted
+        }
+    }
+}
+
+extension NavMessages.FixRejected {
+    package init(_ rejection: FixRejection, _ message: NavMessages.GnssFix, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence,
+            reason: FixRejectionReason(rejection.reason), value: rejection.value, limit: rejection.limit, fix: message)
+    }
+}
+
+extension FixRejectionReason {
+    package init(_ reason: FixRejection.Reason) {
+        switch reason {
+        case .invalid: self = .invalid
+        case .fixType: self = .fixType
+        case .accuracy: self = .accuracy
+        case .startAccuracy: self = .startAccuracy
+        case .duplicate: self = .duplicate
+        case .outOfOrder: self = .outOfOrder
+        case .stale: self = .stale
+        case .future: self = .future
+        case .frozen: self = .frozen
+        case .speed: self = .speed
+        case .jump: self = .jump
+        case .integrity: self = .integrity
+        case .spoofing: self = .spoofing
+        case .jamming: self = .jamming
+        }
+    }
+}

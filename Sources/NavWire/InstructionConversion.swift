@@ -1,0 +1,179 @@
+package import NavGeo
+package import NavGuidance
+package import NavMessages
+package import NavNavigator
+
+extension InstructionID {
+    /// The number that names the instruction within its route on the bus: leg in the upper bits, then step, then kind; never 0.
+    package var wire: UInt32 {
+        let kind = UInt32(InstructionID.Kind.allCases.firstIndex(of: self.kind) ?? 0) + 1
+        return UInt32(min(leg, 0xff)) << 24 | UInt32(min(step, 0xfffff)) << 4 | kind
+    }
+}
+
+extension RouteGuidance {
+    /// The step that begins with the maneuver of which an instruction speaks: the one after that on which it is given, at the end of a leg
+    /// the last.
+    fileprivate func step(announcedBy id: InstructionID) -> NavGuidance.RouteStep? {
+        guard legs.indices.contains(id.leg), !legs[id.leg].isEmpty else { return nil }
+        return steps[min(legs[id.leg].lowerBound + id.step + 1, legs[id.leg].upperBound - 1)]
+    }
+}
+
+extension NavMessages.VisualInstruction {
+    package init(
+        _ instruction: NavGuidance.VisualInstruction, distance: Double, duration: Double, context: EventContext,
+        guidance: RouteGuidance
+    ) {
+        let step = guidance.step(announcedBy: instruction.id)
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, instructionId: instruction.id.wire,
+            legIndex: UInt32(instruction.id.leg), stepIndex: step.map { UInt32($0.index) },
+            maneuver: step.map { NavMessages.Maneuver($0.maneuver) },
+            primary: NavMessages.InstructionText(instruction.primary),
+            secondary: instruction.secondary.map { NavMessages.InstructionText($0) },
+            sub: instruction.sub.map { NavMessages.InstructionText($0) },
+            subManeuver: instruction.sub.map {
+                NavMessages.Maneuver(
+                    type: NavMessages.ManeuverType($0.type),
+                    modifier: $0.modifier.map { NavMessages.ManeuverModifier($0) },
+                    roundaboutExit: $0.roundaboutExit.map { UInt32($0) })
+            }, lanes: instruction.lanes.map { NavMessages.Lane($0) },
+            triggerDistanceM: instruction.maneuverOffset - instruction.routeOffset, distanceToManeuverM: distance,
+            durationToManeuverS: duration, drivingSide: NavMessages.RoadSide(instruction.drivingSide),
+            language: instruction.language ?? guidance.options.text.phrases.language)
+    }
+
+    /// The message that clears the display.
+    package init(clearedAt context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, cleared: true)
+    }
+}
+
+extension NavMessages.InstructionText {
+    package init(_ banner: Banner) {
+        self.init(text: banner.text, components: banner.components.map { InstructionComponent($0) })
+        var priority: UInt32 = 0
+        for index in components.indices {
+            guard components[index].kind == .text, let text = components[index].text,
+                let short = Abbreviations.shorter(text)
+            else { continue }
+            (components[index].abbreviation, components[index].abbreviationPriority) = (short, priority)
+            priority += 1
+        }
+    }
+}
+
+extension RevisedInstruction.Line {
+    /// The core's form of a line; nil for one without text and parts.
+    package init?(_ line: NavMessages.InstructionText) {
+        let components = line.components.map { BannerComponent($0) }
+        let text = line.text ?? components.reduce(into: "") { $0 += $0.isEmpty ? $1.text : " " + $1.text }
+        guard !text.isEmpty || !components.isEmpty else { return nil }
+        self.init(text: text, components: components.isEmpty ? [.text(text)] : components)
+    }
+}
+
+extension NavMessages.InstructionText {
+    package init(_ line: RevisedInstruction.Line) {
+        self.init(text: line.text, components: line.components.map { InstructionComponent($0) })
+    }
+}
+
+extension BannerComponent {
+    package init(_ component: InstructionComponent) {
+        let text = component.text ?? ""
+        switch component.kind {
+        case .shield: self = .shield(text)
+        case .exit: self = .exitLabel(text)
+        case .exitNumber: self = .exitNumber(text)
+        case .delimiter: self = .delimiter(text)
+        default: self = .text(text)
+        }
+    }
+}
+
+extension InstructionComponent {
+    package init(_ component: BannerComponent) {
+        switch component {
+        case .text(let text): self.init(kind: .text, text: text)
+        case .shield(let text): self.init(kind: .shield, text: text)
+        case .exitLabel(let text): self.init(kind: .exit, text: text)
+        case .exitNumber(let text): self.init(kind: .exitNumber, text: text)
+        case .delimiter(let text): self.init(kind: .delimiter, text: text)
+        }
+    }
+}
+
+extension NavMessages.Lane {
+    package init(_ lane: NavGuidance.Lane) {
+        self.init(
+            indications: lane.indications.map { NavMessages.LaneIndication($0) }, valid: lane.isValid,
+            active: lane.active != nil, validIndication: lane.active.map { NavMessages.LaneIndication($0) })
+    }
+}
+
+extension NavGuidance.Lane {
+    package init(_ lane: NavMessages.Lane) {
+        let indications = lane.indications.compactMap { NavGuidance.LaneIndication($0) }
+        let active = lane.validIndication.flatMap { NavGuidance.LaneIndication($0) } ?? indications.first
+        self.init(indications: indications, isValid: lane.valid ?? false, active: lane.active == true ? active : nil)
+    }
+}
+
+extension NavGuidance.LaneIndication {
+    package init?(_ indication: NavMessages.LaneIndication) {
+        guard let known = Self.allCases.first(where: { NavMessages.LaneIndication($0) == indication }) else {
+            return nil
+        }
+        self = known
+    }
+}
+
+extension NavMessages.LaneIndication {
+    package init(_ indication: NavGuidance.LaneIndication) {
+        switch indication {
+        case .uTurn: self = .uturn
+        case .sharpRight: self = .sharpRight
+        case .right: self = .right
+        case .slightRight: self = .slightRight
+        case .straight: self = .straight
+        case .slightLeft: self = .slightLeft
+        case .left: self = .left
+        case .sharpLeft: self = .sharpLeft
+        }
+    }
+}
+
+extension NavMessages.SpokenInstruction {
+    package init(
+        _ instruction: NavGuidance.SpokenInstruction, distance: Double, duration: Double, context: EventContext,
+        guidance: RouteGuidance?
+    ) {
+        let step = guidance?.step(announcedBy: instruction.id)
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, utteranceId: instruction.id.wire,
+            legIndex: UInt32(instruction.id.leg), stepIndex: step.map { UInt32($0.index) },
+            maneuver: step.map { NavMessages.Maneuver($0.maneuver) }, urgency: SpokenUrgency(instruction.id.kind),
+            text: instruction.text, ssml: instruction.ssml.isEmpty ? nil : instruction.ssml,
+            language: instruction.language ?? guidance?.options.text.phrases.language,
+            triggerDistanceM: instruction.distance,
+            distanceToManeuverM: distance,
+            durationToManeuverS: duration)
+    }
+}
+
+extension SpokenUrgency {
+    package init(_ kind: InstructionID.Kind) {
+        switch kind {
+        case .visual, .depart, .continue: self = .follow
+        case .far: self = .early
+        case .prepare, .near: self = .prepare
+        case .now: self = .now
+        }
+    }
+}

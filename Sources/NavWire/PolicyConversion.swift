@@ -1,0 +1,282 @@
+package import NavGeo
+package import NavGuidance
+package import NavMatching
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+extension NavMessages.PolicyKind {
+    package init(_ kind: NavNavigator.PolicyKind) {
+        switch kind {
+        case .shouldReroute: self = .shouldReroute
+        case .rerouteOptions: self = .rerouteOptions
+        case .acceptReroute: self = .acceptReroute
+        case .shouldTakeAlternative: self = .shouldTakeAlternative
+        case .acceptFasterRoute: self = .acceptFasterRoute
+        case .shouldDiscardFix: self = .shouldDiscardFix
+        case .shouldPreventReroutesWhenArriving: self = .shouldPreventReroutesWhenArriving
+        case .shouldAdvanceLeg: self = .shouldAdvanceLeg
+        case .reviseInstruction: self = .reviseInstruction
+        }
+    }
+}
+
+extension NavNavigator.PolicyKind {
+    package init?(_ kind: NavMessages.PolicyKind) {
+        guard let known = NavNavigator.PolicyKind.allCases.first(where: { NavMessages.PolicyKind($0) == kind }) else {
+            return nil
+        }
+        self = known
+    }
+}
+
+/// What the answers to policy questions have in common.
+package struct PolicySurroundings {
+    var context: EventContext
+    /// What was last told of the position and of the progress.
+    var position: NavMessages.MatchedPosition?
+    var progress: NavMessages.RouteProgress?
+    var guidance: RouteGuidance?
+    var rejected: NavMessages.GnssFix?
+
+    /// What surrounds a question.
+    package init(
+        context: EventContext, position: NavMessages.MatchedPosition?, progress: NavMessages.RouteProgress?,
+        guidance: RouteGuidance?, rejected: NavMessages.GnssFix?
+    ) {
+        (self.context, self.position, self.progress) = (context, position, progress)
+        (self.guidance, self.rejected) = (guidance, rejected)
+    }
+}
+
+extension NavMessages.PolicyRequest {
+    /// The message of a question.
+    package init(_ request: NavNavigator.PolicyRequest, _ around: PolicySurroundings) {
+        let standard: PolicyVerdict = request.standard ? .yes : .no
+        let context = PolicyContext(
+            requestId: request.requestID, stampNs: request.stamp.nanoseconds, deadlineNs: request.deadline.nanoseconds,
+            sessionId: around.context.session, routeId: around.context.route, causeSequence: around.context.cause,
+            defaultVerdict: standard, position: around.position, progress: around.progress)
+        self.init(
+            stampNs: request.stamp.nanoseconds, sessionId: around.context.session, routeId: around.context.route,
+            causeSequence: around.context.cause, eventSequence: around.context.eventSequence,
+            requestId: request.requestID, kind: NavMessages.PolicyKind(request.question.kind),
+            deadlineNs: request.deadline.nanoseconds, defaultVerdict: standard,
+            question: Question(request.question, context, around))
+    }
+}
+
+extension NavMessages.PolicyRequest.Question {
+    fileprivate init(_ question: PolicyQuestion, _ context: PolicyContext, _ around: PolicySurroundings) {
+        switch question {
+        case .shouldReroute(let reason, let deviation):
+            self = .shouldReroute(
+                ShouldRerouteRequest(
+                    context: context, reason: RerouteReason(reason), deviation: NavMessages.DeviationState(deviation)))
+        case .rerouteOptions(let reason, let wishes, let waypoints):
+            self = .rerouteOptions(
+                RerouteOptionsRequest(
+                    context: context, reason: RerouteReason(reason), options: NavMessages.RouteOptions(wishes),
+                    waypoints: waypoints.map { NavMessages.Waypoint($0) }))
+        case .acceptReroute(let plan, let reason, let seconds):
+            self = .acceptReroute(
+                AcceptRerouteRequest(
+                    context: context, reason: RerouteReason(reason), route: NavMessages.Route(plan),
+                    maneuverInS: seconds))
+        case .shouldTakeAlternative(let offered):
+            self = .shouldTakeAlternative(
+                ShouldTakeAlternativeRequest(context: context, alternative: NavMessages.Alternative(offered)))
+        case .acceptFasterRoute(let plan, let gain):
+            self = .acceptFasterRoute(
+                ShouldAcceptFasterRouteRequest(
+                    context: context, route: NavMessages.Route(plan), gainS: gain.seconds, gainRatio: gain.share))
+        case .shouldDiscardFix(_, let rejection):
+            self = .shouldDiscardFix(
+                ShouldDiscardFixRequest(
+                    context: context, fix: around.rejected, reason: FixRejectionReason(rejection.reason)))
+        case .shouldPreventReroutesWhenArriving(let index, let waypoint):
+            self = .shouldPreventReroutesWhenArriving(
+                ShouldPreventReroutesWhenArrivingRequest(
+                    context: context, waypoint: NavMessages.Waypoint(waypoint, on: nil),
+                    waypointIndex: UInt32(clamping: index)))
+        case .shouldAdvanceLeg(let index, let waypoint):
+            self = .shouldAdvanceLeg(
+                ShouldAdvanceLegRequest(
+                    context: context, waypoint: NavMessages.Waypoint(waypoint, on: nil),
+                    waypointIndex: UInt32(clamping: index)))
+        case .reviseInstruction(let instruction, let distance, let duration):
+            self = .reviseInstruction(
+                ReviseInstructionRequest(
+                    context: context,
+                    instruction: ReviseInstructionRequest.Instruction(instruction, distance, duration, around)))
+        }
+    }
+}
+
+extension ReviseInstructionRequest.Instruction {
+    fileprivate init?(
+        _ instruction: NavGuidance.Instruction, _ distance: Double, _ duration: Double, _ around: PolicySurroundings
+    ) {
+        switch instruction {
+        case .visual(let visual):
+            guard let guidance = around.guidance else { return nil }
+            self = .visual(
+                NavMessages.VisualInstruction(
+                    visual, distance: distance, duration: duration, context: around.context, guidance: guidance))
+        case .spoken(let spoken):
+            self = .spoken(
+                NavMessages.SpokenInstruction(
+                    spoken, distance: distance, duration: duration, context: around.context,
+                    guidance: around.guidance))
+        }
+    }
+}
+
+extension NavMessages.PolicyDecision {
+    /// The message of a decision.
+    package init(_ decision: NavNavigator.PolicyDecision, context: EventContext) {
+        let answer = decision.answer
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence,
+            requestId: decision.requestID == 0 ? nil : decision.requestID, kind: NavMessages.PolicyKind(decision.kind),
+            verdict: decision.verdict ? .yes : .no, decidedBy: NavMessages.PolicyDecider(answer.decider),
+            reason: answer.reason.isEmpty ? nil : answer.reason, holdS: answer.hold, latencyS: decision.latency,
+            content: answer.content.map { Content($0) })
+    }
+
+    /// The message of an answer as it entered the core.
+    package init(
+        _ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest, at stamp: NavGeo.Timestamp
+    ) {
+        self.init(
+            stampNs: stamp.nanoseconds, requestId: request.requestID,
+            kind: NavMessages.PolicyKind(request.question.kind), verdict: answer.verdict.map { $0 ? .yes : .no },
+            decidedBy: NavMessages.PolicyDecider(answer.decider), reason: answer.reason.isEmpty ? nil : answer.reason,
+            holdS: answer.hold, content: answer.content.map { Content($0) })
+    }
+}
+
+extension NavMessages.PolicyDecision.Content {
+    fileprivate init(_ content: NavNavigator.PolicyAnswer.Content) {
+        switch content {
+        case .reroute(let wishes, let waypoints):
+            self = .rerouteOptions(
+                RerouteOptionsAnswer(
+                    options: wishes.map { NavMessages.RouteOptions($0) },
+                    waypoints: waypoints.map { NavMessages.Waypoint($0) }))
+        case .instruction(let revised):
+            var answer = ReviseInstructionAnswer(suppress: revised.isSuppressed ? true : nil)
+            switch revised.content {
+            case .visual(let primary, let secondary, let sub, let lanes):
+                answer.instruction = .visual(
+                    NavMessages.VisualInstruction(
+                        primary: primary.map { NavMessages.InstructionText($0) },
+                        secondary: secondary.map { NavMessages.InstructionText($0) },
+                        sub: sub.map { NavMessages.InstructionText($0) }, lanes: lanes.map { NavMessages.Lane($0) },
+                        language: revised.language))
+            case .spoken(let text, let ssml):
+                answer.instruction = .spoken(
+                    NavMessages.SpokenInstruction(text: text, ssml: ssml, language: revised.language))
+            case nil: break
+            }
+            self = .revisedInstruction(answer)
+        }
+    }
+}
+
+extension NavMessages.PolicyDecider {
+    package init(_ decider: NavNavigator.PolicyDecider) {
+        switch decider {
+        case .standard: self = .default
+        case .client: self = .client
+        case .timeout: self = .timeout
+        case .unavailable: self = .unavailable
+        case .recorded: self = .recorded
+        }
+    }
+}
+
+extension NavNavigator.PolicyDecider {
+    package init?(_ decider: NavMessages.PolicyDecider) {
+        switch decider {
+        case .default: self = .standard
+        case .client: self = .client
+        case .timeout: self = .timeout
+        case .unavailable: self = .unavailable
+        case .recorded: self = .recorded
+        default: return nil
+        }
+    }
+}
+
+extension NavNavigator.PolicyAnswer {
+    /// The core's form of a client's answer.
+    package init(_ answer: NavMessages.PolicyAnswer) {
+        self.init(
+            verdict: PolicyAnswer.verdict(answer.verdict), reason: answer.reason ?? "", hold: answer.holdS)
+    }
+
+    /// The core's form of wishes for a reroute; nil when one of its waypoints has no place.
+    ///
+    /// - Parameter vehicle: the node's, where the wishes name none.
+    package init?(_ answer: RerouteOptionsAnswer, node vehicle: NavRouting.VehicleProfile) {
+        let waypoints = answer.waypoints.compactMap { NavRouting.Waypoint($0) }
+        guard waypoints.count == answer.waypoints.count else { return nil }
+        do throws(RouteFailure) {
+            let wishes = try answer.options.map { options throws(RouteFailure) in
+                try RouteWishes(options, node: vehicle, minutesAheadOfUTC: nil)
+            }
+            self.init(verdict: true, content: .reroute(wishes, waypoints))
+        } catch {
+            return nil
+        }
+    }
+
+    /// The core's form of other words.
+    package init(_ answer: ReviseInstructionAnswer) {
+        var revised = RevisedInstruction(isSuppressed: answer.suppress ?? false)
+        switch answer.instruction {
+        case .visual(let visual):
+            let line = { (text: NavMessages.InstructionText?) in text.flatMap { RevisedInstruction.Line($0) } }
+            revised.content = .visual(
+                primary: line(visual.primary), secondary: line(visual.secondary), sub: line(visual.sub),
+                lanes: visual.lanes.map { NavGuidance.Lane($0) })
+            revised.language = visual.language
+        case .spoken(let spoken):
+            revised.content = .spoken(text: spoken.text, ssml: spoken.ssml)
+            revised.language = spoken.language
+        case nil: break
+        }
+        self.init(verdict: true, content: .instruction(revised))
+    }
+
+    /// The core's form of a decision that was recorded.
+    ///
+    /// - Parameters:
+    ///   - decider: who counts as having decided; nil for who did.
+    ///   - vehicle: the node's, where the decision names none.
+    package init(
+        recorded decision: NavMessages.PolicyDecision, as decider: NavNavigator.PolicyDecider?,
+        node vehicle: NavRouting.VehicleProfile
+    ) {
+        var content: Content?
+        switch decision.content {
+        case .rerouteOptions(let answer): content = PolicyAnswer(answer, node: vehicle)?.content
+        case .revisedInstruction(let answer): content = PolicyAnswer(answer).content
+        case nil: break
+        }
+        self.init(
+            verdict: PolicyAnswer.verdict(decision.verdict),
+            decider: decider ?? decision.decidedBy.flatMap { PolicyDecider($0) } ?? .standard,
+            reason: decision.reason ?? "", hold: decision.holdS, content: content)
+    }
+
+    private static func verdict(_ verdict: PolicyVerdict?) -> Bool? {
+        switch verdict {
+        case .yes: true
+        case .no: false
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,109 @@
+package import NavGeo
+package import NavMap
+package import NavMatching
+package import NavMessages
+package import NavNavigator
+
+extension NavMessages.MatchedPosition {
+    /// The message of a sighting.
+    ///
+    /// - Parameter limit: the speed limit of its road; nil off road.
+    package init(_ sighting: Sighting, context: EventContext, graph: RoadGraph, limit: SpeedLimit?) {
+        let match = sighting.match
+        let attributes = match.road.map { graph.attributes(of: $0.edge) }
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence,
+            raw: sighting.prediction == nil ? Pose(raw: sighting) : nil,
+            matched: match.road.map { Pose($0, sighting) } ?? (sighting.coordinate.isValid ? Pose(raw: sighting) : nil),
+            isOnRoad: match.road != nil, road: match.road.map { RoadPosition($0, graph: graph) },
+            alongSigmaM: match.road?.alongSigma ?? sighting.sigma,
+            crossSigmaM: match.road?.crossSigma ?? sighting.sigma,
+            confidence: match.road == nil ? nil : match.confidence,
+            offRoadProbability: match.state == .unusable ? nil : match.offRoadProbability,
+            candidates: match.candidates.map { MatchCandidate($0, graph: graph) },
+            source: PositionSource(sighting), prediction: sighting.prediction.map { NavMessages.PredictionMethod($0) },
+            ageS: sighting.prediction == nil ? nil : sighting.age, isTeleport: match.isTeleport,
+            roadName: attributes.flatMap { $0.name.isEmpty ? nil : $0.name },
+            roadRef: attributes.flatMap { $0.reference.isEmpty ? nil : $0.reference },
+            roadClass: attributes.map { NavMessages.RoadClass($0.roadClass) },
+            speedLimitMps: limit?.speed.map(Double.init), speedUnlimited: limit?.isUnlimited == true ? true : nil,
+            inTunnel: attributes.map { $0.flags.contains(.tunnel) }, mapVersion: graph.mapVersion,
+            protectionLevelM: sighting.prediction == nil ? sighting.fix.protectionLevel : nil,
+            limitSource: limit.map { LimitSource($0.source) })
+    }
+}
+
+extension EventContext {
+    /// The trip, nil without one.
+    package var session: UInt64? { sessionID == 0 ? nil : sessionID }
+    /// The route in force, nil without one.
+    package var route: UInt64? { routeID == 0 ? nil : routeID }
+    /// The cause, nil without one.
+    package var cause: UInt64? { causeSequence == 0 ? nil : causeSequence }
+}
+
+extension Pose {
+    /// What the receiver said, or where the filter has the vehicle without it.
+    package init(raw sighting: Sighting) {
+        let fix = sighting.fix
+        self.init(
+            latitude: fix.coordinate.latitude, longitude: fix.coordinate.longitude, course: fix.course,
+            speedMps: fix.speed, horizontalAccuracyM: fix.horizontalSigma, altitudeM: fix.altitude,
+            heading: fix.heading)
+    }
+
+    /// The place on the road.
+    package init(_ road: NavMatching.MatchedPosition.RoadPosition, _ sighting: Sighting) {
+        self.init(
+            latitude: road.coordinate.latitude, longitude: road.coordinate.longitude, course: road.bearing,
+            speedMps: sighting.speed, horizontalAccuracyM: road.alongSigma)
+    }
+}
+
+extension RoadPosition {
+    package init(_ road: NavMatching.MatchedPosition.RoadPosition, graph: RoadGraph) {
+        self.init(
+            edgeId: road.edgeKey.rawValue, wayId: road.wayID, fromNode: road.fromNodeID, toNode: road.toNodeID,
+            offsetM: road.segmentOffset, edgeOffsetM: road.offset,
+            edgeLengthM: Double(graph.edgeLengths[road.edge.index]))
+    }
+}
+
+extension MatchCandidate {
+    package init(_ candidate: NavMatching.MatchedPosition.Candidate, graph: RoadGraph) {
+        self.init(
+            road: RoadPosition(
+                edgeId: graph.key(of: candidate.edge).rawValue, wayId: graph.wayID(of: candidate.edge),
+                edgeOffsetM: candidate.offset, edgeLengthM: Double(graph.edgeLengths[candidate.edge.index])),
+            probability: candidate.probability, distanceM: candidate.distance)
+    }
+}
+
+extension LimitSource {
+    package init(_ source: SpeedLimit.Source) {
+        switch source {
+        case .signed: self = .signed
+        case .implied: self = .implied
+        case .unknown: self = .unknown
+        }
+    }
+}
+
+extension NavMessages.RoadClass {
+    package init(_ roadClass: NavMap.RoadClass) {
+        switch roadClass {
+        case .motorway: self = .motorway
+        case .trunk: self = .trunk
+        case .primary: self = .primary
+        case .secondary: self = .secondary
+        case .tertiary: self = .tertiary
+        case .unclassified: self = .unclassified
+        case .residential: self = .residential
+        case .livingStreet: self = .livingStreet
+        case .service: self = .service
+        case .track: self = .track
+        case .ferry: self = .ferry
+        }
+    }
+}

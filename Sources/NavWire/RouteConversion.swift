@@ -1,0 +1,368 @@
+package import NavGeo
+package import NavGuidance
+package import NavMap
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+extension NavMessages.Route {
+    /// The message of a route in force.
+    package init(_ plan: RoutePlan, context: EventContext, reason: NavMessages.RouteReason) {
+        self.init(plan)
+        stampNs = context.stamp.nanoseconds
+        sessionId = context.session
+        routeId = context.route
+        causeSequence = context.cause
+        eventSequence = context.eventSequence
+        summary?.etaNs = context.stamp.advanced(bySeconds: plan.route.rest(from: plan.offset).duration).nanoseconds
+        refreshCount = UInt32(clamping: plan.refreshCount)
+        self.reason = reason
+        if plan.chosenRouteID != 0 { chosenRouteId = plan.chosenRouteID }
+    }
+
+    /// A route by itself, not in force.
+    package init(_ plan: RoutePlan) {
+        let route = plan.route
+        self.init(
+            geometry: NavMessages.Polyline(route.coordinates),
+            legs: route.legs.indices.map { NavMessages.RouteLeg(leg: $0, of: plan) },
+            waypoints: route.waypoints.map { NavMessages.Waypoint($0, on: route) },
+            edgeIds: route.edges.map(\.key.rawValue),
+            edgeFirstPoints: route.edges.map { UInt32($0.coordinates.lowerBound) }, mapVersion: route.mapVersion,
+            summary: NavMessages.RouteSummary(route), provider: NavMessages.RouteProvider(plan.provider),
+            options: plan.wishes.map {
+                NavMessages.RouteOptions($0, language: plan.guidance.options.text.phrases.language)
+            }, computeDurationS: plan.computeDuration)
+    }
+
+    /// The message that says that there is no route any more.
+    package init(noneAt context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, causeSequence: context.cause,
+            eventSequence: context.eventSequence)
+    }
+}
+
+extension NavMessages.Polyline {
+    /// A line of coordinates.
+    package init(_ coordinates: [NavGeo.Coordinate]) {
+        var latitudes: [Int32] = []
+        var longitudes: [Int32] = []
+        latitudes.reserveCapacity(coordinates.count)
+        longitudes.reserveCapacity(coordinates.count)
+        var last = FixedCoordinate(latitudeE7: 0, longitudeE7: 0)
+        for coordinate in coordinates {
+            let point = FixedCoordinate(coordinate)
+            latitudes.append(point.latitudeE7 &- last.latitudeE7)
+            longitudes.append(point.longitudeE7 &- last.longitudeE7)
+            last = point
+        }
+        self.init(latDeltasE7: latitudes, lonDeltasE7: longitudes)
+    }
+}
+
+extension NavMessages.Waypoint {
+    /// A waypoint with its place on the road, and the side of it where the route is known.
+    package init(_ waypoint: NavRouting.RouteWaypoint, on route: NavRouting.Route?) {
+        self.init(waypoint.waypoint)
+        snapped = NavMessages.Coordinate(latitude: waypoint.snapped.latitude, longitude: waypoint.snapped.longitude)
+        snapDistanceM = waypoint.snapDistance
+        side = route.map { RoadSide(of: waypoint, on: $0) }
+    }
+
+    package init(_ waypoint: NavRouting.Waypoint) {
+        self.init(
+            latitude: waypoint.coordinate.latitude, longitude: waypoint.coordinate.longitude,
+            name: waypoint.name.isEmpty ? nil : waypoint.name, kind: waypoint.isStop ? .stop : .via,
+            course: waypoint.bearing, courseToleranceRad: waypoint.bearing == nil ? nil : waypoint.bearingTolerance,
+            radiusM: waypoint.radius, curbside: waypoint.approach == .kerb ? true : nil)
+    }
+}
+
+extension NavRouting.Waypoint {
+    /// The core's waypoint from a message; nil without a position.
+    package init?(_ message: NavMessages.Waypoint) {
+        guard let latitude = message.latitude, let longitude = message.longitude else { return nil }
+        let coordinate = NavGeo.Coordinate(latitude: latitude, longitude: longitude)
+        guard coordinate.isValid else { return nil }
+        self.init(
+            coordinate, bearing: message.course, bearingTolerance: message.courseToleranceRad ?? .pi / 4,
+            name: message.name ?? "", isStop: message.kind != .via,
+            approach: message.curbside == true ? .kerb : .unrestricted, radius: message.radiusM)
+    }
+}
+
+extension NavMessages.RouteLeg {
+    package init(leg index: Int, of plan: RoutePlan) {
+        let route = plan.route
+        let leg = route.legs[index]
+        let edges = route.edges[leg.edges]
+        let firstPoint = edges.first?.coordinates.lowerBound ?? 0
+        let lastPoint = edges.last?.coordinates.upperBound ?? firstPoint
+        let steps = plan.guidance.legs.indices.contains(index) ? plan.guidance.legs[index] : 0..<0
+        self.init(
+            steps: steps.map { NavMessages.RouteStep(step: $0, of: plan, legEnd: lastPoint) },
+            firstPoint: UInt32(firstPoint), lastPoint: UInt32(lastPoint), distanceM: leg.length,
+            durationS: leg.duration, durationTypicalS: leg.freeFlowDuration, waypointIndex: UInt32(leg.destination),
+            annotation: NavMessages.Annotation(route, points: firstPoint...lastPoint),
+            names: NavMessages.RouteSummary.mainNames(edges))
+    }
+}
+
+extension NavMessages.RouteStep {
+    package init(step index: Int, of plan: RoutePlan, legEnd: Int) {
+        let step = plan.guidance.steps[index]
+        let line = plan.route.line
+        let isLast = index + 1 >= plan.guidance.legs[step.leg].upperBound
+        let first = min(RouteStep.point(at: step.routeOffset, of: line), legEnd)
+        let last = isLast ? legEnd : RouteStep.point(at: step.routeOffset + step.length, of: line)
+        let maneuver = step.maneuver
+        self.init(
+            maneuver: NavMessages.Maneuver(maneuver), firstPoint: UInt32(first), lastPoint: UInt32(max(first, last)),
+            distanceM: step.length, durationS: step.duration, name: step.name.isEmpty ? nil : step.name,
+            ref: maneuver.road.references.isEmpty ? nil : maneuver.road.references.joined(separator: "; "),
+            destinations: maneuver.road.destinations, exits: maneuver.exitNumber.isEmpty ? [] : [maneuver.exitNumber],
+            rotaryName: maneuver.roundaboutName.isEmpty ? nil : maneuver.roundaboutName,
+            drivingSide: NavMessages.RoadSide(maneuver.drivingSide), isFerry: maneuver.notes.contains(.boardsFerry),
+            intersections: step.junctions.enumerated().map { number, junction in
+                Intersection(junction, lanes: number == 0 ? maneuver.lanes : [])
+            },
+            instruction: plan.guidance.options.text.instruction(maneuver))
+    }
+
+    /// The point of a line nearest to a distance from its start.
+    package static func point(at offset: Double, of line: NavGeo.Polyline) -> Int {
+        let segment = line.segment(at: offset)
+        guard segment + 1 < line.coordinates.count else { return segment }
+        let before = offset - line.cumulativeLengths[segment]
+        return before <= line.cumulativeLengths[segment + 1] - offset ? segment : segment + 1
+    }
+}
+
+extension NavMessages.Maneuver {
+    package init(_ maneuver: NavGuidance.Maneuver) {
+        self.init(
+            type: NavMessages.ManeuverType(maneuver.type),
+            modifier: maneuver.modifier.map { NavMessages.ManeuverModifier($0) },
+            latitude: maneuver.coordinate.latitude, longitude: maneuver.coordinate.longitude,
+            courseBefore: maneuver.bearingBefore, courseAfter: maneuver.bearingAfter,
+            roundaboutExit: maneuver.roundaboutExit.map { UInt32($0) })
+    }
+}
+
+extension NavMessages.ManeuverType {
+    package init(_ type: NavGuidance.ManeuverType) {
+        switch type {
+        case .depart: self = .depart
+        case .turn: self = .turn
+        case .newName: self = .newName
+        case .continue: self = .`continue`
+        case .merge: self = .merge
+        case .onRamp: self = .onRamp
+        case .offRamp: self = .offRamp
+        case .fork: self = .fork
+        case .endOfRoad: self = .endOfRoad
+        case .roundabout: self = .roundabout
+        case .rotary: self = .rotary
+        case .roundaboutTurn: self = .roundaboutTurn
+        case .exitRoundabout: self = .exitRoundabout
+        case .notification: self = .notification
+        case .arrive: self = .arrive
+        }
+    }
+}
+
+extension NavMessages.ManeuverModifier {
+    package init(_ modifier: NavGuidance.ManeuverModifier) {
+        switch modifier {
+        case .uTurn: self = .uturn
+        case .sharpRight: self = .sharpRight
+        case .right: self = .right
+        case .slightRight: self = .slightRight
+        case .straight: self = .straight
+        case .slightLeft: self = .slightLeft
+        case .left: self = .left
+        case .sharpLeft: self = .sharpLeft
+        }
+    }
+}
+
+extension NavMessages.RoadSide {
+    package init(_ side: NavGuidance.RoadSide) { self = side == .left ? .left : .right }
+
+    /// Within this distance of the road a place is on it, metres: as for the kerb side of a waypoint.
+    private static let onTheRoad = 1.0
+
+    /// The side of the road on which a waypoint lies, seen in the direction of travel.
+    package init(of waypoint: NavRouting.RouteWaypoint, on route: NavRouting.Route) {
+        let place = waypoint.waypoint.coordinate
+        guard waypoint.snapDistance > Self.onTheRoad, let way = route.line.bearing(at: waypoint.routeOffset) else {
+            self = .ahead
+            return
+        }
+        let turn = Angle.difference(from: way, to: Geodesy.bearing(from: waypoint.snapped, to: place))
+        // Ahead of the end of a road, or behind its beginning, is on neither side.
+        let isAlong = min(abs(turn), .pi - abs(turn)) * waypoint.snapDistance <= Self.onTheRoad
+        self = isAlong ? .ahead : turn < 0 ? .left : .right
+    }
+}
+
+extension Intersection {
+    package init(_ junction: RouteJunction, lanes: [NavGuidance.Lane]) {
+        self.init(
+            point: UInt32(clamping: junction.point), courses: junction.bearings.map(Float.init),
+            entries: junction.entries, inIndex: junction.incoming.map { UInt32($0) },
+            outIndex: junction.outgoing.map { UInt32($0) }, lanes: lanes.map { NavMessages.Lane($0) },
+            hasSignal: junction.hasSignal, hasStop: junction.hasStop)
+    }
+}
+
+extension NavMessages.Annotation {
+    /// What holds for each segment between two of the route's points.
+    package init(_ route: NavRouting.Route, points: ClosedRange<Int>) {
+        let segments = points.lowerBound..<points.upperBound
+        var nodes: [Int64] = []
+        var ways: [Int64] = []
+        var distances: [Float] = []
+        var durations: [Float] = []
+        var speeds: [Float] = []
+        var limits: [SpeedLimitSpan] = []
+        var congestion: [CongestionSpan] = []
+        for (position, index) in segments.enumerated() {
+            let segment = route.segments[index]
+            let edge = route.edges[segment.edge]
+            let length = route.line.cumulativeLengths[index + 1] - route.line.cumulativeLengths[index]
+            let duration = edge.length > 0 ? edge.duration * length / edge.length : 0
+            if position == 0 { nodes.append(segment.fromNodeID) }
+            nodes.append(segment.toNodeID)
+            ways.append(edge.wayID)
+            distances.append(Float(length))
+            durations.append(Float(duration))
+            speeds.append(duration > 0 ? Float(length / duration) : edge.attributes.freeFlowSpeed)
+            if let level = NavMessages.CongestionLevel(edge.congestion) {
+                if let last = congestion.last, last.level == level,
+                    (last.firstSegment ?? 0) + (last.segmentCount ?? 0) == UInt32(position)
+                {
+                    congestion[congestion.count - 1].segmentCount = (last.segmentCount ?? 0) + 1
+                } else {
+                    congestion.append(CongestionSpan(firstSegment: UInt32(position), segmentCount: 1, level: level))
+                }
+            }
+            let limit = edge.attributes.limit(for: route.vehicle.access)
+            var span = SpeedLimitSpan(
+                firstSegment: UInt32(position), segmentCount: 1, limitMps: limit.speed,
+                unlimited: limit.isUnlimited ? true : nil, source: LimitSource(limit.source))
+            if let last = limits.last, last.limitMps == span.limitMps, last.unlimited == span.unlimited,
+                last.source == span.source
+            {
+                (span.firstSegment, span.segmentCount) = (last.firstSegment, (last.segmentCount ?? 0) + 1)
+                limits[limits.count - 1] = span
+            } else {
+                limits.append(span)
+            }
+        }
+        self.init(
+            nodeIds: nodes, wayIds: ways, distancesM: distances, durationsS: durations, speedsMps: speeds,
+            speedLimits: limits.filter { $0.limitMps != nil || $0.unlimited == true }, congestion: congestion)
+    }
+}
+
+extension NavMessages.CongestionLevel {
+    /// Nil where no speed is known.
+    package init?(_ congestion: NavRouting.Congestion) {
+        switch congestion {
+        case .unknown: return nil
+        case .low: self = .low
+        case .moderate: self = .moderate
+        case .heavy: self = .heavy
+        case .severe: self = .severe
+        }
+    }
+}
+
+extension NavMessages.RouteSummary {
+    /// The numbers of a route.
+    ///
+    /// - Parameter offset: metres from its start from where on they are taken; nil for the whole route.
+    package init(_ whole: NavRouting.Route, from offset: Double? = nil) {
+        let route = whole.rest(from: offset ?? 0)
+        let summary = NavRouting.RouteSummary(route)
+        var countries: [String] = []
+        for passage in summary.countries where !passage.country.isEmpty && countries.last != passage.country {
+            countries.append(passage.country)
+        }
+        self.init(
+            distanceM: route.length - (offset ?? 0), durationS: route.duration,
+            durationTypicalS: route.freeFlowDuration,
+            trafficDelayS: route.trafficDelay,
+            trafficDelayScope: route.trafficDelay == nil ? nil : offset == nil ? .complete : .remaining,
+            trafficStampNs: route.trafficStamp?.nanoseconds,
+            toll: TollSummary(
+                totalLengthM: summary.anyTollLength, truckLengthM: summary.truckTollLength,
+                gateCount: UInt32(clamping: summary.tollBooths)),
+            restrictions: summary.restrictions.map { RouteRestriction($0, on: route) },
+            ferryLengthM: summary.ferries.reduce(0) { $0 + $1.length }, motorwayLengthM: summary.motorwayLength,
+            unpavedLengthM: summary.unpavedLength, tunnelLengthM: summary.tunnelLength, countries: countries,
+            names: RouteSummary.mainNames(route.edges[...]),
+            weight: offset == nil ? Double(route.cost) / 1_000 : nil,
+            countryPassages: summary.countries.map { passage in
+                NavMessages.CountryPassage(
+                    country: passage.country.isEmpty ? nil : passage.country, routeOffsetM: passage.routeOffset,
+                    distanceM: passage.length, drivingSide: passage.drivesOnLeft ? .left : .right)
+            },
+            ferries: summary.ferries.map { ferry in
+                NavMessages.FerryPassage(
+                    name: ferry.name.isEmpty ? nil : ferry.name, routeOffsetM: ferry.routeOffset,
+                    distanceM: ferry.length, durationS: ferry.duration)
+            })
+    }
+
+    /// The names of the two roads that most of the way leads over, in travel order.
+    package static func mainNames(_ edges: ArraySlice<RouteEdge>) -> [String] {
+        var lengths: [(name: String, length: Double)] = []
+        for edge in edges {
+            let name = edge.attributes.name.isEmpty ? edge.attributes.reference : edge.attributes.name
+            guard !name.isEmpty else { continue }
+            if let known = lengths.firstIndex(where: { $0.name == name }) {
+                lengths[known].length += edge.length
+            } else {
+                lengths.append((name, edge.length))
+            }
+        }
+        let longest = lengths.indices.sorted { (lengths[$1].length, $0) < (lengths[$0].length, $1) }.prefix(2)
+        return longest.sorted().map { lengths[$0].name }
+    }
+}
+
+extension NavMessages.RouteRestriction {
+    package init(_ restriction: VehicleRestriction, on route: NavRouting.Route) {
+        let edges = route.edges[restriction.edges]
+        var kind = NavMessages.RestrictionKind.unspecified
+        var scale = 1.0
+        switch restriction.kind {
+        case .height: kind = .height
+        case .width: kind = .width
+        case .length: kind = .length
+        case .weight: (kind, scale) = (.weight, 1_000)
+        case .axleLoad: (kind, scale) = (.axleLoad, 1_000)
+        case .privateGround: kind = .private
+        case .destinationOnly: kind = .destinationOnly
+        case .timeDependent: kind = .timeDependent
+        }
+        self.init(
+            kind: kind, firstPoint: UInt32(clamping: edges.first?.coordinates.lowerBound ?? 0),
+            lastPoint: UInt32(clamping: edges.last?.coordinates.upperBound ?? 0),
+            limit: restriction.limit.map { Double($0) * scale },
+            violated: false, wayId: restriction.wayID, own: restriction.own.map { Double($0) * scale })
+    }
+}
+
+extension NavMessages.RouteProvider {
+    package init(_ provider: NavNavigator.RouteProvider) {
+        switch provider {
+        case .onBoard: self = .onBoard
+        case .online: self = .online
+        case .external: self = .external
+        }
+    }
+}

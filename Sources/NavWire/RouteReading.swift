@@ -1,0 +1,63 @@
+package import NavGeo
+package import NavGuidance
+package import NavMatching
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+extension RoutePlan {
+    /// A route that came in a message, put on this map: it need not be of this map's version, nor of this node.
+    ///
+    /// - Throws: a failure that says what is wrong with it, or how much of it is on no road of the map.
+    package init(_ message: NavMessages.Route, on map: MapSnapshot) throws(RouteFailure) {
+        guard let geometry = message.geometry, let line = geometry.corners, line.count >= 2 else {
+            throw RouteFailure(code: .invalidRequest, message: "the route has no geometry of two points or more")
+        }
+        var waypoints = message.waypoints.compactMap { NavRouting.Waypoint($0) }
+        guard waypoints.count == message.waypoints.count else {
+            throw RouteFailure(
+                code: .invalidRequest, message: "a waypoint of the route has no latitude and longitude in the world")
+        }
+        if waypoints.count < 2 {
+            waypoints = [NavRouting.Waypoint(line[0]), NavRouting.Waypoint(line[line.count - 1])]
+        }
+        let provided = ProvidedRoute(legs: try RoutePlan.legs(of: message, line))
+        do throws(RouteMappingError) {
+            let mapped = try RouteMapping(map.router).map(provided, for: RouteRequest(waypoints: waypoints))
+            self.init(
+                route: mapped.route, guidance: RouteGuidance(route: mapped.route, graph: map.graph), provider: .external
+            )
+        } catch {
+            let code: RouteFailure.Code =
+                error.code == .invalid ? .invalidRequest : error.missingTiles.isEmpty ? .noRoute : .tilesNeeded
+            throw RouteFailure(
+                code: code, message: "the route cannot be followed here: \(error.message)",
+                missingTiles: error.missingTiles)
+        }
+    }
+
+    private static func legs(
+        of message: NavMessages.Route, _ line: [NavGeo.Coordinate]
+    ) throws(RouteFailure) -> [ProvidedRoute.Leg] {
+        guard !message.legs.isEmpty else {
+            let length = Polyline(line).length
+            return [ProvidedRoute.Leg(line: line, duration: message.summary?.durationS ?? 0, length: length)]
+        }
+        var legs: [ProvidedRoute.Leg] = []
+        for (number, leg) in message.legs.enumerated() {
+            guard let first = leg.firstPoint, let last = leg.lastPoint, first < last, last < line.count else {
+                throw RouteFailure(
+                    code: .invalidRequest, message: "leg \(number) of the route names points that the geometry lacks")
+            }
+            let part = Array(line[Int(first)...Int(last)])
+            let nodes = leg.annotation?.nodeIds ?? []
+            let durations = leg.annotation?.durationsS ?? []
+            legs.append(
+                ProvidedRoute.Leg(
+                    line: part, nodeIDs: nodes.count == part.count ? nodes : [],
+                    durations: durations.count == part.count - 1 ? durations.map(Double.init) : [],
+                    duration: leg.durationS ?? 0, length: leg.distanceM ?? Polyline(part).length))
+        }
+        return legs
+    }
+}

@@ -1,0 +1,66 @@
+package import NavGeo
+package import NavMessages
+package import NavRouting
+
+/// Speeds that came on `/traffic/speeds`, for the router.
+package struct TrafficUpdate: Sendable {
+    /// The message without its speeds.
+    package var header: TrafficSpeeds
+    /// What it says of segments.
+    package var speeds: ContiguousArray<NavRouting.TrafficSpeed> = []
+    /// Speeds without two nodes, or neither closed nor above 0.
+    package var unusableCount = 0
+
+    /// Whether it forgets everything that was known before.
+    package var replacesAll: Bool { header.replacesAll ?? false }
+
+    /// When the speeds were measured; of a message that does not say, when it was taken in. Nil for a file, which has no age.
+    package func stamp(at now: NavGeo.Timestamp) -> NavGeo.Timestamp? {
+        if let stamp = header.stampNs { return NavGeo.Timestamp(nanoseconds: stamp) }
+        return header.provider == Self.fileProvider || speeds.isEmpty ? nil : now
+    }
+
+    /// The provider of a file's speeds.
+    private static let fileProvider = "file"
+
+    /// Reads a message's bytes: some milliseconds for a city.
+    package init(decoding bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageError) {
+        // An honest speed takes some 30 bytes.
+        var speeds: ContiguousArray<NavRouting.TrafficSpeed> = []
+        speeds.reserveCapacity(bytes.count / 28)
+        var unusable = 0
+        header = try TrafficSpeeds.read(bytes, limit: limit) { message in
+            if let speed = NavRouting.TrafficSpeed(message) { speeds.append(speed) } else { unusable += 1 }
+        }
+        self.speeds = speeds
+        unusableCount = unusable
+    }
+
+    /// The speeds of a message.
+    package init(_ message: TrafficSpeeds) {
+        header = message
+        header.speeds = []
+        for speed in message.speeds {
+            if let speed = NavRouting.TrafficSpeed(speed) { speeds.append(speed) } else { unusableCount += 1 }
+        }
+    }
+
+    /// Speeds of a file, in the place of what was known.
+    package init(ofFile speeds: ContiguousArray<NavRouting.TrafficSpeed>) {
+        header = TrafficSpeeds(provider: Self.fileProvider, replacesAll: true)
+        self.speeds = speeds
+    }
+}
+
+extension NavRouting.TrafficSpeed {
+    /// The speed of a message; nil for one without two nodes, or neither closed nor above 0.
+    @inline(__always)
+    package init?(_ message: NavMessages.TrafficSpeed) {
+        guard let from = message.fromNode, let to = message.toNode else { return nil }
+        let isClosed = message.closed ?? false
+        guard isClosed || message.speedMps ?? 0 > 0 else { return nil }
+        self.init(
+            wayID: message.wayId, fromNodeID: from, toNodeID: to, speed: isClosed ? 0 : message.speedMps ?? 0,
+            validUntil: message.validUntilNs.map { NavGeo.Timestamp(nanoseconds: $0) })
+    }
+}

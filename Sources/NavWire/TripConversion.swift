@@ -1,0 +1,62 @@
+package import NavMap
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+extension SavedTrip {
+    /// The message of a trip.
+    ///
+    /// - Parameter configured: the configured places that led to it; nil when a call did.
+    package init(_ trip: TripSnapshot, configured: String?) {
+        var options = NavMessages.RouteOptions(trip.order.wishes)
+        if trip.order.alternatives > 0 { options.alternatives = UInt32(trip.order.alternatives) }
+        let order = CalculateRouteRequest(
+            origin: trip.order.origin.map { NavMessages.Waypoint($0) },
+            waypoints: trip.order.waypoints.map { NavMessages.Waypoint($0) }, options: options)
+        guard trip.sessionID != 0 else {
+            self.init(order: order, configured: configured)
+            return
+        }
+        self.init(
+            sessionId: trip.sessionID, routeId: trip.routeID,
+            chosenRouteId: trip.chosenRouteID == 0 ? nil : trip.chosenRouteID,
+            chosenEdgeIds: trip.chosenRoute.map(\.rawValue), legIndex: UInt32(clamping: trip.leg),
+            atStop: trip.isAtStop, held: trip.isHeld, route: trip.plan.map { NavMessages.Route($0) }, order: order,
+            configured: configured)
+    }
+}
+
+extension TripSnapshot {
+    /// The core's form of a trip that was kept. A route that cannot be followed on this map is left out: another one is found then.
+    ///
+    /// - Throws: a failure that names what cannot be.
+    package init(
+        _ message: SavedTrip, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
+        on map: MapSnapshot, route: (NavMessages.Route) throws(RouteFailure) -> RoutePlan
+    ) throws(RouteFailure) {
+        guard let request = message.order else {
+            throw RouteFailure(code: .invalidRequest, message: "the trip that was kept leads nowhere")
+        }
+        let order = try RouteOrder(request, node: vehicle, minutesAheadOfUTC: offset)
+        guard let session = message.sessionId, session != 0 else {
+            self.init(order: order)
+            return
+        }
+        var plan: RoutePlan?
+        if let kept = message.route {
+            do throws(RouteFailure) { plan = try route(kept) } catch { plan = nil }
+            switch kept.provider {
+            case .online: plan?.provider = .online
+            case .external: break
+            default: plan?.provider = .onBoard
+            }
+        }
+        let isSameMap = message.route?.mapVersion == map.graph.mapVersion
+        self.init(
+            sessionID: session, routeID: message.routeId ?? 1,
+            chosenRouteID: isSameMap ? message.chosenRouteId ?? 0 : 0,
+            chosenRoute: isSameMap ? message.chosenEdgeIds.map { EdgeKey(rawValue: $0) } : [],
+            leg: Int(message.legIndex ?? 0), isAtStop: message.atStop ?? false, isHeld: message.held ?? false,
+            plan: plan, order: order)
+    }
+}

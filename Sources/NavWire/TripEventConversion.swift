@@ -1,0 +1,158 @@
+package import NavGeo
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+extension NavMessages.RoutePreview {
+    /// The message of routes to choose from.
+    package init(_ preview: NavNavigator.RoutePreview, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session,
+            routeId: preview.routes.isEmpty ? nil : preview.routes[preview.active].id,
+            causeSequence: context.cause, eventSequence: context.eventSequence,
+            routes: preview.routes.map { NavMessages.Route($0, at: context.stamp) },
+            activeIndex: preview.routes.isEmpty ? nil : UInt32(preview.active),
+            error: preview.failure.map { ErrorInfo($0) })
+    }
+}
+
+extension NavMessages.Route {
+    /// A route to choose, with its arrival when it is set out on at a moment.
+    package init(_ previewed: PreviewedRoute, at stamp: NavGeo.Timestamp?) {
+        self.init(previewed.plan)
+        routeId = previewed.id
+        if !previewed.via.isEmpty { summary?.names = previewed.via }
+        if let stamp { summary?.etaNs = stamp.advanced(bySeconds: previewed.plan.route.duration).nanoseconds }
+    }
+}
+
+extension NavMessages.Alternatives {
+    /// The message of the alternatives to the route in force.
+    package init(_ update: AlternativesUpdate, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence,
+            alternatives: update.alternatives.map { NavMessages.Alternative($0) }, added: update.added,
+            removed: update.removed.map {
+                RemovedAlternative(routeId: $0.id, reason: AlternativeRemovalReason($0.reason))
+            }, error: update.failure.map { ErrorInfo($0) })
+    }
+}
+
+extension NavMessages.Alternative {
+    package init(_ offered: OfferedAlternative) {
+        let alternative = offered.plan.alternative
+        var route = NavMessages.Route(offered.plan.plan)
+        route.routeId = offered.id
+        if !alternative.via.isEmpty { route.summary?.names = alternative.via }
+        self.init(
+            route: route, fork: NavMessages.Coordinate(alternative.fork.coordinate), forkOffsetM: offered.forkOffset,
+            distanceToForkM: offered.distanceToFork, forkPointMain: UInt32(clamping: offered.forkPoint),
+            forkPoint: UInt32(clamping: alternative.route.line.segment(at: alternative.fork.routeOffset)),
+            join: offered.join.map { NavMessages.Coordinate($0) },
+            distanceFromForkM: alternative.lengthFromFork, durationFromForkS: alternative.durationFromFork,
+            distanceFromHereM: offered.distance, durationFromHereS: offered.duration,
+            distanceDeltaM: alternative.lengthDelta, durationDeltaS: offered.durationDelta)
+    }
+}
+
+extension NavMessages.Coordinate {
+    package init(_ coordinate: NavGeo.Coordinate) {
+        self.init(latitude: coordinate.latitude, longitude: coordinate.longitude)
+    }
+}
+
+extension AlternativeRemovalReason {
+    package init(_ reason: AlternativesUpdate.Removal) {
+        switch reason {
+        case .forkPassed: self = .forkPassed
+        case .taken: self = .taken
+        case .routeChanged: self = .routeChanged
+        case .replaced: self = .replaced
+        case .notAccepted: self = .notAccepted
+        case .invalidated: self = .invalidated
+        case .stopped: self = .stopped
+        }
+    }
+}
+
+extension NavMessages.AlternativeSwitch {
+    /// The message of a step of going on along an alternative.
+    package init(_ event: NavNavigator.AlternativeSwitch, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, alternativeRouteId: event.id,
+            byDriving: event.isByDriving,
+            pose: event.position.map { Pose(latitude: $0.latitude, longitude: $0.longitude) })
+        switch event.phase {
+        case .willTake: phase = .willTake
+        case .taken(let old):
+            phase = .taken
+            oldRouteId = old
+        case .failed(let failure):
+            phase = .failed
+            error = ErrorInfo(failure)
+        }
+    }
+}
+
+extension NavMessages.FasterRoute {
+    /// The message of a step of taking a faster route.
+    package init(_ event: FasterRouteEvent, context: EventContext) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence, gainS: event.gain.seconds,
+            gainRatio: event.gain.share, fasterRouteId: event.id,
+            pricing: NavMessages.RouteProvider(event.gain.pricing))
+        switch event.phase {
+        case .detected(let until):
+            phase = .detected
+            route = NavMessages.Route(event.plan)
+            route?.routeId = event.id
+            acceptUntilNs = until?.nanoseconds
+        case .applied: phase = .applied
+        case .rejected(let why):
+            phase = .rejected
+            reason =
+                switch why {
+                case .refused: "refused"
+                case .notApproved: "not approved in time"
+                case .tooLate: "too near to where the routes part"
+                case .superseded: "another route came first"
+                }
+        }
+    }
+}
+
+extension NavMessages.RouteSummary {
+    /// The rest of a route that was brought up to date.
+    package init(_ event: RefreshEvent, at stamp: NavGeo.Timestamp) {
+        self.init(event.plan.route, from: event.plan.offset)
+        etaNs = stamp.advanced(bySeconds: durationS ?? 0).nanoseconds
+    }
+}
+
+extension NavMessages.RouteRefresh {
+    /// The message of durations that were brought up to date.
+    package init(_ event: RefreshEvent, context: EventContext, progress: NavMessages.RouteProgress?) {
+        self.init(
+            stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
+            causeSequence: context.cause, eventSequence: context.eventSequence)
+        switch event.phase {
+        case .refreshing: phase = .refreshing
+        case .refreshed(let changed):
+            phase = .refreshed
+            changedSegmentCount = UInt32(clamping: changed)
+            etaDeltaS = event.delta
+            let rest = NavMessages.RouteSummary(event, at: context.stamp)
+            (summary, trafficStampNs, self.progress) = (rest, rest.trafficStampNs, progress)
+        case .failed(let failure):
+            phase = .failed
+            error = ErrorInfo(failure)
+        case .invalidated:
+            phase = .invalidated
+            error = ErrorInfo(
+                code: .noRoute, message: "a road ahead on the route is closed, or gone from the map", retryable: false)
+        }
+    }
+}

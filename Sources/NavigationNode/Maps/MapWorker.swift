@@ -1,0 +1,244 @@
+import NavKit
+import Foundation
+import Glibc
+package import NavBus
+package import NavGeo
+package import NavMap
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+package import NavWire
+import Synchronization
+
+/// Makes the next map on a thread of its own, at lower priority: neither progress nor a search for a route waits for new
+/// traffic or tiles.
+///
+/// What comes while it works is taken together afterwards: one map for a burst of updates, and none of them is lost but those that
+/// are more than ``greatestBacklog``.
+final class MapWorker: Sendable {
+    /// Bytes of traffic that may wait; one message is taken whatever its size.
+    static let greatestBacklog = 64 << 20
+
+    private struct Waiting: Sendable {
+        var payload: Payload
+        var sequence: UInt64
+    }
+
+    private struct State: Sendable {
+        var traffic: [Waiting] = []
+        var backlog = 0
+        /// The moment to which the traffic is to be brought.
+        var now: NavGeo.Timestamp?
+        var isToLook = false
+        var isToStartOver = false
+        var isWorking = false
+        var isStopped = false
+        var changes: [MapChange] = []
+        /// What is wrong with the tiles' files.
+        var trouble: String?
+        var reports: [Report] = []
+    }
+
+    /// A line for the log.
+    enum Report: Sendable, Equatable {
+        case info(String)
+        case warning(String)
+    }
+
+    private let state = Mutex(State())
+    private let pending = DispatchSemaphore(value: 0)
+    private let finished = DispatchSemaphore(value: 0)
+    private let store: MapStore
+    private let waker: Waker
+    private let interval: DispatchTimeInterval
+    private let limit: Int
+    private let initial: TrafficUpdate
+
+    /// A worker for a store.
+    ///
+    /// - Parameters:
+    ///   - initial: What is known of the traffic at the start of a drive; it forgets everything else.
+    ///   - interval: How often it looks for tiles.
+    ///   - waker: Wakes the node when a map or a report is there.
+    init(
+        store: MapStore, tiles: TileSupply, initial: TrafficUpdate, interval: DispatchTimeInterval = .seconds(1),
+        waker: Waker
+    ) {
+        self.store = store
+        self.waker = waker
+        self.interval = interval
+        self.initial = initial
+        limit = TopicCatalogue.topic(named: "/traffic/speeds")?.maxSize ?? 16 << 20
+        let thread = Thread { [self] in
+            Thread.current.name = "map"
+            work(tiles)
+        }
+        thread.stackSize = 8 << 20
+        thread.start()
+    }
+
+    // MARK: For the node
+
+    /// Takes a message of `/traffic/speeds`, still to be read.
+    func take(_ payload: Payload, sequence: UInt64, at now: NavGeo.Timestamp) {
+        let isTaken = state.withLock { state in
+            guard state.traffic.isEmpty || state.backlog + payload.count <= MapWorker.greatestBacklog else {
+                state.reports.append(.warning("traffic comes faster than it can be taken in: a message is left out"))
+                return false
+            }
+            state.traffic.append(Waiting(payload: payload, sequence: sequence))
+            state.backlog += payload.count
+            state.now = max(state.now ?? now, now)
+            return true
+        }
+        if isTaken { pending.signal() } else { waker.wake() }
+    }
+
+    /// Forgets the traffic that has ceased to hold.
+    func expire(at now: NavGeo.Timestamp) {
+        guard let expiry = store.nextExpiry, expiry <= now else { return }
+        let isNews = state.withLock { state in
+            defer { state.now = max(state.now ?? now, now) }
+            return state.now == nil
+        }
+        if isNews { pending.signal() }
+    }
+
+    /// Forgets all traffic but that of the start: time has jumped.
+    func startOver(at now: NavGeo.Timestamp) {
+        state.withLock { state in
+            (state.traffic, state.backlog, state.changes) = ([], 0, [])
+            state.isToStartOver = true
+            state.now = now
+        }
+        pending.signal()
+    }
+
+    /// Looks for tiles now.
+    func look() {
+        state.withLock { $0.isToLook = true }
+        pending.signal()
+    }
+
+    /// Whether a map is on its way or has not been taken.
+    var isBusy: Bool {
+        state.withLock { state in
+            state.isWorking || !state.traffic.isEmpty || state.now != nil || state.isToLook || !state.changes.isEmpty
+        }
+    }
+
+    /// Takes the maps that have come into force, in order.
+    func takeChanges() -> [MapChange] {
+        state.withLock { state in
+            defer { state.changes = [] }
+            return state.changes
+        }
+    }
+
+    /// What is wrong with the tiles on disk; nil when nothing is.
+    var trouble: String? { state.withLock { $0.trouble } }
+
+    /// Takes what is to be told.
+    func takeReports() -> [Report] {
+        state.withLock { state in
+            defer { state.reports = [] }
+            return state.reports
+        }
+    }
+
+    /// Ends the thread after the map at hand.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        pending.signal()
+        finished.wait()
+    }
+
+    // MARK: The thread
+
+    private func work(_ tiles: TileSupply) {
+        // Less urgent than everything else in the process; without the right to it nothing is lost.
+        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+        var tiles = tiles
+        store.current.turns.prepareForTraffic()
+        while true {
+            let isDue = pending.wait(timeout: .now() + interval) == .timedOut
+            let (job, isStopped) = state.withLock { state -> (State, Bool) in
+                let job = state
+                (state.traffic, state.backlog, state.now, state.isToLook) = ([], 0, nil, false)
+                state.isToStartOver = false
+                state.isWorking = true
+                return (job, state.isStopped)
+            }
+            if isStopped { break }
+            if isDue || job.isToLook { lookForTiles(&tiles) }
+            if let now = job.now { take(job.traffic, afterStart: job.isToStartOver, at: now) }
+            state.withLock { $0.isWorking = false }
+            // Who asked whether it is at work meanwhile asks again.
+            waker.wake()
+        }
+        finished.signal()
+    }
+
+    private func take(_ waiting: [Waiting], afterStart isStart: Bool, at now: NavGeo.Timestamp) {
+        var updates: [TrafficUpdate] = []
+        var headers: [(TrafficSpeeds, UInt64)] = []
+        if isStart {
+            updates.append(initial)
+            headers.append((TrafficSpeeds(provider: MapCause.start, replacesAll: true), 0))
+        }
+        for message in waiting {
+            do throws(MessageError) {
+                let update = try message.payload.withUnsafeBytes { bytes throws(MessageError) in
+                    try TrafficUpdate(decoding: bytes, limit: limit)
+                }
+                headers.append((update.header, message.sequence))
+                updates.append(update)
+            } catch {
+                report(.warning("a message on /traffic/speeds cannot be read: \(error)"))
+            }
+        }
+        let result = store.update(updates, at: now)
+        if result.refusedCount > 0 {
+            report(.warning("\(result.refusedCount) speeds on /traffic/speeds make no sense and were left out"))
+        }
+        guard result.isChanged else { return }
+        deliver(
+            headers.isEmpty
+                ? MapChange(expiredAt: now, store.current)
+                : MapChange(map: store.current, traffic: headers, at: now))
+    }
+
+    private func lookForTiles(_ tiles: inout TileSupply) {
+        var problems: [String] = []
+        let change = tiles.look(&problems)
+        for problem in problems { report(.warning(problem)) }
+        let trouble = tiles.trouble
+        let before = state.withLock { state in
+            defer { state.trouble = trouble }
+            return state.trouble
+        }
+        if before != nil, trouble == nil { report(.info("the tiles on disk are again what their tileset names")) }
+        if !problems.isEmpty || before != trouble { waker.wake() }
+        guard let change else { return }
+        let now = NavGeo.Timestamp(nanoseconds: .min)
+        _ = store.update([], roads: tiles.graph(), at: now)
+        let map = store.current
+        report(
+            .info(
+                "map \(map.graph.mapVersion.prefix(12)): \(change.added.count) tiles came, \(change.removed.count) went, "
+                    + "\(tiles.missingCount) are missing, \(map.graph.edgeCount) edges"))
+        deliver(MapChange(map: map, tiles: change, at: now))
+        // After the map is in force: what traffic needs to know of the roads is not needed before traffic comes.
+        map.turns.prepareForTraffic()
+    }
+
+    private func deliver(_ change: MapChange) {
+        state.withLock { $0.changes.append(change) }
+        waker.wake()
+    }
+
+    private func report(_ report: Report) {
+        // Bounded, whatever comes: a node that does not read them is stuck anyway.
+        state.withLock { if $0.reports.count < 100 { $0.reports.append(report) } }
+    }
+}

@@ -1,0 +1,182 @@
+package import NavKit
+package import NavMap
+
+/// The tiles of a directory that are on board, and those that have arrived since.
+///
+/// It looks at the files' sizes and times: that sees what inotify misses on network and overlay file systems, and costs
+/// some microseconds for each tile. Whoever puts a tile there renames it into place; one that is seen half written is refused,
+/// and looked at again when it has changed. A tile on board is a copy in memory, which a file that is cut or overwritten
+/// leaves as it is; that its file is no longer what the tileset names is told until it is again.
+package struct TileSupply {
+    /// What a look has found.
+    package struct Change: Sendable, Equatable {
+        /// Tiles that are new or have another content.
+        package var added: [RoadTileID] = []
+        /// Tiles that are gone.
+        package var removed: [RoadTileID] = []
+
+        /// A change.
+        package init(added: [RoadTileID] = [], removed: [RoadTileID] = []) {
+            (self.added, self.removed) = (added, removed)
+        }
+    }
+
+    /// The directory in force.
+    package private(set) var directory: TilesetDirectory
+    private var loaded: [RoadTileID: Loaded] = [:]
+
+    /// The newest directory that could be read; not in force as long as one of its tiles is refused.
+    private var newest: TilesetDirectory
+    private var indexState: FileState?
+    /// The files that were refused, as they were.
+    private var refused: [String: FileState?] = [:]
+    /// Whether the system kept the last look from a file, which says nothing of the file.
+    private var isHindered = false
+
+    /// Tiles on board whose files are no longer what was read.
+    private var spoiled: Set<RoadTileID> = []
+    /// Whether a newer tileset is there, but not all of its tiles.
+    private var isIncomplete = false
+    /// Where the next look at the files of tiles on board begins.
+    private var nextWatched = 0
+
+    /// How many tiles on board one look compares with their files.
+    private static let watchedAtOnce = 512
+
+    private struct Loaded {
+        var tile: RoadTile
+        var entry: Tileset.Entry
+        /// The files when they were read, the tile's and its ranks'.
+        var files: [FileState?]
+    }
+
+    /// Reads and checks the tiles that are there, be it none: more may come. A damaged one is an error.
+    package init(path: String) throws(NodeError) {
+        indexState = FileState(path + "/tileset.json")
+        directory = try TilesetDirectory(path: path)
+        newest = directory
+        let present = directory.tileset.tiles.filter { [directory] in directory.isPresent($0) }
+        let files = present.map { [directory] in directory.states(of: $0) }
+        let tiles = try directory.loadTiles(present)
+        for (index, tile) in tiles.enumerated() {
+            loaded[tile.id] = Loaded(tile: tile, entry: present[index], files: files[index])
+        }
+    }
+
+    /// What is wrong with the files, for as long as it is; nil when nothing is.
+    package var trouble: String? {
+        if isIncomplete {
+            return "'\(directory.path)' holds another tileset, of which tiles are damaged or still to come: the map "
+                + "stays as it is until it is whole; put a new tileset beside the old one and rename it into place"
+        }
+        guard let first = spoiled.min(), let entry = loaded[first]?.entry else { return nil }
+        let others = spoiled.count > 1 ? " and \(spoiled.count - 1) other tiles were" : " was"
+        return "'\(directory.path)/\(entry.file)'\(others) changed on disk, to something else than the tileset names: "
+            + "the map goes on with what was read before; restore what was there, or put a whole tileset there"
+    }
+
+    /// How many tiles of the tileset are not on board.
+    package var missingCount: Int { directory.tileset.tiles.count - loaded.count }
+
+    /// The tiles on board as one graph.
+    package func graph() -> RoadGraph { directory.graph(of: loaded.values.map(\.tile)) }
+
+    /// Takes in what has changed on disk; nil when that is nothing.
+    ///
+    /// Of the tileset in force each tile counts by itself. Another tileset comes into force as a whole: tiles of two
+    /// versions do not fit together.
+    ///
+    /// - Parameter problems: What was refused, each once until its file changes; what the system kept from being read is
+    ///   tried again at the next look, and told once.
+    package mutating func look(_ problems: inout [String]) -> Change? {
+        var hindrance: NodeError?
+        defer {
+            if let hindrance, !isHindered {
+                problems.append("\(hindrance.description); it is tried again until it works")
+            }
+            isHindered = hindrance != nil
+        }
+        let index = directory.path + "/tileset.json"
+        let state = FileState(index)
+        if state != indexState {
+            do throws(NodeError) {
+                newest = try TilesetDirectory(path: directory.path)
+                (refused, indexState) = ([:], state)
+            } catch {
+                guard error.code != .system else {
+                    hindrance = error
+                    return nil
+                }
+                indexState = state
+                problems.append("\(error.description); the map stays as it is")
+            }
+        }
+        let isAnother = newest.tileset != directory.tileset
+        let troubleBefore = trouble
+        defer { if let trouble, trouble != troubleBefore { problems.append(trouble) } }
+        watchFiles(&hindrance)
+        var arrived: [Loaded] = []
+        var kept: [RoadTileID: Loaded] = [:]
+        var isSound = true
+        for entry in newest.tileset.tiles {
+            if let id = entry.tile, let known = loaded[id], known.entry == entry {
+                kept[id] = known
+                continue
+            }
+            guard newest.isPresent(entry) else { continue }
+            let file = newest.path + "/" + entry.file
+            let ranks = newest.path + "/" + entry.ranks.file
+            if let tried = refused[file], tried == FileState(file), refused[ranks] == .some(FileState(ranks)) {
+                isSound = false
+                continue
+            }
+            let states = newest.states(of: entry)
+            do throws(NodeError) {
+                arrived.append(Loaded(tile: try newest.loadTile(entry), entry: entry, files: states))
+            } catch {
+                isSound = false
+                guard error.code != .system else {
+                    hindrance = error
+                    continue
+                }
+                refused[file] = .some(FileState(file))
+                refused[ranks] = .some(FileState(ranks))
+                problems.append("\(error.description); the map goes on without it")
+            }
+        }
+        isIncomplete = isAnother && !isSound
+        if isIncomplete { return nil }
+        guard isAnother || !arrived.isEmpty else { return nil }
+        let removed = loaded.keys.filter { id in kept[id] == nil && !arrived.contains { $0.tile.id == id } }.sorted()
+        directory = newest
+        loaded = kept
+        for tile in arrived { loaded[tile.tile.id] = tile }
+        spoiled = spoiled.filter { kept[$0] != nil }
+        return Change(added: arrived.map(\.tile.id).sorted(), removed: removed)
+    }
+
+    /// Compares tiles on board with their files where these have changed: some at each look, all of them in turn.
+    private mutating func watchFiles(_ hindrance: inout NodeError?) {
+        let ids = directory.tileset.tileIDs
+        guard !ids.isEmpty else { return }
+        for step in 0..<min(ids.count, Self.watchedAtOnce) {
+            let id = ids[(nextWatched + step) % ids.count]
+            guard let known = loaded[id] else { continue }
+            let states = directory.states(of: known.entry)
+            // One that is gone was taken away by the cache, or is about to be replaced.
+            guard states != known.files, !states.contains(nil) else { continue }
+            do throws(NodeError) {
+                _ = try directory.loadTile(known.entry)
+                spoiled.remove(id)
+            } catch {
+                guard error.code != .system else {
+                    hindrance = error
+                    continue
+                }
+                spoiled.insert(id)
+            }
+            loaded[id]?.files = states
+        }
+        nextWatched = (nextWatched + Self.watchedAtOnce) % ids.count
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Glibc
+package import NavConfig
+package import NavDigest
+package import NavKit
+package import NavMap
+import Synchronization
+
+/// A directory of road tiles on disk: its `tileset.json` and the tiles that it names.
+package struct TilesetDirectory: Sendable {
+    /// The directory.
+    package let path: String
+    /// What the directory holds.
+    package let tileset: Tileset
+
+    /// The largest `tileset.json`, bytes: that of a continent.
+    private static let greatestIndex = 256 << 20
+
+    /// Reads the `tileset.json` of a directory.
+    package init(path: String) throws(NodeError) {
+        let file = path + "/tileset.json"
+        let bytes: [UInt8]
+        do throws(ConfigError) {
+            bytes = try TextFile.bytes(file, limit: Self.greatestIndex)
+        } catch {
+            // What is there and cannot be read may be sound.
+            guard FileState(file) == nil else { throw NodeError(.system, error.description) }
+            let hint = "build it with 'navbus map build IN.osm.pbf --out \(path)'"
+            throw NodeError(.missing, "no tileset at '\(path)' (\(file) cannot be read): \(hint)")
+        }
+        do {
+            tileset = try JSONDecoder().decode(Tileset.self, from: Data(bytes))
+        } catch {
+            throw NodeError(
+                .invalid, "'\(file)' is not a tileset: \(Self.explain(error)); rebuild it with 'navbus map build'")
+        }
+        guard tileset.formatVersion == Tileset.formatVersion else {
+            throw NodeError(
+                .invalid,
+                "tileset '\(path)' has format version \(tileset.formatVersion), this program reads "
+                    + "\(Tileset.formatVersion): rebuild it with 'navbus map build'")
+        }
+        self.path = path
+    }
+
+    /// Reads and checks all tiles.
+    package func loadTiles() throws(NodeError) -> [RoadTile] { try loadTiles(tileset.tiles) }
+
+    /// Reads and checks some tiles, side by side, in their order.
+    package func loadTiles(_ entries: [Tileset.Entry]) throws(NodeError) -> [RoadTile] {
+        let results = Mutex([Swift.Result<RoadTile, NodeError>?](repeating: nil, count: entries.count))
+        DispatchQueue.concurrentPerform(iterations: entries.count) { index in
+            let result = Swift.Result { () throws(NodeError) in try loadTile(entries[index]) }
+            results.withLock { $0[index] = result }
+        }
+        var tiles: [RoadTile] = []
+        tiles.reserveCapacity(entries.count)
+        for case let result? in results.withLock({ $0 }) { tiles.append(try result.get()) }
+        return tiles
+    }
+
+    /// Whether the files of a tile are there.
+    package func isPresent(_ entry: Tileset.Entry) -> Bool {
+        !states(of: entry).contains(nil)
+    }
+
+    /// The files of a tile as they are, its own and its ranks'.
+    func states(of entry: Tileset.Entry) -> [FileState?] {
+        [entry.file, entry.ranks.file].map { FileState(path + "/" + $0) }
+    }
+
+    /// Joins all tiles to a graph.
+    package func loadGraph() throws(NodeError) -> RoadGraph { graph(of: try loadTiles()) }
+
+    /// Joins some of its tiles to a graph that knows of the others.
+    package func graph(of tiles: some Sequence<RoadTile>) -> RoadGraph {
+        RoadGraph(
+            tiles: tiles.sorted { $0.id < $1.id }, mapVersion: tileset.mapVersion, catalogue: tileset.tileIDs)
+    }
+
+    /// Reads and checks one tile.
+    ///
+    /// Its bytes are a copy: whatever happens to the file afterwards, it is cut, overwritten or removed, the tile stays as it
+    /// is. A mapped file would be a signal (SIGBUS) where it is cut or its disk fails, and another content where it is
+    /// overwritten. All of it is read for its hash anyway.
+    package func loadTile(_ entry: Tileset.Entry) throws(NodeError) -> RoadTile {
+        guard let id = entry.tile else {
+            throw NodeError(
+                .invalid, "tileset '\(path)' names a tile \(entry.id) at '\(entry.file)' that cannot be: rebuild it")
+        }
+        let ranks = try readFile(entry.ranks.file, bytes: entry.ranks.bytes, sha256: entry.ranks.sha256)
+        let tile = try readFile(entry.file, bytes: entry.bytes, sha256: entry.sha256)
+        do throws(TileError) {
+            return try RoadTile(tile, expected: id, ranks: ranks)
+        } catch {
+            throw Self.damaged(path + "/" + entry.file, "\(error)")
+        }
+    }
+
+    private static func damaged(_ file: String, _ what: String) -> NodeError {
+        NodeError(.invalid, "'\(file)': \(what); rebuild the tiles with 'navbus map build'")
+    }
+
+    /// Reads a file of the directory, which must have the size and the hash that the tileset names.
+    ///
+    /// - Throws: ``NodeError`` `system` when nothing is known of the file, which may be sound.
+    private func readFile(_ name: String, bytes size: Int, sha256: String) throws(NodeError) -> TileStorage {
+        let file = path + "/" + name
+        func refused(_ what: String) -> NodeError {
+            guard errno != ENOENT else { return Self.damaged(file, "it is not there") }
+            return NodeError(
+                .system,
+                "'\(file)' cannot be \(what): \(String(cString: strerror(errno))); look at the disk and at what this "
+                    + "machine's processes use (ulimit -n)")
+        }
+        // Whoever puts a pipe there does not hold us up.
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw refused("opened") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw refused("looked at") }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
+            throw Self.damaged(file, "it is no file with content")
+        }
+        guard Int(status.st_size) == size else {
+            throw Self.damaged(file, "it has \(status.st_size) bytes where the tileset names \(size)")
+        }
+        guard
+            let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+            memory != MAP_FAILED
+        else { throw refused("given \(size) bytes of memory") }
+        let address = UInt(bitPattern: memory)
+        let storage = TileStorage(bytes: UnsafeRawBufferPointer(start: memory, count: size)) {
+            munmap(UnsafeMutableRawPointer(bitPattern: address), size)
+        }
+        var count = 0
+        while count < size {
+            let more = pread(descriptor, memory + count, size - count, off_t(count))
+            if more < 0, errno == EINTR { continue }
+            guard more >= 0 else { throw refused("read") }
+            guard more > 0 else { throw Self.damaged(file, "it was cut while it was read") }
+            count += more
+        }
+        switch storage.withUnsafeBytes({ ContentHash(of: $0) })?.hexadecimal {
+        case sha256: return storage
+        case nil: throw NodeError(.system, "'\(file)' cannot be checked: \(ContentHash.refusal)")
+        default: throw Self.damaged(file, "its content is not the one that the tileset names")
+        }
+    }
+
+    private static func explain(_ error: any Error) -> String {
+        switch error {
+        case DecodingError.keyNotFound(let key, _): "the key '\(key.stringValue)' is missing"
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+            "'\(context.codingPath.map(\.stringValue).joined(separator: "."))' has the wrong type"
+        default: "it is not JSON"
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package import NavConfig
+package import NavKit
+package import NavRouting
+package import NavWire
+
+/// Speeds of road segments in OSRM's form: lines of `from_node,to_node,speed_kmh`, 0 for closed, whatever follows left
+/// aside.
+package struct TrafficFile {
+    /// What the file says.
+    package let overlay: TrafficOverlay
+
+    /// Reads a file. A first line that names the columns is passed over.
+    package init(path: String) throws(NodeError) {
+        do throws(ConfigError) {
+            var lines = try TextLines(path)
+            var segments = Segments(name: path)
+            while let line = try lines.next() { try segments.add(line, lines.number) }
+            overlay = try segments.overlay()
+        } catch {
+            throw NodeError(.invalid, error.description)
+        }
+    }
+
+    /// Reads a text; `name` is what errors call it.
+    package init(text: String, name: String) throws(NodeError) {
+        do throws(ConfigError) {
+            var segments = Segments(name: name)
+            let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            for (index, line) in lines.enumerated() { try segments.add(String(line), index + 1) }
+            overlay = try segments.overlay()
+        } catch {
+            throw NodeError(.invalid, error.description)
+        }
+    }
+}
+
+/// The segments of a file, line by line.
+private struct Segments {
+    package let name: String
+    private var speeds: [TrafficSpeed] = []
+
+    package init(name: String) { self.name = name }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    package mutating func add(_ line: String, _ number: Int) throws(ConfigError) {
+        if line.isEmpty || number == 1 && line.hasPrefix("from_node") { return }
+        // By bytes: a file of a country has millions of lines.
+        let fields = line.utf8.split(separator: UInt8(ascii: ","), maxSplits: 3, omittingEmptySubsequences: false)
+            .prefix(3).map { Substring($0.drop(while: Self.isBlank).prefix { !Self.isBlank($0) }) }
+        guard fields.count == 3, let from = Int64(fields[0]), let to = Int64(fields[1]), let speed = Double(fields[2])
+        else {
+            throw ConfigError("'\(name)' line \(number): '\(line.prefix(80))' is not from_node,to_node,speed_kmh")
+        }
+        let segment = TrafficSpeed(fromNodeID: from, toNodeID: to, speed: speed / 3.6)
+        guard segment.isValid else {
+            throw ConfigError(
+                "'\(name)' line \(number): a speed must be 0 ... \(Int(TrafficOverlay.greatestSpeed * 3.6)) km/h "
+                    + "between two nodes")
+        }
+        speeds.append(segment)
+        // Before the rest of a file of any size is read.
+        guard speeds.count <= TrafficOverlay.greatestCount else { throw tooMany }
+    }
+
+    package func overlay() throws(ConfigError) -> TrafficOverlay {
+        var overlay = TrafficOverlay()
+        let refused = overlay.apply(speeds)
+        guard refused == 0 else { throw tooMany }
+        return overlay
+    }
+
+    private var tooMany: ConfigError { ConfigError("'\(name)' has more than \(TrafficOverlay.greatestCount) segments") }
+}
+
+extension TrafficUpdate {
+    /// Speeds of a file, in the place of what was known.
+    package init(_ file: TrafficFile) { self.init(ofFile: file.overlay.speeds) }
+}

@@ -1,0 +1,18 @@
+package import NavMatching
+
+/// What the types of fixes are called in a configuration.
+enum FixTypeName {
+    private static let names: [(type: FixType, name: String)] = [
+        (.unknown, "any"), (.fix2D, "2d"), (.fix3D, "3d"), (.differential, "differential"), (.rtkFloat, "rtk_float"),
+        (.rtkFixed, "rtk_fixed"),
+    ]
+
+    /// All of them, the least first.
+    static var all: [String] { names.map(\.name) }
+
+    /// The type of a name.
+    static func type(_ name: String) -> FixType? { names.first { $0.name == name }?.type }
+
+    /// The name of a type; that of any where it has none.
+    static func name(_ type: FixType) -> String { names.first { $0.type == type }?.name ?? all[0] }
+}

@@ -1,0 +1,97 @@
+import NavWire
+package import NavBus
+package import NavGeo
+package import NavKit
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+/// Calls of the Navigation service that wait for the core's answer.
+///
+/// Each gets a number, under which the core answers; who goes away is forgotten, and so the core can be told.
+final class NavigationCalls {
+    private var waiting: [UInt64: (CommandReply) -> Void] = [:]
+    private var surveys: [UInt64: UnaryCall<RouteCoverageResponse>] = [:]
+    private var lastID: UInt64 = 0
+
+    /// How many wait.
+    var count: Int { waiting.count }
+
+    /// Notes a unary call.
+    ///
+    /// - Parameter onEnd: is called when nobody waits any more for the answer, before there is one.
+    func add<Response: Message>(
+        _ call: UnaryCall<Response>, onEnd: @escaping (UInt64) -> Void, _ answer: @escaping (CommandReply) -> Response
+    ) -> UInt64 {
+        let id = nextID()
+        waiting[id] = { reply in call.finish(answer(reply)) }
+        call.onCancel = { [weak self] in
+            guard self?.waiting.removeValue(forKey: id) != nil else { return }
+            onEnd(id)
+        }
+        return id
+    }
+
+    /// Notes the streaming call for routes: their progress, then the routes.
+    func add(_ call: StreamCall<CalculateRouteResponse>, onEnd: @escaping (UInt64) -> Void) -> UInt64 {
+        let id = nextID()
+        waiting[id] = { reply in call.finish(CalculateRouteResponse(reply)) }
+        call.send(CalculateRouteResponse(progress: 0))
+        call.onCancel = { [weak self] in
+            guard self?.waiting.removeValue(forKey: id) != nil else { return }
+            onEnd(id)
+        }
+        return id
+    }
+
+    /// A number for the next call.
+    func nextID() -> UInt64 {
+        lastID += 1
+        return lastID
+    }
+
+    /// Notes a call for coverage under its survey's number.
+    ///
+    /// - Parameter onEnd: is called when nobody waits any more for the answer, before there is one.
+    func add(_ call: UnaryCall<RouteCoverageResponse>, survey id: UInt64, onEnd: @escaping () -> Void) {
+        surveys[id] = call
+        call.onCancel = { [weak self] in
+            if self?.surveys.removeValue(forKey: id) != nil { onEnd() }
+        }
+    }
+
+    /// Answers a call for coverage.
+    func answer(_ id: UInt64, _ coverage: RouteCoverage) {
+        surveys.removeValue(forKey: id)?.finish(RouteCoverageResponse(coverage))
+    }
+
+    /// Answers a call.
+    func answer(_ id: UInt64, _ reply: CommandReply) { waiting.removeValue(forKey: id)?(reply) }
+}
+
+extension CommandReply {
+    /// Why it was not done; nil when it was.
+    var error: ErrorInfo? {
+        if case .failed(let failure) = self { return ErrorInfo(failure) }
+        return nil
+    }
+
+    /// The route that guidance goes on along.
+    var following: (session: UInt64?, route: UInt64?) {
+        if case .following(let session, let route) = self { return (session, route) }
+        return (nil, nil)
+    }
+
+    /// The number of the request that was made.
+    var requestID: UInt64? {
+        if case .requested(let id) = self { return id }
+        return nil
+    }
+}
+
+extension CalculateRouteResponse {
+    init(_ reply: CommandReply) {
+        self.init(progress: 1, error: reply.error)
+        if case .routes(let found) = reply { routes = found.map { NavMessages.Route($0, at: nil) } }
+    }
+}

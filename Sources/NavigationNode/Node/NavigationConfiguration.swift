@@ -1,0 +1,196 @@
+import NavKit
+package import NavConfig
+package import NavDirections
+package import NavGeo
+package import NavMap
+package import NavMatching
+package import NavNavigator
+package import NavRouting
+
+/// The configuration of `navigation-node` and of `navbus replay`.
+package struct NavigationConfiguration: NodeConfiguration {
+    /// The directory of road tiles.
+    package var tiles = ""
+    /// A file with speeds of road segments; empty for none.
+    package var traffic = ""
+    /// Where to guide to from the first position on; nil waits for a command.
+    package var destination: Coordinate?
+    /// Stops on the way.
+    package var via: [Coordinate] = []
+    /// The vehicle: what it is, and where it differs from the usual one of its kind.
+    package var vehicle = VehicleKeys()
+    /// How many minutes the clocks of the place are ahead of UTC; nil when unknown, and then what holds at times only is
+    /// left out.
+    package var minutesAheadOfUTC: Int?
+    /// Names of receivers in the order in which they are preferred; the others come after them and are used by their accuracy.
+    package var receivers: [String] = [] { didSet { navigator.fixPreferredReceivers = receivers.count } }
+    /// The provider of routes on the network, if there is one.
+    package var online = OnlineRoutingKeys() {
+        didSet { navigator.hasOnlineProvider = online.directions.isEnabled }
+    }
+    /// Where tiles come from that are missing.
+    package var tileCache = TileCacheKeys()
+    /// The file that keeps the trip, so that it outlives the node; empty keeps none.
+    package var tripFile = ""
+    /// The node that decides for the vehicle's owner; empty for whichever serves Policy.
+    package var policyNode = ""
+    /// How long a node that asks the owner waits for the policy node at its start, seconds. 2: a launch file starts both.
+    package var policyWait = 2.0
+    /// Thresholds of the core.
+    package var navigator = NavigatorConfig()
+    /// Thresholds of the matcher.
+    package var matcher = MatcherConfig()
+
+    /// The defaults.
+    package init() {}
+
+    /// The places of the configured trip; empty without one.
+    package var trip: [Waypoint] {
+        guard let destination else { return [] }
+        return (via + [destination]).map { Waypoint($0) }
+    }
+
+    /// The same as text: the stops and the destination.
+    var tripText: String { (via + (destination.map { [$0] } ?? [])).map(\.text).joined(separator: ";") }
+
+    /// The vehicle that routes are for.
+    package var profile: VehicleProfile { vehicle.profile }
+
+    /// When a vehicle that sets out at a moment departs, on the clocks of the place; nil when their offset is unknown.
+    package func departure(at moment: Timestamp) -> LocalTime? {
+        minutesAheadOfUTC.map { LocalTime(moment, minutesAheadOfUTC: $0) }
+    }
+
+    /// Every key.
+    package static var keys: [ConfigKey<NavigationConfiguration>] {
+        [
+            .string("tiles", \.tiles, "Directory of road tiles, as made by 'navbus map build'."),
+            .string(
+                "traffic", \.traffic,
+                "File of speeds that hold from the start: lines of from_node,to_node,speed_kmh, 0 for closed."),
+            .text(
+                "destination", \.destination, range: "LAT,LON, or empty",
+                "Where to guide to from the first position on, degrees; empty waits for a command.",
+                parse: { $0.isEmpty ? .some(nil) : Coordinate(text: $0).map { .some($0) } },
+                format: { $0?.text ?? "" }),
+            .text(
+                "via", \.via, range: "LAT,LON;LAT,LON;…, or empty", "Stops on the way to the destination, degrees.",
+                parse: { text in
+                    let parts = text.split(separator: ";")
+                    let places = parts.compactMap { Coordinate(text: String($0)) }
+                    return places.count == parts.count ? places : nil
+                }, format: { $0.map(\.text).joined(separator: ";") }),
+        ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + OnlineRoutingKeys.keys.map { $0.within(\.online) }
+            + TileCacheKeys.keys.map { $0.within(\.tileCache) } + [preference, offset.live, file] + policy
+            + (thresholds + tripThresholds).map(\.live)
+    }
+
+    private static var preference: ConfigKey<NavigationConfiguration> {
+        .text(
+            "receivers", \.receivers, range: "at most \(ReceiverRegister.mostPreferred) names, or empty",
+            "Receivers in the order of preference, by what their fixes name as frame or source, separated by commas: the first that has "
+                + "usable fixes is used, and others, by their accuracy, when none has.",
+            parse: { text in
+                let names = text.split(separator: ",").map { String($0.trimmingPrefix(while: { $0 == " " })) }
+                guard names.count <= ReceiverRegister.mostPreferred, Set(names).count == names.count else { return nil }
+                return names
+            }, format: { $0.joined(separator: ",") })
+    }
+
+    private static var file: ConfigKey<NavigationConfiguration> {
+        .string(
+            "state.path", \.tripFile,
+            "File that keeps the trip, so that it goes on when the node is started again; empty keeps none. Not used with sim_time."
+        )
+    }
+
+    private static var offset: ConfigKey<NavigationConfiguration> {
+        .text(
+            "utc_offset_min", \.minutesAheadOfUTC, range: "-720 … 840, or empty",
+            "Minutes that the clocks of the place are ahead of UTC, for what holds at times; empty leaves that out, and a "
+                + "speed limit that depends on the hour unknown.",
+            parse: { text in
+                if text.isEmpty { return .some(nil) }
+                guard let minutes = Int(text), (-720...840).contains(minutes) else { return nil }
+                return minutes
+            }, format: { $0.map(String.init) ?? "" })
+    }
+
+    /// What the core looks at when it decides: it can be changed at any time.
+    private static var thresholds: [ConfigKey<NavigationConfiguration>] {
+        [
+            .number(
+                "fix.max_h_accuracy_m", \.navigator.fixMaximumAccuracy, in: 1...10_000,
+                "Worst horizontal accuracy (1 σ) of a fix that counts, metres."),
+            .number(
+                "fix.start_max_h_accuracy_m", \.navigator.fixStartMaximumAccuracy, in: 1...10_000,
+                "Worst horizontal accuracy (1 σ) of the fix that starts navigation, metres."),
+            .text(
+                "fix.min_type", \.navigator.fixMinimumType, range: FixTypeName.all.joined(separator: " | "),
+                "Least type of a fix that counts; a receiver that does not say its type has none but any.",
+                parse: { FixTypeName.type($0) }, format: { FixTypeName.name($0) }),
+            .number(
+                "fix.max_age_s", \.navigator.fixMaximumAge, in: 0.1...60,
+                "Longest delay between a fix's time and its arrival beyond the usual one, seconds."),
+            .number(
+                "dead_reckoning.start_after_s", \.navigator.reckoning.startAfter, in: 0.2...60,
+                "How long no fix may count before positions are predicted, seconds."),
+            .number(
+                "dead_reckoning.tunnel_start_after_s", \.navigator.reckoning.tunnelStartAfter, in: 0.2...60,
+                "The same in a tunnel of the map, seconds."),
+            .integer(
+                "dead_reckoning.exit_good_fixes", \.navigator.reckoning.exitGoodFixes, in: 1...100,
+                "How many fixes in a row that count end it."),
+            .number(
+                "deviation.min_distance_m", \.navigator.deviationMinimumDistance, in: 1...1_000,
+                "Distance from the route that is always tolerated, metres."),
+            .number(
+                "deviation.max_distance_m", \.navigator.deviationMaximumDistance, in: 1...1_000,
+                "Distance from the route that is never tolerated, metres."),
+            .number(
+                "deviation.debounce_s", \.navigator.deviationDebounce, in: 0...60,
+                "How long the evidence against the route must last, seconds."),
+            .integer(
+                "deviation.debounce_fixes", \.navigator.deviationDebounceFixes, in: 1...100,
+                "How many fixes must speak against the route."),
+            .number(
+                "wrong_way.backtrack_m", \.navigator.wrongWayDistance, in: 1...1_000,
+                "Distance back along the route that tells of the wrong direction, metres."),
+            .integer(
+                "wrong_way.fixes", \.navigator.wrongWayFixes, in: 1...100,
+                "Fixes in the wrong direction that tell of it."),
+            .flag("reroute.detect", \.navigator.rerouteDetect, "Whether leaving the route leads to a new one."),
+            .number(
+                "reroute.cooldown_s", \.navigator.rerouteCooldown, in: 0...600,
+                "Shortest time between two reroutes, seconds."),
+            .number(
+                "reroute.min_move_m", \.navigator.rerouteMinimumMovement, in: 0...10_000,
+                "Shortest way between two reroutes, metres."),
+            .number(
+                "reroute.backoff_max_s", \.navigator.rerouteBackoffLongest, in: 1...3_600,
+                "Longest pause after failed reroutes, seconds."),
+            .number(
+                "reroute.deadline_s", \.navigator.rerouteDeadline, in: 0.1...600,
+                "How long a new route is waited for, seconds."),
+            .number(
+                "arrival.radius_m", \.navigator.arrivalRadius, in: 0.5...1_000,
+                "Distance to a waypoint at which it is reached, metres."),
+            .number(
+                "arrival.approach_s", \.navigator.arrivalApproach, in: 0...3_600,
+                "Time before a waypoint from which the approach is announced, seconds."),
+            .number(
+                "arrival.suppress_reroute_m", \.navigator.arrivalSuppressReroute, in: 0...10_000,
+                "Distance before a waypoint within which leaving the route does not lead to a new one, metres."),
+            .flag(
+                "legs.auto_advance", \.navigator.legsAutoAdvance, "Whether the next leg starts by itself at a waypoint."
+            ),
+        ]
+    }
+}
+
+extension NavigationConfiguration {
+    /// Files and folders that are read, by key.
+    package var inputPaths: [(key: String, path: String)] {
+        [("tiles", tiles), ("traffic", traffic)].filter { !$0.path.isEmpty }
+    }
+}

@@ -1,0 +1,143 @@
+import NavWire
+package import NavBus
+package import NavGeo
+package import NavKit
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+/// The Navigation service: each method is a command to the core, and its answer that of the core.
+extension NavigationNode: NavigationServiceProvider {
+    private func give<Response: Message>(
+        _ request: NavigationCommand.Request, _ call: UnaryCall<Response>,
+        _ answer: @escaping (CommandReply) -> Response
+    ) {
+        let id = calls.add(call, onEnd: { [weak self] in self?.callEnded($0) }, answer)
+        carryOut(session.handle(request, call: id, caller: "call", at: present))
+    }
+
+    private func callEnded(_ id: UInt64) { carryOut(session.callEnded(id)) }
+
+    /// Finds routes without setting out, or shows them as a preview.
+    package func calculateRoute(_ request: CalculateRouteRequest, _ call: StreamCall<CalculateRouteResponse>) throws {
+        let id = calls.add(call) { [weak self] in self?.callEnded($0) }
+        carryOut(session.handle(.calculateRoute(request), call: id, caller: "call", at: present))
+    }
+
+    /// Chooses one of the routes that are shown.
+    package func selectPreview(_ request: SelectPreviewRequest, _ call: UnaryCall<SelectPreviewResponse>) throws {
+        give(.selectPreview(request), call) { reply in
+            var response = SelectPreviewResponse(error: reply.error)
+            if case .selected(let id) = reply { response.routeId = id }
+            return response
+        }
+    }
+
+    /// Sets out along the chosen route of the preview.
+    package func startNavigation(_ request: StartNavigationRequest, _ call: UnaryCall<StartNavigationResponse>) throws {
+        give(.startNavigation(request), call) { reply in
+            let (session, route) = reply.following
+            return StartNavigationResponse(sessionId: session, routeId: route, error: reply.error)
+        }
+    }
+
+    /// Sets out for places, or along a route that is given.
+    package func setRoute(_ request: SetRouteRequest, _ call: UnaryCall<SetRouteResponse>) throws {
+        give(.setRoute(request), call) { reply in
+            let (session, route) = reply.following
+            return SetRouteResponse(
+                sessionId: session, routeId: route, error: reply.error,
+                waitsForPosition: reply == .awaitingPosition ? true : nil)
+        }
+    }
+
+    /// Ends guidance and takes the route back.
+    package func stopNavigation(_ request: StopNavigationRequest, _ call: UnaryCall<StopNavigationResponse>) throws {
+        give(.stopNavigation(request), call) { reply in
+            guard case .stopped(let session) = reply, session != 0 else { return StopNavigationResponse() }
+            return StopNavigationResponse(sessionId: session)
+        }
+    }
+
+    /// Says what was last said of the state, the position, the progress and, when asked, the route.
+    package func getState(_ request: GetStateRequest, _ call: UnaryCall<GetStateResponse>) throws {
+        let told = session.spoken
+        call.finish(
+            GetStateResponse(
+                state: told.state, position: told.position, progress: told.progress,
+                route: request.includeRoute == true ? told.route : nil))
+    }
+
+    /// Looks for another way at once.
+    package func reroute(_ request: RerouteRequest, _ call: UnaryCall<RerouteResponse>) throws {
+        give(.reroute(request), call) { RerouteResponse(requestId: $0.requestID, error: $0.error) }
+    }
+
+    /// Goes on along one of the alternatives.
+    package func selectAlternative(
+        _ request: SelectAlternativeRequest, _ call: UnaryCall<SelectAlternativeResponse>
+    ) throws {
+        give(.selectAlternative(request), call) {
+            SelectAlternativeResponse(routeId: $0.following.route, error: $0.error)
+        }
+    }
+
+    /// Says whether the faster route that is offered is taken.
+    package func acceptFasterRoute(
+        _ request: AcceptFasterRouteRequest, _ call: UnaryCall<AcceptFasterRouteResponse>
+    ) throws {
+        give(.acceptFasterRoute(request), call) {
+            AcceptFasterRouteResponse(routeId: $0.following.route, error: $0.error)
+        }
+    }
+
+    /// Starts the next leg where the vehicle is held at a stop.
+    package func advanceLeg(_ request: AdvanceLegRequest, _ call: UnaryCall<AdvanceLegResponse>) throws {
+        give(.advanceLeg(request), call) { [weak self] reply in
+            var response = AdvanceLegResponse(error: reply.error)
+            if case .legStarted(let progress, let context) = reply {
+                response.progress = progress.flatMap { self?.session.spoken.message($0, context) }
+            }
+            return response
+        }
+    }
+
+    /// Leaves a waypoint out.
+    package func skipWaypoint(_ request: SkipWaypointRequest, _ call: UnaryCall<SkipWaypointResponse>) throws {
+        let skipped = request.waypointIndex ?? session.spoken.nextStop
+        give(.skipWaypoint(request), call) {
+            SkipWaypointResponse(
+                waypointIndex: $0.requestID == nil ? nil : skipped, requestId: $0.requestID, error: $0.error)
+        }
+    }
+
+    /// Brings the durations of the route up to date now.
+    package func refreshRoute(_ request: RefreshRouteRequest, _ call: UnaryCall<RefreshRouteResponse>) throws {
+        give(.refreshRoute(request), call) { [weak self] reply in
+            var response = RefreshRouteResponse(error: reply.error)
+            if case .refreshed(let event) = reply, case .refreshed(let changed) = event.phase,
+                let stamp = self?.session.time
+            {
+                response.summary = NavMessages.RouteSummary(event, at: stamp)
+                response.changedSegmentCount = UInt32(clamping: changed)
+            }
+            return response
+        }
+    }
+
+    /// Says which tiles the route, or a way between places, needs and which of them are missing.
+    package func coverage(_ request: RouteCoverageRequest, _ call: UnaryCall<RouteCoverageResponse>) throws {
+        do throws(RouteFailure) {
+            let survey = try session.coverage(request, id: calls.nextID(), corridor: tileKeys.corridor)
+            calls.add(call, survey: survey.id) { [worker] in worker.cancelSurvey(survey.id) }
+            worker.submit(survey)
+        } catch {
+            call.finish(RouteCoverageResponse(error: ErrorInfo(error)))
+        }
+    }
+
+    /// Not implemented yet: the electronic horizon.
+    package func getHorizon(_ request: GetHorizonRequest, _ call: UnaryCall<GetHorizonResponse>) throws {
+        throw CallStatus(.unimplemented, "the electronic horizon is not part of this node yet")
+    }
+}

@@ -1,0 +1,245 @@
+import Foundation
+package import NavBus
+package import NavDirections
+package import NavGeo
+package import NavKit
+package import NavMap
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+package import NavWire
+
+/// The navigation node: GNSS fixes from the bus in, progress, instructions, reroutes and arrival out.
+package final class NavigationNode: Node {
+    /// The node's name unless another one is given.
+    package static let defaultName = "navigation-node"
+    /// What it is for.
+    package static let summary =
+        "Follows the vehicle, guides it along routes and reroutes it: GNSS fixes in, progress and instructions out."
+
+    let context: NodeContext
+    let session: NavigationSession
+    let calls = NavigationCalls()
+    let worker: RoutingWorker
+    let tileKeys: TileCacheKeys
+    private var policy: PolicyClient?
+    private var tiles: TileRequester?
+    private let finder: RouteFinder
+    private let maps: MapWorker
+    private let fixToProgress: LatencyRecorder
+    private var fixClock = FixClock()
+    private var tripFile: TripFile?
+    /// Answers that are given once the trip that they are of is on the disk.
+    private var held: [(trip: UInt64, call: UInt64, reply: CommandReply)] = []
+
+    /// Topics that the node publishes.
+    package static let topics = [
+        "/nav/state", "/nav/position", "/nav/progress", "/nav/route", "/nav/reroute", "/nav/instruction/visual",
+        "/nav/instruction/spoken", "/nav/arrival", "/nav/fix_rejected", "/nav/simulation", "/nav/receiver",
+        "/nav/preview", "/nav/alternatives", "/nav/alternative_switch", "/nav/faster_route", "/nav/route_refresh",
+        "/nav/policy/request", "/nav/policy/decision", "/nav/journal",
+    ]
+
+    /// Loads the map.
+    package init(configuration: NavigationConfiguration, context: NodeContext) throws(NodeError) {
+        guard !configuration.tiles.isEmpty else {
+            throw NodeError(.usage, "no map: give a directory of road tiles with --set tiles=DIRECTORY")
+        }
+        let tiles = try TileSupply(path: configuration.tiles)
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        let map = MapSnapshot(
+            graph: tiles.graph(), model: CostModel(profile: configuration.profile),
+            forEach: MapStore.onAllCores)
+        let missing = tiles.missingCount > 0 ? ", \(tiles.missingCount) tiles are missing" : ""
+        context.log.info(
+            "map \(map.graph.mapVersion.prefix(12)): \(map.graph.tiles.count) tiles, \(map.graph.nodeCount) nodes, "
+                + "\(map.graph.edgeCount) edges\(missing)")
+        // With two cores one is left to those who search for routes.
+        let store = MapStore(map, cores: cores - 1)
+        var initial = TrafficUpdate(TrafficSpeeds(replacesAll: true))
+        if !configuration.traffic.isEmpty {
+            initial = TrafficUpdate(try TrafficFile(path: configuration.traffic))
+            _ = store.update([initial], at: context.stamp)
+            context.log.info("traffic of '\(configuration.traffic)': \(initial.speeds.count) segments")
+        }
+        self.context = context
+        tileKeys = configuration.tileCache
+        // The time of a playback is not that of the trip that is kept.
+        let file =
+            configuration.tripFile.isEmpty || context.clock.isSimulated
+            ? nil : TripFile(path: configuration.tripFile, waker: context.makeWaker())
+        tripFile = file
+        session = NavigationSession(
+            map: store.current, configuration: configuration, nodeName: context.name,
+            resuming: file.flatMap { Self.savedTrip($0, context.log) })
+        do throws(DirectionsError) {
+            finder = RouteFinder(
+                provider: try configuration.online.provider(environment: ProcessInfo.processInfo.environment))
+        } catch {
+            throw NodeError(.usage, error.message)
+        }
+        worker = RoutingWorker(
+            store: store, finder: finder, isTimed: !context.clock.isSimulated, waker: context.makeWaker())
+        maps = MapWorker(store: store, tiles: tiles, initial: initial, waker: context.makeWaker())
+        fixToProgress = context.latency("fix_to_progress")
+        try context.advertise(NavigationNode.topics)
+        try context.serve(NavigationService.served(by: self))
+        policy = PolicyClient(context, node: configuration.policyNode, vehicle: configuration.profile) {
+            [unowned self] answer, request in
+            carryOut(session.handle(answer, to: request))
+        }
+        if !configuration.navigator.policy.asked.isEmpty { try policy?.waitUntilServed(configuration.policyWait) }
+        self.tiles = TileRequester(context, keys: configuration.tileCache) { [unowned self] in maps.look() }
+        try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
+            maps.expire(at: context.stamp)
+            let outcome = session.handle(fix, sequence: delivery.header.sequence, arrival: arrival)
+            // What does not count may be of any time.
+            if let stamp = outcome.counted { fixClock.note(stamp, at: context.clock.epochNanoseconds) }
+            carryOut(outcome)
+            guard outcome.messages.contains(where: { $0.topic == "/nav/progress" }) else { return }
+            fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)
+        }
+        // A city's traffic is read on the thread that makes the map.
+        try context.subscribe(toBytesOf: "/traffic/speeds") { [unowned self] delivery in
+            maps.take(delivery.payload, sequence: delivery.header.sequence, at: context.stamp)
+        }
+        try context.subscribe(to: "/vehicle/odometry", as: VehicleOdometry.self) {
+            [unowned self] odometry, delivery in
+            carryOut(session.handle(odometry, sequence: delivery.header.sequence, arrival: arrival))
+        }
+    }
+
+    /// When what is at hand arrived, ns of the monotonic clock; nil in a playback, in which the stamps alone tell the time.
+    private var arrival: Int64? { context.clock.isSimulated ? nil : context.clock.epochNanoseconds }
+
+    /// The time of the fixes now; the host's before anything is known of it.
+    var present: NavGeo.Timestamp {
+        let now = context.clock.epochNanoseconds
+        fixClock.begin(context.stamp, at: now)
+        return fixClock.time(at: now) ?? context.stamp
+    }
+
+    /// Lets the core predict where fixes fail, and says when it wants to be asked next, ns of the monotonic clock.
+    private func pass(_ now: Int64) -> Int64 {
+        // In lockstep time stands still while the process does.
+        let quiet = context.isInLockstep ? nil : fixClock.turn(now, isPlayback: context.clock.isSimulated)
+        var wake = Int64.max
+        defer { fixClock.rest(until: wake, from: now) }
+        guard session.due != nil else { return wake }
+        if let quiet {
+            wake = quiet
+            return wake
+        }
+        let overdue = fixClock.overdueSince(context.clock.epochNanoseconds)
+        if let overdue { carryOut(session.pass(to: overdue, newestOnly: !context.clock.isSimulated)) }
+        guard let due = session.due else { return wake }
+        wake = now + Int64(min(max(due.seconds(since: overdue ?? present), 0.02), 3_600) * 1e9)
+        return wake
+    }
+
+    /// The trip that outlived the node's last run.
+    private static func savedTrip(_ file: TripFile, _ log: NodeLog) -> SavedTrip? {
+        do throws(NodeError) {
+            guard let trip = try file.load() else { return nil }
+            let goal = trip.order?.waypoints.last.flatMap { NavRouting.Waypoint($0) }?.coordinate.text ?? "nowhere"
+            log.info("the trip to \(goal) goes on with the next good position: it was under way when the node ended")
+            return trip
+        } catch {
+            log.warning("\(error)")
+            return nil
+        }
+    }
+
+    /// Takes the maps that have come into force meanwhile, and the routes that have been found.
+    package func turn(_ now: Int64) -> Int64 {
+        if let tripFile, !held.isEmpty {
+            let done = tripFile.done
+            for answer in held where answer.trip <= done { calls.answer(answer.call, answer.reply) }
+            held.removeAll { $0.trip <= done }
+        }
+        for change in maps.takeChanges() {
+            worker.noteMap()
+            carryOut(session.handle(change))
+        }
+        for report in maps.takeReports() {
+            switch report {
+            case .info(let text): context.log.info("\(text)")
+            case .warning(let text): context.log.warning("\(text)")
+            }
+        }
+        for report in finder.takeReports() { context.log.warning("\(report)") }
+        for (id, coverage) in worker.takeCoverages() { calls.answer(id, coverage) }
+        for (query, answer) in worker.takeAnswers() { carryOut(session.handle(answer, to: query)) }
+        return pass(now)
+    }
+
+    /// Thresholds hold from the next message on; the journal has them.
+    package func reconfigure(_ configuration: NavigationConfiguration) { carryOut(session.reconfigure(configuration)) }
+
+    /// A loop or a seek is another drive: what lasted is taken back, and the trip starts anew with the next fix.
+    package func clockJumped(from: ClockMoment, to: ClockMoment) {
+        worker.cancelAll()
+        maps.startOver(at: NavGeo.Timestamp(to.time))
+        fixClock = FixClock()
+        carryOut(session.startOver(at: NavGeo.Timestamp(to.time)))
+    }
+
+    /// Whether positions can be relied upon, and which receivers are missed; what became of the input is counted.
+    package func findings(_ now: Int64) -> [HealthFinding] {
+        let positioning = session.positioning
+        for (name, value) in positioning.counters { context.counter(name).set(Int(clamping: value)) }
+        for (name, value) in session.fasterRoutes.counters { context.counter(name).set(value) }
+        let (silent, switches) = session.silentReceivers
+        context.counter("receiver_switches").set(switches)
+        let unkept = tripFile?.problem.map { HealthFinding("trip_not_kept", "the trip is not kept: \($0)") }
+        let stray = session.odometryLead.map { lead in
+            HealthFinding(
+                "odometry_stray",
+                "odometry is \(Int(abs(lead))) s \(lead < 0 ? "behind" : "ahead of") the fixes and left out: its stamps must be of "
+                    + "the fixes' clock (UTC)")
+        }
+        let tiles = maps.trouble.map { HealthFinding("tiles_damaged", $0) }
+        return positioning.findings + [tiles, stray, unkept].compactMap { $0 }
+            + (session.hasRoads ? [] : [Self.isWithoutRoads])
+            + silent.map { receiver in
+                let since = receiver.seconds.map { "no fix for \(Int($0)) s" } ?? "no fix yet"
+                return HealthFinding(
+                    "receiver_silent",
+                    "receiver '\(receiver.name)': \(since), while others are heard: look at its node",
+                    about: receiver.name)
+            }
+    }
+
+    private static let isWithoutRoads = HealthFinding(
+        "no_tiles", "no road tile is on board: there are no matched positions and no routes until some have come",
+        severity: .lost)
+
+    /// Whether a route is being looked for or a map is being made.
+    package var pendingCount: Int { (worker.isBusy ? 1 : 0) + (maps.isBusy ? 1 : 0) }
+
+    /// Ends the other threads; the node is of no use after it.
+    package func finish() {
+        tripFile?.stop()
+        worker.stop()
+        maps.stop()
+    }
+
+    /// Does what a step of the core asks for.
+    func carryOut(_ outcome: NavigationSession.Outcome) {
+        for message in outcome.messages {
+            context.publish(message.message, on: message.topic, stamp: message.stamp)
+            if let line = EventLine.text(message.message) { context.log.info(line) }
+        }
+        let trip = outcome.trip.flatMap { tripFile?.keep($0) }
+        for (call, reply) in outcome.replies {
+            if let trip { held.append((trip, call, reply)) } else { calls.answer(call, reply) }
+        }
+        for id in outcome.withdrawn { policy?.withdraw(id) }
+        for (request, message) in outcome.questions { policy?.ask(request, message) }
+        for id in outcome.cancelled { worker.cancel(id) }
+        for query in outcome.queries { worker.submit(query) }
+        guard !outcome.neededTiles.isEmpty else { return }
+        maps.look()
+        tiles?.ask(outcome.neededTiles)
+    }
+}

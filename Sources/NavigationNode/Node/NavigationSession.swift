@@ -1,0 +1,480 @@
+import NavWire
+package import NavConfig
+package import NavGeo
+package import NavGuidance
+package import NavKit
+package import NavMap
+package import NavMatching
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+/// A message to be published.
+package struct OutgoingMessage: Sendable {
+    /// The topic's name in the catalogue.
+    package var topic: String
+    /// When its content was true.
+    package var stamp: NavGeo.Timestamp
+    /// The message.
+    package var message: any Message
+
+    init(_ topic: String, _ stamp: NavGeo.Timestamp, _ message: any Message) {
+        self.topic = topic
+        self.stamp = stamp
+        self.message = message
+    }
+}
+
+/// The navigation core between messages in and messages out, without bus, threads or clock: what the live node and the replay share.
+///
+/// Every event is written to the journal before the core sees it.
+package final class NavigationSession {
+    /// Work that the shell does elsewhere.
+    package struct Outcome {
+        /// What to publish, in order.
+        package var messages: [OutgoingMessage] = []
+        /// Routes to find.
+        package var queries: [RouteQuery] = []
+        /// Queries that nobody waits for any more.
+        package var cancelled: [UInt64] = []
+        /// Tiles that are not on board and in which roads are needed.
+        package var neededTiles: [RoadTileID] = []
+        /// Questions to the owner's policy, as the core and as the bus has them.
+        package var questions: [(request: NavNavigator.PolicyRequest, message: NavMessages.PolicyRequest)] = []
+        /// Questions that nobody waits for any more.
+        package var withdrawn: [UInt64] = []
+        /// The stamp of the fix at hand, if it counted.
+        package var counted: NavGeo.Timestamp?
+        /// What is kept of the trip from now on, nil for nothing; nil when that has not changed.
+        package var trip: SavedTrip??
+        /// Answers to calls.
+        package var replies: [(call: UInt64, reply: CommandReply)] = []
+    }
+
+    private var navigator: Navigator
+    private var encoder: PublicationEncoder
+    private var map: MapSnapshot { encoder.map }
+    private var journalSequence: UInt64 = 0
+    /// The present as the core knows it: of the last position, and of what happened by the node's clock since.
+    private var present: NavGeo.Timestamp?
+    private var outcome = Outcome()
+    /// Tells odometry of another time from that of the fixes' time.
+    private var beat = OdometryBeat()
+    /// Usual time between a fix's stamp and its arrival, seconds; nil when fixes do not say when they arrive.
+    private var latency: Double?
+    private var receivers: ReceiverRegister
+    private var arrivals = ArrivalMonitor()
+    /// The fix at hand, and whether the core has said nothing of it yet.
+    private var fixAtHand = Fix(
+        stamp: NavGeo.Timestamp(nanoseconds: 0), coordinate: NavGeo.Coordinate(latitude: 0, longitude: 0))
+    private var isStandby = false
+    /// What positioning is worth, and what became of its input since the start.
+    package private(set) var positioning = PositioningReport()
+    private let nodeName: String
+    /// The tiles that were on board at first.
+    private let tiles: [RoadTileID]
+    /// Why maps came into force before the journal began.
+    private var early = EarlyMapCauses()
+    private var configuration: NavigationConfiguration
+    /// The trip that goes on, until the journal has begun.
+    private var savedTrip: SavedTrip?
+    /// The configured places that led to the trip; nil when a call did.
+    private var configuredTrip: String?
+
+    /// A session on a map.
+    ///
+    /// - Parameter trip: one that outlived the node's last run and goes on, unless the configuration has named other places since.
+    package init(
+        map: MapSnapshot, configuration: NavigationConfiguration, nodeName: String, resuming trip: SavedTrip? = nil
+    ) {
+        savedTrip = trip.flatMap { [nil, configuration.tripText].contains($0.configured) ? $0 : nil }
+        encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
+        tiles = map.graph.tiles.map(\.id)
+        self.nodeName = nodeName
+        self.configuration = configuration
+        navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
+        receivers = ReceiverRegister(preferred: configuration.receivers)
+    }
+
+    /// Starts the journal and sets out for the configured destination, at the time of the first fix.
+    private func start(at stamp: NavGeo.Timestamp) {
+        journal(
+            .start(
+                CoreStart(
+                    version: NavbusVersion.text, mapVersion: map.graph.mapVersion,
+                    configuration: configuration.journalText, node: nodeName,
+                    tiles: tiles.map { TileKey($0) })), stamp, cause: 0)
+        for cause in early.causes { journal(cause, stamp) }
+        early = EarlyMapCauses()
+        present = stamp
+        if !configuration.trip.isEmpty { startConfigured(at: stamp) }
+        guard let saved = savedTrip else { return }
+        savedTrip = nil
+        carryOut(.resumeTrip(saved), call: 0, caller: JournalCaller.tripFile, at: stamp)
+    }
+
+    private func startConfigured(at stamp: NavGeo.Timestamp) {
+        let trip = configuration.trip
+        configuredTrip = configuration.tripText
+        let request = CalculateRouteRequest(waypoints: trip.map { NavMessages.Waypoint($0) })
+        let command = NavigationCommand(
+            caller: JournalCaller.configuration, request: .setRoute(SetRouteRequest(target: .calculate(request))))
+        journal(.command(command), stamp, cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .command(.navigate(RouteOrder(waypoints: trip), nil), call: 0)))
+    }
+
+    /// How far the node's clock must be ahead of the last position for it to tell the present instead, seconds: positions come more often as
+    /// long as there are any.
+    private static let longestPause = 5.0
+
+    /// Takes a command in, stamped with the last position, or with `now` where there is none or positions have ceased.
+    ///
+    /// - Parameters:
+    ///   - call: names the call that waits for the answer; 0 for none.
+    ///   - caller: who gave it, for the journal.
+    package func handle(
+        _ request: NavigationCommand.Request, call: UInt64, caller: String, at now: NavGeo.Timestamp
+    ) -> Outcome {
+        outcome = Outcome()
+        var stamp = present ?? now
+        if now.seconds(since: stamp) > Self.longestPause { stamp = now }
+        present = stamp
+        if journalSequence == 0 { start(at: stamp) }
+        carryOut(request, call: call, caller: caller, at: stamp)
+        return outcome
+    }
+
+    private func carryOut(
+        _ request: NavigationCommand.Request, call: UInt64, caller: String, at stamp: NavGeo.Timestamp
+    ) {
+        journal(.command(NavigationCommand(callId: call, caller: caller, request: request)), stamp, cause: 0)
+        switch request {
+        case .setRoute, .startNavigation, .stopNavigation: configuredTrip = nil
+        case .resumeTrip(let trip): configuredTrip = trip.configured
+        default: break
+        }
+        do throws(RouteFailure) {
+            let command = try NavigatorCommand(
+                request, node: configuration.profile, minutesAheadOfUTC: configuration.minutesAheadOfUTC, on: map
+            ) { message throws(RouteFailure) in try RoutePlan(message, on: map) }
+            run(NavigatorEvent(stamp: stamp, kind: .command(command, call: call)))
+        } catch {
+            if call != 0 { outcome.replies.append((call, .failed(error))) }
+        }
+    }
+
+    /// The present as the core knows it; nil before its first event.
+    package var time: NavGeo.Timestamp? { present }
+
+    /// Takes note that nobody waits for the answer to a call any more.
+    package func callEnded(_ call: UInt64) -> Outcome {
+        outcome = Outcome()
+        guard journalSequence > 0, let stamp = present else { return outcome }
+        journal(.callEnded(CallEnded(callId: call)), stamp, cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .callEnded(call)))
+        return outcome
+    }
+
+    /// Takes the answer to a policy question in, stamped with the present.
+    package func handle(_ answer: NavNavigator.PolicyAnswer, to request: NavNavigator.PolicyRequest) -> Outcome {
+        outcome = Outcome()
+        let stamp = max(present ?? request.stamp, request.stamp)
+        journal(.policyDecision(NavMessages.PolicyDecision(answer, to: request, at: stamp)), stamp, cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .policyAnswer(requestID: request.requestID, answer)))
+        return outcome
+    }
+
+    /// Whether there is any road on board.
+    var hasRoads: Bool { map.graph.edgeCount > 0 }
+
+    /// What was last said of the state, the position, the progress and the route.
+    var spoken: PublicationEncoder { encoder }
+
+    /// Takes a fix in. A message without a time cannot be placed among the events and is left out.
+    ///
+    /// - Parameter arrival: when it arrived, ns of the node's monotonic clock; nil where the stamps alone tell the time, as in a replay: then
+    ///   what is due before the fix is done before it.
+    package func handle(_ message: NavMessages.GnssFix, sequence: UInt64, arrival: Int64? = nil) -> Outcome {
+        outcome = Outcome()
+        guard var fix = Fix(message, sequence: sequence) else {
+            positioning.timeless += 1
+            return outcome
+        }
+        fix.receiver = receivers.number(of: message)
+        let tellsTime = receivers.tellsTime(fix)
+        receivers.note(fix)
+        if journalSequence == 0 { start(at: fix.stamp) }
+        if let arrival {
+            fix.lead = arrivals.lead(of: fix.stamp, arrival: arrival)
+        } else if tellsTime {
+            fireTimers(before: min(fix.stamp, expectedTime(of: fix)))
+        }
+        encoder.fix = message
+        journal(.fix(message), fix.stamp, cause: sequence, arrival: arrival)
+        (fixAtHand, isStandby) = (fix, true)
+        let before = navigator.lastFix
+        run(NavigatorEvent(stamp: fix.stamp, causeSequence: sequence, kind: .fix(fix)))
+        if let counted = navigator.lastFix, counted != before {
+            outcome.counted = counted
+            if let arrival { arrivals.note(counted, arrival: arrival) }
+            if isStandby { noteCounted(at: counted) }
+        } else if isStandby {
+            positioning.standby += 1
+        }
+        isStandby = false
+        return outcome
+    }
+
+    /// How far a fix's time may be ahead of what its arrival lets expect, seconds: as the core has it for fixes of the future.
+    private static let longestLead = 0.7
+    /// Weight of the newest latency.
+    private static let latencyMemory = 0.1
+
+    /// The time of the fixes when a fix arrived, by the usual latency: a fix of the future does not move the time.
+    private func expectedTime(of fix: Fix) -> NavGeo.Timestamp {
+        guard let received = fix.received, let latency else { return fix.stamp }
+        return received.advanced(bySeconds: Self.longestLead - latency)
+    }
+
+    private func noteLatency(_ fix: Fix) {
+        guard let received = fix.received else { return }
+        let seconds = received.seconds(since: fix.stamp)
+        latency = latency.map { $0 + (seconds - $0) * Self.latencyMemory } ?? seconds
+        // A clock was set.
+        if let usual = latency, abs(usual - seconds) > 2 { latency = seconds }
+    }
+
+    /// Takes the vehicle's own motion in.
+    ///
+    /// A message without a time is left out, and so is what comes before the first fix, or is of another time than the fixes.
+    package func handle(_ message: NavMessages.VehicleOdometry, sequence: UInt64, arrival: Int64? = nil) -> Outcome {
+        outcome = Outcome()
+        guard journalSequence > 0, let odometry = Odometry(message), beat.takes(odometry.stamp) else {
+            positioning.odometryLeftOut += 1
+            return outcome
+        }
+        positioning.odometry += 1
+        if arrival == nil { fireTimers(before: odometry.stamp) }
+        journal(.odometry(message), odometry.stamp, cause: sequence, arrival: arrival)
+        run(NavigatorEvent(stamp: odometry.stamp, causeSequence: sequence, kind: .odometry(odometry)))
+        return outcome
+    }
+
+    /// Seconds by which the odometry of now is ahead of the fixes, which is why it is left out; nil while it is used.
+    var odometryLead: Double? { beat.lead }
+
+    /// Receivers that are silent while others are heard, and how often another one was taken.
+    var silentReceivers: (silent: [ReceiverRegister.Silent], switches: Int) { (receivers.silent, receivers.switches) }
+
+    /// What has come of the looks for faster routes since the drive began.
+    var fasterRoutes: FasterRouteCounts { navigator.fasterRoutes }
+
+    /// When the core wants to be asked next, by the clock of the fixes; nil for never.
+    package var due: NavGeo.Timestamp? { navigator.due }
+
+    /// How late a timer may be fired for the moment at which it was due, seconds.
+    private static let longestDelay = 1.0
+
+    /// Lets the time pass up to a moment of the clock of the fixes.
+    ///
+    /// - Parameter newestOnly: whether what was due long ago is done for this moment instead, at once: a position of the past is of no use to
+    ///   those who drive.
+    package func pass(to stamp: NavGeo.Timestamp, newestOnly: Bool = false) -> Outcome {
+        outcome = Outcome()
+        if newestOnly, let due = navigator.due, stamp.seconds(since: due) > Self.longestDelay { fireTimer(at: stamp) }
+        fireTimers(before: stamp)
+        return outcome
+    }
+
+    /// Does what is due at a moment, as a journal has it.
+    package func fireTimer(recordedAt due: NavGeo.Timestamp) -> Outcome {
+        outcome = Outcome()
+        fireTimer(at: due)
+        return outcome
+    }
+
+    private func fireTimer(at due: NavGeo.Timestamp) {
+        present = max(present ?? due, due)
+        journal(.timer(TimerFired(name: "due", dueNs: due.nanoseconds)), due, cause: 0)
+        run(NavigatorEvent(stamp: due, kind: .timer))
+    }
+
+    private func fireTimers(before stamp: NavGeo.Timestamp) {
+        // Predictions come every 50 ms at most and end by themselves; the bound is for clocks that leap.
+        for _ in 0..<100_000 {
+            guard let due = navigator.due, due < stamp else { return }
+            fireTimer(at: due)
+        }
+    }
+
+    /// Takes the answer to a query in that was found on the map in force, stamped with the newest fix that counted.
+    package func handle(_ answer: NavNavigator.RouteAnswer, to query: RouteQuery) -> Outcome {
+        handle(FoundAnswer(answer: answer, map: map.number), to: query)
+    }
+
+    /// Takes the answer to a query in, stamped with the newest fix that counted.
+    package func handle(_ answer: FoundAnswer, to query: RouteQuery) -> Outcome {
+        outcome = Outcome()
+        let stamp = present ?? query.deadline
+        journal(.routeAnswer(NavMessages.RouteAnswer(answer, to: query)), stamp, cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .routeAnswer(requestID: query.requestID, answer.answer)))
+        return outcome
+    }
+
+    /// Takes another map in, stamped with the newest fix that counted: new tiles, or the same roads in other traffic.
+    ///
+    /// The journal says what came: of traffic without the speeds, which `/traffic/speeds` has under the same sequence.
+    /// Before the first fix it is simply what the drive starts with.
+    package func handle(_ change: MapChange) -> Outcome {
+        outcome = Outcome()
+        encoder.map = change.map
+        guard journalSequence > 0, let stamp = present else {
+            early.append(change.cause)
+            navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
+            return outcome
+        }
+        journal(change.cause, stamp)
+        run(
+            NavigatorEvent(
+                stamp: stamp, causeSequence: change.cause.traffic.last?.sequence ?? 0, kind: .mapChanged(map)))
+        return outcome
+    }
+
+    private func journal(_ map: MapCause, _ stamp: NavGeo.Timestamp) {
+        for (header, sequence) in map.traffic { journal(.traffic(header), stamp, cause: sequence, map) }
+        if let tiles = map.tiles {
+            journal(
+                .tiles(
+                    TileArrival(
+                        mapVersion: map.mapVersion, added: tiles.added.map { TileKey($0) },
+                        removed: tiles.removed.map { TileKey($0) })), stamp, cause: 0, map)
+        }
+    }
+
+    /// Takes changed thresholds in, one event for each key, stamped with the newest fix that counted. Before the first fix
+    /// they are simply what the drive starts with.
+    package func reconfigure(_ changed: NavigationConfiguration) -> Outcome {
+        outcome = Outcome()
+        guard journalSequence > 0, let stamp = present else {
+            configuration = changed
+            encoder.minutesAheadOfUTC = changed.minutesAheadOfUTC
+            navigator = Navigator(map: map, config: changed.navigator, matcher: changed.matcher)
+            return outcome
+        }
+        for key in NavigationConfiguration.keys where key.text(of: changed) != key.text(of: configuration) {
+            let value = key.text(of: changed)
+            key.copy(from: changed, to: &configuration)
+            encoder.minutesAheadOfUTC = configuration.minutesAheadOfUTC
+            journal(.parameter(ParameterChange(key: key.name, value: value)), stamp, cause: 0)
+            run(NavigatorEvent(stamp: stamp, kind: .configured(configuration.navigator)))
+        }
+        return outcome
+    }
+
+    /// Ends the drive, because the time has jumped: what was published as lasting is taken back, and the next fix starts
+    /// another drive with a journal of its own, for the configured destination.
+    package func startOver(at stamp: NavGeo.Timestamp) -> Outcome {
+        outcome = Outcome()
+        guard journalSequence > 0 else { return outcome }
+        journal(
+            .command(NavigationCommand(caller: JournalCaller.clock, request: .stopNavigation(StopNavigationRequest()))),
+            stamp,
+            cause: 0)
+        run(NavigatorEvent(stamp: stamp, kind: .command(.stop, call: 0)))
+        navigator = Navigator(map: map, config: configuration.navigator, matcher: configuration.matcher)
+        encoder = PublicationEncoder(map: map, minutesAheadOfUTC: configuration.minutesAheadOfUTC)
+        (present, journalSequence, arrivals) = (nil, 0, ArrivalMonitor())
+        (beat, latency, positioning.health) = (OdometryBeat(), nil, nil)
+        receivers = ReceiverRegister(preferred: configuration.receivers)
+        return outcome
+    }
+
+    private func run(_ event: NavigatorEvent) {
+        for effect in navigator.handle(event) {
+            switch effect {
+            case .publish(let context, let publication): publish(publication, context)
+            case .requestRoute(var query):
+                if query.request.options.departure == nil {
+                    query.request.options.departure = configuration.departure(at: event.stamp)
+                }
+                outcome.queries.append(query)
+            case .cancelRoute(let id): outcome.cancelled.append(id)
+            case .needTiles(let tiles): outcome.neededTiles += tiles
+            case .askPolicy(let request):
+                let asked = outcome.messages.last { $0.topic == "/nav/policy/request" }?.message
+                guard let message = asked as? NavMessages.PolicyRequest else { continue }
+                outcome.questions.append((request, message))
+            case .withdrawPolicy(let id): outcome.withdrawn.append(id)
+            case .reply(let call, let reply): outcome.replies.append((call, reply))
+            case .keepTrip(let trip):
+                outcome.trip = .some(
+                    configuration.tripFile.isEmpty ? nil : trip.map { SavedTrip($0, configured: configuredTrip) })
+            }
+        }
+    }
+
+    private func journal(
+        _ event: JournalEntry.Event, _ stamp: NavGeo.Timestamp, cause: UInt64, arrival: Int64? = nil,
+        _ change: MapCause? = nil
+    ) {
+        journalSequence += 1
+        let number: UInt64? = if case .start = event { map.number } else { change?.number }
+        outcome.messages.append(
+            OutgoingMessage(
+                "/nav/journal", stamp,
+                JournalEntry(
+                    stampNs: stamp.nanoseconds, sessionId: encoder.state?.sessionId, entrySequence: journalSequence,
+                    causeSequence: cause == 0 ? nil : cause,
+                    monotonicNs: arrival, event: event, mapSnapshot: number,
+                    mapStampNs: change.flatMap { $0.stamp.nanoseconds == .min ? nil : $0.stamp.nanoseconds })))
+    }
+
+    private func publish(_ publication: Publication, _ context: EventContext) {
+        take(note: publication, context)
+        if case .receiver(let change) = publication {
+            var selection = receivers.note(change)
+            selection.place(in: context)
+            outcome.messages.append(OutgoingMessage("/nav/receiver", context.stamp, selection))
+            return
+        }
+        guard let (topic, message) = encoder.encode(publication, context) else { return }
+        outcome.messages.append(OutgoingMessage(topic, context.stamp, message))
+    }
+
+    private func noteCounted(at stamp: NavGeo.Timestamp) {
+        isStandby = false
+        positioning.used += 1
+        noteLatency(fixAtHand)
+        beat.noteFix(stamp)
+    }
+
+    /// Takes note of what the core says of positioning.
+    private func take(note publication: Publication, _ context: EventContext) {
+        switch publication {
+        case .position(let sighting):
+            // Fixes that were held up or are wrong do not move the time.
+            present = context.stamp
+            encoder.lastUsed = navigator.lastFix
+            guard isStandby else { return }
+            noteCounted(at: context.stamp)
+            guard sighting.prediction == nil else { return }
+            guard var selection = receivers.begin(with: fixAtHand.receiver) else { return }
+            selection.place(in: context)
+            selection.eventSequence = nil
+            outcome.messages.append(OutgoingMessage("/nav/receiver", context.stamp, selection))
+        case .fixRejected(_, let rejection):
+            isStandby = false
+            positioning.count(rejection.reason)
+        case .state(let state): positioning.health = state.health
+        default: return
+        }
+    }
+}
+
+extension NavigationConfiguration {
+    /// The keys and values that the core depends on, one a line.
+    var journalText: String {
+        NavigationConfiguration.keys.filter { $0.name != "tiles" }
+            .map { "\($0.name): \($0.text(of: self))" }.joined(separator: "\n")
+    }
+}

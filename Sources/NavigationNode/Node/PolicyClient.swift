@@ -1,0 +1,122 @@
+import NavWire
+package import NavBus
+package import NavGeo
+package import NavKit
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+/// Asks the owner's policy node, and hands on what it answers; that it is slow, dead or talks nonsense is an answer, too.
+///
+/// The first time that a method fails is logged, as is its first answer after that.
+final class PolicyClient {
+    private let context: NodeContext
+    private let node: String
+    private let vehicle: NavRouting.VehicleProfile
+    private let answered: (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
+    private var open: [UInt64: CallID] = [:]
+    private var failing: Set<NavNavigator.PolicyKind> = []
+    private let failures: NodeCounter
+
+    /// A client of the node of that name; empty for whichever serves Policy.
+    ///
+    /// - Parameter vehicle: the one that wishes for a route are about unless they name another.
+    init(
+        _ context: NodeContext, node: String, vehicle: NavRouting.VehicleProfile,
+        answered: @escaping (NavNavigator.PolicyAnswer, NavNavigator.PolicyRequest) -> Void
+    ) {
+        self.context = context
+        self.node = node
+        self.vehicle = vehicle
+        self.answered = answered
+        failures = context.counter("policy_failures")
+    }
+
+    /// Waits until the policy node is there, for so many seconds at most: what is asked first is asked of it.
+    func waitUntilServed(_ seconds: Double) throws(NodeError) {
+        let deadline = Clocks.monotonic() + Int64(seconds * 1e9)
+        do throws(BusError) {
+            while try !context.bus.isServed(PolicyService.name, by: node.isEmpty ? nil : node) {
+                guard Clocks.monotonic() < deadline else {
+                    let who = node.isEmpty ? "no node serves Policy" : "node '\(node)' does not serve Policy"
+                    return context.log.warning("\(who) after \(seconds) s: what is usual holds until one does")
+                }
+                try context.bus.runServices(timeout: .milliseconds(50))
+            }
+        } catch {
+            throw NodeError(.system, error.description)
+        }
+    }
+
+    /// Asks.
+    func ask(_ request: NavNavigator.PolicyRequest, _ message: NavMessages.PolicyRequest) {
+        do throws(BusError) {
+            switch message.question {
+            case .shouldReroute(let question): try put(PolicyService.shouldReroute, question, request)
+            case .rerouteOptions(let question):
+                try put(PolicyService.rerouteOptions, question, request) { [vehicle] in
+                    NavNavigator.PolicyAnswer($0, node: vehicle)
+                }
+            case .acceptReroute(let question): try put(PolicyService.acceptReroute, question, request)
+            case .shouldTakeAlternative(let question): try put(PolicyService.shouldTakeAlternative, question, request)
+            case .acceptFasterRoute(let question): try put(PolicyService.acceptFasterRoute, question, request)
+            case .shouldDiscardFix(let question): try put(PolicyService.shouldDiscardFix, question, request)
+            case .shouldPreventReroutesWhenArriving(let question):
+                try put(PolicyService.shouldPreventReroutesWhenArriving, question, request)
+            case .shouldAdvanceLeg(let question): try put(PolicyService.shouldAdvanceLeg, question, request)
+            case .reviseInstruction(let question):
+                try put(PolicyService.reviseInstruction, question, request) { NavNavigator.PolicyAnswer($0) }
+            case nil: answered(PolicyAnswer(verdict: nil, decider: .unavailable), request)
+            }
+        } catch {
+            fail(CallStatus(.unavailable, error.description), request)
+        }
+    }
+
+    /// Nobody waits for an answer any more.
+    func withdraw(_ id: UInt64) {
+        if let call = open.removeValue(forKey: id) { try? context.bus.cancel(call) }
+    }
+
+    private func put<Request>(
+        _ method: UnaryMethod<Request, NavMessages.PolicyAnswer>, _ question: Request,
+        _ request: NavNavigator.PolicyRequest
+    ) throws(BusError) {
+        try put(method, question, request) { NavNavigator.PolicyAnswer($0) }
+    }
+
+    private func put<Request, Response>(
+        _ method: UnaryMethod<Request, Response>, _ question: Request, _ request: NavNavigator.PolicyRequest,
+        _ read: @escaping (Response) -> NavNavigator.PolicyAnswer?
+    ) throws(BusError) {
+        let seconds = max(request.deadline.seconds(since: request.stamp), 0.001)
+        var options = CallOptions(timeout: .milliseconds(Int64(seconds * 1_000)))
+        options.node = node.isEmpty ? nil : node
+        let id = request.requestID
+        open[id] = try context.bus.call(method, question, options: options) { [weak self] result in
+            guard let self, open.removeValue(forKey: id) != nil else { return }
+            switch result {
+            case .success(let response):
+                guard let answer = read(response) else {
+                    return fail(CallStatus(.internal, "its answer makes no sense"), request)
+                }
+                if failing.remove(request.question.kind) != nil {
+                    context.log.info("the policy node decides '\(request.question.kind.rawValue)' again")
+                }
+                answered(answer, request)
+            case .failure(let status): fail(status, request)
+            }
+        }
+    }
+
+    private func fail(_ status: CallStatus, _ request: NavNavigator.PolicyRequest) {
+        failures.add()
+        if failing.insert(request.question.kind).inserted {
+            context.log.warning(
+                "the policy node has not decided '\(request.question.kind.rawValue)', and what is usual holds: \(status)"
+            )
+        }
+        let decider: NavNavigator.PolicyDecider = status.code == .deadlineExceeded ? .timeout : .unavailable
+        answered(PolicyAnswer(verdict: nil, decider: decider), request)
+    }
+}

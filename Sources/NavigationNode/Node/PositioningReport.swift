@@ -1,0 +1,93 @@
+import NavWire
+package import NavKit
+package import NavMatching
+package import NavMessages
+package import NavNavigator
+
+/// What positioning is worth and what became of its input, for the health of the node.
+package struct PositioningReport: Sendable {
+    /// How good positioning is; nil before the first fix.
+    package internal(set) var health: PositionHealth?
+    /// Fixes that were used.
+    package internal(set) var used: UInt64 = 0
+    /// Fixes without a time, which cannot be placed among the events.
+    package internal(set) var timeless: UInt64 = 0
+    /// Fixes of receivers that are not in use.
+    package internal(set) var standby: UInt64 = 0
+    /// Fixes that were rejected, by the reasons' numbers.
+    package private(set) var rejected = [UInt64](repeating: 0, count: FixRejection.Reason.allCases.count)
+    /// Odometry that was used.
+    package internal(set) var odometry: UInt64 = 0
+    /// Odometry that was left out: without a time, before the first fix, or of another time.
+    package internal(set) var odometryLeftOut: UInt64 = 0
+
+    mutating func count(_ reason: FixRejection.Reason) { rejected[Int(reason.rawValue)] += 1 }
+
+    /// Every counter by its name in the health; of the rejections those that occurred.
+    package var counters: [(name: String, value: UInt64)] {
+        [
+            ("fixes_used", used), ("fixes_standby", standby), ("odometry_used", odometry),
+            ("odometry_left_out", odometryLeftOut),
+        ] + (timeless > 0 ? [("fixes_left_out", timeless)] : [])
+            + zip(FixRejection.Reason.allCases, rejected).filter { $0.1 > 0 }.map { reason, count in
+                ("fixes_rejected_" + FixRejectionReason(reason).word, count)
+            }
+    }
+
+    /// Why the node is not well, as far as positions go.
+    package var findings: [HealthFinding] {
+        guard let health else {
+            return [
+                HealthFinding(
+                    "gnss_no_fix", "no fix has come yet: does a receiver's node run, such as gnss-node?",
+                    severity: .degraded)
+            ]
+        }
+        guard health.level != .full else { return [] }
+        let severity: HealthFinding.Severity = health.level == .lost ? .lost : .degraded
+        return Self.explanations.filter { health.reasons.contains($0.reason) }.map {
+            HealthFinding($0.code, $0.text, severity: severity)
+        }
+    }
+
+    private static let explanations: [(reason: PositionHealth.Reasons, code: String, text: String)] = [
+        (
+            .noFix, "gnss_no_fix",
+            "no fix counts: positions are predicted or none; look at the receiver and at /nav/fix_rejected"
+        ),
+        (
+            .accuracy, "gnss_accuracy",
+            "positions are less accurate than \(Int(HealthJudge.reducedSigma)) m (1 σ), or the receiver says less than its fixes err"
+        ),
+        (.fixType, "gnss_fix_type", "the receiver carries its position on by itself"),
+        (.spoofing, "gnss_spoofing", "the receiver notices counterfeit signals"),
+        (.jamming, "gnss_jamming", "the receiver notices interference"),
+        (
+            .integrity, "gnss_integrity", "the receiver's integrity monitoring has doubts, or its positions jumped"
+        ),
+        (
+            .latency, "gnss_latency",
+            "fixes arrive late, or too rarely: look at the receiver's rate and at the host's load"
+        ),
+        (
+            .contradiction, "gnss_contradiction",
+            "the receiver's speed or course, or the odometry, contradicts the positions and is left out: look at units and signs"
+        ),
+        (.tunnel, "gnss_tunnel", "the vehicle is in a tunnel of the map: positions are predicted"),
+    ]
+}
+
+extension FixRejectionReason {
+    /// The reason as a word, lower case with underscores.
+    package var word: String { String(description.dropFirst("FIX_REJECTION_REASON_".count)).lowercased() }
+}
+
+extension FasterRouteCounts {
+    /// Every counter by its name in the health.
+    var counters: [(name: String, value: Int)] {
+        [
+            ("faster_route_requests", requests), ("faster_route_held_back", heldBack),
+            ("faster_route_not_worth_it", notWorthIt), ("faster_route_detected", detected),
+        ]
+    }
+}

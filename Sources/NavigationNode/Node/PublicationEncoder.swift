@@ -1,0 +1,193 @@
+import NavKit
+package import NavGeo
+package import NavGuidance
+package import NavMap
+package import NavMatching
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+package import NavWire
+
+/// Puts what the core says into messages, and keeps of them what answers to calls and policy questions repeat.
+struct PublicationEncoder {
+    /// The map in force.
+    var map: MapSnapshot
+    /// Minutes that the clocks of the place are ahead of UTC; nil when unknown.
+    var minutesAheadOfUTC: Int?
+    /// The fix message at hand.
+    var fix = NavMessages.GnssFix()
+    /// The stamp of the last fix that counted.
+    var lastUsed: NavGeo.Timestamp?
+    /// The route in force.
+    private(set) var plan: RoutePlan?
+    /// What was last said of each.
+    private(set) var state: NavMessages.NavigationState?
+    private(set) var position: NavMessages.MatchedPosition?
+    private(set) var progress: NavMessages.RouteProgress?
+    private(set) var route: NavMessages.Route?
+
+    init(map: MapSnapshot, minutesAheadOfUTC: Int?) {
+        self.map = map
+        self.minutesAheadOfUTC = minutesAheadOfUTC
+    }
+
+    /// The limit of an edge for the vehicle of the route in force, or the node's, at a moment; nil for one that is not on board.
+    private func limit(_ edge: EdgeKey?, at stamp: NavGeo.Timestamp) -> SpeedLimit? {
+        guard let edge = edge.flatMap({ map.graph.edge($0) }) else { return nil }
+        return map.turns.speedLimit(
+            of: edge, for: plan?.route.vehicle ?? map.metric.model.profile,
+            at: minutesAheadOfUTC.map { LocalTime(stamp, minutesAheadOfUTC: $0) })
+    }
+
+    /// The limit where the vehicle is: off its route that of the road that it is on.
+    private func limit(_ progress: NavNavigator.RouteProgress, at stamp: NavGeo.Timestamp) -> SpeedLimit {
+        limit(progress.edge, at: stamp)
+            ?? progress.attributes?.limit(for: plan?.route.vehicle.access ?? map.metric.model.profile.access)
+            ?? .unknown
+    }
+
+    /// The next stop's index in the route's waypoints; nil without a route.
+    var nextStop: UInt32? {
+        let leg = Int(state?.legIndex ?? 0)
+        guard let legs = plan?.route.legs, legs.indices.contains(leg) else { return nil }
+        return UInt32(legs[leg].destination)
+    }
+
+    /// The topic and the message of a publication; nil for a receiver's, which the register of receivers tells.
+    mutating func encode(_ publication: Publication, _ context: EventContext) -> (String, any Message)? {
+        switch publication {
+        case .state(let state):
+            var message = NavigationState(state, context: context, mapVersion: map.graph.mapVersion)
+            message.gnss?.lastQualifiedAgeS = lastUsed.map { max(context.stamp.seconds(since: $0), 0) }
+            self.state = message
+            return ("/nav/state", message)
+        case .position(let sighting):
+            let message = NavMessages.MatchedPosition(
+                sighting, context: context, graph: map.graph,
+                limit: limit(sighting.match.road?.edgeKey, at: context.stamp))
+            position = message
+            return ("/nav/position", message)
+        case .progress(let progress):
+            let message = message(progress, context)
+            self.progress = message
+            return ("/nav/progress", message)
+        case .refresh(let event):
+            let message = NavMessages.RouteRefresh(
+                event, context: context, progress: event.progress.map { self.message($0, context) })
+            return ("/nav/route_refresh", message)
+        case .route(let plan, let change): return ("/nav/route", encode(plan, change, context))
+        case .visual(let instruction, let distance, let duration):
+            guard let instruction, let plan else {
+                return ("/nav/instruction/visual", NavMessages.VisualInstruction(clearedAt: context))
+            }
+            return (
+                "/nav/instruction/visual",
+                NavMessages.VisualInstruction(
+                    instruction, distance: distance, duration: duration, context: context, guidance: plan.guidance)
+            )
+        case .spoken(let instruction, let distance, let duration):
+            return (
+                "/nav/instruction/spoken",
+                NavMessages.SpokenInstruction(
+                    instruction, distance: distance, duration: duration, context: context, guidance: plan?.guidance)
+            )
+        case .receiver: return nil
+        case .fixRejected(_, let rejection):
+            return ("/nav/fix_rejected", FixRejected(rejection, fix, context: context))
+        case .policyRequest(let request):
+            return ("/nav/policy/request", NavMessages.PolicyRequest(request, surroundings(context)))
+        default: return event(publication, context)
+        }
+    }
+
+    /// The message of progress, with the limit where the vehicle is.
+    func message(_ progress: NavNavigator.RouteProgress, _ context: EventContext) -> NavMessages.RouteProgress {
+        NavMessages.RouteProgress(progress, context: context, limit: limit(progress, at: context.stamp))
+    }
+
+    private func event(_ publication: Publication, _ context: EventContext) -> (String, any Message)? {
+        switch publication {
+        case .reroute(let event): ("/nav/reroute", NavMessages.RerouteEvent(event, context: context))
+        case .arrival(let event):
+            ("/nav/arrival", NavMessages.ArrivalEvent(event, context: context, route: plan?.route))
+        case .simulation(let event): ("/nav/simulation", NavMessages.SimulationEvent(event, context: context))
+        case .preview(let preview): ("/nav/preview", NavMessages.RoutePreview(preview, context: context))
+        case .alternatives(let update): ("/nav/alternatives", NavMessages.Alternatives(update, context: context))
+        case .alternativeSwitch(let event):
+            ("/nav/alternative_switch", NavMessages.AlternativeSwitch(event, context: context))
+        case .fasterRoute(let event): ("/nav/faster_route", NavMessages.FasterRoute(event, context: context))
+        case .policyDecision(let decision):
+            ("/nav/policy/decision", NavMessages.PolicyDecision(decision, context: context))
+        default: nil
+        }
+    }
+
+    private mutating func encode(_ plan: RoutePlan?, _ change: RouteChange, _ context: EventContext)
+        -> NavMessages.Route
+    {
+        self.plan = plan
+        guard let plan else {
+            (route, progress) = (nil, nil)
+            return NavMessages.Route(noneAt: context)
+        }
+        let message = NavMessages.Route(plan, context: context, reason: RouteReason(change))
+        route = message
+        return message
+    }
+
+    /// What a policy question is asked in.
+    func surroundings(_ context: EventContext) -> PolicySurroundings {
+        PolicySurroundings(
+            context: context, position: position, progress: progress, guidance: plan?.guidance, rejected: fix)
+    }
+}
+
+extension ReceiverSelection {
+    /// Says when and on which drive it was.
+    mutating func place(in context: EventContext) {
+        stampNs = context.stamp.nanoseconds
+        (sessionId, routeId) = (context.session, context.route)
+        (causeSequence, eventSequence) = (context.cause, context.eventSequence)
+    }
+}
+
+extension RouteReason {
+    init(_ change: RouteChange) {
+        switch change {
+        case .started: self = .started
+        case .set, .stopped: self = .set
+        case .rerouted: self = .rerouted
+        case .alternativeTaken: self = .alternativeTaken
+        case .fasterRoute: self = .fasterRoute
+        case .waypointSkipped: self = .waypointSkipped
+        case .refreshed: self = .refreshed
+        case .resumed: self = .resumed
+        }
+    }
+}
+
+extension NavMessages.RouteAnswer {
+    /// The journal's form of an answer.
+    init(_ answer: FoundAnswer, to query: RouteQuery) {
+        self.init(
+            requestId: query.requestID, purpose: RouteRequestPurpose(query.purpose), mapSnapshot: answer.map,
+            providerBody: answer.body)
+        switch answer.answer {
+        case .found(let found):
+            provider = NavMessages.RouteProvider(found.main.provider)
+            routes = [NavMessages.Route(found.main)] + found.alternatives.map { NavMessages.Route($0.plan) }
+        case .failed(let failure): error = ErrorInfo(failure)
+        }
+    }
+}
+
+extension RouteRequestPurpose {
+    init(_ purpose: RoutePurpose) {
+        switch purpose {
+        case .calculate, .start: self = .calculate
+        case .reroute: self = .reroute
+        case .fasterRoute: self = .fasterRoute
+        case .alternatives: self = .alternatives
+        }
+    }
+}

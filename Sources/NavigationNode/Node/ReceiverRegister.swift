@@ -1,0 +1,114 @@
+import NavWire
+package import NavGeo
+package import NavMatching
+package import NavMessages
+
+/// The receivers that fixes come from: their names, their numbers for the core, when each was heard, and which one is used.
+///
+/// Those that the configuration prefers have the lowest numbers, in its order; the others get theirs with their first fix.
+package struct ReceiverRegister {
+    private struct Receiver {
+        var name: String
+        /// Time of its last fix.
+        var heard: NavGeo.Timestamp?
+        /// Whether the receiver in use was heard since its last fix, or before its first.
+        var isFollowed = false
+    }
+
+    /// The most receivers that have a number of their own; those beyond share the last one.
+    static let most = 8
+    /// The most that can be preferred: as many as are compared.
+    static let mostPreferred = 4
+
+    private let preferred: Int
+    private var receivers: [Receiver]
+    private var newest: NavGeo.Timestamp?
+    /// The number of the receiver in use; nil before the first.
+    private(set) var active: UInt8?
+    /// How often another receiver was taken.
+    private(set) var switches = 0
+
+    /// A register in which the preferred receivers have their numbers.
+    package init(preferred names: [String]) {
+        preferred = names.count
+        receivers = names.map { Receiver(name: $0) }
+    }
+
+    /// The receivers' names by number.
+    var names: [String] { receivers.map(\.name) }
+
+    /// The number of the receiver that a message is of: by its frame, else by its source.
+    package mutating func number(of message: NavMessages.GnssFix) -> UInt8 {
+        let name = message.frameId ?? message.source ?? ""
+        if let number = receivers.firstIndex(where: { $0.name == name }) { return UInt8(number) }
+        guard receivers.count < Self.most else { return UInt8(Self.most) }
+        receivers.append(Receiver(name: name, isFollowed: active != nil))
+        return UInt8(receivers.count - 1)
+    }
+
+    /// Whether a fix tells how late it is: one of another receiver than that in use only once that is missed, for clocks of receivers differ.
+    func tellsTime(_ fix: Fix) -> Bool {
+        guard let active, active != fix.receiver, receivers.indices.contains(Int(fix.receiver)) else { return true }
+        return !receivers[Int(fix.receiver)].isFollowed
+    }
+
+    /// Takes note of a fix before the core sees it.
+    mutating func note(_ fix: Fix) {
+        let number = Int(fix.receiver)
+        guard receivers.indices.contains(number) else { return }
+        receivers[number].heard = fix.stamp
+        receivers[number].isFollowed = false
+        if fix.receiver == active {
+            for other in receivers.indices where other != number { receivers[other].isFollowed = true }
+        }
+        newest = fix.stamp
+    }
+
+    /// The first receiver in use; nil when there was one already.
+    mutating func begin(with number: UInt8) -> ReceiverSelection? {
+        guard active == nil else { return nil }
+        active = number
+        return selection(of: number, instead: nil, .first)
+    }
+
+    /// Another receiver is used from now on.
+    mutating func note(_ change: ReceiverChange) -> ReceiverSelection {
+        active = change.new
+        switches += 1
+        return selection(of: change.new, instead: change.old, ReceiverSelectionReason(change.reason))
+    }
+
+    private func selection(
+        of new: UInt8, instead old: UInt8?, _ reason: ReceiverSelectionReason
+    ) -> ReceiverSelection {
+        ReceiverSelection(
+            receiver: name(of: new), previous: old.map(name(of:)), reason: reason, receivers: names)
+    }
+
+    private func name(of number: UInt8) -> String {
+        receivers.indices.contains(Int(number)) ? receivers[Int(number)].name : "others"
+    }
+
+    /// A receiver that is missed.
+    struct Silent: Equatable {
+        var name: String
+        /// Seconds since its last fix; nil when there was none yet.
+        var seconds: Double?
+    }
+
+    /// How long one of several receivers may be silent, and how long one that nobody asked for is missed, seconds.
+    private static let (silence, memory) = (2.5, 60.0)
+
+    /// Receivers that are silent while others are heard.
+    var silent: [Silent] {
+        guard let newest else { return [] }
+        return receivers.enumerated().compactMap { number, receiver in
+            guard let heard = receiver.heard else {
+                return number < preferred ? Silent(name: receiver.name, seconds: nil) : nil
+            }
+            let seconds = newest.seconds(since: heard)
+            guard seconds > Self.silence, number < preferred || seconds < Self.memory else { return nil }
+            return Silent(name: receiver.name, seconds: seconds)
+        }
+    }
+}

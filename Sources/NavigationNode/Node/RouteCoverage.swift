@@ -1,0 +1,110 @@
+import NavWire
+package import NavGeo
+package import NavMap
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+package import NavTileCache
+
+/// The question which tiles a way needs and which of them are missing.
+struct CoverageSurvey: Sendable {
+    /// Comes back with the answer.
+    var id: UInt64
+    /// Where the way starts, passes and ends, in order, at least two.
+    var places: [NavGeo.Coordinate]
+    /// The way, if it is known; nil when it is to be looked for.
+    var line: NavGeo.Polyline?
+    /// How much of it lies behind, metres.
+    var cursor = 0.0
+    /// How far around it tiles are wanted.
+    var reach: CacheReach
+}
+
+/// Which tiles a way needs, and which of them are not on board.
+struct RouteCoverage: Sendable, Equatable {
+    /// Tiles of the tileset that the way needs.
+    var wantedCount = 0
+    /// Those that are not on board, the soonest needed first.
+    var missing: [RoadTileID] = []
+    /// Why there is no way; nil when there is one, or when that cannot be told for want of tiles.
+    var failure: RouteFailure?
+
+    /// Looks for the way where it is not known, and at the tiles around it.
+    ///
+    /// Without a way for want of tiles those along the straight lines count: around them it will be.
+    init(_ survey: CoverageSurvey, on map: MapSnapshot, _ planner: RoutePlanner) {
+        var needed: [RoadTileID] = []
+        var line = survey.line
+        if line == nil {
+            do throws(RouteFailure) {
+                line = try planner.route(survey.places, on: map).line
+            } catch {
+                needed = error.missingTiles
+                if error.code != .tilesNeeded { failure = error }
+            }
+        }
+        var cache = CachePlanner(.navigation(survey.reach))
+        _ = cache.follow(PlannedLine(line ?? NavGeo.Polyline(survey.places)), cursor: survey.cursor)
+        if let start = survey.places.first { _ = cache.move(to: start) }
+        var isMissing: Set<RoadTileID> = []
+        for id in cache.wanted.compactMap({ RoadTileID($0.tile) }) {
+            guard let isLoaded = map.graph.hasLoaded(id) else { continue }
+            wantedCount += 1
+            if !isLoaded, isMissing.insert(id).inserted { missing.append(id) }
+        }
+        // What a search has met may lie off the straight line.
+        for id in needed where isMissing.insert(id).inserted {
+            wantedCount += 1
+            missing.append(id)
+        }
+    }
+}
+
+extension NavigationSession {
+    /// What a request for coverage asks.
+    ///
+    /// One waypoint is where the way from the last position leads; of several the first is where it starts.
+    func coverage(_ request: RouteCoverageRequest, id: UInt64, corridor: Double) throws(RouteFailure) -> CoverageSurvey
+    {
+        let corridor = request.corridorM ?? corridor
+        guard (0...100_000).contains(corridor) else {
+            throw RouteFailure(code: .invalidRequest, message: "corridor_m is not within 0 ... 100000")
+        }
+        let reach = CacheReach(route: corridor)
+        let position = spoken.position?.matched.flatMap { pose in
+            pose.latitude.flatMap { latitude in
+                pose.longitude.map { NavGeo.Coordinate(latitude: latitude, longitude: $0) }
+            }
+        }
+        if request.waypoints.isEmpty {
+            guard let route = spoken.plan?.route, let first = route.line.coordinates.first else {
+                throw RouteFailure(code: .wrongState, message: "no route is followed: name the waypoints of one")
+            }
+            let travelled = route.length - (spoken.progress?.distanceRemainingM ?? route.length)
+            return CoverageSurvey(
+                id: id, places: [position ?? first], line: route.line, cursor: travelled, reach: reach)
+        }
+        var places = request.waypoints.compactMap { NavRouting.Waypoint($0)?.coordinate }
+        guard places.count == request.waypoints.count, places.count <= RouteOrder.greatestCount else {
+            throw RouteFailure(
+                code: .invalidRequest,
+                message: "a waypoint has no latitude and longitude in the world, or there are more than "
+                    + "\(RouteOrder.greatestCount)")
+        }
+        if places.count == 1 {
+            guard let position else {
+                throw RouteFailure(code: .noPosition, message: "from where? no position is known: name two waypoints")
+            }
+            places.insert(position, at: 0)
+        }
+        return CoverageSurvey(id: id, places: places, reach: reach)
+    }
+}
+extension RouteCoverageResponse {
+    init(_ coverage: RouteCoverage) {
+        self.init(
+            wantedCount: UInt32(clamping: coverage.wantedCount),
+            presentCount: UInt32(clamping: coverage.wantedCount - coverage.missing.count),
+            missing: coverage.missing.map { TileKey($0) }, error: coverage.failure.map { ErrorInfo($0) })
+    }
+}

@@ -1,0 +1,45 @@
+package import NavKit
+package import NavMap
+package import NavNavigator
+package import NavRouting
+
+extension RouteOutcome {
+    /// The route that was found; throws why there is none, in words for people on the bus and at the command line alike.
+    package func route(of request: RouteRequest) throws(RouteFailure) -> Route {
+        switch self {
+        case .found(let route): return route
+        case .unreachable(let waypoint):
+            throw RouteFailure(
+                code: .noRoute,
+                message: "no road leads to \(RouteOutcome.place(waypoint, request)) for this vehicle")
+        case .offRoad(let waypoint):
+            throw RouteFailure(
+                code: .noRoadNearby,
+                message: "no road for this vehicle within \(RouteOutcome.radius(waypoint, request)) m of "
+                    + "\(RouteOutcome.place(waypoint, request)): is it inside the map? (navbus map info)")
+        case .tilesNeeded(let tiles):
+            let names = tiles.prefix(10).map(\.description).joined(separator: ", ")
+            throw RouteFailure(
+                code: .tilesNeeded,
+                message: "\(tiles.count) road tiles are needed that are not on board: \(names)"
+                    + (tiles.count > 10 ? ", …" : ""), missingTiles: tiles)
+        case .invalid(let reason): throw RouteFailure(code: .invalidRequest, message: reason)
+        }
+    }
+
+    private static func radius(_ waypoint: Int, _ request: RouteRequest) -> Int {
+        Int(request.waypoints.indices.contains(waypoint) ? request.snapRadius(of: waypoint) : request.snapRadius)
+    }
+
+    private static func place(_ waypoint: Int, _ request: RouteRequest) -> String {
+        guard request.waypoints.indices.contains(waypoint) else { return "waypoint \(waypoint)" }
+        return "\(request.waypoints[waypoint].coordinate.text) (waypoint \(waypoint))"
+    }
+}
+
+extension NodeError {
+    /// The failure of a command that needs the route.
+    package init(_ failure: RouteFailure) {
+        self.init(failure.code == .invalidRequest ? .usage : .missing, failure.message)
+    }
+}

@@ -1,0 +1,84 @@
+package import NavDirections
+package import NavNavigator
+import Synchronization
+
+/// An answer, with what it takes to find it again.
+package struct FoundAnswer: Sendable {
+    package var answer: RouteAnswer
+    /// Number of the map that it is of.
+    package var map: UInt64
+    /// What the provider on the network answered; nil for a route that was found on board.
+    package var body: [UInt8]?
+
+    /// An answer of a map.
+    package init(answer: RouteAnswer, map: UInt64, body: [UInt8]? = nil) {
+        (self.answer, self.map, self.body) = (answer, map, body)
+    }
+
+    /// Notes how many seconds finding the best route took; nothing for nil.
+    package mutating func note(computeDuration seconds: Double?) {
+        guard let seconds, case .found(var found) = answer else { return }
+        found.main.computeDuration = seconds
+        answer = .found(found)
+    }
+}
+
+/// Finds routes: of the provider on the network where there is one and it answers in time, else on board.
+///
+/// One thread asks at a time; another may give the question to the provider up, and then the route is found on board.
+package final class RouteFinder: Sendable {
+    private struct State: Sendable {
+        var call: OnlineCall?
+        var isFailing = false
+        var reports: [String] = []
+    }
+
+    private let provider: OnlineRouteProvider?
+    private let state = Mutex(State())
+
+    package init(provider: OnlineRouteProvider?) { self.provider = provider }
+
+    /// Finds routes with the caller's planner.
+    package func answer(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> FoundAnswer {
+        online(query, on: map, planner) ?? FoundAnswer(answer: planner.answer(query, on: map), map: map.number)
+    }
+
+    /// The provider's route; nil where it is not asked or has none.
+    private func online(_ query: RouteQuery, on map: MapSnapshot, _ planner: RoutePlanner) -> FoundAnswer? {
+        // Alternatives and the preference for a chosen route need the forks and costs of the map on board.
+        guard let provider, query.allowsOnline, query.usesTraffic, query.alternatives == 0, provider.rest == nil else {
+            return nil
+        }
+        let call = provider.call(query.request, on: planner.router(for: query, on: map))
+        state.withLock { $0.call = call }
+        let result = call.wait()
+        return state.withLock { state in
+            state.call = nil
+            switch result {
+            case .success(let online):
+                if state.isFailing { state.reports.append("the online provider answers again") }
+                state.isFailing = false
+                guard let answer = planner.answer(online, on: map) else { return nil }
+                return FoundAnswer(answer: answer, map: map.number, body: online.body)
+            case .failure(let error):
+                // That it knows no way is an answer: the route on board says so, or is one.
+                if !state.isFailing, ![.cancelled, .noRoute, .noSegment].contains(error.code) {
+                    state.isFailing = true
+                    state.reports.append("routes are found on board for want of the online provider: \(error.message)")
+                }
+                return nil
+            }
+        }
+    }
+
+    /// Gives the question to the provider up: the route is found on board.
+    package func hurry() { state.withLock { $0.call }?.cancel() }
+
+    /// What there is to say since the last time.
+    package func takeReports() -> [String] {
+        state.withLock { state in
+            defer { state.reports = [] }
+            return state.reports
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import NavWire
+package import NavBus
+package import NavKit
+package import NavMap
+package import NavMessages
+
+/// Asks the tile cache for road tiles that a route needs; they come into the directory that the node looks at.
+///
+/// Nobody waits for it: a route that lacks tiles has failed, and is looked for again when they are there.
+final class TileRequester {
+    /// How many are asked for at once; the route that needs more is asked for again.
+    static let most = 64
+
+    private let context: NodeContext
+    private let keys: TileCacheKeys
+    private let arrived: () -> Void
+    private var open: Set<RoadTileID> = []
+    private var isFailing = false
+    private let failures: NodeCounter
+
+    /// A requester; `arrived` is called when what was asked for is there.
+    init(_ context: NodeContext, keys: TileCacheKeys, arrived: @escaping () -> Void) {
+        self.context = context
+        self.keys = keys
+        self.arrived = arrived
+        failures = context.counter("tile_request_failures")
+    }
+
+    /// Asks for tiles that have not been asked for.
+    func ask(_ tiles: [RoadTileID]) {
+        guard keys.isAsked else { return }
+        for tile in tiles where !open.contains(tile) {
+            guard open.count < Self.most else { return }
+            var key = TileKey(tile)
+            if !keys.tileset.isEmpty { key.tileset = keys.tileset }
+            var options = CallOptions(timeout: .milliseconds(Int64(keys.deadline * 1_000)))
+            options.node = keys.node.isEmpty ? nil : keys.node
+            do throws(BusError) {
+                open.insert(tile)
+                try context.bus.call(
+                    TileCacheService.getTile, GetTileRequest(key: key, acceptExpired: true, acceptPath: true),
+                    options: options
+                ) { [weak self] in self?.finish(tile, $0) }
+            } catch {
+                finish(tile, .failure(CallStatus(.unavailable, error.description)))
+            }
+        }
+    }
+
+    private func finish(_ tile: RoadTileID, _ result: Result<GetTileResponse, CallStatus>) {
+        open.remove(tile)
+        switch result {
+        case .success(let answer) where answer.error == nil:
+            if isFailing { context.log.info("the tile cache has tiles again") }
+            isFailing = false
+            arrived()
+        case .success(let answer): fail(tile, answer.error?.message ?? "")
+        case .failure(let status): fail(tile, status.description)
+        }
+    }
+
+    private func fail(_ tile: RoadTileID, _ reason: String) {
+        failures.add()
+        if !isFailing { context.log.warning("the tile cache has not got tile \(tile): \(reason)") }
+        isFailing = true
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+package import NavBus
+package import NavDigest
+package import NavKit
+package import NavMessages
+package import NavStorage
+import Synchronization
+
+/// The file in which a trip outlives its node.
+///
+/// It has one line, `navbus-trip FORM SHA256 LENGTH`, and behind it the message ``SavedTrip``. It is replaced in one step, on a thread of its
+/// own, so that a slow disk holds nothing up; what is not whole, or of another form, is left out.
+package final class TripFile: Sendable {
+    private struct State: Sendable {
+        /// What is to be written next: a trip, or that there is none; and its number.
+        var next: (trip: SavedTrip?, number: UInt64)?
+        var last: UInt64 = 0
+        /// The number of the last one that was written, or could not be.
+        var done: UInt64 = 0
+        var problem: String?
+        var isStopped = false
+    }
+
+    /// The form that is written and read.
+    private static let form = "1"
+    /// The largest message, bytes; the route is left out where it takes more.
+    private static let largest = 32 << 20
+    /// The longest first line, bytes.
+    private static let longestLine = 128
+
+    private let path: String
+    private let state = Mutex(State())
+    private let pending = DispatchSemaphore(value: 0)
+    private let finished = DispatchSemaphore(value: 0)
+    private let waker: Waker
+
+    /// A file at a path; `waker` wakes the node when something was written.
+    package init(path: String, waker: Waker) {
+        self.path = path.hasPrefix("/") ? path : Files.workingDirectory + "/" + path
+        self.waker = waker
+        let thread = Thread { [self] in
+            Thread.current.name = "trip"
+            work()
+        }
+        thread.start()
+    }
+
+    /// The trip that is kept; nil when there is none.
+    ///
+    /// - Throws: ``NodeError`` for a file that cannot be read or is none of these.
+    package func load() throws(NodeError) -> SavedTrip? {
+        guard Files.status(path) != nil else { return nil }
+        let bytes: [UInt8]
+        do throws(StoreError) {
+            bytes = try Files.read(path, limit: Int64(Self.largest + Self.longestLine))
+        } catch {
+            throw NodeError(.invalid, error.description)
+        }
+        return try Self.trip(bytes, path)
+    }
+
+    /// Reads a file's content.
+    package static func trip(_ bytes: [UInt8], _ path: String) throws(NodeError) -> SavedTrip {
+        func refusal(_ what: String) -> NodeError {
+            NodeError(.invalid, "'\(path)' \(what): the trip in it is left out, and the next one replaces it")
+        }
+        guard let end = bytes.prefix(Self.longestLine).firstIndex(of: UInt8(ascii: "\n")) else {
+            throw refusal("is no trip that was kept")
+        }
+        let line = String(decoding: bytes[..<end], as: UTF8.self).split(separator: " ")
+        guard line.count == 4, line[0] == "navbus-trip" else { throw refusal("is no trip that was kept") }
+        guard line[1] == Self.form else { throw refusal("is of form \(line[1].prefix(20)), not \(Self.form)") }
+        let payload = Array(bytes[(end + 1)...])
+        guard Int(line[3]) == payload.count, ContentHash(of: payload)?.hexadecimal == String(line[2]) else {
+            throw refusal("is not whole")
+        }
+        do throws(MessageError) {
+            return try SavedTrip(decoding: payload, limit: Self.largest)
+        } catch {
+            throw refusal("cannot be read: \(error)")
+        }
+    }
+
+    /// The content of a file.
+    package static func bytes(_ trip: SavedTrip) throws(NodeError) -> [UInt8] {
+        var trip = trip
+        var payload = trip.encoded()
+        if payload.count > Self.largest {
+            trip.route = nil
+            payload = trip.encoded()
+        }
+        guard let hash = ContentHash(of: payload) else { throw NodeError(.system, ContentHash.refusal) }
+        return Array("navbus-trip \(Self.form) \(hash.hexadecimal) \(payload.count)\n".utf8) + payload
+    }
+
+    /// Keeps a trip in the place of the one before, or that there is none; a number that ``done`` reaches once that is on the disk.
+    package func keep(_ trip: SavedTrip?) -> UInt64 {
+        defer { pending.signal() }
+        return state.withLock { state in
+            state.last += 1
+            state.next = (trip, state.last)
+            return state.last
+        }
+    }
+
+    /// The number up to which all is on the disk, or cannot be brought there.
+    package var done: UInt64 { state.withLock(\.done) }
+
+    /// Why the last trip is not kept; nil when it is.
+    package var problem: String? { state.withLock(\.problem) }
+
+    /// Ends the thread once all is written.
+    package func stop() {
+        state.withLock { $0.isStopped = true }
+        pending.signal()
+        finished.wait()
+    }
+
+    private func work() {
+        while true {
+            pending.wait()
+            let (next, isStopped) = state.withLock { state in
+                defer { state.next = nil }
+                return (state.next, state.isStopped)
+            }
+            if let next {
+                let problem = write(next.trip)
+                state.withLock { ($0.done, $0.problem) = (next.number, problem) }
+                waker.wake()
+            }
+            if isStopped { break }
+        }
+        finished.signal()
+    }
+
+    private func write(_ trip: SavedTrip?) -> String? {
+        do {
+            if let trip {
+                try Files.replace(path, with: try Self.bytes(trip), by: path + ".part")
+            } else if Files.remove(path) {
+                try Files.syncDirectory(Files.parent(path))
+            }
+            return nil
+        } catch let error as StoreError {
+            return error.description
+        } catch {
+            return "\(error)"
+        }
+    }
+}

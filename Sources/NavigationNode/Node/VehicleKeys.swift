@@ -1,0 +1,100 @@
+package import NavConfig
+package import NavRouting
+
+/// The keys of the vehicle. Sizes that are not given are those of the kind, in whichever order the keys come.
+package struct VehicleKeys: NodeConfiguration, Equatable {
+    /// The kind.
+    package var kind = VehicleProfile.Kind.car
+    /// What to avoid.
+    package var avoid: Avoidance = []
+    /// Metres; nil as usual for the kind.
+    package var height: Float?
+    /// Metres; nil as usual for the kind.
+    package var width: Float?
+    /// Metres; nil as usual for the kind.
+    package var length: Float?
+    /// Tonnes; nil as usual for the kind.
+    package var weight: Float?
+    /// Tonnes on the axle that bears most; nil as usual for the kind.
+    package var axleLoad: Float?
+    /// Whether it carries dangerous goods.
+    package var carriesDangerousGoods = false
+
+    /// A car.
+    package init() {}
+
+    /// The vehicle.
+    package var profile: VehicleProfile {
+        VehicleProfile(
+            kind: kind, avoid: avoid, height: height, width: width, length: length, weight: weight, axleLoad: axleLoad,
+            carriesDangerousGoods: carriesDangerousGoods)
+    }
+
+    /// Every key.
+    package static var keys: [ConfigKey<VehicleKeys>] {
+        [
+            .text(
+                "vehicle.kind", \.kind, range: "car | truck",
+                "The kind of vehicle; a truck has the usual limits of Europe.",
+                parse: { VehicleProfile.Kind(rawValue: $0) }, format: { $0.rawValue }),
+            .text(
+                "vehicle.avoid", \.avoid, range: "any of \(Avoidance.names.map(\.name).joined(separator: ","))",
+                "Roads that are used only when nothing else leads there.", parse: { Avoidance(names: $0) },
+                format: { $0.text }),
+            size("vehicle.height_m", \.height, in: 0.5...10, "Height, metres; \(usual(\.height))."),
+            size("vehicle.width_m", \.width, in: 0.5...10, "Width, metres; \(usual(\.width))."),
+            size("vehicle.length_m", \.length, in: 1...60, "Length, metres; \(usual(\.length))."),
+            size("vehicle.weight_t", \.weight, in: 0.1...200, "Weight, tonnes; \(usual(\.weight))."),
+            size(
+                "vehicle.axle_load_t", \.axleLoad, in: 0.1...50,
+                "Load of the axle that bears most, tonnes; \(usual(\.axleLoad))."),
+            .flag(
+                "vehicle.dangerous_goods", \.carriesDangerousGoods,
+                "Whether the vehicle carries goods that some roads are closed to."),
+        ]
+    }
+
+    /// What an empty value means.
+    private static func usual(_ size: KeyPath<VehicleProfile, Float?>) -> String {
+        let truck = VehicleProfile(kind: .truck)[keyPath: size].map { "\(plain($0)) for a truck" } ?? "none for a truck"
+        return "empty is \(truck), and no limit counts for a car"
+    }
+
+    private static func size(
+        _ name: String, _ path: any WritableKeyPath<VehicleKeys, Float?> & Sendable, in range: ClosedRange<Float>,
+        _ documentation: String
+    ) -> ConfigKey<VehicleKeys> {
+        .text(
+            name, path, range: "\(plain(range.lowerBound)) … \(plain(range.upperBound)), or empty", documentation,
+            parse: { text in
+                if text.isEmpty { return .some(nil) }
+                guard let value = Float(text), range.contains(value) else { return nil }
+                return value
+            }, format: { $0.map(plain) ?? "" })
+    }
+
+    /// A number without a fraction where it has none.
+    private static func plain(_ value: Float) -> String {
+        value == value.rounded() ? String(Int(value)) : "\(value)"
+    }
+}
+
+extension Avoidance {
+    /// What can be avoided, by name.
+    package static let names: [(name: String, value: Avoidance)] = [
+        ("tolls", .tolls), ("motorways", .motorways), ("ferries", .ferries), ("unpaved", .unpaved),
+        ("tunnels", .tunnels),
+    ]
+
+    /// A set from names separated by commas; nil when one is unknown.
+    package init?(names text: String) {
+        self = []
+        for name in text.split(separator: ",") {
+            guard let value = Avoidance.names.first(where: { $0.name == name })?.value else { return nil }
+            insert(value)
+        }
+    }
+
+    /// The names, separated by commas.
+    var text: String { Avoidance.names.filter { contains($0.value) }.map(\.name).joined(separator: ",") }
+}

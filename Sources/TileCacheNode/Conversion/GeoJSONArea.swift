@@ -1,0 +1,138 @@
+package import Foundation
+package import NavGeo
+package import NavKit
+package import NavTileCache
+
+/// Areas and lines from GeoJSON (RFC 7946): longitude before latitude, WGS 84.
+package enum GeoJSONArea {
+    /// Largest text that is read, bytes.
+    package static let greatestSize = 64 << 20
+
+    /// The area of Polygon, MultiPolygon, GeometryCollection, Feature and FeatureCollection: the union of all polygons.
+    ///
+    /// - Throws: ``NodeError`` that says what is wrong and where: another type, a ring that is not closed, a position that
+    ///   is no place in the world, an area that no region can have.
+    package static func area(_ data: Data, from source: String) throws(NodeError) -> RegionArea {
+        var polygons: [[[Coordinate]]] = []
+        for object in try read(data, source).geometries(source) {
+            guard let own = try object.polygons(source) else {
+                throw NodeError(
+                    .invalid,
+                    "\(source): a \(object.type) is no area: give Polygon or MultiPolygon, or features of them")
+            }
+            polygons += own
+        }
+        do throws(RegionFault) {
+            return try RegionArea(polygons: polygons)
+        } catch {
+            throw NodeError(.invalid, "\(source): \(error)")
+        }
+    }
+
+    /// The line of a LineString, or of a feature or collection with exactly one: what lies beside it becomes an area.
+    package static func line(_ data: Data, from source: String) throws(NodeError) -> [Coordinate] {
+        let lines = try read(data, source).geometries(source).filter { $0.type == "LineString" }
+        guard let line = lines.first, lines.count == 1 else {
+            throw NodeError(.invalid, "\(source): \(lines.count) LineStrings; give one, as 'navbus route' writes it")
+        }
+        guard let places = line.line else {
+            throw NodeError(.invalid, "\(source): the coordinates of the LineString are not a list of positions")
+        }
+        return try places.enumerated().map { place throws(NodeError) in
+            try position(place.element, "\(source): position \(place.offset)")
+        }
+    }
+
+    // MARK: Parts
+
+    private static func read(_ data: Data, _ source: String) throws(NodeError) -> Object {
+        guard data.count <= greatestSize else {
+            throw NodeError(.invalid, "\(source) has more than \(greatestSize >> 20) MiB: simplify it")
+        }
+        do {
+            return try JSONDecoder().decode(Object.self, from: data)
+        } catch DecodingError.keyNotFound(let key, _) {
+            throw NodeError(.invalid, "\(source) is no GeoJSON: it has no \"\(key.stringValue)\"")
+        } catch {
+            throw NodeError(.invalid, "\(source) is no GeoJSON: it is no JSON, or its coordinates are no numbers")
+        }
+    }
+
+    fileprivate static func position(_ numbers: [Double], _ place: String) throws(NodeError) -> Coordinate {
+        guard numbers.count >= 2 else { throw NodeError(.invalid, "\(place) has no longitude and latitude") }
+        let coordinate = Coordinate(latitude: numbers[1], longitude: numbers[0])
+        guard coordinate.isValid else {
+            throw NodeError(
+                .invalid,
+                "\(place) (longitude \(numbers[0]), latitude \(numbers[1])) is no place in the world: longitude "
+                    + "comes first")
+        }
+        return coordinate
+    }
+
+    /// A GeoJSON object of any type.
+    private final class Object: Decodable {
+        let type: String
+        let line: [[Double]]?
+        let rings: [[[Double]]]?
+        let areas: [[[[Double]]]]?
+        let geometry: Object?
+        let geometries: [Object]?
+        let features: [Object]?
+
+        enum Key: String, CodingKey {
+            case type, coordinates, geometry, geometries, features
+        }
+
+        init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: Key.self)
+            type = try values.decode(String.self, forKey: .type)
+            line = type == "LineString" ? try values.decode([[Double]].self, forKey: .coordinates) : nil
+            rings = type == "Polygon" ? try values.decode([[[Double]]].self, forKey: .coordinates) : nil
+            areas = type == "MultiPolygon" ? try values.decode([[[[Double]]]].self, forKey: .coordinates) : nil
+            geometry = type == "Feature" ? try values.decodeIfPresent(Object.self, forKey: .geometry) : nil
+            geometries =
+                type == "GeometryCollection" ? try values.decode([Object].self, forKey: .geometries) : nil
+            features = type == "FeatureCollection" ? try values.decode([Object].self, forKey: .features) : nil
+        }
+
+        /// The geometries in it.
+        func geometries(_ source: String) throws(NodeError) -> [Object] {
+            var all: [Object] = []
+            var open: [Object] = [self]
+            while let object = open.popLast() {
+                switch object.type {
+                case "Feature": open += object.geometry.map { [$0] } ?? []
+                case "FeatureCollection": open += (object.features ?? []).reversed()
+                case "GeometryCollection": open += (object.geometries ?? []).reversed()
+                default: all.append(object)
+                }
+            }
+            guard !all.isEmpty else { throw NodeError(.invalid, "\(source) has no geometry") }
+            return all
+        }
+
+        /// The polygons of an area; nil for another geometry.
+        func polygons(_ source: String) throws(NodeError) -> [[[Coordinate]]]? {
+            guard let areas = areas ?? rings.map({ [$0] }) else { return nil }
+            var polygons: [[[Coordinate]]] = []
+            for (number, rings) in areas.enumerated() {
+                var own: [[Coordinate]] = []
+                for (place, ring) in rings.enumerated() {
+                    let name = "\(source): ring \(place) of polygon \(number)"
+                    guard ring.count >= 4, ring.first == ring.last else {
+                        throw NodeError(
+                            .invalid,
+                            "\(name) is not closed: a ring has at least four positions and ends where it began")
+                    }
+                    own.append(
+                        try ring.enumerated().map { corner throws(NodeError) in
+                            try position(corner.element, "\(name), position \(corner.offset)")
+                        })
+                }
+                polygons.append(own)
+            }
+            return polygons
+        }
+    }
+}

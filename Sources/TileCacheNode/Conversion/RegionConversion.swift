@@ -1,0 +1,220 @@
+import NavWire
+package import NavGeo
+package import NavMessages
+package import NavTileCache
+package import NavTileStore
+
+extension NavTileStore.TileDomain {
+    /// The domain of a message; nil when it is unknown.
+    init?(_ message: NavMessages.TileDomain?) {
+        switch message {
+        case .navigation: self = .navigation
+        case .maps: self = .maps
+        default: return nil
+        }
+    }
+
+    /// The domain in a message.
+    var message: NavMessages.TileDomain { self == .navigation ? .navigation : .maps }
+}
+
+extension RegionArea {
+    /// The area of a message.
+    init(_ message: MultiPolygon) throws(TileFailure) {
+        var polygons: [[[NavGeo.Coordinate]]] = []
+        for (number, polygon) in message.polygons.enumerated() {
+            var rings: [[NavGeo.Coordinate]] = []
+            for (place, ring) in polygon.rings.enumerated() {
+                guard let corners = ring.corners else {
+                    let isEven = ring.latDeltasE7.count == ring.lonDeltasE7.count
+                    throw TileFailure(
+                        .invalidRequest,
+                        "ring \(place) of polygon \(number) has "
+                            + (isEven
+                                ? "a corner that is no place in the world" : "not as many latitudes as longitudes"))
+                }
+                rings.append(corners)
+            }
+            polygons.append(rings)
+        }
+        do throws(RegionFault) {
+            try self.init(polygons: polygons)
+        } catch {
+            throw TileFailure(error)
+        }
+    }
+}
+
+extension MultiPolygon {
+    /// The message of an area: rings closed.
+    package init(_ area: RegionArea) {
+        self.init(
+            polygons: area.polygons.map { rings in
+                Polygon(rings: rings.map { NavMessages.Polyline($0 + $0.prefix(1)) })
+            })
+    }
+}
+
+extension NavTileStore.RegionDescriptor {
+    /// The descriptor of a message, with the domain that its tileset has.
+    init(_ message: TilesetDescriptor, in tilesets: [TilesetKeys]) throws(TileFailure) {
+        let wanted = TileDomain(message.domain)
+        let named = message.tileset ?? ""
+        guard let keys = tilesets.first(where: { named.isEmpty ? $0.domain == wanted : $0.name == named }) else {
+            let known = tilesets.map(\.name).joined(separator: ", ")
+            throw TileFailure(
+                named.isEmpty ? .invalidRequest : .notFound,
+                named.isEmpty
+                    ? "a descriptor names no tileset; there are \(known.isEmpty ? "none" : known)"
+                    : "there is no tileset '\(named)'; there are \(known.isEmpty ? "none" : known)")
+        }
+        guard wanted == nil || wanted == keys.domain else {
+            throw TileFailure(.invalidRequest, "tileset '\(keys.name)' has \(keys.domain.rawValue) tiles and no others")
+        }
+        if let refusal = keys.refusal {
+            throw TileFailure(.deniedByPolicy, "tiles of '\(keys.name)' are not kept on board: \(refusal)")
+        }
+        let low = message.zoomMin ?? 0
+        let high = message.zoomMax ?? UInt32(TileID.maximumZoom)
+        guard low <= high, high <= UInt32(TileID.maximumZoom) else {
+            throw TileFailure(.invalidRequest, "zoom levels \(low) to \(high) of '\(keys.name)' are not within 0 to 22")
+        }
+        if let ratio = message.pixelRatio, ratio != keys.pixelRatio {
+            throw TileFailure(
+                .invalidRequest, "tileset '\(keys.name)' has tiles of pixel ratio \(keys.pixelRatio), not \(ratio)")
+        }
+        self.init(
+            tileset: keys.name, domain: keys.domain, zoomMin: UInt8(low), zoomMax: UInt8(high),
+            pixelRatio: message.pixelRatio)
+    }
+
+    /// The descriptor in a message.
+    var message: TilesetDescriptor {
+        TilesetDescriptor(
+            tileset: tileset, domain: domain.message, zoomMin: UInt32(zoomMin), zoomMax: UInt32(zoomMax),
+            pixelRatio: pixelRatio)
+    }
+
+    /// The levels that are wanted of its tileset.
+    var layers: [RegionLayer] {
+        domain == .navigation ? RegionLayer.navigation(in: zoomMin...zoomMax) : RegionLayer.maps(zoomMin...zoomMax)
+    }
+}
+
+/// An offline region as it was asked for: checked.
+struct RegionOrder: Sendable {
+    /// Most names and values of the client's own data.
+    static let greatestMetadataCount = 256
+    /// Most bytes of an id, of a name, and of all of the client's own data.
+    static let greatestTextSize = 64 << 10
+
+    /// What it is to be.
+    var definition: StoredRegionDefinition
+    /// Its area.
+    var area: RegionArea
+
+    /// Checks a definition.
+    ///
+    /// - Parameter needsID: Whether it is to be kept, by its id.
+    init(_ message: RegionDefinition, tilesets: [TilesetKeys], needsID: Bool = true) throws(TileFailure) {
+        let id = message.regionId ?? ""
+        guard ((needsID ? 1 : 0)...256).contains(id.utf8.count) else {
+            throw TileFailure(.invalidRequest, "a region needs an id of 1 to 256 bytes")
+        }
+        guard let geometry = message.geometry else {
+            throw TileFailure(.invalidRequest, "region '\(id)' needs a geometry: a Polygon or MultiPolygon")
+        }
+        area = try RegionArea(geometry)
+        guard !message.descriptors.isEmpty else {
+            throw TileFailure(.invalidRequest, "region '\(id)' needs at least one descriptor: which tileset it is of")
+        }
+        var descriptors: [NavTileStore.RegionDescriptor] = []
+        for descriptor in message.descriptors {
+            descriptors.append(try RegionDescriptor(descriptor, in: tilesets))
+        }
+        guard Set(descriptors.map(\.tileset)).count == descriptors.count else {
+            throw TileFailure(.invalidRequest, "region '\(id)' has two descriptors of the same tileset")
+        }
+        let name = try Self.name(message.name, of: id)
+        let metadata = try Self.metadata(message.metadata)
+        definition = StoredRegionDefinition(
+            id: id, name: name ?? "", geometry: MultiPolygon(area).encoded(), descriptors: descriptors,
+            acceptExpired: message.acceptExpired ?? false, metadata: metadata)
+    }
+
+    /// The name of a region for people; nil when none is given.
+    static func name(_ name: String?, of id: String) throws(TileFailure) -> String? {
+        guard name?.utf8.count ?? 0 <= greatestTextSize else {
+            throw TileFailure(
+                .invalidRequest, "the name of region '\(id)' is too long: give it at most \(greatestTextSize) bytes")
+        }
+        return name
+    }
+
+    /// The client's own data; the last value of a key counts.
+    static func metadata(_ pairs: [KeyValue]) throws(TileFailure) -> [String: String] {
+        let size = pairs.reduce(0) { $0 + ($1.key ?? "").utf8.count + ($1.value ?? "").utf8.count }
+        guard pairs.count <= greatestMetadataCount, size <= greatestTextSize else {
+            throw TileFailure(
+                .invalidRequest,
+                "metadata are at most \(greatestMetadataCount) keys and \(greatestTextSize) bytes in all")
+        }
+        return Dictionary(pairs.map { ($0.key ?? "", $0.value ?? "") }) { $1 }
+    }
+}
+
+extension StoredRegionDefinition {
+    /// The area; nil when what is stored is none.
+    var area: RegionArea? {
+        guard let message = try? MultiPolygon(decoding: geometry) else { return nil }
+        return try? RegionArea(message)
+    }
+
+    /// The definition in a message.
+    var message: RegionDefinition {
+        RegionDefinition(
+            regionId: id, name: name.isEmpty ? nil : name, geometry: try? MultiPolygon(decoding: geometry),
+            descriptors: descriptors.map(\.message), acceptExpired: acceptExpired,
+            metadata: metadata.sorted { $0.key < $1.key }.map { KeyValue(key: $0.key, value: $0.value) })
+    }
+}
+
+extension RegionProgress {
+    init(_ progress: StoredRegionProgress) {
+        self.init(
+            requiredCount: UInt64(clamping: progress.requiredCount),
+            completedCount: UInt64(clamping: progress.completedCount),
+            completedBytes: UInt64(clamping: progress.completedBytes),
+            loadedCount: UInt64(clamping: progress.loadedCount), loadedBytes: UInt64(clamping: progress.loadedBytes),
+            erroredCount: UInt64(clamping: progress.erroredCount))
+    }
+}
+
+extension Region {
+    /// The message of a stored region.
+    ///
+    /// - Parameters:
+    ///   - progress: How far it is, where that is known better than the store knows it.
+    ///   - expires: When the first of its tiles expires.
+    init(_ region: StoredRegion, progress: StoredRegionProgress? = nil, expires: NavGeo.Timestamp? = nil) {
+        let state: RegionState =
+            switch region.state {
+            case .loading: .loading
+            case .complete: .complete
+            case .incomplete: .incomplete
+            case .cancelled: .cancelled
+            }
+        self.init(
+            definition: region.definition.message, progress: RegionProgress(progress ?? region.progress), state: state,
+            expiresNs: expires?.nanoseconds, createdNs: region.created.nanoseconds,
+            updatedNs: region.updated.nanoseconds, error: region.failure.map { ErrorInfo(TileFailure($0)) })
+    }
+}
+
+extension TileKey {
+    init(_ address: TileAddress, _ domain: NavTileStore.TileDomain) {
+        self.init(
+            domain: domain.message, tileset: address.tileset, zoom: UInt32(address.tile.zoom), x: address.tile.x,
+            y: address.tile.y)
+    }
+}

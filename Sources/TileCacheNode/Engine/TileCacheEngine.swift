@@ -1,0 +1,154 @@
+import Foundation
+import Glibc
+package import NavBus
+package import NavKit
+package import NavMessages
+package import NavTileStore
+import Synchronization
+
+/// Runs the cache on a thread of its own: the node's loop waits neither for the disk nor for the network.
+final class TileCacheEngine: Sendable {
+    /// Most pieces of work that may wait.
+    static let greatestBacklog = 1_000
+
+    private typealias Work = @Sendable (TileCacheCore) -> Void
+
+    private struct State: Sendable {
+        var news = VehicleNews()
+        var work: [Work] = []
+        var isWorking = false
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+    private let pending = DispatchSemaphore(value: 0)
+    private let finished = DispatchSemaphore(value: 0)
+    private let store: TileStore
+    private let queue: DownloadQueue
+    private let sources: [String: any TileSource]
+    /// What the node is told.
+    let outbox: TileCacheOutbox
+    /// Where questions are answered beside the thread.
+    let lookup: TileLookup
+
+    /// Starts the thread.
+    init(
+        _ configuration: TileCacheConfiguration, store: TileStore, queue: DownloadQueue,
+        sources: [String: any TileSource], outbox: TileCacheOutbox, log: NodeLog
+    ) {
+        self.store = store
+        self.queue = queue
+        self.sources = sources
+        self.outbox = outbox
+        lookup = TileLookup(configuration, store: store, queue: queue)
+        let thread = Thread { [self] in
+            Thread.current.name = "tiles"
+            let core = TileCacheCore(
+                configuration, store: store, queue: queue, sources: sources, outbox: outbox, lookup: lookup, log: log
+            ) { [weak self] work in self?.post(work) }
+            run(core)
+        }
+        thread.stackSize = 8 << 20
+        thread.start()
+        Task { [weak self, queue] in
+            while let results = await queue.next() { await self?.take(results) }
+        }
+    }
+
+    // MARK: For the node
+
+    /// Takes what the bus said of the vehicle; of each kind the newest counts.
+    func tell(_ change: (inout VehicleNews) -> Void) {
+        state.withLock { change(&$0.news) }
+        pending.signal()
+    }
+
+    /// Gives the thread work that an answer waits for; false when too much waits already.
+    func submit(_ work: @escaping @Sendable (TileCacheCore) -> Void) -> Bool {
+        let isTaken = state.withLock { state in
+            guard state.work.count < Self.greatestBacklog, !state.isStopped else { return false }
+            state.work.append(work)
+            return true
+        }
+        if isTaken { pending.signal() }
+        return isTaken
+    }
+
+    /// Gives the thread work that must not be lost.
+    func post(_ work: @escaping @Sendable (TileCacheCore) -> Void) {
+        state.withLock { $0.work.append(work) }
+        pending.signal()
+    }
+
+    /// Takes live keys. What the network is used for holds when this returns: who then asks finds it so.
+    func reconfigure(_ configuration: TileCacheConfiguration) {
+        // Before the network is closed, so that what is broken off then is known to be.
+        post { $0.reconfigure(configuration) }
+        let network = configuration.network
+        if queue.network != network.mode { queue.network = network.mode }
+        if queue.bytesPerSecond != network.bytesPerSecond { queue.bytesPerSecond = network.bytesPerSecond }
+    }
+
+    /// Whether something is to be done or told.
+    var isBusy: Bool {
+        state.withLock { $0.isWorking || !$0.work.isEmpty || !$0.news.isEmpty } || !outbox.isEmpty
+    }
+
+    /// Ends downloads and the thread, and closes the store.
+    func stop() {
+        let ended = DispatchSemaphore(value: 0)
+        Task { [queue, sources] in
+            await queue.stop()
+            for source in sources.values { await source.close() }
+            ended.signal()
+        }
+        ended.wait()
+        state.withLock { $0.isStopped = true }
+        pending.signal()
+        finished.wait()
+        store.close()
+    }
+
+    // MARK: The thread
+
+    /// Hands what was fetched to the thread, and waits until it is stored: meanwhile no more is fetched than may wait.
+    private func take(_ results: [DownloadResult]) async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let isTaken = state.withLock { state in
+                guard !state.isStopped else { return false }
+                state.work.append { core in
+                    core.take(results)
+                    // What could not be kept may be wanted again in this very turn.
+                    core.queue.release()
+                    continuation.resume()
+                }
+                return true
+            }
+            if isTaken { pending.signal() } else { continuation.resume() }
+        }
+    }
+
+    private func run(_ core: TileCacheCore) {
+        // Less urgent than what guides; without the right to it nothing is lost.
+        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 5)
+        core.begin()
+        var due = core.turn()
+        while true {
+            let wait = max(due - Clocks.monotonic(), 0)
+            _ = pending.wait(timeout: .now() + .nanoseconds(Int(min(wait, 1_000_000_000))))
+            let (news, work, isStopped) = state.withLock { state -> (VehicleNews, [Work], Bool) in
+                defer { (state.news, state.work, state.isWorking) = (VehicleNews(), [], true) }
+                return (state.news, state.work, state.isStopped)
+            }
+            if !news.isEmpty { core.take(news) }
+            for job in work { job(core) }
+            if isStopped { break }
+            due = core.turn()
+            state.withLock { $0.isWorking = false }
+        }
+        core.end()
+        // What came in between still holds a continuation.
+        for job in state.withLock({ $0.work }) { job(core) }
+        finished.signal()
+    }
+}

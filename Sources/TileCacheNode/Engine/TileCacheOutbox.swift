@@ -1,0 +1,65 @@
+package import NavBus
+package import NavKit
+package import NavMessages
+import Synchronization
+
+/// What the cache's thread has for the node: to be published, and to be answered.
+final class TileCacheOutbox: Sendable {
+    /// Something for the node.
+    enum Item: Sendable {
+        /// To be published, and told to those who wait for this region.
+        case event(RegionEvent)
+        /// A region is being loaded: who asked for it waits for its events from now on.
+        case accepted(token: UInt64, region: String)
+        /// A region is not loaded.
+        case refused(token: UInt64, TileFailure)
+    }
+
+    private struct State {
+        var items: [Item] = []
+        var tilesState: TilesState?
+        var findings: [HealthFinding] = []
+        var counters: [String: Int] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let waker: Waker
+
+    init(waker: Waker) { self.waker = waker }
+
+    /// An event of a region; the node adds stamp and number.
+    func tell(_ event: RegionEvent) { add(.event(event)) }
+
+    /// Something for the node.
+    func add(_ item: Item) {
+        state.withLock { $0.items.append(item) }
+        waker.wake()
+    }
+
+    /// The totals have changed.
+    func tell(_ tilesState: TilesState, findings: [HealthFinding], counters: [String: Int]) {
+        state.withLock { state in
+            state.tilesState = tilesState
+            state.findings = findings
+            state.counters = counters
+        }
+        waker.wake()
+    }
+
+    /// Takes what is there, in order.
+    func take() -> (items: [Item], state: TilesState?) {
+        state.withLock { state in
+            defer { (state.items, state.tilesState) = ([], nil) }
+            return (state.items, state.tilesState)
+        }
+    }
+
+    /// Why the cache is not well.
+    var findings: [HealthFinding] { state.withLock { $0.findings } }
+
+    /// What is counted.
+    var counters: [String: Int] { state.withLock { $0.counters } }
+
+    /// Whether something waits.
+    var isEmpty: Bool { state.withLock { $0.items.isEmpty && $0.tilesState == nil } }
+}

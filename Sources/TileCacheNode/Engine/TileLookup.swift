@@ -1,0 +1,291 @@
+import Foundation
+package import NavBus
+package import NavDigest
+package import NavGeo
+package import NavMessages
+package import NavStorage
+package import NavTileCache
+package import NavTileStore
+import Synchronization
+
+/// A tile that was found.
+struct FoundTile: Sendable {
+    /// The tile itself, as stored.
+    var data: [UInt8]?
+    /// Its file, when it is on board.
+    var path: String?
+    /// SHA-256 of its content.
+    var hash: ContentHash
+    /// When it expires.
+    var expires: NavGeo.Timestamp?
+    /// Whether it was on board.
+    var isFromCache: Bool
+    /// How it is packed; nil when it is not.
+    var contentEncoding: String?
+    /// Media type; nil when unknown.
+    var mediaType: String?
+}
+
+/// Answers questions for tiles and areas beside the cache's thread: several at a time, while that one writes.
+final class TileLookup: Sendable {
+    /// What is counted.
+    struct Counts: Sendable {
+        /// Questions answered from the cache.
+        var hits: UInt64 = 0
+        /// Questions that went to a source.
+        var misses: UInt64 = 0
+    }
+
+    let store: TileStore
+    let queue: DownloadQueue
+    /// What is configured now, for the cache's thread as well.
+    private let live: Mutex<TileCacheConfiguration>
+    private let wallClock: @Sendable () -> NavGeo.Timestamp
+    private let tilesets = Mutex<[TilesetView]>([])
+    private let tally = Mutex(Counts())
+    private let workers: OperationQueue
+
+    init(_ configuration: TileCacheConfiguration, store: TileStore, queue: DownloadQueue) {
+        live = Mutex(configuration)
+        wallClock = configuration.wallClock
+        self.store = store
+        self.queue = queue
+        workers = OperationQueue()
+        workers.name = "tile questions"
+        workers.maxConcurrentOperationCount = 3
+        tilesets.withLock {
+            $0 = configuration.tilesets.map {
+                TilesetView(keys: $0, current: nil, newest: nil, isUnknown: $0.isCacheable)
+            }
+        }
+    }
+
+    /// The wall clock: for what expires.
+    var now: NavGeo.Timestamp { wallClock() }
+
+    /// What is configured now.
+    var configuration: TileCacheConfiguration { live.withLock { $0 } }
+
+    /// Takes live keys.
+    func configure(_ next: TileCacheConfiguration) { live.withLock { $0 = next } }
+
+    /// Whether a question waits for the disk.
+    var isBusy: Bool { workers.operationCount > 0 }
+
+    /// What has been counted.
+    var counts: Counts { tally.withLock { $0 } }
+
+    /// The tilesets with their editions.
+    var views: [TilesetView] { tilesets.withLock { $0 } }
+
+    func setTilesets(_ views: [TilesetView]) { tilesets.withLock { $0 = views } }
+
+    /// The tileset of a name, or the first of a domain when no name is given.
+    func view(_ name: String?, _ domain: NavTileStore.TileDomain?) -> TilesetView? {
+        tilesets.withLock { views in
+            views.first { view in
+                if let name, !name.isEmpty { return view.keys.name == name }
+                return domain != nil && view.keys.domain == domain
+            }
+        }
+    }
+
+    /// Waits until the sources of some tilesets have said what they have, or have failed to: for a while after the start.
+    func waitUntilKnown(_ names: [String]) async {
+        for _ in 0..<200
+        where !Task.isCancelled && views.contains(where: { names.contains($0.keys.name) && $0.isUnknown }) {
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// Does something that may wait for the disk; false when too much waits already.
+    @discardableResult
+    func run(_ body: @escaping @Sendable () -> Void) -> Bool {
+        guard workers.operationCount < TileCacheEngine.greatestBacklog else { return false }
+        workers.addOperation(body)
+        return true
+    }
+
+    /// The same for tasks, which must not wait for a disk.
+    func read<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async throws(TileFailure) -> Value {
+        let value = await withCheckedContinuation { (continuation: CheckedContinuation<Value?, Never>) in
+            if !run({ continuation.resume(returning: body()) }) { continuation.resume(returning: nil) }
+        }
+        guard let value else { throw Self.overloaded }
+        return value
+    }
+
+    /// What is answered when too much waits.
+    static let overloaded = TileFailure(
+        .resourceExhausted, "too many questions wait for the tile cache: ask again later", isRetryable: true)
+
+    // MARK: One tile
+
+    /// A tile from the cache, else from its source.
+    ///
+    /// - Parameters:
+    ///   - acceptsPath: Whether its path will do, so that the data need not be read.
+    ///   - deadline: When nobody waits any more, monotonic ns.
+    func find(
+        _ address: TileAddress, cacheOnly: Bool, acceptsExpired: Bool, acceptsPath: Bool, deadline: Int64
+    ) async throws(TileFailure) -> FoundTile {
+        guard let view = view(address.tileset, nil) else {
+            throw TileFailure(.notFound, "there is no tileset '\(address.tileset)'")
+        }
+        let here = try await read { [self] in
+            onBoard(address, view, acceptsExpired: acceptsExpired, acceptsPath: acceptsPath)
+        }
+        var known: Validators?
+        switch here {
+        case .success(.found(let tile)):
+            tally.withLock { $0.hits += 1 }
+            return tile
+        case .success(.expired(let validators)): known = validators
+        case .success(.absent): break
+        case .failure(let failure): throw failure
+        }
+        guard !cacheOnly else {
+            throw TileFailure(
+                .notFound, known == nil ? "tile \(address) is not on board" : "tile \(address) has expired",
+                isRetryable: true)
+        }
+        if let current = view.current, !current.has(address.tile) {
+            throw TileFailure(.notFound, "tileset '\(address.tileset)' has no tile \(address)")
+        }
+        tally.withLock { $0.misses += 1 }
+        let want = TileWant(address, edition: view.current?.key.version, known: known)
+        switch try await fetch(want, deadline: deadline) {
+        case .fetched(let tile), .unstorable(let tile): return try Self.found(tile)
+        case .absent: throw TileFailure(.notFound, "tileset '\(address.tileset)' has no tile \(address)")
+        case .notModified:
+            let again = try await read { [self] in
+                onBoard(address, view, acceptsExpired: true, acceptsPath: acceptsPath)
+            }
+            guard case .success(.found(let tile)) = again else {
+                throw TileFailure(.notFound, "tile \(address) went while it was asked for", isRetryable: true)
+            }
+            return tile
+        }
+    }
+
+    private enum Local: Sendable {
+        case found(FoundTile)
+        case expired(Validators)
+        case absent
+    }
+
+    private func onBoard(
+        _ address: TileAddress, _ view: TilesetView, acceptsExpired: Bool, acceptsPath: Bool
+    ) -> Result<Local, TileFailure> {
+        guard let current = view.current else { return .success(.absent) }
+        let now = now
+        do throws(StoreError) {
+            guard let record = try store.reader.tile(address, version: current.key.version, now: now) else {
+                return .success(.absent)
+            }
+            guard acceptsExpired || !record.isExpired else { return .success(.expired(record.validators)) }
+            let body = record.body
+            // One that was fetched while the clock was ahead seems to hold for years.
+            let expires = record.isExpired ? record.validators.expires.map { min($0, now) } : record.validators.expires
+            var tile = FoundTile(
+                path: body.path, hash: body.hash, expires: expires, isFromCache: true,
+                contentEncoding: body.contentEncoding, mediaType: body.mediaType ?? view.mediaType)
+            if !acceptsPath { tile.data = try store.data(of: record) }
+            store.touch([record], now: now)
+            return .success(.found(tile))
+        } catch {
+            // What was found damaged has been put aside: it is missing.
+            return error.code == .corruptObject ? .success(.absent) : .failure(TileFailure(error))
+        }
+    }
+
+    private static func found(_ tile: FetchedTile) throws(TileFailure) -> FoundTile {
+        guard let body = tile.parts.first(where: { $0.part == .body }) else {
+            throw TileFailure(.corruptData, "tile \(tile.address) has no body")
+        }
+        return FoundTile(
+            data: body.data, hash: body.hash, expires: tile.validators.expires, isFromCache: false,
+            contentEncoding: body.contentEncoding, mediaType: body.mediaType)
+    }
+
+    private func fetch(_ want: TileWant, deadline: Int64) async throws(TileFailure) -> TileAnswer {
+        try await answer("tile \(want.address)", of: [want.address.tileset], before: deadline) {
+            [queue] () throws(TileFailure) in
+            do throws(TileSourceError) {
+                return try await queue.fetch(want)
+            } catch {
+                throw TileFailure(error)
+            }
+        }
+    }
+
+    /// What a body returns; or, a little before a call's deadline, that it takes too long and what the sources have answered so far.
+    func answer<Value: Sendable>(
+        _ what: String, of names: [String], before deadline: Int64,
+        _ body: @escaping @Sendable () async throws(TileFailure) -> Value
+    ) async throws(TileFailure) -> Value {
+        let left = min(max(deadline - Clocks.monotonic() - 30_000_000, 1_000_000), 600_000_000_000)
+        let answer = OneAnswer<Value>()
+        let working = Task {
+            do throws(TileFailure) {
+                answer.give(.success(try await body()))
+            } catch {
+                answer.give(.failure(error))
+            }
+        }
+        let waiting = Task {
+            try? await Task.sleep(for: .nanoseconds(left))
+            answer.give(
+                .failure(
+                    TileFailure(
+                        .deadlineExceeded, "\(what) did not come in time\(complaints(of: names))", isRetryable: true)))
+        }
+        let result = await withTaskCancellationHandler {
+            await answer.value()
+        } onCancel: {
+            answer.give(.failure(TileFailure(.cancelled, "nobody waits for \(what) any more")))
+        }
+        working.cancel()
+        waiting.cancel()
+        return try result.get()
+    }
+
+    /// What the sources of some tilesets answered last, where that was a failure, to be added to a sentence.
+    func complaints(of names: [String]) -> String {
+        let conditions = queue.conditions
+        return names.compactMap { name in
+            let reason = view(name, nil)?.problem ?? conditions.first { $0.tileset == name }?.reason
+            return reason.map { "; the source of '\(name)' says: \($0)" }
+        }.joined()
+    }
+}
+
+/// The first of several answers.
+private final class OneAnswer<Value: Sendable>: Sendable {
+    private struct State {
+        var answer: Result<Value, TileFailure>?
+        var waiting: CheckedContinuation<Result<Value, TileFailure>, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func give(_ answer: Result<Value, TileFailure>) {
+        let waiting = state.withLock { state -> CheckedContinuation<Result<Value, TileFailure>, Never>? in
+            guard state.answer == nil else { return nil }
+            state.answer = answer
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume(returning: answer)
+    }
+
+    func value() async -> Result<Value, TileFailure> {
+        await withCheckedContinuation { continuation in
+            let answer = state.withLock { state -> Result<Value, TileFailure>? in
+                if state.answer == nil { state.waiting = continuation }
+                return state.answer
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+}

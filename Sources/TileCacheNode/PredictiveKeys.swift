@@ -1,0 +1,71 @@
+package import NavConfig
+package import NavTileCache
+
+/// What is kept ahead of the vehicle, of road tiles and of map tiles.
+package struct PredictiveKeys: NodeConfiguration, Equatable {
+    /// Whether anything is.
+    package var isEnabled = false
+    /// How far road tiles are.
+    package var navigation = CacheReach()
+    /// How far map tiles are.
+    package var maps = CacheReach()
+    /// The lowest zoom level of map tiles.
+    package var zoomMin = 5
+    /// The highest zoom level of map tiles.
+    package var zoomMax = 14
+
+    /// The documents' defaults.
+    package init() {}
+
+    /// What the planner of road tiles goes by.
+    package var navigationProfile: CacheProfile { .navigation(navigation) }
+
+    /// What the planner of map tiles goes by.
+    package var mapsProfile: CacheProfile {
+        .maps(maps, zooms: UInt8(clamping: min(zoomMin, zoomMax))...UInt8(clamping: max(zoomMin, zoomMax)))
+    }
+
+    /// Why the numbers make no sense together; nil when they do.
+    package var fault: String? {
+        guard zoomMin <= zoomMax else {
+            return "predictive.maps.zoom_min (\(zoomMin)) is above predictive.maps.zoom_max (\(zoomMax))"
+        }
+        if let fault = navigationProfile.fault { return "predictive.navigation: \(fault)" }
+        return mapsProfile.fault.map { "predictive.maps: \($0)" }
+    }
+
+    /// Every key.
+    package static var keys: [ConfigKey<PredictiveKeys>] {
+        [
+            .flag(
+                "predictive.enabled", \.isEnabled,
+                "Whether tiles are fetched ahead: around the position, along the route and around the destination."
+            ).live
+        ] + reach("predictive.navigation", \.navigation, "road tiles")
+            + reach("predictive.maps", \.maps, "map tiles") + [
+                .integer(
+                    "predictive.maps.zoom_min", \.zoomMin, in: 0...22, "Lowest zoom level of the map tiles kept."
+                ).live,
+                .integer(
+                    "predictive.maps.zoom_max", \.zoomMax, in: 0...22, "Highest zoom level of the map tiles kept."
+                ).live,
+            ]
+    }
+
+    private static func reach(
+        _ name: String, _ path: any WritableKeyPath<PredictiveKeys, CacheReach> & Sendable, _ what: String
+    ) -> [ConfigKey<PredictiveKeys>] {
+        let keys: [ConfigKey<CacheReach>] = [
+            .number(
+                name + ".current_radius_m", \.position, in: 0...200_000,
+                "How far around the position \(what) are kept, metres."),
+            .number(
+                name + ".route_buffer_m", \.route, in: 0...200_000,
+                "How far to each side of the route \(what) are kept, metres."),
+            .number(
+                name + ".destination_radius_m", \.destination, in: 0...200_000,
+                "How far around the destination \(what) are kept, metres."),
+        ]
+        return keys.map { $0.within(path).live }
+    }
+}

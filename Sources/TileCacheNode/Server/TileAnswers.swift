@@ -1,0 +1,160 @@
+import Foundation
+package import NavBus
+package import NavDigest
+package import NavGeo
+package import NavMessages
+package import NavTileStore
+
+/// Answers what web maps ask for, from the cache.
+struct TileAnswers: Sendable {
+    let lookup: TileLookup
+    /// Nanoseconds for which a download is waited for.
+    let patience: Int64
+
+    /// What a request says about what its client has and takes.
+    struct Conditions: Sendable {
+        /// If-None-Match.
+        var known: [String] = []
+        /// Accept-Encoding; nil when it was not sent: any will do.
+        var encodings: String?
+        /// The address by which the client reached the server, `HOST:PORT`.
+        var host: String
+    }
+
+    /// The answer to a request.
+    func answer(_ request: TileRequest, _ conditions: Conditions) async -> TileReply {
+        switch request {
+        case .index: return index(conditions)
+        case .description(let name):
+            guard let view = lookup.view(name, nil) else { return .text(404, "there is no tileset '\(name)'") }
+            return Self.description(of: view, host: conditions.host)
+        case .tile(let address, let fileExtension):
+            guard lookup.view(address.tileset, nil) != nil else {
+                return .text(404, "there is no tileset '\(address.tileset)'")
+            }
+            do throws(TileFailure) {
+                let tile = try await lookup.find(
+                    address, cacheOnly: false, acceptsExpired: true, acceptsPath: false,
+                    deadline: Clocks.monotonic() &+ patience)
+                return Self.reply(tile, fileExtension: fileExtension, conditions, now: lookup.now)
+            } catch {
+                return Self.reply(error)
+            }
+        }
+    }
+
+    // MARK: Tiles
+
+    private static func reply(
+        _ tile: FoundTile, fileExtension: String, _ conditions: Conditions, now: NavGeo.Timestamp
+    ) -> TileReply {
+        let isPacked = tile.contentEncoding.map { accepts($0, conditions.encodings) } ?? true
+        let tag = "\"\(tile.hash.hexadecimal)\(isPacked ? "" : "-plain")\""
+        var headers = [(name: "ETag", value: tag), (name: "Vary", value: "Accept-Encoding")]
+        if let expires = tile.expires {
+            let seconds = expires.seconds(since: now)
+            headers.append(("Cache-Control", "max-age=\(Int(min(max(seconds, 0), 31_536_000)))"))
+        } else {
+            // It holds until it is replaced: asking again costs an answer without content.
+            headers.append(("Cache-Control", "no-cache"))
+        }
+        if conditions.known.contains(where: { $0 == "*" || $0 == tag || $0 == "W/" + tag }) {
+            return TileReply(304, headers)
+        }
+        headers.append(("Content-Type", tile.mediaType ?? mediaType(fileExtension)))
+        var body = tile.data ?? []
+        if let encoding = tile.contentEncoding {
+            if isPacked {
+                headers.append(("Content-Encoding", encoding))
+            } else {
+                guard let packing = Packing(contentEncoding: encoding),
+                    let plain = try? Unpacker.unpack(body, packing, limit: greatestSize)
+                else { return .text(406, "the tile is stored as \(encoding), which the request does not accept") }
+                body = plain
+            }
+        }
+        return TileReply(200, headers, body: body)
+    }
+
+    /// Largest tile that is unpacked for a client, bytes.
+    private static let greatestSize = 64 << 20
+
+    private static func reply(_ failure: TileFailure) -> TileReply {
+        switch failure.code {
+        // There is nothing at this place: an empty tile, and no fault.
+        case .notFound where !failure.isRetryable:
+            TileReply(204, [("Cache-Control", "no-cache")])
+        case .notFound, .invalidRequest: .text(404, failure.message)
+        case .deadlineExceeded: .text(504, failure.message)
+        case .resourceExhausted: .text(503, failure.message)
+        default: .text(failure.isRetryable ? 503 : 502, failure.message)
+        }
+    }
+
+    /// Whether a packing is accepted (RFC 9110, 12.5.3, as far as clients of maps use it).
+    static func accepts(_ encoding: String, _ header: String?) -> Bool {
+        guard let header else { return true }
+        for part in header.lowercased().split(separator: ",") {
+            let words = part.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }
+            guard let name = words.first, name == encoding || name == "*" else { continue }
+            return !words.dropFirst().contains { $0 == "q=0" || $0 == "q=0.0" || $0 == "q=0.00" || $0 == "q=0.000" }
+        }
+        return false
+    }
+
+    private static func mediaType(_ fileExtension: String) -> String {
+        switch fileExtension.lowercased() {
+        case "pbf", "mvt": "application/vnd.mapbox-vector-tile"
+        case "png": "image/png"
+        case "jpg", "jpeg": "image/jpeg"
+        case "webp": "image/webp"
+        case "avif": "image/avif"
+        default: "application/octet-stream"
+        }
+    }
+
+    // MARK: Descriptions
+
+    private func index(_ conditions: Conditions) -> TileReply {
+        let list = lookup.views.map { view in
+            [
+                "name": view.keys.name, "domain": view.keys.domain.rawValue,
+                "tilejson": "http://\(conditions.host)/\(view.keys.name).json",
+            ]
+        }
+        return Self.json(list)
+    }
+
+    /// The TileJSON (3.0.0) of a tileset: what its source says of it, with the addresses of this server.
+    private static func description(of view: TilesetView, host: String) -> TileReply {
+        guard let edition = view.current?.edition else {
+            return .text(503, "it is not known yet what tileset '\(view.keys.name)' has")
+        }
+        var document: [String: Any] = [:]
+        if view.keys.domain == .maps,
+            let own = try? JSONSerialization.jsonObject(with: Data(edition.document)) as? [String: Any]
+        {
+            document = own
+        }
+        document["tilejson"] = "3.0.0"
+        if document["name"] == nil { document["name"] = view.keys.name }
+        document["tiles"] = ["http://\(host)/\(view.keys.name)/{z}/{x}/{y}"]
+        document["scheme"] = "xyz"
+        document["minzoom"] = Int(edition.zooms.lowerBound)
+        document["maxzoom"] = Int(edition.zooms.upperBound)
+        if let bounds = edition.bounds {
+            document["bounds"] = [bounds.west, bounds.south, bounds.east, bounds.north]
+        }
+        if !edition.attribution.isEmpty { document["attribution"] = edition.attribution }
+        if !edition.version.isEmpty { document["navbus:edition"] = edition.version }
+        return json(document)
+    }
+
+    private static func json(_ value: Any) -> TileReply {
+        let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
+        guard JSONSerialization.isValidJSONObject(value),
+            let data = try? JSONSerialization.data(withJSONObject: value, options: options)
+        else { return .text(500, "the description cannot be written") }
+        return TileReply(200, [("Content-Type", "application/json"), ("Cache-Control", "no-cache")], body: Array(data))
+    }
+}

@@ -1,0 +1,77 @@
+package import NavGeo
+package import NavTileStore
+
+/// What a web map asks for.
+enum TileRequest: Sendable, Equatable {
+    /// The description of a tileset.
+    case description(tileset: String)
+    /// A tile, with the extension of its address.
+    case tile(TileAddress, fileExtension: String)
+    /// All tilesets.
+    case index
+
+    /// Longest address that is read, bytes.
+    static let longest = 1_024
+
+    /// Reads the path of an address: `/`, `/{tileset}.json`, `/{tileset}/{z}/{x}/{y}`, the last with or without an
+    /// extension; nil for anything else. What follows a question mark does not count.
+    init?(path text: String) {
+        guard text.utf8.count <= Self.longest, text.hasPrefix("/") else { return nil }
+        let path = text.prefix { $0 != "?" && $0 != "#" }
+        let parts = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        if parts == [""] {
+            self = .index
+            return
+        }
+        if parts.count == 1, parts[0].hasSuffix(".json") {
+            let name = String(parts[0].dropLast(".json".count))
+            guard TilesetName.isValid(name) else { return nil }
+            self = .description(tileset: name)
+            return
+        }
+        guard parts.count == 4, TilesetName.isValid(parts[0]) else { return nil }
+        let last = parts[3].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let zoom = Self.number(parts[1]), let x = Self.number(parts[2]), let y = Self.number(last[0]),
+            let tile = TileID(zoom: UInt8(clamping: zoom), x: x, y: y)
+        else { return nil }
+        let fileExtension = last.count > 1 ? last[1] : ""
+        guard fileExtension.utf8.count <= 16 else { return nil }
+        self = .tile(TileAddress(parts[0], tile), fileExtension: fileExtension)
+    }
+
+    /// A number of decimal digits and nothing else.
+    private static func number(_ text: String) -> UInt32? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+            return nil
+        }
+        return UInt32(text)
+    }
+}
+
+/// What is answered to a web map.
+struct TileReply: Sendable, Equatable {
+    /// The HTTP status.
+    var status: Int
+    /// Headers besides those of every answer.
+    var headers: [(name: String, value: String)]
+    /// The content.
+    var body: [UInt8]
+
+    init(_ status: Int, _ headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// A line for people.
+    static func text(_ status: Int, _ text: String) -> TileReply {
+        TileReply(
+            status, [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")],
+            body: Array((text + "\n").utf8))
+    }
+
+    static func == (left: TileReply, right: TileReply) -> Bool {
+        left.status == right.status && left.body == right.body
+            && left.headers.elementsEqual(right.headers) { $0.name == $1.name && $0.value == $1.value }
+    }
+}

@@ -1,0 +1,245 @@
+import Dispatch
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+package import NavKit
+import Synchronization
+
+/// Serves tiles to web maps over HTTP/1.1: on this machine's own address unless more is allowed.
+///
+/// One thread, a bounded number of connections; a client that sends or takes nothing for a while is cut, and so is one
+/// that does either drop by drop.
+final class TileServer: Sendable {
+    /// Where it listens, HOST:PORT.
+    let address: String
+    private let group: MultiThreadedEventLoopGroup
+    private let channel: any Channel
+    private let tally: TileServerTally
+
+    /// Requests answered since the start.
+    var requestCount: Int { tally.requests.load(ordering: .relaxed) }
+    /// Connections closed at once because there were too many.
+    var refusedCount: Int { tally.refused.load(ordering: .relaxed) }
+
+    /// Starts to listen.
+    init(_ keys: TileServerKeys, lookup: TileLookup) throws(NodeError) {
+        guard let address = TileServerAddress(text: keys.listen) else {
+            throw NodeError(.usage, "http.listen '\(keys.listen)' is not HOST:PORT, such as 127.0.0.1:8090")
+        }
+        guard address.isLoopback || keys.allowsRemote else {
+            throw NodeError(
+                .usage,
+                "http.listen '\(keys.listen)' can be reached by other machines: take 127.0.0.1, or allow it with "
+                    + "http.allow_remote=true")
+        }
+        let tally = TileServerTally()
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let answers = TileAnswers(lookup: lookup, patience: Int64(keys.idle * 1e9))
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 64)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelInitializer { channel in
+                guard tally.enter(channel, limit: keys.connections) else { return channel.close() }
+                let number = ObjectIdentifier(channel)
+                channel.closeFuture.whenComplete { _ in tally.leave(number) }
+                return channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+                    try pipeline.addHandler(TileConnection(answers, keys, tally))
+                }
+            }
+        do {
+            channel = try bootstrap.bind(host: address.host, port: address.port).wait()
+        } catch {
+            try? group.syncShutdownGracefully()
+            throw NodeError(.system, "cannot listen on \(keys.listen): \(error); is another program there?")
+        }
+        self.group = group
+        self.tally = tally
+        let host = address.host.contains(":") ? "[\(address.host)]" : address.host
+        self.address = "\(host):\(channel.localAddress?.port ?? address.port)"
+    }
+
+    /// Closes all connections and ends the thread. Answers that are being looked for are taken back, and waited for: they
+    /// would else come to a thread that is no more.
+    func stop() {
+        try? channel.close().wait()
+        for connection in tally.connections { try? connection.close().wait() }
+        tally.answers.wait()
+        try? group.syncShutdownGracefully()
+    }
+}
+
+/// What a server counts.
+final class TileServerTally: Sendable {
+    let requests = Atomic<Int>(0)
+    let refused = Atomic<Int>(0)
+    /// Answers that are being looked for.
+    let answers = DispatchGroup()
+    private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
+
+    /// The connections.
+    var connections: [any Channel] { open.withLock { Array($0.values) } }
+
+    /// Takes a connection in; false when there are too many.
+    func enter(_ connection: any Channel, limit: Int) -> Bool {
+        let isTaken = open.withLock { open in
+            guard open.count < limit else { return false }
+            open[ObjectIdentifier(connection)] = connection
+            return true
+        }
+        if !isTaken { refused.add(1, ordering: .relaxed) }
+        return isTaken
+    }
+
+    func leave(_ number: ObjectIdentifier) { open.withLock { $0[number] = nil } }
+}
+
+/// One connection: a request, its answer, the next request.
+///
+/// It belongs to its event loop.
+private final class TileConnection: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// Bytes a second that a client has to take at least.
+    private static let slowestRate = 16_384.0
+    /// Most bytes that a request may have besides its head.
+    private static let longestBody = 4_096
+
+    private let answers: TileAnswers
+    private let keys: TileServerKeys
+    private let tally: TileServerTally
+    private var head: HTTPRequestHead?
+    private var bodySize = 0
+    private var deadline: Scheduled<Void>?
+    /// Looks for the answer to the last request.
+    private var answering: Task<Void, Never>?
+
+    init(_ answers: TileAnswers, _ keys: TileServerKeys, _ tally: TileServerTally) {
+        self.answers = answers
+        self.keys = keys
+        self.tally = tally
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        expect(within: keys.idle, context)
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        deadline?.cancel()
+        answering?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    /// Cuts the connection unless something happens in time.
+    private func expect(within seconds: Double, _ context: ChannelHandlerContext) {
+        deadline?.cancel()
+        let channel = context.channel
+        deadline = context.eventLoop.scheduleTask(in: .nanoseconds(Int64(seconds * 1e9))) {
+            channel.close(promise: nil)
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            self.head = head
+            bodySize = 0
+        case .body(let buffer):
+            bodySize += buffer.readableBytes
+            if bodySize > Self.longestBody { context.close(promise: nil) }
+        case .end:
+            guard let head else { return }
+            self.head = nil
+            deadline?.cancel()
+            tally.requests.add(1, ordering: .relaxed)
+            respond(head, context)
+        }
+    }
+
+    private func respond(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        switch head.method {
+        case .GET, .HEAD: break
+        case .OPTIONS:
+            return write(
+                TileReply(204, [("Access-Control-Allow-Methods", "GET, HEAD"), ("Access-Control-Max-Age", "86400")]),
+                head, context)
+        default: return write(TileReply(405, [("Allow", "GET, HEAD, OPTIONS")]), head, context)
+        }
+        guard let request = TileRequest(path: head.uri) else {
+            return write(
+                .text(404, "nothing is here: /{tileset}.json and /{tileset}/{z}/{x}/{y} are served"), head, context)
+        }
+        let encodings = head.headers[canonicalForm: "accept-encoding"]
+        let conditions = TileAnswers.Conditions(
+            known: head.headers[canonicalForm: "if-none-match"].map(String.init),
+            encodings: head.headers.contains(name: "accept-encoding") ? encodings.joined(separator: ",") : nil,
+            host: host(head, context))
+        let loop = context.eventLoop
+        let bound = NIOLoopBound((self, context), eventLoop: loop)
+        tally.answers.enter()
+        answering = Task { [answers, tally] in
+            let reply = await answers.answer(request, conditions)
+            loop.execute {
+                let (handler, context) = bound.value
+                handler.answering = nil
+                if context.channel.isActive { handler.write(reply, head, context) }
+            }
+            tally.answers.leave()
+        }
+    }
+
+    /// By which address the client knows this server: what it says, when that can be an address.
+    private func host(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> String {
+        let own = context.channel.localAddress.map { "\($0.ipAddress ?? keys.listen):\($0.port ?? 0)" } ?? keys.listen
+        guard let told = head.headers.first(name: "host"), (1...255).contains(told.utf8.count),
+            told.utf8.allSatisfy({ byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: ".-:[]".utf8.contains(byte)
+                }
+            })
+        else { return own }
+        return told
+    }
+
+    private func write(_ reply: TileReply, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        var headers = HTTPHeaders(reply.headers.map { ($0.name, $0.value) })
+        if !keys.origin.isEmpty {
+            headers.add(name: "Access-Control-Allow-Origin", value: keys.origin)
+            headers.add(name: "Access-Control-Expose-Headers", value: "ETag")
+        }
+        headers.add(name: "X-Content-Type-Options", value: "nosniff")
+        if reply.status != 204, reply.status != 304 {
+            headers.add(name: "Content-Length", value: String(reply.body.count))
+        }
+        if !head.isKeepAlive { headers.add(name: "Connection", value: "close") }
+        let status = HTTPResponseStatus(statusCode: reply.status)
+        context.write(
+            wrapOutboundOut(.head(HTTPResponseHead(version: head.version, status: status, headers: headers))),
+            promise: nil)
+        if head.method != .HEAD, !reply.body.isEmpty {
+            context.write(
+                wrapOutboundOut(.body(.byteBuffer(context.channel.allocator.buffer(bytes: reply.body)))), promise: nil)
+        }
+        // Whoever takes it too slowly is cut.
+        expect(within: keys.idle + Double(reply.body.count) / Self.slowestRate, context)
+        let isLast = !head.isKeepAlive
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in
+            let (handler, context) = bound.value
+            if isLast {
+                context.close(promise: nil)
+            } else if handler.head == nil {
+                handler.expect(within: handler.keys.idle, context)
+            }
+        }
+    }
+}

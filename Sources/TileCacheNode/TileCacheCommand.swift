@@ -1,0 +1,89 @@
+package import ArgumentParser
+import Foundation
+package import NavConfig
+package import NavKit
+package import NavStorage
+package import NavTileStore
+
+/// The command line of `tile-cache-node`: that of all nodes, and the check of its store.
+package struct TileCacheCommand: ParsableCommand {
+    /// Named and described by the node.
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: TileCacheNode.defaultName, abstract: TileCacheNode.summary, version: NavbusVersion.text)
+    }
+
+    /// Name, topics and configuration.
+    @OptionGroup package var options: NodeCommandOptions
+
+    /// Check and end.
+    @Flag(
+        help: ArgumentHelp(
+            "Check the store and end: 0 when all is sound, 1 when it is not. Nothing is changed; a node may run beside it."
+        ))
+    package var check = false
+
+    /// Check, put right what can be, and end.
+    @Flag(
+        help: ArgumentHelp(
+            "Check the store, put right what can be, and end: 0 when all is sound then. No node may run beside it; what goes is fetched again by the next one."
+        ))
+    package var repair = false
+
+    /// Use no network.
+    @Flag(help: "Use no network, as network.mode=offline: only what is on board, and sources on this machine.")
+    package var offline = false
+
+    /// Nothing given.
+    package init() {}
+
+    /// Checks the store, or runs the node until it is told to stop.
+    package func run() throws {
+        var options = options
+        if offline { options.set.append("network.mode=offline") }
+        guard check || repair else { return try options.run(TileCacheNode.self) }
+        let configuration = try options.configuration(TileCacheNode.self)
+        let folder = configuration.node.storeFolder(environment: ProcessInfo.processInfo.environment)
+        let report: CheckReport
+        do throws(StoreError) {
+            report = try repair ? Self.repaired(folder) : TileStoreReader(folder: folder).check()
+        } catch {
+            throw NodeError(error)
+        }
+        Self.show(report, folder)
+        if report.findingCount > report.repairedCount || report.isCancelled { throw ExitCode(1) }
+    }
+
+    private static func repaired(_ folder: String) throws(StoreError) -> CheckReport {
+        guard FileManager.default.fileExists(atPath: StoreFolder(folder).objects) else {
+            throw StoreError(.missing, "no tile store at '\(folder)': start its owner once")
+        }
+        var options = TileStoreOptions()
+        options.holder = "\(TileCacheNode.defaultName) --repair"
+        let store = try TileStore(folder: folder, options: options)
+        defer { store.close() }
+        if let damaged = store.opening.damagedIndex {
+            print("the index was damaged, lies at '\(damaged)' now, and was made anew")
+        }
+        return try store.checkAndRepair()
+    }
+
+    private static func show(_ report: CheckReport, _ folder: String) {
+        for finding in report.findings { print(finding.description) }
+        if report.findingCount > report.findings.count {
+            print("and \(report.findingCount - report.findings.count) more")
+        }
+        print(
+            "\(folder): \(report.tileCount) tiles, \(report.objectCount) files, \(report.objectBytes) bytes, "
+                + verdict(report))
+    }
+
+    private static func verdict(_ report: CheckReport) -> String {
+        if report.isSound { return "sound" }
+        let faults = "\(report.findingCount) faults"
+        let left = report.findingCount - report.repairedCount
+        if left == 0 { return "\(faults), all put right" }
+        if report.repairedCount > 0 { return "\(faults), \(left) of them cannot be put right" }
+        return "\(faults): a running node puts right what befell its tiles, and --repair the rest while none runs"
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+package import NavConfig
+package import NavGeo
+package import NavTileStore
+
+/// The configuration of `tile-cache-node`.
+package struct TileCacheConfiguration: NodeConfiguration {
+    /// The store's folder; empty for the user's own.
+    package var storePath = ""
+    /// Most bytes of tiles on disk, in units of 1,000,000.
+    package var budgetMB = 4_096.0
+    /// How fast the files of tiles on board are looked at for damage, bytes per second; 0 for never.
+    package var patrolBytesPerSecond = 250_000
+    /// The tilesets.
+    package var tilesets: [TilesetKeys] = []
+    /// What is kept ahead of the vehicle.
+    package var predictive = PredictiveKeys()
+    /// What may be sent over the network.
+    package var network = NetworkKeys()
+    /// How often sources are asked for a newer edition, seconds.
+    package var editionInterval = 3_600.0
+    /// The most tiles of one offline region.
+    package var regionGreatestCount = 500_000
+    /// How soon an offline region that is not complete is tried again, seconds.
+    package var regionRetry = 60.0
+    /// The endpoint for web maps.
+    package var http = TileServerKeys()
+
+    /// The wall clock, for what expires when; no key.
+    package var wallClock: @Sendable () -> Timestamp = TileSourceConfiguration.wallClock
+
+    /// The defaults.
+    package init() {}
+
+    /// The store's folder: the configured one, else `navbus/tiles` below the user's folder for data.
+    package func storeFolder(environment: [String: String]) -> String {
+        guard storePath.isEmpty else { return storePath }
+        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return data + "/navbus/tiles" }
+        return (environment["HOME"] ?? NSHomeDirectory()) + "/.local/share/navbus/tiles"
+    }
+
+    /// Most bytes of tiles on disk.
+    package var budgetBytes: Int64 { Int64(min(max(budgetMB, 1), 1e9) * 1e6) }
+
+    /// Every key.
+    package static var keys: [ConfigKey<TileCacheConfiguration>] {
+        [
+            .string(
+                "store.path", \.storePath,
+                "Folder of the tile store; empty is navbus/tiles below XDG_DATA_HOME or ~/.local/share."),
+            .number(
+                "store.budget_mb", \.budgetMB, in: 1...10_000_000,
+                "Most tiles on disk, megabytes; what offline regions have counts and is never evicted."
+            ).live,
+            .integer(
+                "store.patrol_bytes_per_s", \.patrolBytesPerSecond, in: 0...100_000_000,
+                "How fast files on board are looked at for damage while nothing else is to be done, bytes per second; 0: never."
+            ).live,
+            .text(
+                "tilesets", \.tilesets, range: TilesetKeys.range, "The tilesets: their names and where they come from.",
+                parse: { TilesetKeys.list($0) }, format: { ConfigRecord.text($0.map(\.record)) }),
+        ] + PredictiveKeys.keys.map { $0.within(\.predictive) } + NetworkKeys.keys.map { $0.within(\.network) } + [
+            .number(
+                "edition.check_interval_s", \.editionInterval, in: 1...2_592_000,
+                "How often sources are asked whether they have a newer edition, seconds."
+            ).live,
+            .integer(
+                "region.max_tiles", \.regionGreatestCount, in: 1...10_000_000, "Most tiles of one offline region."
+            ).live,
+            .number(
+                "region.retry_s", \.regionRetry, in: 1...86_400,
+                "How soon an offline region that is not complete is tried again, seconds."
+            ).live,
+        ] + TileServerKeys.keys.map { $0.within(\.http) }
+    }
+}
+
+/// What the cache may send over the network.
+package struct NetworkKeys: NodeConfiguration, Equatable {
+    /// Whether the network may be used at all, and for what.
+    package var mode = NetworkMode.unmetered
+    /// What is fetched over a metered network.
+    package var metered: Set<DownloadUrgency> = [.asked, .predicted]
+    /// Most kilobits per second of all downloads together; 0 for any number.
+    package var bandwidth = 0.0
+    /// Most tiles at a time from one source.
+    package var concurrency = 6
+    /// How often a tile is asked for again that failed.
+    package var retries = 4
+
+    /// The defaults.
+    package init() {}
+
+    /// Bytes per second; nil for any number.
+    package var bytesPerSecond: Double? { bandwidth > 0 ? bandwidth * 125 : nil }
+
+    /// How downloads go.
+    package var download: DownloadConfiguration {
+        var configuration = DownloadConfiguration()
+        configuration.concurrency = concurrency
+        configuration.bytesPerSecond = bytesPerSecond
+        configuration.metered = metered
+        configuration.retries = retries
+        return configuration
+    }
+
+    /// Every key.
+    package static var keys: [ConfigKey<NetworkKeys>] {
+        [
+            .text(
+                "network.mode", \.mode, range: NetworkMode.allCases.map(\.rawValue).joined(separator: " | "),
+                "What the network is used for: everything, what network.metered names, or nothing.",
+                parse: { NetworkMode(rawValue: $0) }, format: { $0.rawValue }
+            ).live,
+            .text(
+                "network.metered", \.metered, range: "any of asked,predicted,region, or empty",
+                "What is fetched over a metered network: tiles that are asked for, needed ahead, or of regions.",
+                parse: { Set(urgencies: $0) }, format: { $0.text }),
+            .text(
+                "network.bandwidth_kbps", \.bandwidth, range: "8 … 10000000, or 0",
+                "Most kilobits per second of all downloads together; 0 for any number.",
+                parse: { text in Double(text).flatMap { $0 == 0 || (8...10_000_000).contains($0) ? $0 : nil } },
+                format: { $0 == $0.rounded() ? String(Int64($0)) : "\($0)" }
+            ).live,
+            .integer("network.concurrency", \.concurrency, in: 1...64, "Most tiles at a time from one source."),
+            .integer("network.retries", \.retries, in: 0...100, "How often a tile is asked for again that failed."),
+        ]
+    }
+}
+
+/// The endpoint that serves tiles to web maps.
+package struct TileServerKeys: NodeConfiguration, Hashable {
+    /// Where it listens, HOST:PORT; empty for nowhere.
+    package var listen = ""
+    /// Whether it may listen elsewhere than on this machine's own address.
+    package var allowsRemote = false
+    /// Most connections at a time.
+    package var connections = 64
+    /// Seconds after which a client is cut that sends or takes nothing.
+    package var idle = 15.0
+    /// The origin of pages that may use it.
+    package var origin = "*"
+
+    /// The defaults.
+    package init() {}
+
+    /// Every key.
+    package static var keys: [ConfigKey<TileServerKeys>] {
+        [
+            .text(
+                "http.listen", \.listen, range: "HOST:PORT, such as 127.0.0.1:8090, or empty",
+                "Where tiles are served to web maps, as /{tileset}/{z}/{x}/{y}; empty for nowhere.",
+                parse: { $0.isEmpty || TileServerAddress(text: $0) != nil ? $0 : nil }, format: { $0 }),
+            .flag(
+                "http.allow_remote", \.allowsRemote,
+                "Whether the endpoint may listen on other addresses than this machine's own."),
+            .integer("http.max_connections", \.connections, in: 1...10_000, "Most connections at a time."),
+            .number(
+                "http.idle_s", \.idle, in: 0.1...3_600,
+                "After how long a client is cut that sends or takes nothing, seconds."),
+            .string(
+                "http.allow_origin", \.origin,
+                "The origin of pages that may use the endpoint, as in Access-Control-Allow-Origin; empty for none."),
+        ]
+    }
+}
+
+extension Set<DownloadUrgency> {
+    private static let names: [(String, DownloadUrgency)] = [
+        ("asked", .asked), ("predicted", .predicted), ("region", .region),
+    ]
+
+    /// Urgencies from names separated by commas; nil when one is unknown.
+    fileprivate init?(urgencies text: String) {
+        self = []
+        for name in text.split(separator: ",") {
+            guard let known = Self.names.first(where: { $0.0 == name }) else { return nil }
+            insert(known.1)
+        }
+    }
+
+    /// The names, separated by commas.
+    fileprivate var text: String { Self.names.filter { contains($0.1) }.map(\.0).joined(separator: ",") }
+}
+
+extension TileCacheConfiguration {
+    /// Files and folders that are read, by key.
+    package var inputPaths: [(key: String, path: String)] {
+        tilesets.flatMap { tileset in
+            let isLocal = !tileset.source.contains(":") && !tileset.source.contains("{")
+            return [isLocal ? tileset.source : nil, tileset.authFile, tileset.authorities].compactMap { path in
+                path.map { ("tilesets", $0) }
+            }
+        }
+    }
+}

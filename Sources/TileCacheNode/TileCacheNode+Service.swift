@@ -1,0 +1,286 @@
+package import NavBus
+package import NavDigest
+package import NavGeo
+package import NavKit
+package import NavMessages
+package import NavStorage
+package import NavTileStore
+
+/// The TileCache service. What writes is done on the cache's thread, in order; what only reads, beside it.
+extension TileCacheNode: TileCacheServiceProvider {
+    /// A tile, from the cache or from its source; waits for a download no longer than the call does.
+    package func getTile(_ request: GetTileRequest, _ call: UnaryCall<GetTileResponse>) throws {
+        guard let key = request.key, let zoom = key.zoom, let x = key.x, let y = key.y,
+            let tile = TileID(zoom: UInt8(clamping: zoom), x: x, y: y)
+        else {
+            call.finish(
+                GetTileResponse(.invalidRequest, "the key names no tile: it needs zoom, x and y of the pyramid"))
+            return
+        }
+        guard let view = engine.lookup.view(key.tileset, TileDomain(key.domain)) else {
+            call.finish(GetTileResponse(.notFound, "there is no tileset '\(key.tileset ?? "")'"))
+            return
+        }
+        let keys = view.keys
+        if let domain = TileDomain(key.domain), domain != keys.domain {
+            call.finish(
+                GetTileResponse(
+                    .invalidRequest, "tileset '\(keys.name)' has \(keys.domain.rawValue) tiles and no others"))
+            return
+        }
+        let deadline = call.deadlineNanoseconds
+        let responder = call.makeResponder()
+        let acceptsPath = request.acceptPath ?? false
+        Task { [lookup = engine.lookup] in
+            do throws(TileFailure) {
+                let tile = try await lookup.find(
+                    TileAddress(keys.name, tile), cacheOnly: request.cacheOnly ?? false,
+                    acceptsExpired: request.acceptExpired ?? true, acceptsPath: acceptsPath, deadline: deadline)
+                responder.finish(GetTileResponse(tile, acceptsPath: acceptsPath))
+            } catch {
+                responder.finish(GetTileResponse(error: ErrorInfo(error)))
+            }
+        }
+    }
+
+    /// Creates or updates an offline region and loads it: progress first, then the region.
+    ///
+    /// The load is the node's, not the call's: a call that ends early ends nothing but what it shows. CancelLoad ends it.
+    package func loadRegion(_ request: LoadRegionRequest, _ call: StreamCall<LoadRegionResponse>) throws {
+        let order: RegionOrder
+        do throws(TileFailure) {
+            guard let definition = request.definition else {
+                throw TileFailure(.invalidRequest, "LoadRegion needs a region's definition")
+            }
+            order = try RegionOrder(definition, tilesets: engine.lookup.views.map(\.keys))
+        } catch {
+            call.finish(LoadRegionResponse(error: ErrorInfo(error)))
+            return
+        }
+        lastToken += 1
+        let token = lastToken
+        // In the order of the calls: whoever cancels or removes it next finds it.
+        guard engine.submit({ $0.take(order, token: token) }) else {
+            call.finish(LoadRegionResponse(error: ErrorInfo(TileLookup.overloaded)))
+            return
+        }
+        askers[token] = call
+        call.onCancel = { [weak self] in self?.forget(token, order.definition.id) }
+    }
+
+    /// All offline regions, or a page of them.
+    package func listRegions(_ request: ListRegionsRequest, _ call: UnaryCall<ListRegionsResponse>) throws {
+        let responder = call.makeResponder()
+        let isTaken = engine.submit { core in
+            do throws(TileFailure) {
+                responder.finish(try core.regions(request))
+            } catch {
+                let isTooMuch = error.code == .resourceExhausted
+                responder.fail(CallStatus(isTooMuch ? .resourceExhausted : .internal, error.message))
+            }
+        }
+        if !isTaken { responder.fail(TileCacheNode.overloaded) }
+    }
+
+    /// One offline region.
+    package func getRegion(_ request: GetRegionRequest, _ call: UnaryCall<GetRegionResponse>) throws {
+        let id = request.regionId ?? ""
+        try ask(call, { GetRegionResponse(error: $0) }) { core throws(TileFailure) in
+            GetRegionResponse(region: try core.region(id))
+        }
+    }
+
+    /// Removes an offline region; its tiles may then be evicted.
+    package func removeRegion(_ request: RemoveRegionRequest, _ call: UnaryCall<RemoveRegionResponse>) throws {
+        let id = request.regionId ?? ""
+        try ask(call, { RemoveRegionResponse(error: $0) }) { core throws(TileFailure) in
+            try core.remove(id)
+            return RemoveRegionResponse()
+        }
+    }
+
+    /// Changes name and metadata of an offline region, or asks for its tiles again.
+    package func updateRegion(_ request: UpdateRegionRequest, _ call: UnaryCall<UpdateRegionResponse>) throws {
+        let id = request.regionId ?? ""
+        try ask(call, { UpdateRegionResponse(error: $0) }) { core throws(TileFailure) in
+            let metadata = request.metadata.isEmpty ? nil : try RegionOrder.metadata(request.metadata)
+            let region = try core.update(
+                id, name: try RegionOrder.name(request.name, of: id), metadata: metadata,
+                isToRevalidate: request.revalidate ?? false)
+            return UpdateRegionResponse(region: region)
+        }
+    }
+
+    /// Stops loading an offline region; what was loaded stays.
+    package func cancelLoad(_ request: CancelLoadRequest, _ call: UnaryCall<CancelLoadResponse>) throws {
+        let id = request.regionId ?? ""
+        try ask(call, { CancelLoadResponse(error: $0) }) { core throws(TileFailure) in
+            CancelLoadResponse(region: try core.cancel(id))
+        }
+    }
+
+    /// How many tiles and bytes an offline region would take.
+    package func estimateRegion(_ request: EstimateRegionRequest, _ call: UnaryCall<EstimateRegionResponse>) throws {
+        let responder = call.makeResponder()
+        let deadline = call.deadlineNanoseconds
+        let names = request.definition?.descriptors.compactMap(\.tileset) ?? []
+        Task { [lookup = engine.lookup] in
+            do throws(TileFailure) {
+                responder.finish(
+                    try await lookup.answer("the estimate", of: names, before: deadline) { () throws(TileFailure) in
+                        try await lookup.estimate(request)
+                    })
+            } catch {
+                responder.finish(EstimateRegionResponse(error: ErrorInfo(error)))
+            }
+        }
+    }
+
+    /// Which tiles of an area are on board.
+    package func coverage(_ request: TileCoverageRequest, _ call: UnaryCall<TileCoverageResponse>) throws {
+        let responder = call.makeResponder()
+        let isTaken = engine.lookup.run { [lookup = engine.lookup] in
+            do throws(TileFailure) {
+                responder.finish(try lookup.coverage(request))
+            } catch {
+                responder.finish(TileCoverageResponse(error: ErrorInfo(error)))
+            }
+        }
+        guard isTaken else { return responder.fail(TileCacheNode.overloaded) }
+    }
+
+    /// Totals of the cache.
+    package func statistics(_ request: StatisticsRequest, _ call: UnaryCall<StatisticsResponse>) throws {
+        let stamp = context.stamp.nanoseconds
+        let counts = engine.lookup.counts
+        let responder = call.makeResponder()
+        let isTaken = engine.submit { core in
+            do throws(StoreError) {
+                var state = try core.state()
+                state.stampNs = stamp
+                let statistics = core.queue.statistics
+                let corrupt = try core.store.reader.statistics(now: core.now).corruptCount
+                responder.finish(
+                    StatisticsResponse(
+                        state: state, hitCount: counts.hits, missCount: counts.misses,
+                        downloadedBytes: UInt64(clamping: statistics.receivedBytes),
+                        evictedCount: UInt64(clamping: core.evictedCount),
+                        failedCount: UInt64(clamping: statistics.failedCount),
+                        corruptCount: UInt64(clamping: corrupt + Int64(statistics.corruptCount))))
+            } catch {
+                responder.fail(CallStatus(.internal, error.description))
+            }
+        }
+        guard isTaken else { return responder.fail(TileCacheNode.overloaded) }
+    }
+
+    /// Removes tiles that no region pins.
+    package func purge(_ request: PurgeRequest, _ call: UnaryCall<PurgeResponse>) throws {
+        try ask(call, { PurgeResponse(error: $0) }) { core throws(TileFailure) in
+            let report = try core.purge(request.tileset, expiredOnly: request.expiredOnly ?? false)
+            return PurgeResponse(
+                removedCount: UInt64(clamping: report.removedCount), freedBytes: UInt64(clamping: report.freedBytes))
+        }
+    }
+
+    // MARK: Parts
+
+    static let overloaded = CallStatus(.resourceExhausted, TileLookup.overloaded.message)
+
+    /// Answers a call on the cache's thread.
+    private func ask<Response: Message>(
+        _ call: UnaryCall<Response>, _ failed: @escaping @Sendable (ErrorInfo) -> Response,
+        _ body: @escaping @Sendable (TileCacheCore) throws(TileFailure) -> Response
+    ) throws {
+        let responder = call.makeResponder()
+        let isTaken = engine.submit { core in
+            do throws(TileFailure) {
+                responder.finish(try body(core))
+            } catch {
+                responder.finish(failed(ErrorInfo(error)))
+            }
+        }
+        if !isTaken { responder.fail(TileCacheNode.overloaded) }
+    }
+
+    // MARK: Streams
+
+    func accepted(_ token: UInt64, _ region: String) {
+        guard let call = askers.removeValue(forKey: token) else { return }
+        watchers[region, default: []].append(Watcher(token: token, call: call))
+    }
+
+    func refused(_ token: UInt64, _ failure: TileFailure) {
+        for (region, calls) in watchers {
+            for watcher in calls where watcher.token == token {
+                watcher.call.finish(LoadRegionResponse(error: ErrorInfo(failure)))
+                forget(token, region)
+            }
+        }
+        askers.removeValue(forKey: token)?.finish(LoadRegionResponse(error: ErrorInfo(failure)))
+    }
+
+    /// Whoever waits for a region hears that no more comes, and why.
+    func endStreams() {
+        let status = CallStatus(
+            .unavailable, "the tile cache ends: what was loaded stays, and loading goes on when it is started again")
+        for call in Array(askers.values) + watchers.values.joined().map(\.call) { call.fail(status) }
+        (askers, watchers) = ([:], [:])
+    }
+
+    private func forget(_ token: UInt64, _ region: String) {
+        askers[token] = nil
+        watchers[region]?.removeAll { $0.token == token }
+        if watchers[region]?.isEmpty == true { watchers[region] = nil }
+    }
+
+    /// Shows those who wait for a region what became of it.
+    func show(_ event: RegionEvent) {
+        guard let id = event.regionId, let calls = watchers[id] else { return }
+        if event.kind == .loadProgress {
+            // Who takes nothing sees later ones.
+            for watcher in calls where watcher.call.credit > 0 {
+                watcher.call.send(LoadRegionResponse(progress: event.progress))
+            }
+        } else if event.kind == .loadFinished {
+            watchers[id] = nil
+            let last = LoadRegionResponse(progress: event.progress, region: event.region, error: event.error)
+            for call in calls.map(\.call) {
+                if call.credit > 0 {
+                    call.finish(last)
+                } else {
+                    // The closure keeps the call until it can take its end, or is over.
+                    call.onCredit = { call.finish(last) }
+                    call.onCancel = { [weak call] in call?.onCredit = nil }
+                }
+            }
+        }
+    }
+}
+
+extension TileCacheCore {
+    /// Removes tiles that no region has.
+    func purge(_ tileset: String?, expiredOnly: Bool) throws(TileFailure) -> RemovalReport {
+        if let tileset, desk(tileset) == nil { throw TileFailure(.notFound, "there is no tileset '\(tileset)'") }
+        do throws(StoreError) {
+            let report = try store.purge(tileset: tileset, expiredAt: expiredOnly ? now : nil)
+            for desk in desks where tileset == nil || desk.keys.name == tileset { planAnew(desk) }
+            noteRoom()
+            return report
+        } catch {
+            throw TileFailure(error)
+        }
+    }
+}
+
+extension GetTileResponse {
+    fileprivate init(_ code: ErrorCode, _ message: String) {
+        self.init(error: ErrorInfo(TileFailure(code, message)))
+    }
+
+    fileprivate init(_ tile: FoundTile, acceptsPath: Bool) {
+        self.init(
+            data: tile.data, path: acceptsPath ? tile.path : nil, sha256: tile.hash.bytes,
+            expiresNs: tile.expires?.nanoseconds, fromCache: tile.isFromCache, contentEncoding: tile.contentEncoding)
+    }
+}

@@ -1,0 +1,230 @@
+import Foundation
+package import NavBus
+package import NavGeo
+package import NavKit
+package import NavMessages
+package import NavStorage
+package import NavTileStore
+
+/// The tile cache: keeps the road and map tiles that the vehicle will need, before it needs them.
+package final class TileCacheNode: Node {
+    /// The node's name unless another one is given.
+    package static let defaultName = "tile-cache-node"
+    /// What it is for.
+    package static let summary =
+        "Keeps road and map tiles on board: ahead of the vehicle, along its route, and for offline regions."
+
+    let context: NodeContext
+    let engine: TileCacheEngine
+    /// Calls of LoadRegion that wait to be taken, by number.
+    var askers: [UInt64: StreamCall<LoadRegionResponse>] = [:]
+    /// Calls of LoadRegion by the region whose loading they show.
+    var watchers: [String: [Watcher]] = [:]
+    var lastToken: UInt64 = 0
+    private var server: TileServer?
+    private let serverKeys: TileServerKeys
+    private var events: UInt64 = 0
+    /// When `/nav/position` was heard last, monotonic ns.
+    private var positionAt: Int64 = .min / 2
+
+    /// How long `/nav/position` may be silent until fixes count instead, ns.
+    private static let patience: Int64 = 5_000_000_000
+
+    /// A call that shows how far a region is.
+    struct Watcher {
+        /// Its number.
+        let token: UInt64
+        let call: StreamCall<LoadRegionResponse>
+    }
+
+    /// Topics that the node publishes.
+    static let topics = ["/tiles/state", "/tiles/region_event"]
+
+    /// Opens the store and its sources; asks nothing of them yet.
+    package init(configuration: TileCacheConfiguration, context: NodeContext) throws(NodeError) {
+        if let fault = configuration.predictive.fault { throw NodeError(.usage, fault) }
+        self.context = context
+        serverKeys = configuration.http
+        let log = context.log
+        let store = try TileCacheNode.open(configuration, holder: context.name, log)
+        do throws(NodeError) {
+            let (queue, sources) = try TileCacheNode.queue(configuration, log)
+            engine = TileCacheEngine(
+                configuration, store: store, queue: queue, sources: sources,
+                outbox: TileCacheOutbox(waker: context.makeWaker()), log: log)
+        } catch {
+            store.close()
+            throw error
+        }
+        do throws(NodeError) {
+            if !serverKeys.listen.isEmpty {
+                server = try TileServer(serverKeys, lookup: engine.lookup)
+                log.info("tiles for web maps at http://\(server?.address ?? serverKeys.listen)/{tileset}/{z}/{x}/{y}")
+            }
+            try context.serve(TileCacheService.served(by: self))
+            try context.advertise(TileCacheNode.topics)
+            try subscribe()
+        } catch {
+            finish()
+            throw error
+        }
+    }
+
+    private func subscribe() throws(NodeError) {
+        try context.subscribe(to: "/nav/position", as: MatchedPosition.self) { [unowned self] message, _ in
+            guard let pose = message.matched ?? message.raw, let latitude = pose.latitude,
+                let longitude = pose.longitude
+            else { return }
+            positionAt = Clocks.monotonic()
+            engine.tell { $0.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
+        }
+        // A navigation node without any tile cannot start, and so cannot tell where the vehicle is: the receiver can.
+        try context.subscribe(to: "/gnss/fix", as: GnssFix.self) { [unowned self] fix, _ in
+            guard Clocks.monotonic() - positionAt > TileCacheNode.patience, fix.fixType != .noFix,
+                let latitude = fix.latitude, let longitude = fix.longitude
+            else { return }
+            engine.tell { $0.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
+        }
+        try context.subscribe(to: "/nav/progress", as: RouteProgress.self) { [unowned self] message, _ in
+            guard let metres = message.distanceTraveledM else { return }
+            engine.tell { $0.progress = (message.routeId, metres) }
+        }
+        try context.subscribe(to: "/nav/state", as: NavigationState.self) { [unowned self] message, _ in
+            guard let phase = message.phase else { return }
+            engine.tell { $0.isGuided = phase == .guidance }
+        }
+        // Routes of a continent are read on the cache's thread.
+        try context.subscribe(toBytesOf: "/nav/route") { [unowned self] delivery in
+            engine.tell { $0.route = delivery.payload }
+        }
+        try context.subscribe(toBytesOf: "/nav/alternatives") { [unowned self] delivery in
+            engine.tell { $0.alternatives = delivery.payload }
+        }
+    }
+
+    /// Publishes what the cache's thread has for the bus.
+    package func turn(_ now: Int64) -> Int64 {
+        let (items, state) = engine.outbox.take()
+        for item in items {
+            switch item {
+            case .event(let event): publish(event)
+            case .accepted(let token, let region): accepted(token, region)
+            case .refused(let token, let failure): refused(token, failure)
+            }
+        }
+        if var state {
+            events += 1
+            (state.stampNs, state.eventSequence) = (context.stamp.nanoseconds, events)
+            context.publish(state, on: "/tiles/state", stamp: context.stamp)
+        }
+        return .max
+    }
+
+    private func publish(_ event: RegionEvent) {
+        var event = event
+        events += 1
+        (event.stampNs, event.eventSequence) = (context.stamp.nanoseconds, events)
+        context.publish(event, on: "/tiles/region_event", stamp: context.stamp)
+        show(event)
+    }
+
+    /// Live keys: budget, patrol, network, what is kept ahead, intervals, size of regions.
+    package func reconfigure(_ configuration: TileCacheConfiguration) { engine.reconfigure(configuration) }
+
+    /// Whether sources, disk and budget are well.
+    package func findings(_ now: Int64) -> [HealthFinding] {
+        for (name, value) in engine.outbox.counters { context.counter(name).set(value) }
+        let counts = engine.lookup.counts
+        context.counter("cache_hits").set(Int(clamping: counts.hits))
+        context.counter("cache_misses").set(Int(clamping: counts.misses))
+        if let server {
+            context.counter("http_requests").set(server.requestCount)
+            context.counter("http_refused_connections").set(server.refusedCount)
+        }
+        return engine.outbox.findings
+    }
+
+    /// Whether the cache's thread has something to do; downloads are not waited for.
+    package var pendingCount: Int { engine.isBusy ? 1 : 0 }
+
+    /// Ends calls that wait, the server, downloads and the thread, and closes the store.
+    package func finish() {
+        endStreams()
+        server?.stop()
+        server = nil
+        engine.stop()
+    }
+
+    /// Where the endpoint for web maps listens, HOST:PORT; nil when it does not.
+    package var serverAddress: String? { server?.address }
+
+    /// Requests that the endpoint for web maps has answered.
+    package var webRequests: Int { server?.requestCount ?? 0 }
+
+    /// How many tiles were fetched since the start.
+    package var downloads: Int { engine.lookup.queue.statistics.fetchedCount }
+
+    // MARK: Parts
+
+    static func open(
+        _ configuration: TileCacheConfiguration, holder: String, _ log: NodeLog
+    ) throws(NodeError) -> TileStore {
+        let folder = configuration.storeFolder(environment: ProcessInfo.processInfo.environment)
+        if configuration.storePath.isEmpty {
+            try? FileManager.default.createDirectory(
+                atPath: (folder as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+        }
+        var options = TileStoreOptions()
+        options.budgetBytes = configuration.budgetBytes
+        options.holder = holder
+        do throws(StoreError) {
+            let store = try TileStore(folder: folder, options: options)
+            let opening = store.opening
+            if let damaged = opening.damagedIndex {
+                log.warning(
+                    "the store's index was damaged and lies at '\(damaged)' now: \(opening.recoveredTiles) tiles and "
+                        + "\(opening.recoveredRegions) regions were found again")
+            }
+            log.info("tile store '\(folder)', at most \(configuration.budgetMB) MB")
+            return store
+        } catch {
+            throw NodeError(error)
+        }
+    }
+
+    static func queue(
+        _ configuration: TileCacheConfiguration, _ log: NodeLog
+    ) throws(NodeError) -> (DownloadQueue, [String: any TileSource]) {
+        do throws(TileSourceError) {
+            var sources: [String: any TileSource] = [:]
+            for keys in configuration.tilesets {
+                let source = try keys.sourceConfiguration(now: configuration.wallClock) { log.warning("\($0)") }.open()
+                sources[keys.name] = source
+                log.info("tileset '\(keys.name)' (\(keys.domain.rawValue)) from \(source.place)")
+            }
+            let queue = try DownloadQueue(
+                configuration.tilesets.compactMap { sources[$0.name] }, configuration.network.download)
+            queue.network = configuration.network.mode
+            return (queue, sources)
+        } catch {
+            let code: NodeError.Code =
+                switch error.code {
+                case .configuration: .usage
+                case .system: .system
+                default: .missing
+                }
+            throw NodeError(code, error.message)
+        }
+    }
+}
+
+extension NodeError {
+    /// A failure of the store.
+    init(_ error: StoreError) {
+        switch error.code {
+        case .missing: self.init(.missing, error.description)
+        case .corruptIndex, .corruptObject, .newerSchema: self.init(.invalid, error.description)
+        default: self.init(.system, error.description)
+        }
+    }
+}

@@ -1,0 +1,172 @@
+package import NavGeo
+package import NavMessages
+package import NavStorage
+package import NavTileCache
+package import NavTileStore
+
+/// Questions for areas.
+extension TileLookup {
+    /// Most missing tiles that an answer names.
+    static let greatestMissingCount = 10_000
+    /// Most descriptors of a question for coverage: for each of them the area is gone over once.
+    private static let greatestDescriptorCount = 64
+
+    /// The tiles of an area of one tileset.
+    private struct Part: Sendable {
+        var view: TilesetView
+        var index: EditionIndex
+        var tiles: [TileID]
+    }
+
+    /// Which tiles of an area there are, and which of them are missing on board.
+    func coverage(_ request: TileCoverageRequest) throws(TileFailure) -> TileCoverageResponse {
+        guard let geometry = request.geometry else {
+            throw TileFailure(.invalidRequest, "coverage needs a geometry: a Polygon or MultiPolygon")
+        }
+        guard !request.descriptors.isEmpty else {
+            throw TileFailure(.invalidRequest, "coverage needs at least one descriptor: which tileset it is of")
+        }
+        guard request.descriptors.count <= Self.greatestDescriptorCount else {
+            throw TileFailure(
+                .invalidRequest,
+                "coverage has \(request.descriptors.count) descriptors: ask for \(Self.greatestDescriptorCount) at a time"
+            )
+        }
+        let area = try RegionArea(geometry)
+        let keys = views.map(\.keys)
+        var descriptors: [NavTileStore.RegionDescriptor] = []
+        for descriptor in request.descriptors { descriptors.append(try RegionDescriptor(descriptor, in: keys)) }
+        var response = TileCoverageResponse(wantedCount: 0, presentCount: 0)
+        var (wanted, present) = (0, 0)
+        var counted: [String: Set<TileID>] = [:]
+        for var part in try parts(of: area, descriptors, \.current) {
+            let name = part.view.keys.name
+            if descriptors.count(where: { $0.tileset == name }) > 1 {
+                part.tiles = part.tiles.filter { counted[name, default: []].insert($0).inserted }
+            }
+            let missing: [TileID]
+            do throws(StoreError) {
+                missing = try store.reader.absent(part.tiles, in: part.index.key)
+            } catch {
+                throw TileFailure(error)
+            }
+            wanted += part.tiles.count
+            present += part.tiles.count - missing.count
+            let room = Self.greatestMissingCount - response.missing.count
+            response.missing += missing.prefix(room).map {
+                TileKey(TileAddress(name, $0), part.view.keys.domain)
+            }
+        }
+        (response.wantedCount, response.presentCount) = (UInt64(wanted), UInt64(present))
+        return response
+    }
+
+    /// How many tiles and bytes a region would take: exactly where the sources list their tiles, else by samples; and how
+    /// many there are for those that are still to be downloaded.
+    func estimate(_ request: EstimateRegionRequest) async throws(TileFailure) -> EstimateRegionResponse {
+        guard let definition = request.definition else {
+            throw TileFailure(.invalidRequest, "an estimate needs a region's definition")
+        }
+        let order = try RegionOrder(definition, tilesets: views.map(\.keys), needsID: false)
+        await waitUntilKnown(order.definition.descriptors.map(\.tileset))
+        let budget = store.budgetBytes
+        let found = try await read {
+            [self] () -> Result<(parts: [Part], missing: [[TileID]], kept: Int64), TileFailure> in
+            Result { () throws(TileFailure) in
+                let parts = try parts(of: order.area, order.definition.descriptors, \.newest)
+                do throws(StoreError) {
+                    var missing: [[TileID]] = []
+                    for part in parts { missing.append(try store.reader.absent(part.tiles, in: part.index.key)) }
+                    let tiles = parts.flatMap { part in part.tiles.map { TileAddress(part.view.keys.name, $0) } }
+                    let editions = parts.map { ($0.view.keys.name, $0.index.key.version) }
+                    let kept = try store.keptBytes(
+                        besideRegion: order.definition.id, tiles, editions: Dictionary(editions) { $1 })
+                    return (parts, missing, kept)
+                } catch {
+                    throw TileFailure(error)
+                }
+            }
+        }.get()
+        var (count, bytes, toDownload) = (0, Int64(0), Int64(0))
+        for (part, missing) in zip(found.parts, found.missing) {
+            if let size = part.index.size(of: part.tiles) {
+                count += part.tiles.count
+                bytes += size
+                toDownload += part.index.size(of: missing) ?? 0
+                continue
+            }
+            let estimate: DownloadEstimate
+            do throws(TileSourceError) {
+                estimate = try await queue.estimate(
+                    part.tiles, of: part.view.keys.name, edition: part.index.edition)
+            } catch {
+                throw TileFailure(error)
+            }
+            count += estimate.tileCount
+            bytes += estimate.bytes
+            guard !part.tiles.isEmpty else { continue }
+            let share = Double(missing.count) / Double(part.tiles.count)
+            toDownload += Int64((Double(estimate.bytes) * share).rounded())
+        }
+        return EstimateRegionResponse(
+            tileCount: UInt64(clamping: count), sizeBytes: UInt64(clamping: bytes),
+            downloadBytes: UInt64(clamping: toDownload), freeBytes: UInt64(clamping: max(budget - found.kept, 0)))
+    }
+
+    /// The largest that tiles of an unlisted tileset are thought to be when their sum is weighed, bytes.
+    private static let greatTile: Int64 = 500_000
+
+    /// For how long samples are taken before a region is loaded: who is slow is not waited for.
+    private static let samplingTime = Duration.seconds(5)
+
+    /// Bytes of a region's tiles by tileset where its source does not list them, found by samples; only where they might
+    /// not fit into the budget, over a network that costs nothing, and as far as that takes a few seconds. The lower end
+    /// of what they may be.
+    func estimates(for order: RegionOrder) async -> [String: Int64] {
+        guard queue.network == .unmetered else { return [:] }
+        return await withTaskGroup(of: [String: Int64].self) { group in
+            group.addTask { [self] in await samples(for: order) }
+            group.addTask {
+                try? await Task.sleep(for: Self.samplingTime)
+                return [:]
+            }
+            let first = await group.next() ?? [:]
+            group.cancelAll()
+            return first
+        }
+    }
+
+    private func samples(for order: RegionOrder) async -> [String: Int64] {
+        let found = try? await read { [self] () -> [Part] in
+            (try? parts(of: order.area, order.definition.descriptors, \.newest)) ?? []
+        }
+        var estimates: [String: Int64] = [:]
+        for part in found ?? [] where part.index.sizes == nil {
+            guard Int64(part.tiles.count) * Self.greatTile > store.budgetBytes else { continue }
+            let name = part.view.keys.name
+            let estimate = try? await queue.estimate(part.tiles, of: name, edition: part.index.edition)
+            if let estimate { estimates[name] = max(estimate.bytes - estimate.uncertainty, 0) }
+        }
+        return estimates
+    }
+
+    private func parts(
+        of area: RegionArea, _ descriptors: [NavTileStore.RegionDescriptor],
+        _ edition: KeyPath<TilesetView, EditionIndex?>
+    ) throws(TileFailure) -> [Part] {
+        var found = AreaTiles(limit: configuration.regionGreatestCount)
+        var parts: [Part] = []
+        for descriptor in descriptors {
+            guard let view = view(descriptor.tileset, nil), let index = view[keyPath: edition] else {
+                throw TileFailure(
+                    .providerUnavailable,
+                    "it is not known yet what tileset '\(descriptor.tileset)' has"
+                        + (self.view(descriptor.tileset, nil)?.problem.map { ": its source says: \($0)" }
+                            ?? ": its source has not answered"),
+                    isRetryable: true)
+            }
+            parts.append(Part(view: view, index: index, tiles: try found.tiles(of: area, descriptor, index)))
+        }
+        return parts
+    }
+}

@@ -1,0 +1,160 @@
+package import NavConfig
+package import NavGeo
+package import NavTileStore
+
+/// A tileset of the cache as the configuration has it: what it is called, what for, and where its tiles come from.
+package struct TilesetKeys: Sendable, Hashable {
+    /// Its name, see ``TilesetName``.
+    package var name: String
+    /// What its tiles are for.
+    package var domain: TileDomain
+    /// A path, or an address that begins with `file:`, `http:` or `https:`.
+    package var source: String
+    /// What kind of source it is; nil to tell it from the address.
+    package var kind: TileSourceConfiguration.Kind?
+    /// Zoom levels of a source that cannot say itself.
+    package var zooms: ClosedRange<UInt8>?
+    /// Whether its tiles are kept on board.
+    package var isCacheable = true
+    /// Why they are not.
+    package var reason = ""
+    /// The file with the credential that its server asks for.
+    package var authFile: String?
+    /// The header that carries it; nil for `Authorization: Bearer`.
+    package var authHeader: String?
+    /// The file of certificates that are trusted instead of the machine's.
+    package var authorities: String?
+    /// Most requests at a time.
+    package var concurrency = 6
+    /// Pixel ratio of raster tiles.
+    package var pixelRatio = 1.0
+    /// Hosts that its server may send on to.
+    package var hosts: [String] = []
+    /// Whether tiles are kept although their server says `no-store`.
+    package var storesAnyway = false
+
+    /// A tileset.
+    package init(_ name: String, _ domain: TileDomain, source: String) {
+        self.name = name
+        self.domain = domain
+        self.source = source
+    }
+
+    /// The names that a record of the configuration may have.
+    static let names = [
+        "name", "source", "domain", "kind", "zooms", "cacheable", "reason", "auth_file", "auth_header", "ca_file",
+        "concurrency", "pixel_ratio", "hosts", "store_anyway",
+    ]
+
+    /// What people are told of a record.
+    static let range =
+        "a list of name=…,source=…[,domain=navigation|maps][,kind=…][,zooms=5-14][,cacheable=true|false,reason=…]"
+        + "[,auth_file=…][,auth_header=…][,ca_file=…][,concurrency=1…64][,pixel_ratio=…][,hosts=A B]"
+        + "[,store_anyway=true|false], separated by semicolons"
+
+    /// A tileset from a record; nil when a name is unknown or comes twice, or a value makes no sense.
+    init?(_ record: ConfigRecord) {
+        var values: [String: String] = [:]
+        for field in record.fields {
+            guard Self.names.contains(field.name), values.updateValue(field.value, forKey: field.name) == nil else {
+                return nil
+            }
+        }
+        guard let name = values["name"], TilesetName.isValid(name), let source = values["source"], !source.isEmpty,
+            let domain = TileDomain(rawValue: values["domain"] ?? TileDomain.navigation.rawValue)
+        else { return nil }
+        self.init(name, domain, source: source)
+        guard takeForm(values), takeRules(values) else { return nil }
+    }
+
+    private mutating func takeForm(_ values: [String: String]) -> Bool {
+        if let text = values["kind"] {
+            guard let kind = TileSourceConfiguration.Kind(rawValue: text) else { return false }
+            self.kind = kind
+        }
+        if let text = values["zooms"] {
+            let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { UInt8($0) }
+            guard let low = ends.first ?? nil, let high = ends.last ?? nil, ends.count <= 2, low <= high,
+                high <= TileID.maximumZoom
+            else { return false }
+            zooms = low...high
+        }
+        if let text = values["pixel_ratio"] {
+            guard let ratio = Double(text), ratio > 0, ratio <= 8 else { return false }
+            pixelRatio = ratio
+        }
+        return true
+    }
+
+    private mutating func takeRules(_ values: [String: String]) -> Bool {
+        if let text = values["cacheable"] {
+            guard let flag = Bool(text) else { return false }
+            isCacheable = flag
+        }
+        reason = values["reason"] ?? ""
+        authFile = values["auth_file"]
+        authHeader = values["auth_header"]
+        authorities = values["ca_file"]
+        if let text = values["concurrency"] {
+            guard let count = Int(text), (1...64).contains(count) else { return false }
+            concurrency = count
+        }
+        hosts = (values["hosts"] ?? "").split(separator: " ").map(String.init)
+        if let text = values["store_anyway"] {
+            guard let flag = Bool(text) else { return false }
+            storesAnyway = flag
+        }
+        return true
+    }
+
+    /// The record of the configuration.
+    var record: ConfigRecord {
+        var fields = [("name", name), ("source", source), ("domain", domain.rawValue)]
+        if let kind { fields.append(("kind", kind.rawValue)) }
+        if let zooms { fields.append(("zooms", "\(zooms.lowerBound)-\(zooms.upperBound)")) }
+        if !isCacheable { fields.append(("cacheable", "false")) }
+        if !reason.isEmpty { fields.append(("reason", reason)) }
+        if let authFile { fields.append(("auth_file", authFile)) }
+        if let authHeader { fields.append(("auth_header", authHeader)) }
+        if let authorities { fields.append(("ca_file", authorities)) }
+        if concurrency != 6 { fields.append(("concurrency", "\(concurrency)")) }
+        if pixelRatio != 1 { fields.append(("pixel_ratio", "\(pixelRatio)")) }
+        if !hosts.isEmpty { fields.append(("hosts", hosts.joined(separator: " "))) }
+        if storesAnyway { fields.append(("store_anyway", "true")) }
+        return ConfigRecord(fields)
+    }
+
+    /// Why tiles of it are not kept; nil when they are.
+    var refusal: String? {
+        guard !isCacheable else { return nil }
+        return reason.isEmpty ? "its configuration says so" : reason
+    }
+
+    /// What its source is made from.
+    func sourceConfiguration(
+        now: @escaping @Sendable () -> Timestamp, note: @escaping @Sendable (String) -> Void
+    ) -> TileSourceConfiguration {
+        var configuration = TileSourceConfiguration(name, domain, address: source, kind: kind)
+        if let zooms { configuration.zooms = zooms }
+        configuration.pixelRatio = pixelRatio
+        if let authFile {
+            configuration.credential =
+                authHeader.map { TileCredential(header: $0, file: authFile) } ?? .bearer(file: authFile)
+        }
+        configuration.authorities = authorities
+        configuration.allowedHosts = hosts
+        configuration.storesAnyway = storesAnyway
+        configuration.concurrency = concurrency
+        configuration.now = now
+        configuration.note = note
+        return configuration
+    }
+
+    /// All tilesets of a list; nil when one makes no sense or two have the same name.
+    static func list(_ text: String) -> [TilesetKeys]? {
+        guard let records = ConfigRecord.list(text) else { return nil }
+        let tilesets = records.compactMap { TilesetKeys($0) }
+        guard tilesets.count == records.count, Set(tilesets.map(\.name)).count == tilesets.count else { return nil }
+        return tilesets
+    }
+}
