@@ -102,6 +102,37 @@ import Testing
         #expect(ride.arrivals.isEmpty)
     }
 
+    /// The prediction takes two more roads, and the vehicle only one: what is shown then is the banner of that one.
+    @Test func aBannerThatWasPredictedTooFarAheadIsTakenBack() throws {
+        let town = try Town(
+            "A-------B-------C-------D",
+            ways: ["AB": Town.road("First Road"), "BC": Town.road("Second Road"), "CD": Town.road("Third Road")])
+        let fixes = try town.fixes("ABCD")
+        let (corner, beyond) = (try town.place("BC", 0), try town.place("BC", 0.3))
+        let driven = fixes.prefix { Geodesy.distance($0.coordinate, corner) > 60 }
+        let last = try #require(driven.last)
+        var ride = Ride(town.map)
+        let route = try town.route("ABCD")
+        let guidance = RouteGuidance(
+            route: route, graph: town.snapshot.graph, options: GuidanceOptions(announcesNameChanges: true))
+        ride.command(.setRoute(RoutePlan(route: route, guidance: guidance)))
+        ride.drive(driven)
+        ride.fireTimers(until: last.stamp.advanced(bySeconds: 90))
+        let foreseen = try #require(ride.banners.last)
+        #expect(foreseen.id.step == 2)
+        let rest = fixes.drop { Geodesy.distance($0.coordinate, beyond) > 15 }
+        let first = try #require(rest.first)
+        for fix in rest.prefix(8) {
+            var fix = fix
+            fix.stamp = last.stamp.advanced(bySeconds: 90 + fix.stamp.seconds(since: first.stamp))
+            ride.drive(fix)
+        }
+        let progress = try #require(ride.progress.last)
+        #expect(progress.step == 1 && progress.deviation.state == .onRoute)
+        #expect(progress.visualInstruction == ride.banners.last?.id)
+        #expect(ride.banners.last?.id.step == 1)
+    }
+
     @Test func aClockThatIsSetBackDuringADwellDoesNotLoseTheArrival() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
