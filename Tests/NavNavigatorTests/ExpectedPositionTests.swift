@@ -133,6 +133,23 @@ import Testing
         #expect(ride.banners.last?.id.step == 1)
     }
 
+    /// One fix finds the vehicle on a later part of the route, and predictions carry it on there: that is still one fix.
+    @Test func predictionsDoNotLeaveOutAPartOfTheRoute() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHIJEDCB")))
+        let fixes = try town.fixes("IJEDCB")
+        let first = try #require(fixes.first)
+        ride.drive(first)
+        ride.fireTimers(until: first.stamp.advanced(bySeconds: 10))
+        #expect(ride.sightings.last?.prediction != nil)
+        #expect(ride.deviations == [.uncertain])
+        #expect(ride.progress.last?.offset == 0 && ride.banners.isEmpty)
+        ride.drive(fixes.dropFirst(10))
+        #expect(ride.deviations == [.uncertain, .offStep, .onRoute])
+        #expect(ride.story.last == "ARRIVED")
+    }
+
     @Test func aClockThatIsSetBackDuringADwellDoesNotLoseTheArrival() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
