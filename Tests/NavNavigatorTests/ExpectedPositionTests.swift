@@ -150,6 +150,22 @@ import Testing
         #expect(ride.story.last == "ARRIVED")
     }
 
+    /// A receiver without a solution that has lost the date, too: the clock of the host knows better.
+    @Test(arguments: [86_400.0, 3e8, -3_600]) func aMessageOfAnotherTimeEndsNoPrediction(leap: Double) throws {
+        let town = try Town.grid()
+        let (begun, last) = try Self.ride(town, "FGHIJ", outage: 10)
+        var ride = begun
+        let before = ride.sightings.count
+        var void = last
+        (void.stamp, void.type, void.lead) = (last.stamp.advanced(bySeconds: 10 + leap), .noFix, leap)
+        ride.send(.fix(void), at: void.stamp)
+        #expect(ride.rejections.map(\.reason) == [.fixType])
+        #expect(ride.sightings.count == before && ride.simulations.last?.phase == .began)
+        #expect(ride.states.last?.health?.level == .reduced)
+        ride.fireTimers(until: last.stamp.advanced(bySeconds: 15))
+        #expect(ride.sightings.count > before && ride.simulations.last?.phase == .began)
+    }
+
     @Test func aClockThatIsSetBackDuringADwellDoesNotLoseTheArrival() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()
