@@ -102,6 +102,70 @@ import Testing
         #expect(ride.arrivals.isEmpty)
     }
 
+    /// The prediction takes two more roads, and the vehicle only one: what is shown then is the banner of that one.
+    @Test func aBannerThatWasPredictedTooFarAheadIsTakenBack() throws {
+        let town = try Town(
+            "A-------B-------C-------D",
+            ways: ["AB": Town.road("First Road"), "BC": Town.road("Second Road"), "CD": Town.road("Third Road")])
+        let fixes = try town.fixes("ABCD")
+        let (corner, beyond) = (try town.place("BC", 0), try town.place("BC", 0.3))
+        let driven = fixes.prefix { Geodesy.distance($0.coordinate, corner) > 60 }
+        let last = try #require(driven.last)
+        var ride = Ride(town.map)
+        let route = try town.route("ABCD")
+        let guidance = RouteGuidance(
+            route: route, graph: town.snapshot.graph, options: GuidanceOptions(announcesNameChanges: true))
+        ride.command(.setRoute(RoutePlan(route: route, guidance: guidance)))
+        ride.drive(driven)
+        ride.fireTimers(until: last.stamp.advanced(bySeconds: 90))
+        let foreseen = try #require(ride.banners.last)
+        #expect(foreseen.id.step == 2)
+        let rest = fixes.drop { Geodesy.distance($0.coordinate, beyond) > 15 }
+        let first = try #require(rest.first)
+        for fix in rest.prefix(8) {
+            var fix = fix
+            fix.stamp = last.stamp.advanced(bySeconds: 90 + fix.stamp.seconds(since: first.stamp))
+            ride.drive(fix)
+        }
+        let progress = try #require(ride.progress.last)
+        #expect(progress.step == 1 && progress.deviation.state == .onRoute)
+        #expect(progress.visualInstruction == ride.banners.last?.id)
+        #expect(ride.banners.last?.id.step == 1)
+    }
+
+    /// One fix finds the vehicle on a later part of the route, and predictions carry it on there: that is still one fix.
+    @Test func predictionsDoNotLeaveOutAPartOfTheRoute() throws {
+        let town = try Town.grid()
+        var ride = Ride(town.map)
+        ride.command(.setRoute(try town.plan("FGHIJEDCB")))
+        let fixes = try town.fixes("IJEDCB")
+        let first = try #require(fixes.first)
+        ride.drive(first)
+        ride.fireTimers(until: first.stamp.advanced(bySeconds: 10))
+        #expect(ride.sightings.last?.prediction != nil)
+        #expect(ride.deviations == [.uncertain])
+        #expect(ride.progress.last?.offset == 0 && ride.banners.isEmpty)
+        ride.drive(fixes.dropFirst(10))
+        #expect(ride.deviations == [.uncertain, .offStep, .onRoute])
+        #expect(ride.story.last == "ARRIVED")
+    }
+
+    /// A receiver without a solution that has lost the date, too: the clock of the host knows better.
+    @Test(arguments: [86_400.0, 3e8, -3_600]) func aMessageOfAnotherTimeEndsNoPrediction(leap: Double) throws {
+        let town = try Town.grid()
+        let (begun, last) = try Self.ride(town, "FGHIJ", outage: 10)
+        var ride = begun
+        let before = ride.sightings.count
+        var void = last
+        (void.stamp, void.type, void.lead) = (last.stamp.advanced(bySeconds: 10 + leap), .noFix, leap)
+        ride.send(.fix(void), at: void.stamp)
+        #expect(ride.rejections.map(\.reason) == [.fixType])
+        #expect(ride.sightings.count == before && ride.simulations.last?.phase == .began)
+        #expect(ride.states.last?.health?.level == .reduced)
+        ride.fireTimers(until: last.stamp.advanced(bySeconds: 15))
+        #expect(ride.sightings.count > before && ride.simulations.last?.phase == .began)
+    }
+
     @Test func aClockThatIsSetBackDuringADwellDoesNotLoseTheArrival() throws {
         let town = try Town.grid()
         var config = NavigatorConfig()

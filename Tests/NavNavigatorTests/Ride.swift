@@ -205,6 +205,10 @@ struct Ride {
     var sightings: [Sighting] {
         told.compactMap { if case .position(let position) = $0.what { position } else { nil } }
     }
+    /// The banners, in order.
+    var banners: [VisualInstruction] {
+        told.compactMap { if case .visual(let visual?, _, _) = $0.what { visual } else { nil } }
+    }
     var spoken: [String] {
         told.compactMap { if case .spoken(let spoken, _, _) = $0.what { spoken.text } else { nil } }
     }

@@ -18,6 +18,8 @@ struct InstructionsOnce: Invariant {
             case .visual(nil, _, _): told = told.filter { $0.kind != .visual }
             case .visual(let visual?, _, _):
                 if !told.insert(visual.id).inserted, !foresight.mayGoBack(step) { return "\(visual.id) is shown twice" }
+                // What was shown too soon is shown again when it is due.
+                told = told.filter { $0.kind != .visual || !visual.id.isBefore($0) }
             case .spoken(let spoken, _, _): if !told.insert(spoken.id).inserted { return "\(spoken.id) is said twice" }
             default: break
             }
@@ -26,16 +28,23 @@ struct InstructionsOnce: Invariant {
     }
 }
 
-/// How long ago positions were only expected: banners that they led to may be taken back.
+/// Whether banners may be taken back: those that expected positions led to, by the first position on the route that is more than expected.
 private struct Foresight {
-    private var last = -Double.infinity
+    private var end = -Double.infinity
+    /// How long the owner may take to answer, seconds.
+    private static let patience = 5.0
 
     mutating func note(_ what: Publication, _ step: SimStep) {
-        if case .position(let sighting) = what, sighting.evidence == .expected { last = step.time }
+        switch what {
+        case .position(let sighting): if sighting.evidence == .expected { end = .infinity }
+        case .progress(let progress):
+            let isOn = progress.deviation.state == .onRoute || progress.deviation.state == .offStep
+            if isOn, progress.position.evidence != .expected { end = min(end, step.time + Foresight.patience) }
+        default: break
+        }
     }
 
-    /// A fix takes them back once it is on the route, and the owner may answer later.
-    func mayGoBack(_ step: SimStep) -> Bool { step.time - last < 60 }
+    func mayGoBack(_ step: SimStep) -> Bool { step.time <= end }
 }
 
 struct SilentOffRoute: Invariant {

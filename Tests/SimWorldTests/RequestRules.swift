@@ -53,6 +53,7 @@ struct RequestsEndInTime: Invariant {
         }
         let stamp = step.event.stamp
         if step.isClockUncertain { for id in open.keys { open[id]?.stamp = stamp } }
+        guard step.tellsTime else { return nil }
         for (id, request) in open {
             let patience = request.purpose == .calculate ? RequestsEndInTime.patience : step.config.rerouteDeadline
             if stamp.seconds(since: request.stamp) > patience + 0.001 {
@@ -138,8 +139,7 @@ struct QuestionsAreDecidedOnce: Invariant {
         if open.count > QuestionsAreDecidedOnce.greatest { return "\(open.count) questions are open" }
         let stamp = step.event.stamp
         if step.isClockUncertain { moved.formUnion(open.keys) }
-        // What does not count may be of any time.
-        if case .fix(let fix) = step.event.kind, step.lastFix != fix.stamp { return nil }
+        guard step.tellsTime else { return nil }
         let sure = open.values.filter { !moved.contains($0.requestID) }
         if let late = sure.first(where: { $0.deadline <= stamp }) {
             return "question \(late.requestID) is open past its deadline"

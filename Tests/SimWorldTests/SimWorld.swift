@@ -22,6 +22,11 @@ struct SimStep {
     var truth: Coordinate
     /// Whether the clock of the receivers was set a short while ago, or a fix of another time was taken.
     var isClockUncertain: Bool
+
+    /// Whether the event's stamp tells the time: a fix that does not count may be of any time, and nothing becomes due by it.
+    var tellsTime: Bool {
+        if case .fix(let fix) = event.kind { lastFix == fix.stamp } else { true }
+    }
 }
 
 /// A simulated drive of some minutes from one seed: a town, a driver, receivers, a routing worker, an owner's policy, a user and what changes
@@ -39,6 +44,8 @@ struct SimWorld {
     private static let tolerance = 0.3
     /// How long what was asked for by a wrong clock may be open after the clock is right again, seconds.
     private static let settling = 20.0
+    /// How long positions may be missing before the node's clock tells when a command comes, seconds: as in the node.
+    private static let longestPause = 5.0
     /// The most timers between two events: predictions come every 50 ms at most.
     private static let mostTimers = 20_000
 
@@ -62,8 +69,9 @@ struct SimWorld {
         /// Whether it happens to the process, and waits while that is stopped.
         var isOfProcess: Bool {
             switch self {
-            case .sample, .surroundings, .clockSet, .hostClockSet, .stop: false
-            case .odometry, .fix, .tick, .command, .callEnded, .config, .tilesArrive, .answer, .decision,
+            case .sample, .surroundings, .clockSet, .hostClockSet: false
+            // A process that is stopped is stopped again only once it goes on: what waits keeps its order.
+            case .stop, .odometry, .fix, .tick, .command, .callEnded, .config, .tilesArrive, .answer, .decision,
                 .unaskedAnswer:
                 true
             }
@@ -217,6 +225,12 @@ struct SimWorld {
                 call = calls
                 if let seconds = user.goesAway() { plan(.callEnded(call), after: seconds) }
             }
+            // As the node has it: the last position's moment, or its own clock's where positions have ceased.
+            if let last = lastFix, case let now = last.stamp.advanced(bySeconds: now - last.arrival),
+                now.seconds(since: present) > SimWorld.longestPause
+            {
+                newest = now
+            }
             try send(.command(command, call: call), at: present, look)
         case .callEnded(let call): try send(.callEnded(call), at: present, look)
         case .config:
@@ -296,6 +310,7 @@ struct SimWorld {
     ) throws {
         if cause { causes += 1 }
         latest = stamp
+        if case .timer = kind { newest = max(newest ?? stamp, stamp) }
         let event = NavigatorEvent(stamp: stamp, causeSequence: cause ? causes : 0, kind: kind)
         let effects = navigator.handle(event)
         let step = SimStep(

@@ -167,10 +167,10 @@ struct RemainingNeverGrows: Invariant {
         return progress.waypointsRemaining > last.waypointsRemaining ? "a waypoint more is ahead" : nil
     }
 
-    /// A position that is measured and does not move the place along the route leaves open where that is.
+    /// Only a fix that moves the place forward confirms it: one that takes a prediction back in part may be followed by one that takes back more.
     private mutating func note(_ progress: RouteProgress) {
         guard progress.position.prediction == nil, progress.position.evidence == .measured else { return }
-        if last.map({ $0.distanceRemaining != progress.distanceRemaining }) ?? true {
+        if last.map({ progress.distanceRemaining < $0.distanceRemaining }) ?? true {
             seen = progress.distanceRemaining
         }
     }
@@ -325,6 +325,8 @@ struct NothingFinalIsExpected: Invariant {
     private var evidence = PositionEvidence.measured
     private var prediction: PredictionMethod?
     private var waypoints: Int?
+    /// The waypoints of the route, its start included.
+    private var count = 0
 
     mutating func breach(_ step: SimStep) -> String? {
         // A decision of the owner may come when the position is another one.
@@ -333,11 +335,14 @@ struct NothingFinalIsExpected: Invariant {
         for (_, what) in step.publications {
             switch what {
             case .position(let sighting): (evidence, prediction) = (sighting.evidence, sighting.prediction)
-            case .route: waypoints = nil
+            case .route(let plan, _): (waypoints, count) = (nil, plan?.route.waypoints.count ?? 0)
             case .spoken(let spoken, _, _):
                 if evidence == .expected, !isOwners, !isOverdue(step) { return "\(spoken.id) is said" }
             case .arrival(let event):
-                if evidence != .measured, event.phase == .arrived { return "waypoint \(event.waypoint) is reached" }
+                guard event.phase == .arrived else { continue }
+                if evidence != .measured { return "waypoint \(event.waypoint) is reached" }
+                // It is behind the vehicle from now on, whatever the next progress rests on.
+                waypoints = waypoints.map { min($0, count - 1 - event.waypoint) }
             case .progress(let progress):
                 if prediction != nil, evidence != .measured, let waypoints, progress.waypointsRemaining < waypoints {
                     return "\(progress.waypointsRemaining) waypoints are ahead in the place of \(waypoints)"
@@ -359,11 +364,15 @@ struct ArrivalsAreThere: Invariant {
     static let rule = "no stop is reached by a prediction while the vehicle is 150 m from it"
     private var places: [RouteWaypoint] = []
     private var last: Sighting?
+    /// Metres by which the receiver was wrong at the last fix that counted: what is predicted from there is as wrong.
+    private var error = 0.0
 
     mutating func breach(_ step: SimStep) -> String? {
         for (_, what) in step.publications {
             switch what {
-            case .position(let sighting): last = sighting
+            case .position(let sighting):
+                last = sighting
+                if sighting.prediction == nil { error = Geodesy.distance(step.truth, sighting.coordinate) }
             case .route(let plan, _): places = plan?.route.waypoints ?? []
             case .arrival(let event):
                 guard event.phase == .arrived, let last, last.prediction != nil, places.indices.contains(event.waypoint)
@@ -373,7 +382,7 @@ struct ArrivalsAreThere: Invariant {
                     Geodesy.distance(step.truth, place.snapped),
                     Geodesy.distance(step.truth, place.waypoint.coordinate))
                 // What odometry misses grows with the way.
-                if distance > max(150, 3 * (last.sigma ?? 0)) {
+                if error < 100, distance > max(150, 3 * (last.sigma ?? 0)) {
                     return "waypoint \(event.waypoint) is reached from \(Int(distance)) m"
                 }
             default: break

@@ -37,6 +37,9 @@ struct Positioning {
     /// later than that are late for good, and the time goes on with theirs.
     private static let longestCatchUp = 10.0
 
+    /// How far a fix that does not count may be from the time of its arrival to tell the present, seconds.
+    private static let longestLead = 10.0
+
     /// Knows nothing yet.
     init(metric: Metric, config: NavigatorConfig, matcher: MatcherConfig) {
         self.matcher = StreamingMatcher(metric: metric, config: matcher)
@@ -197,8 +200,10 @@ struct Positioning {
         // Nothing new is known of the present.
         case .duplicate, .outOfOrder, .stale, .future: return []
         case .invalid, .fixType, .accuracy, .startAccuracy, .frozen, .speed, .jump, .integrity, .spoofing, .jamming:
-            assess(fix, isAccepted: false, at: now)
             reckoning.noteBad()
+            // Its time was not judged. One of another time does not tell the present, by which predictions and the health end.
+            if let lead = fix.lead, abs(lead) > Positioning.longestLead { return [] }
+            assess(fix, isAccepted: false, at: now)
             return advance(to: now, metric, prior)
         }
     }

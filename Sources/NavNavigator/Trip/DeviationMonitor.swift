@@ -132,7 +132,9 @@ struct DeviationMonitor {
     private func isDoubtful(_ placement: RoutePlacement, _ position: Sighting, _ difference: Double?) -> Bool {
         switch placement.kind {
         case .onEdge, .takenBack: placement.strayProbability >= DeviationMonitor.doubt
-        case .ahead, .opposite, .nearby: speaksAgainst(placement, position, difference)
+        // One prediction bears out the other: only fixes show that a part of the route was left out.
+        case .ahead: true
+        case .opposite, .nearby: speaksAgainst(placement, position, difference)
         }
     }
 

@@ -334,12 +334,12 @@ struct Trip {
         foreseen = (false, nil)
         var due = due
         due.removeAll { $0.id == banner?.id }
-        let isShown = due.contains { if case .visual = $0 { true } else { false } }
-        guard !isShown, var right = trigger.banner(offset: cursor.offset, leg: leg) else { return due }
-        if let before, right.id.isBefore(before.id) { right = before }
-        guard let banner, right.id.isBefore(banner.id) else { return due }
+        let isDue = due.contains { if case .visual = $0 { true } else { false } }
+        guard let banner, var right = trigger.banner(offset: cursor.offset, leg: leg) else { return due }
+        if !isDue, let before, right.id.isBefore(before.id) { right = before }
+        guard right.id.isBefore(banner.id) else { return due }
         told.visual = nil
-        return [.visual(right)] + due
+        return isDue ? due : [.visual(right)] + due
     }
 
     // MARK: Progress
