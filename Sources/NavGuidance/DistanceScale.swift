@@ -1,3 +1,13 @@
+/// Systems of units for distances.
+public enum DistanceUnits: Sendable, Hashable {
+    /// Those of the country's roads; where it is unknown, those of ``GuidanceOptions/text``.
+    case ofCountry
+    /// Metres and kilometres.
+    case metric
+    /// Miles, with yards in the United Kingdom and feet elsewhere.
+    case imperial
+}
+
 /// How distances are rounded and in which units they are given: data, so that another system of units is another table.
 public struct DistanceScale: Sendable, Hashable, Codable {
     /// A range of distances that are given alike.

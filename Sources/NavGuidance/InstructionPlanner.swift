@@ -22,7 +22,7 @@ struct StepAnnouncements: Sendable, Equatable {
     var isChained: Bool
     /// Seconds from the end of the maneuver at the step's beginning to that at its end.
     var seconds: Double
-    /// Units of the country that the step begins in.
+    /// Units and rounding, by the options and the country that the step begins in.
     var scale: DistanceScale
 }
 
@@ -66,8 +66,12 @@ struct InstructionPlanner {
 
     private func scale(_ step: Int) -> DistanceScale {
         let edge = min(steps[step].maneuver.edge, route.edges.count - 1)
-        guard options.unitsFollowCountry, edge >= 0 else { return options.text.scale }
-        return DistanceScale.ofRoads(in: route.edges[edge].country) ?? options.text.scale
+        let local = edge < 0 ? nil : DistanceScale.ofRoads(in: route.edges[edge].country)
+        switch options.units {
+        case .ofCountry: return local ?? options.text.scale
+        case .metric: return .metric
+        case .imperial: return local == .milesAndYards ? .milesAndYards : .milesAndFeet
+        }
     }
 
     private func expectedSpeed(before edge: Int) -> Double {

@@ -29,8 +29,8 @@ public struct GuidanceOptions: Sendable, Hashable {
     public var timing: InstructionTiming
     /// Whether a road that merely goes on under another name and number is a maneuver.
     public var announcesNameChanges: Bool
-    /// Whether distances are given in the units of the country's roads; `text`'s hold where the country is unknown.
-    public var unitsFollowCountry = true
+    /// In which units distances are given.
+    public var units = DistanceUnits.ofCountry
 
     /// English, metric, and quiet about changing names unless told otherwise.
     public init(
@@ -95,6 +95,13 @@ public struct RouteGuidance: Sendable, Equatable {
     /// Returns the phrases and the distance scale of a step's announcements.
     func text(_ step: Int) -> InstructionText {
         InstructionText(phrases: options.text.phrases, scale: announcements[step].scale)
+    }
+
+    /// The units of all announcements; nil where they change on the way.
+    public var units: DistanceUnits? {
+        let isMetric = announcements.map { $0.scale == .metric }
+        if !isMetric.contains(false) { return .metric }
+        return isMetric.contains(true) ? nil : .imperial
     }
 
     /// The maneuvers of all legs in travel order, one per step.

@@ -30,19 +30,10 @@ struct JunctionFinder {
 
     private let roads: RouteRoads
     private let access: VehicleAccess
-    /// Pairs of edges that may not follow each other, by the first.
-    private var forbidden: [EdgeIndex: [EdgeIndex]] = [:]
 
     init(_ route: Route, _ graph: RoadGraph) {
         roads = RouteRoads(route, graph)
         access = route.vehicle.kind == .truck ? .truck : .car
-        guard !graph.restrictions.isEmpty else { return }
-        let driven = Set(roads.resolved.compactMap { $0 })
-        for restriction in graph.restrictions where restriction.path.count == 2 && driven.contains(restriction.path[0])
-        {
-            guard restriction.holds(for: access, at: nil) else { continue }
-            forbidden[restriction.path[0], default: []].append(restriction.path[1])
-        }
     }
 
     /// The junctions of a step: that of its maneuver first, then those at which three roads or more meet.
@@ -97,7 +88,8 @@ struct JunctionFinder {
         else { return [] }
         let graph = roads.graph
         let back = graph.opposite(previous)
-        let refused = forbidden[previous] ?? []
+        let refused = graph.restrictions(from: previous).filter { $0.path.count == 2 && $0.holds(for: access, at: nil) }
+            .map { $0.path[1] }
         var arms = graph.outgoing(node).map { edge in
             let isEntry =
                 edge == next

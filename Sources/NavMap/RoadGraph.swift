@@ -33,6 +33,8 @@ public final class RoadGraph: Sendable {
     public let edgeRanks: ContiguousArray<UInt32>?
     /// Paths that may not be driven, by anybody at any time or by some vehicles at times.
     public let restrictions: [TurnRestriction]
+    /// Their numbers by the first edge of their paths.
+    private let restrictionOrder: ContiguousArray<UInt32>
     /// The distinct properties of edges, and which of them each edge has.
     package let traitTable: ContiguousArray<EdgeTraits>
     package let traitNumbers: ContiguousArray<UInt32>
@@ -85,6 +87,8 @@ public final class RoadGraph: Sendable {
         edgeEndBearings = assembly.edgeEndBearings
         edgeOpposites = assembly.edgeOpposites
         restrictions = assembly.restrictions
+        restrictionOrder = ContiguousArray(
+            assembly.restrictions.enumerated().map { ($1.path[0].rawValue, UInt32($0)) }.sorted { $0 < $1 }.map(\.1))
         (traitTable, traitNumbers) = RoadGraph.traits(assembly.tiles)
         (outgoingOffsets, outgoingEdges) = assembly.adjacency(by: assembly.edgeTails)
         (incomingOffsets, incomingEdges) = assembly.adjacency(by: assembly.edgeHeads)
@@ -227,6 +231,18 @@ public final class RoadGraph: Sendable {
     /// - Parameter time: When; nil leaves out what holds at times only.
     public func prohibitedPaths(for vehicle: VehicleAccess, at time: LocalTime?) -> [[EdgeIndex]] {
         restrictions.compactMap { $0.holds(for: vehicle, at: time) ? $0.path : nil }
+    }
+
+    /// The paths that begin with an edge and may not be driven, by anybody at any time or by some vehicles at times.
+    public func restrictions(from edge: EdgeIndex) -> some Sequence<TurnRestriction> {
+        var (low, high) = (0, restrictionOrder.count)
+        while low < high {
+            let middle = (low + high) / 2
+            let first = restrictions[Int(restrictionOrder[middle])].path[0]
+            if first.rawValue < edge.rawValue { low = middle + 1 } else { high = middle }
+        }
+        return restrictionOrder[low...].lazy.map { [restrictions] in restrictions[Int($0)] }
+            .prefix { $0.path[0] == edge }
     }
 
     /// Exit number of a motorway junction; empty without.

@@ -33,10 +33,9 @@ public struct Navigator {
     var keptMark: TripMark?
 
     private var lastRequestID: UInt64 = 0
-    /// What caused the event at hand, the requests for routes, and the questions to the owner.
+    /// What caused the event at hand, and the requests for routes.
     private var cause: UInt64 = 0
     private var routeCauses = CauseMemory()
-    var questionCauses = CauseMemory()
     private var eventSequence: UInt64 = 0
     private var publishedState: NavigatorState?
     private var missingTiles = MissingTileCounter()
@@ -61,7 +60,7 @@ public struct Navigator {
         var event = event
         switch event.kind {
         case .routeAnswer(let id, _): event.causeSequence = routeCauses[id] ?? event.causeSequence
-        case .policyAnswer(let id, _): event.causeSequence = questionCauses[id] ?? event.causeSequence
+        case .policyAnswer(let id, _): event.causeSequence = policy.cause(of: id) ?? event.causeSequence
         default: break
         }
         cause = event.causeSequence
@@ -114,6 +113,7 @@ public struct Navigator {
         positioning.adopt(snapshot.metric)
         search.noteTiles(at: event.stamp)
         if old !== snapshot.graph {
+            missingTiles = MissingTileCounter()
             session.adopt(from: old, to: snapshot.graph)
             if trip?.noteMap(from: old, to: snapshot.graph) == true, let plan = trip?.plan {
                 tell(alternatives.clear(.invalidated, at: event.stamp), event)
@@ -192,6 +192,8 @@ public struct Navigator {
     private mutating func giveUpOverdue(_ event: NavigatorEvent) {
         let failure = RouteFailure(code: .deadlineExceeded, message: "no route within \(config.rerouteDeadline) s")
         if let request = search.overdue(at: event.stamp) {
+            var event = event
+            event.causeSequence = routeCauses[request.id] ?? event.causeSequence
             effects.append(.cancelRoute(requestID: request.id))
             fail(request, failure, event)
         }
@@ -269,11 +271,11 @@ struct CauseMemory {
     private static let capacity = 64
     private var entries: [(id: UInt64, cause: UInt64)] = []
 
-    /// What caused a request; nil where nothing with a sequence did, or it was long ago.
+    /// What caused a request, 0 where nothing with a sequence did; nil when it was long ago.
     subscript(id: UInt64) -> UInt64? {
         get { entries.last { $0.id == id }?.cause }
         set {
-            guard let newValue, newValue != 0 else { return }
+            guard let newValue else { return }
             if entries.count == Self.capacity { entries.removeFirst() }
             entries.append((id, newValue))
         }

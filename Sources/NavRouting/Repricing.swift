@@ -68,6 +68,7 @@ public struct RoutePricing: Sendable {
     /// - Returns: nil when one of its edges is not loaded.
     public func priced(_ route: Route) -> Route? {
         var priced = route
+        priced.trafficStamp = metric.trafficStamp
         for leg in route.legs {
             for index in leg.edges {
                 let piece = route.edges[index]

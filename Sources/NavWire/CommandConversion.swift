@@ -8,20 +8,18 @@ package import NavRouting
 extension RouteWishes {
     /// The core's form of options; what they do not say is that of the node's vehicle.
     ///
+    /// - Parameter isAsked: whether somebody asks for them and is told what cannot be. The options of a route that exists tell how it came to be:
+    ///   what this node cannot do, such as another language, is left out, and the route is published with the options in force.
     /// - Throws: a failure that names what cannot be.
     package init(
-        _ options: NavMessages.RouteOptions, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?
-    )
-        throws(RouteFailure)
-    {
+        _ options: NavMessages.RouteOptions, node vehicle: NavRouting.VehicleProfile, minutesAheadOfUTC offset: Int?,
+        isAsked: Bool = true
+    ) throws(RouteFailure) {
         self.init()
-        if let language = options.language, language.split(separator: "-").first?.lowercased() != "en" {
+        if isAsked, let language = options.language, language.split(separator: "-").first?.lowercased() != "en" {
             throw RouteFailure(code: .invalidRequest, message: "options.language: \(language) is not spoken, only en")
         }
-        if let units = options.units, units != .unspecified, units != .metric {
-            throw RouteFailure(code: .invalidRequest, message: "options.units: instructions are METRIC only")
-        }
-        if let alternatives = options.alternatives, alternatives > 2 {
+        if isAsked, let alternatives = options.alternatives, alternatives > 2 {
             throw RouteFailure(code: .invalidRequest, message: "options.alternatives is not within 0 ... 2")
         }
         var wanted = options.vehicle.map { VehicleProfile($0, like: vehicle) } ?? vehicle
@@ -29,6 +27,7 @@ extension RouteWishes {
         if wanted != vehicle { self.vehicle = wanted }
         allowsOnline = options.allowOnline ?? true
         usesTraffic = options.useTraffic ?? true
+        units = DistanceUnits(options.units)
         self.options.initialManeuverAvoidance = options.initialManeuverAvoidanceM ?? 0
         for (number, polygon) in options.excludeAreas.enumerated() {
             guard let ring = polygon.rings.first, let corners = ring.corners else {
@@ -45,15 +44,40 @@ extension RouteWishes {
 
 extension NavMessages.RouteOptions {
     /// The message of wishes.
-    package init(_ wishes: RouteWishes, language: String? = nil) {
+    ///
+    /// - Parameter guidance: that of a route, whose language and units are in force; nil for the wishes alone.
+    package init(_ wishes: RouteWishes, of guidance: RouteGuidance? = nil) {
         self.init(
             vehicle: wishes.vehicle.map { NavMessages.VehicleProfile($0) },
             avoid: wishes.vehicle.map { $0.avoid.features } ?? [],
             excludeAreas: wishes.options.excludedAreas.map { NavMessages.Polygon(rings: [Polyline($0.corners)]) },
             useTraffic: wishes.usesTraffic,
             initialManeuverAvoidanceM: wishes.options.initialManeuverAvoidance > 0
-                ? wishes.options.initialManeuverAvoidance : nil, language: language,
-            units: language == nil ? nil : .metric, allowOnline: wishes.allowsOnline)
+                ? wishes.options.initialManeuverAvoidance : nil,
+            language: guidance?.options.text.phrases.language,
+            units: UnitSystem(guidance == nil ? wishes.units : guidance?.units), allowOnline: wishes.allowsOnline)
+    }
+}
+
+extension DistanceUnits {
+    /// The core's form of a message's units; those of the country where it names none.
+    package init(_ units: UnitSystem?) {
+        switch units {
+        case .metric: self = .metric
+        case .imperial: self = .imperial
+        default: self = .ofCountry
+        }
+    }
+}
+
+extension UnitSystem {
+    /// The message's form; nil for units that change with the country.
+    fileprivate init?(_ units: DistanceUnits?) {
+        switch units {
+        case .metric: self = .metric
+        case .imperial: self = .imperial
+        case .ofCountry, nil: return nil
+        }
     }
 }
 
@@ -212,7 +236,8 @@ extension NavigatorCommand {
                 var plan = try route(message)
                 plan.provider = .external
                 if let options = message.options {
-                    plan.ask(for: try RouteWishes(options, node: vehicle, minutesAheadOfUTC: offset))
+                    plan.ask(
+                        for: try RouteWishes(options, node: vehicle, minutesAheadOfUTC: offset, isAsked: false))
                 }
                 self = .setRoute(plan, drive)
             case nil: throw RouteFailure(code: .invalidRequest, message: "neither a route nor where to")

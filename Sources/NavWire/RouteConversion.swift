@@ -30,9 +30,8 @@ extension NavMessages.Route {
             edgeIds: route.edges.map(\.key.rawValue),
             edgeFirstPoints: route.edges.map { UInt32($0.coordinates.lowerBound) }, mapVersion: route.mapVersion,
             summary: NavMessages.RouteSummary(route), provider: NavMessages.RouteProvider(plan.provider),
-            options: plan.wishes.map {
-                NavMessages.RouteOptions($0, language: plan.guidance.options.text.phrases.language)
-            }, computeDurationS: plan.computeDuration)
+            options: plan.wishes.map { NavMessages.RouteOptions($0, of: plan.guidance) },
+            computeDurationS: plan.computeDuration)
     }
 
     /// The message that says that there is no route any more.

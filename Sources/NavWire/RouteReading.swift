@@ -24,9 +24,11 @@ extension RoutePlan {
         let provided = ProvidedRoute(legs: try RoutePlan.legs(of: message, line))
         do throws(RouteMappingError) {
             let mapped = try RouteMapping(map.router).map(provided, for: RouteRequest(waypoints: waypoints))
+            var options = GuidanceOptions()
+            options.units = DistanceUnits(message.options?.units)
             self.init(
-                route: mapped.route, guidance: RouteGuidance(route: mapped.route, graph: map.graph), provider: .external
-            )
+                route: mapped.route,
+                guidance: RouteGuidance(route: mapped.route, graph: map.graph, options: options), provider: .external)
         } catch {
             let code: RouteFailure.Code =
                 error.code == .invalid ? .invalidRequest : error.missingTiles.isEmpty ? .noRoute : .tilesNeeded

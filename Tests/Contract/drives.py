@@ -203,6 +203,8 @@ class Drives:
         self.call("Navigation.SetRoute", calculate=target)
         self.prove("SetRouteRequest.calculate", "changes the answer")
         way.options.avoid.append(3)
+        # Whoever made the route has other languages: that is no reason to refuse it.
+        way.options.language, way.options.alternatives = "fi", 5
         answer = self.call("Navigation.SetRoute", route=way, simulate=True, simulate_speed_factor=5)
         route = self.bus.expect(
             "/nav/route",
@@ -212,6 +214,8 @@ class Drives:
         )
         if self.types.enum("RouteProvider", route.provider) != "EXTERNAL" or list(route.options.avoid) != [3]:
             raise Failed(f"a route that was set has provider {route.provider} and options {route.options}")
+        if route.options.language != "en" or route.options.HasField("alternatives"):
+            raise Failed(f"the options of a route that was set are not those in force: {route.options}")
         self.prove(
             "SetRouteRequest.route SetRouteRequest.simulate SetRouteRequest.simulate_speed_factor", "changes the answer"
         )

@@ -84,7 +84,7 @@ def options(router: Router) -> None:
     router.refused("RouteOptions.alternatives", INVALID, "alternatives", alternatives=3)
     differs("RouteOptions.alternatives", 1, len(router.answer(crossing(0, 1), crossing(7, 4), alternatives=2).routes))
     router.refused("RouteOptions.language", INVALID, "language", language="fi")
-    router.refused("RouteOptions.units", INVALID, "units", units=2)
+    differs("RouteOptions.units", plain.options.units, route(crossing(0, 1), HARBOUR, units=2).options.units)
     day = time.time_ns() // 86_400_000_000_000 * 86_400_000_000_000
     differs(
         "RouteOptions.departure_ns",

@@ -272,7 +272,7 @@ struct InstructionTriggerTests {
         #expect(told.contains { $0.hasPrefix(row) }, "\(told)")
     }
 
-    @Test("Distances are in the units of the country that the vehicle is in")
+    @Test("Distances are in the units of the country that the vehicle is in, unless others are asked for")
     func units() throws {
         var town = Town(
             """
@@ -282,13 +282,19 @@ struct InstructionTriggerTests {
             """, scale: 200)
         town.road("ABX", "High Street", country: "GB")
         town.road("BC", "Mill Lane", country: "IE")
-        let told = drive(try town.guidance("ABC"), speed: 14).spoken.map(\.text)
-        #expect(told.contains("In 200 yards, turn right onto Mill Lane"), "\(told)")
-        #expect(told.contains("In 200 metres, you will arrive at your destination"), "\(told)")
-        var options = GuidanceOptions()
-        options.unitsFollowCountry = false
-        let metric = drive(try town.guidance("ABC", options: options), speed: 14).spoken.map(\.text)
-        #expect(metric.contains("In 200 metres, turn right onto Mill Lane"), "\(metric)")
+        for (units, inForce, turn, arrival) in [
+            (DistanceUnits.ofCountry, DistanceUnits?.none, "In 200 yards", "In 200 metres"),
+            (.metric, .metric, "In 200 metres", "In 200 metres"),
+            (.imperial, .imperial, "In 200 yards", "In 700 feet"),
+        ] {
+            var options = GuidanceOptions()
+            options.units = units
+            let guidance = try town.guidance("ABC", options: options)
+            #expect(guidance.units == inForce)
+            let told = drive(guidance, speed: 14).spoken.map(\.text)
+            #expect(told.contains("\(turn), turn right onto Mill Lane"), "\(told)")
+            #expect(told.contains("\(arrival), you will arrive at your destination"), "\(told)")
+        }
     }
 
     @Test("A clock that is set back or on neither silences what comes nor repeats what was told")

@@ -213,7 +213,42 @@ import Testing
         #expect(zip(routes, routes.dropFirst()).allSatisfy { $0 <= $1 })
         ride.command(.setRoute(try town.plan("FGHIJ")))
         #expect((ride.told.last?.context.sessionID ?? 0) > session)
-        #expect(ride.told.last?.context.routeID == 1)
+        #expect(ride.told.last?.context.routeID == 3, "no two routes of a run have the same number")
+    }
+
+    @Test func whatFollowsAnUnansweredQuestionNamesWhatLedToIt() throws {
+        let town = try Town.grid()
+        let fixes = try town.fixes("FGHMNIJ")
+        var config = NavigatorConfig()
+        config.policy.asked = [.shouldReroute]
+        var ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan(from: "FG", to: "IJ")))
+        ride.drive(fixes)
+        let question = ride.told.first { if case .policyRequest = $0.what { true } else { false } }
+        let asked = try #require(question).context
+        #expect(asked.causeSequence != 0)
+        // The deadline passes by a timer, and the answer of the router has no sequence of its own either.
+        var followed: [String] = []
+        for (context, what) in ride.told where context.eventSequence > asked.eventSequence {
+            guard case .reroute(let event) = what else { continue }
+            #expect(context.causeSequence == asked.causeSequence, "\(event.phase)")
+            followed.append(Ride.word(event.phase))
+            if case .applied = event.phase { break }
+        }
+        #expect(followed == ["WILL_REROUTE", "FETCHING", "FETCHED", "APPLIED"])
+        // A question that a call led to has no cause on a topic, whichever fix comes first after its deadline.
+        config.policy.asked = [.rerouteOptions]
+        ride = Ride(town.map, config: config)
+        ride.command(.setRoute(try town.plan(from: "FG", to: "IJ")))
+        ride.drive(fixes.prefix(10))
+        ride.turnPage()
+        ride.command(.reroute(nil), call: 1)
+        #expect(ride.questions.count == 1)
+        ride.send(.fix(fixes[10]), at: fixes[10].stamp, cause: 11)
+        let causes = ride.told.compactMap { context, what -> UInt64? in
+            if case .reroute = what { context.causeSequence } else { nil }
+        }
+        #expect(causes.count >= 2 && causes.allSatisfy { $0 == 0 }, "\(causes)")
     }
 
     @Test func twoTripsThatStartAtOneMomentAreTwo() throws {

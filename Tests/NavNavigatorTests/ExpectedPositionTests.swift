@@ -52,6 +52,21 @@ import Testing
         #expect(ride.spoken.last?.contains("arrived") == true || ride.spoken.count > said.count)
     }
 
+    @Test(arguments: [22.0, 40], [1.0, 3])
+    func aReceiverThatStaysBesideTheRoadDecidesAgainBeforeLong(beside: Double, sigma: Double) throws {
+        let town = try Town.grid()
+        var (ride, last) = try Self.ride(town, "FGHIJ", outage: 20)
+        // The vehicle has parked where the map has no road; the matcher keeps it on the one beside.
+        let place = try #require(try town.fixes("FGHIJ").first { $0.stamp.seconds(since: last.stamp) > 20 })
+        var coordinate = place.coordinate
+        coordinate.latitude -= beside / 111_200
+        ride.turnPage()
+        ride.drive(town.standing(at: coordinate, seconds: 60, after: place, sigma: sigma))
+        let seen = ride.sightings.filter { $0.prediction == nil }
+        #expect(seen.count >= 50 && seen.first?.evidence == .blended)
+        #expect(seen.dropFirst(12).allSatisfy { $0.evidence == .measured })
+    }
+
     @Test func odometryArrivesWhereNoFixComes() throws {
         let town = try Town.grid()
         guard let drive = SeededDrive(town.snapshot.metric, route: try town.route("FGHIJ"), rate: 20) else {

@@ -220,6 +220,50 @@ import Testing
         #expect(ride.phases.last == .guidance(.complete))
     }
 
+    @Test func theProgressOfAnArrivalNamesWhatIsSaidAndShownThere() throws {
+        let town = try Town(
+            """
+            A-----------------------------------B
+            |                                   |
+            C-----------------------------------D
+            """, grid: 14,
+            ways: [
+                "AB": Town.road("North Street", ["oneway": "yes"]), "BD": Town.road("East Avenue"),
+                "DC": Town.road("South Street", ["oneway": "yes"]), "CA": Town.road("West Avenue"),
+            ])
+        var ride = Ride(town.map)
+        // The map puts the place on South Street; the vehicle comes by on North Street and parks beside it.
+        ride.command(.navigate([Waypoint(try town.place("DC", 0.5, right: 13))]))
+        let course = try town.map.bearing("A", "B")
+        for second in 0..<24 {
+            ride.drive(
+                Fix(
+                    stamp: SeededDrive.start.advanced(bySeconds: Double(second)),
+                    coordinate: try town.place("AB", 0.1 + 0.015 * Double(second)), horizontalSigma: 3, speed: 7.5,
+                    course: course, type: .fix3D, sequence: UInt64(second)))
+        }
+        let parked = try town.place("AB", 0.5, right: 7)
+        for second in 24..<40 {
+            ride.drive(
+                Fix(
+                    stamp: SeededDrive.start.advanced(bySeconds: Double(second)), coordinate: parked,
+                    horizontalSigma: 3, speed: 0, type: .fix3D, sequence: UInt64(second)))
+        }
+        var progress: RouteProgress?
+        var (said, shown): (InstructionID?, InstructionID?)
+        for (_, what) in ride.told {
+            switch what {
+            case .progress(let new): progress = new
+            case .spoken(let spoken, _, _): said = spoken.id
+            case .visual(let visual, _, _): shown = visual?.id
+            default: break
+            }
+        }
+        #expect(ride.arrivals.last?.phase == .arrived && ride.spoken.last?.hasPrefix("You have arrived") == true)
+        #expect(said != nil && progress?.spokenInstruction == said)
+        #expect(shown != nil && progress?.visualInstruction == shown)
+    }
+
     @Test func aRouteThatEndsWhereItStartsArrivesAtOnce() throws {
         let town = try Town.grid()
         var ride = Ride(town.map)

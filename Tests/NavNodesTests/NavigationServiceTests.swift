@@ -76,13 +76,48 @@ struct NavigationServiceTests {
         let table = try ServiceTable()
         try await table.drive(try Helsinki.drive.get().prefix(5))
         for (options, name) in [
-            (RouteOptions(language: "fi"), "language"), (RouteOptions(units: .imperial), "units"),
-            (RouteOptions(alternatives: 3), "alternatives"),
+            (RouteOptions(language: "fi"), "language"), (RouteOptions(alternatives: 3), "alternatives"),
         ] {
             let order = CalculateRouteRequest(waypoints: [Self.destination], options: options, preview: false)
             let error = try #require(try await table.routes(order).last?.error)
             #expect(error.code == .invalidRequest && error.message?.contains(name) == true)
         }
+    }
+
+    @Test func theUnitsThatAreAskedForAreSpokenAndSaid() async throws {
+        let drive = try Helsinki.drive.get()
+        for (asked, spoken, words) in [
+            (UnitSystem.unspecified, UnitSystem.metric, ["metre"]), (.metric, .metric, ["metre"]),
+            (.imperial, .imperial, ["feet", "mile"]),
+        ] {
+            let table = try ServiceTable()
+            try await table.drive(drive.prefix(3))
+            let order = CalculateRouteRequest(
+                waypoints: [Self.destination], options: RouteOptions(units: asked), preview: false)
+            let found = try #require(try await table.routes(order).last?.routes.first)
+            #expect(found.options?.units == spoken)
+            let set = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .calculate(order)))
+            #expect(set.error == nil)
+            #expect(try table.messages("/nav/route", as: Route.self).last?.options?.units == spoken)
+            try await table.drive(drive.dropFirst(3).prefix(60))
+            let said = try table.messages("/nav/instruction/spoken", as: SpokenInstruction.self).compactMap(\.text)
+            let distances = said.filter { text in ["metre", "feet", "mile", "yard"].contains { text.contains($0) } }
+            #expect(!distances.isEmpty, "\(said)")
+            #expect(distances.allSatisfy { text in words.contains { text.contains($0) } }, "\(asked): \(said)")
+        }
+    }
+
+    @Test func aRouteFromOutsideIsTakenWithTheOptionsThatItCameWith() async throws {
+        let table = try ServiceTable()
+        try await table.drive(try Helsinki.drive.get().prefix(3))
+        let order = CalculateRouteRequest(waypoints: [Self.destination], preview: false)
+        var route = try #require(try await table.routes(order).last?.routes.first)
+        route.options = RouteOptions(avoid: [.ferries], alternatives: 5, language: "fi", units: .imperial)
+        let set = try await table.call(NavigationService.setRoute, SetRouteRequest(target: .route(route)))
+        #expect(set.error == nil)
+        let options = try #require(try table.messages("/nav/route", as: Route.self).last?.options)
+        #expect(options.avoid == [.ferries] && options.units == .imperial)
+        #expect(options.language == "en" && options.alternatives == nil)
     }
 
     @Test func aPublishedRouteCanBeSetAgain() async throws {

@@ -75,6 +75,30 @@ import Testing
         #expect(second.trip == nil, "nothing is kept behind the destination")
     }
 
+    @Test func aResumedRouteOfTheRouterOnBoardIsTimedByTheTrafficOfNow() throws {
+        let drive = try Helsinki.drive.get()
+        var first = try Seat(Self.configuration)
+        try first.drive(drive.prefix(100))
+        let before = try #require(first.all(NavMessages.Route.self).last)
+        for (provider, factor) in [(NavMessages.RouteProvider.onBoard, 1.0), (.online, 3.0), (.external, 3.0)] {
+            var kept = try #require(first.trip)
+            kept.route?.provider = provider
+            // The traffic of the run before.
+            for leg in before.legs.indices {
+                let durations = before.legs[leg].annotation?.durationsS ?? []
+                kept.route?.legs[leg].durationS = before.legs[leg].durationS.map { $0 * 3 }
+                kept.route?.legs[leg].annotation?.durationsS = durations.map { $0 * 3 }
+            }
+            var second = try Seat(Self.configuration, resuming: kept)
+            try second.drive(drive.dropFirst(103).prefix(5))
+            let route = try #require(second.all(NavMessages.Route.self).first)
+            #expect(route.reason == .resumed && route.provider == provider)
+            let (now, then) = (route.summary?.durationS ?? 0, before.summary?.durationS ?? 0)
+            #expect(abs(now - factor * then) < 0.02 * then, "\(provider): \(now) s, it was \(then) s")
+            #expect(route.options != nil && route.options == before.options, "\(provider)")
+        }
+    }
+
     @Test func aConfiguredTripGivesWayToAnotherConfigurationAndACalledOneDoesNot() throws {
         var kept = try Self.keptTrip()
         #expect(kept.configured == Helsinki.to.text)

@@ -6,9 +6,10 @@ import NavRouting
 
 struct RoutesAreNumbered: Invariant {
     static let rule =
-        "each trip has a later number, each route of it a later one, and all that is said of it names them"
+        "each trip has a later number, each route of any trip a later one, and all that is said of it names them"
     private var session: UInt64 = 0
     private var route: UInt64 = 0
+    private var last: UInt64 = 0
 
     mutating func breach(_ step: SimStep) -> String? {
         for effect in step.effects {
@@ -27,10 +28,8 @@ struct RoutesAreNumbered: Invariant {
                     return "trip \(context.sessionID) after \(session) as \(change)"
                 }
                 // An offer of a faster route that was not taken has had a number.
-                if isNew ? context.routeID != 1 : context.routeID <= route {
-                    return "route \(context.routeID) after \(route) as \(change)"
-                }
-                (session, route) = (context.sessionID, context.routeID)
+                if context.routeID <= last { return "route \(context.routeID) after \(last) as \(change)" }
+                (session, route, last) = (context.sessionID, context.routeID, context.routeID)
             case .progress, .arrival, .spoken:
                 if (context.sessionID, context.routeID) != (session, route) || route == 0 {
                     return "route \(context.routeID) is told of while \(route) is in force"

@@ -60,7 +60,7 @@ public struct RoadSide: ProtoEnum {
     }
 }
 
-/// Units of texts.
+/// Units of spoken distances.
 ///
 /// Values that this build does not know survive as their number.
 public struct UnitSystem: ProtoEnum {
@@ -70,11 +70,11 @@ public struct UnitSystem: ProtoEnum {
     /// Makes a value of any number, known or not.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// Unknown: as configured.
+    /// Those of each country's roads.
     public static let unspecified = Self(rawValue: 0)
     /// Metres and kilometres.
     public static let metric = Self(rawValue: 1)
-    /// Feet and miles.
+    /// Miles, with yards in the United Kingdom and feet elsewhere.
     public static let imperial = Self(rawValue: 2)
 
     /// Names in the schema, by number.
@@ -607,9 +607,9 @@ public struct RouteOptions: Message {
     public var departureNs: Int64?
     /// Distance from the start in m within which a maneuver is avoided.
     public var initialManeuverAvoidanceM: Double?
-    /// Language of names and instructions, BCP 47, for example "de".
+    /// Language of names and instructions, BCP 47, for example "de". In a route: the one that is spoken.
     public var language: String?
-    /// Units of texts.
+    /// Units of spoken distances. Absent in a request: those of each country's roads; in a route: they change on the way.
     public var units: UnitSystem?
     /// Whether the online provider may be asked; absent: as configured.
     public var allowOnline: Bool?
@@ -732,7 +732,8 @@ public struct Route: Message {
     public var stampNs: Int64?
     /// Navigation session; absent outside one.
     public var sessionId: UInt64?
-    /// Identity of the route, unique within a run of the node; a refresh keeps it.
+    /// Identity of the route, unique within a run of the node as long as its clock does not jump; a refresh keeps it. In a
+    /// preview and in a list of alternatives it identifies the route there: what comes into force has another one.
     public var routeId: UInt64?
     /// Header sequence of the fix or event that caused it.
     public var causeSequence: UInt64?
@@ -754,7 +755,7 @@ public struct Route: Message {
     public var summary: RouteSummary?
     /// Who made it.
     public var provider: RouteProvider?
-    /// What was asked for.
+    /// What was asked for, as far as it is in force.
     public var options: RouteOptions?
     /// Why it became the current route; absent in previews and alternatives.
     public var reason: RouteReason?

@@ -1,3 +1,4 @@
+public import NavGuidance
 public import NavRouting
 
 /// What is wished of the routes of a trip, reroutes included.
@@ -10,6 +11,8 @@ public struct RouteWishes: Sendable, Hashable {
     public var allowsOnline = true
     /// Whether live traffic counts.
     public var usesTraffic = true
+    /// In which units distances are told.
+    public var units = DistanceUnits.ofCountry
 
     /// No wishes.
     public init() {}

@@ -10,7 +10,7 @@ public struct EventContext: Sendable, Hashable {
     public var stamp: Timestamp
     /// The trip: the stamp of its start in nanoseconds; 0 without a trip.
     public var sessionID: UInt64
-    /// The route in force, counted from 1 in each trip; 0 without one.
+    /// The route in force, counted from 1 over all trips; 0 without one.
     public var routeID: UInt64
     /// Sequence of the message that caused it, 0 for none.
     public var causeSequence: UInt64
@@ -139,15 +139,16 @@ public struct NavigatorState: Sendable, Hashable {
     }
 }
 
-/// Counts the road tiles around a place that are not on board; the count is kept until the vehicle enters another tile.
+/// Counts the road tiles around a place that are not on board; the count is kept until the vehicle enters another tile. Of other roads
+/// another counter knows.
 struct MissingTileCounter {
-    private var last: (tile: RoadTileID, graph: ObjectIdentifier, count: Int)?
+    private var last: (tile: RoadTileID, count: Int)?
 
     /// How many of the tiles of each layer at a place and beside it are not loaded.
     mutating func count(around place: Coordinate?, in graph: RoadGraph) -> Int {
         guard let place, place.isValid else { return 0 }
         let here = RoadTileID(layer: .local, containing: place)
-        if let last, last.tile == here, last.graph == ObjectIdentifier(graph) { return last.count }
+        if let last, last.tile == here { return last.count }
         var count = 0
         for layer in RoadLayer.allCases {
             let middle = RoadTileID(layer: layer, containing: place).tile
@@ -159,7 +160,7 @@ struct MissingTileCounter {
                 if let id, graph.hasLoaded(id) == false { count += 1 }
             }
         }
-        last = (here, ObjectIdentifier(graph), count)
+        last = (here, count)
         return count
     }
 }

@@ -73,6 +73,8 @@ public struct RouteQuery: Sendable, Equatable {
     public var allowsOnline: Bool
     /// Whether traffic counts.
     public var usesTraffic: Bool
+    /// In which units the guidance tells distances.
+    public var units: DistanceUnits
     /// How many alternatives to the best route at most.
     public var alternatives: Int
     /// The route that is being driven, to which the alternatives are to be alternatives; nil for the best one.

@@ -7,11 +7,11 @@ import NavRouting
 extension Navigator {
     /// Has a question decided: at once by its standard answer when nobody is to be asked, else when the answer comes.
     mutating func ask(_ question: PolicyQuestion, standard: Bool, _ event: NavigatorEvent) {
-        guard let request = policy.ask(question, standard: standard, at: event.stamp) else {
+        guard let request = policy.ask(question, standard: standard, at: event.stamp, cause: event.causeSequence)
+        else {
             let answer = PolicyAnswer(verdict: standard, decider: .standard)
             return goOn(from: question, decision(on: question, 0, answer, standard: standard, latency: 0), event)
         }
-        questionCauses[request.requestID] = event.causeSequence
         publish(.policyRequest(request), event)
         perform(.askPolicy(request))
     }
@@ -25,8 +25,9 @@ extension Navigator {
     mutating func decideOverdue(_ event: NavigatorEvent) {
         for request in policy.closeOverdue(at: event.stamp) {
             perform(.withdrawPolicy(requestID: request.requestID))
+            // The deadline passes by chance during this event: the cause is what led to the question.
             var event = event
-            event.causeSequence = questionCauses[request.requestID] ?? event.causeSequence
+            event.causeSequence = request.causeSequence
             decide(request, PolicyAnswer(verdict: nil, decider: .timeout), event)
         }
     }

@@ -76,6 +76,8 @@ public struct PolicyRequest: Sendable, Equatable {
     public var deadline: Timestamp
     /// When it was asked.
     public var stamp: Timestamp
+    /// Sequence of the message that led to it, 0 for none: the cause of what follows from the answer, and from the lack of one.
+    public internal(set) var causeSequence: UInt64 = 0
 }
 
 /// Who decided.

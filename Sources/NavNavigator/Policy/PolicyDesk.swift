@@ -19,12 +19,14 @@ struct PolicyDesk {
     var due: Timestamp? { open.map(\.deadline).min() }
 
     /// Opens a question; nil when nobody is to be asked.
-    mutating func ask(_ question: PolicyQuestion, standard: Bool, at stamp: Timestamp) -> PolicyRequest? {
+    mutating func ask(
+        _ question: PolicyQuestion, standard: Bool, at stamp: Timestamp, cause: UInt64
+    ) -> PolicyRequest? {
         guard config.asked.contains(question.kind), open.count < PolicyDesk.greatestOpen else { return nil }
         lastID += 1
         let request = PolicyRequest(
             requestID: lastID, question: question, standard: standard,
-            deadline: stamp.advanced(bySeconds: config.patience(question.kind)), stamp: stamp)
+            deadline: stamp.advanced(bySeconds: config.patience(question.kind)), stamp: stamp, causeSequence: cause)
         open.append(request)
         return request
     }
@@ -34,6 +36,9 @@ struct PolicyDesk {
         guard let index = open.firstIndex(where: { $0.requestID == id }) else { return nil }
         return open.remove(at: index)
     }
+
+    /// The sequence that led to an open question; nil when it is not open.
+    func cause(of id: UInt64) -> UInt64? { open.first { $0.requestID == id }?.causeSequence }
 
     /// Whether a question of a kind is open.
     func isOpen(_ kind: PolicyKind) -> Bool { open.contains { $0.question.kind == kind } }

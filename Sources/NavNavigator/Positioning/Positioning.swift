@@ -28,8 +28,8 @@ struct Positioning {
     private var judge = HealthJudge()
     /// The moment of the last position that was told.
     private var told: Timestamp?
-    /// Whether the filter still comes back from a prediction: its positions are not yet those of the fixes.
-    private var isComingBack = false
+    /// Since when the filter comes back from a prediction: its positions are not yet those of the fixes. Nil when it does not.
+    private var returnStart: Timestamp?
     /// The stamp of the last fix that counted; nil before the first.
     private(set) var lastFix: Timestamp?
 
@@ -39,6 +39,10 @@ struct Positioning {
 
     /// How far a fix that does not count may be from the time of its arrival to tell the present, seconds.
     private static let longestLead = 10.0
+
+    /// How long the filter comes back from a prediction at most, seconds. It forgets one within a few fixes; what still lies between the fixes
+    /// and the matched place after that is the road's or the map's, as where a confident receiver stays beside the road.
+    private static let longestReturn = 10.0
 
     /// Knows nothing yet.
     init(metric: Metric, config: NavigatorConfig, matcher: MatcherConfig) {
@@ -104,10 +108,16 @@ struct Positioning {
             return happenings
         }
         var position = Sighting(fix: fix, match: match, directionProbability: match.directionProbability)
-        if reason != nil { isComingBack = true }
-        let gap = Geodesy.distance(match.coordinate, fix.coordinate)
-        if isComingBack, gap <= Reckoning.evidenceReach + 2 * (position.sigma ?? 0) { isComingBack = false }
-        if isComingBack { position.evidence = .blended }
+        if reason != nil { returnStart = fix.stamp }
+        if let start = returnStart {
+            let gap = Geodesy.distance(match.coordinate, fix.coordinate)
+            let isBack = gap <= Reckoning.evidenceReach + 2 * (position.sigma ?? 0)
+            if isBack || fix.stamp.seconds(since: start) > Positioning.longestReturn {
+                returnStart = nil
+            } else {
+                position.evidence = .blended
+            }
+        }
         if ends, let ahead = told, ahead.seconds(since: fix.stamp) > Positioning.longestCatchUp {
             told = nil
             happenings.append(.clockSet(fix.stamp))
@@ -187,7 +197,7 @@ struct Positioning {
     private mutating func restart() -> [Happening] {
         matcher.reset()
         aid.forget(&tracker)
-        isComingBack = false
+        returnStart = nil
         let reason = reckoning.reason
         reckoning.reset()
         return reason.map { Positioning.end(of: $0, .startedOver, at: nil) } ?? []

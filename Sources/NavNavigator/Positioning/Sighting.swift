@@ -22,6 +22,8 @@ public struct Sighting: Sendable, Hashable {
     var isDecisive: Bool { evidence == .measured }
     /// Whether a fix shows the vehicle here.
     var isSeen: Bool { prediction == nil && evidence == .measured }
+    /// Whether a fix shows the vehicle here and it may go on from here: whoever drives against a one-way road has turned onto no route.
+    var isSeenUnderWay: Bool { isSeen && road?.isAgainst != true }
 
     /// The place on a road; nil off the roads.
     public var road: MatchedPosition.RoadPosition? { match.road }

@@ -260,9 +260,9 @@ struct AlternativesKeeper {
 
     /// Notes where the vehicle is; the alternative that it has turned onto, if it has.
     mutating func follow(_ position: Sighting, on trip: Trip) -> OfferedAlternative? {
-        guard position.prediction == nil else { return nil }
+        guard position.isSeen else { return nil }
         for index in kept.indices {
-            guard let road = position.road, kept[index].own[road.edgeKey] != nil,
+            guard let road = position.road, !road.isAgainst, kept[index].own[road.edgeKey] != nil,
                 position.match.confidence >= config.alternatives.takingProbability
             else {
                 kept[index].fixes = 0

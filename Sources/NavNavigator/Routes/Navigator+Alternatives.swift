@@ -13,7 +13,7 @@ extension Navigator {
         }
         guard let trip = self.trip else { return }
         tell(alternatives.pass(trip, at: event.stamp), event)
-        guard trip.deviation.state == .onRoute, trip.wasSeenOnRoute, !search.isRerouting, position.prediction == nil,
+        guard trip.deviation.state == .onRoute, trip.wasSeenOnRoute, !search.isRerouting, position.isSeenUnderWay,
             map.router.isHierarchical, alternatives.isDue(at: event.stamp, position)
         else { return }
         let id = nextRequestID()

@@ -10,7 +10,7 @@ extension Navigator {
             _ = faster.take()
             tell(.rejected(.tooLate), offer, event)
         }
-        let isPossible = position.prediction == nil && search.isIdle
+        let isPossible = position.isSeenUnderWay && search.isIdle
         guard faster.isDue(at: event.stamp, trip, isPossible: isPossible) else { return }
         let id = nextRequestID()
         faster.begin(id, at: event.stamp, from: position)

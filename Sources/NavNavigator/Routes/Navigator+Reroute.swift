@@ -123,7 +123,8 @@ extension Navigator {
         RouteQuery(
             requestID: id, purpose: purpose, request: RouteRequest(waypoints: waypoints, options: wishes.options),
             vehicle: wishes.vehicle, allowsOnline: wishes.allowsOnline, usesTraffic: wishes.usesTraffic,
-            alternatives: alternatives, current: current, deadline: stamp.advanced(bySeconds: config.rerouteDeadline))
+            units: wishes.units, alternatives: alternatives, current: current,
+            deadline: stamp.advanced(bySeconds: config.rerouteDeadline))
     }
 
     // MARK: The answer

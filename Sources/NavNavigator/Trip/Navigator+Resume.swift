@@ -47,15 +47,17 @@ extension Navigator {
 
     /// Starts a trip that was asked for: along the route that it had where that still fits, else along one that is to be found.
     mutating func begin(_ wanted: RouteSearch.TripOrder, from position: Sighting, _ event: NavigatorEvent) {
-        guard let kept = wanted.resumed, let plan = kept.plan, RouteFailure(defectOf: plan) == nil,
+        guard let kept = wanted.resumed, var plan = kept.plan, RouteFailure(defectOf: plan) == nil,
             plan.route.legs.indices.contains(kept.leg),
             let place = Trip.place(of: position, on: plan.route, from: kept, config)
         else { return requestStart(wanted, from: position, event) }
         search = RouteSearch(config)
         session.resume(kept, alongSameRoute: true)
+        // The traffic that the process before knew is not that of now.
+        if plan.provider == .onBoard, let priced = pricing.priced(plan.route) { plan.route = priced }
         put(plan, origin: position, start: 0, isApproaching: false, event)
         trip?.resume(kept, at: place)
-        tell(plan, .resumed, event)
+        tell(self.trip?.plan ?? plan, .resumed, event)
         if kept.isAtStop, !kept.isHeld, let trip {
             ask(.shouldAdvanceLeg(waypoint: trip.nextStop, trip.stop), standard: config.legsAutoAdvance, event)
         }

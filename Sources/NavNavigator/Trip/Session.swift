@@ -9,7 +9,7 @@ struct Session {
     private(set) var id: UInt64 = 0
     /// The last trip's.
     private var lastID: UInt64 = 0
-    /// The routes so far.
+    /// The number of the last route, of this trip or of the one before: no two routes of a run have the same.
     private(set) var routes: UInt64 = 0
     /// What is wished of its routes.
     private(set) var wishes = RouteWishes()
@@ -22,7 +22,6 @@ struct Session {
         // Two trips that start at one moment are still two.
         id = max(UInt64(max(stamp.nanoseconds, 1)), lastID &+ 1)
         lastID = id
-        routes = 0
         self.wishes = wishes
         chosenRoute = []
         chosenRouteID = 0
@@ -32,7 +31,7 @@ struct Session {
     mutating func resume(_ kept: TripSnapshot, alongSameRoute: Bool) {
         id = kept.sessionID
         lastID = max(lastID, id)
-        routes = alongSameRoute ? max(kept.routeID, 1) - 1 : kept.routeID
+        routes = max(routes, alongSameRoute ? max(kept.routeID, 1) - 1 : kept.routeID)
         wishes = kept.order.wishes
         chosenRoute = kept.chosenRoute
         chosenRouteID = kept.chosenRouteID
@@ -40,7 +39,7 @@ struct Session {
 
     mutating func end() { id = 0 }
 
-    /// The number of another route.
+    /// The number of another route. A faster route has one as soon as it is offered, and takes it along when it is refused.
     mutating func nextRoute() -> UInt64 {
         routes += 1
         return routes

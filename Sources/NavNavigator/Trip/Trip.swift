@@ -28,7 +28,7 @@ struct Trip {
     }
 
     private(set) var plan: RoutePlan
-    /// Counted from 1 in each session.
+    /// Counted from 1 over all sessions.
     let routeID: UInt64
     private(set) var wasSeenOnRoute = false
     private(set) var deviation: Deviation
@@ -226,23 +226,26 @@ struct Trip {
         if placement.isFollowing, position.isDecisive { wasSeenOnRoute = true }
         self.placement = placement
         let due = instructions(position)
-        let progress = progress(
+        let isCleared = isOff && !isThere && banner != nil
+        if isCleared { banner = nil }
+        var progress = progress(
             position, placement, offRoute: isSnapped ? nil : position.road.map { graph.attributes(of: $0.edge) })
+        let isAtStop = hasPassedStop || placement.distance <= config.deviationMaximumDistance
+        let arrivals = arrivals(position, isAtStop: isAtStop)
+        var last: [Instruction] = []
+        if let arrival = arrivals.last, arrival.phase == .arrived {
+            // Whoever comes another way than the route's end has not heard them.
+            last = trigger.arrive(leg: arrival.leg)
+            note(last)
+            (progress.visualInstruction, progress.spokenInstruction) = (banner?.id, spokenID)
+        }
         self.progress = progress
         var happenings: [Happening] = [.progress(progress)]
-        if isOff, banner != nil {
-            banner = nil
-            happenings.append(.noInstruction)
-        }
+        if isCleared { happenings.append(.noInstruction) }
         happenings += due.map {
             .instruction($0, distance: progress.stepDistanceRemaining, duration: progress.stepDurationRemaining)
         }
-        let isAtStop = hasPassedStop || placement.distance <= config.deviationMaximumDistance
-        let arrivals = arrivals(position, isAtStop: isAtStop)
-        if let arrival = arrivals.last, arrival.phase == .arrived {
-            // Whoever comes another way than the route's end has not heard them.
-            happenings += trigger.arrive(leg: arrival.leg).map { .instruction($0, distance: 0, duration: 0) }
-        }
+        happenings += last.map { .instruction($0, distance: 0, duration: 0) }
         happenings += arrivals.map { .arrival($0) }
         return happenings
     }
@@ -308,13 +311,18 @@ struct Trip {
         if banner == nil, !isShown, let visual = trigger.banner(offset: cursor.offset, leg: leg) {
             due.insert(.visual(visual), at: 0)
         }
+        note(due)
+        return due
+    }
+
+    /// Notes what is shown and said from now on.
+    private mutating func note(_ due: [Instruction]) {
         for instruction in due {
             switch instruction {
             case .visual(let visual): banner = visual
             case .spoken(let spoken): spokenID = spoken.id
             }
         }
-        return due
     }
 
     /// The banner of where the vehicle is only expected to be, when it is another one. Words are told once and wait for a fix.
@@ -360,7 +368,6 @@ struct Trip {
         _ position: Sighting, _ placement: RoutePlacement, offRoute road: RoadAttributes?
     ) -> RouteProgress {
         let offset = cursor.offset
-        let isSnapped = isSnapped
         // Off the route the way goes on from its nearest point.
         let detour = isOff ? placement.distance : 0
         let nearest = isOff ? min(placement.offset, legEnd) : offset
@@ -386,7 +393,7 @@ struct Trip {
             deviation: deviation, trafficDelayRemaining: times.delay(from: nearest, in: currentLeg),
             edge: edge?.key ?? position.road?.edgeKey, attributes: edge?.attributes ?? road,
             nextManeuver: next?.maneuver,
-            visualInstruction: isOff ? nil : banner?.id, spokenInstruction: spokenID, position: position,
+            visualInstruction: isOff && !isThere ? nil : banner?.id, spokenInstruction: spokenID, position: position,
             isSnapped: isSnapped,
             snapped: (isSnapped ? route.line.coordinate(at: offset) : nil) ?? position.match.coordinate,
             snappedBearing: isSnapped ? route.line.bearing(at: offset) : position.road?.bearing ?? position.course,

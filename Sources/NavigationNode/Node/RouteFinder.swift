@@ -58,7 +58,7 @@ package final class RouteFinder: Sendable {
             case .success(let online):
                 if state.isFailing { state.reports.append("the online provider answers again") }
                 state.isFailing = false
-                guard let answer = planner.answer(online, on: map) else { return nil }
+                guard let answer = planner.answer(query, online, on: map) else { return nil }
                 return FoundAnswer(answer: answer, map: map.number, body: online.body)
             case .failure(let error):
                 // That it knows no way is an answer: the route on board says so, or is one.

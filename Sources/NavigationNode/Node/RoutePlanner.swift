@@ -44,19 +44,17 @@ package final class RoutePlanner {
     }
 
     /// The answer that a provider's routes are, which were put on a map; nil without any.
-    package func answer(_ online: OnlineRoutes, on map: MapSnapshot) -> RouteAnswer? {
+    package func answer(_ query: RouteQuery, _ online: OnlineRoutes, on map: MapSnapshot) -> RouteAnswer? {
         guard let route = online.routes.first?.route else { return nil }
         return .found(
-            FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, map), provider: .online)))
+            FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, query, map), provider: .online)))
     }
 
     /// The answer that a provider gave earlier: what it said is put on the map again.
     ///
     /// - Throws: why it is not of this map.
-    package func answer(_ query: RouteQuery, from body: [UInt8], on map: MapSnapshot) throws(DirectionsError)
-        -> RouteAnswer?
-    {
-        answer(try OnlineRoutes(body: body, of: query.request, on: router(for: query, on: map)), on: map)
+    package func answer(_ query: RouteQuery, from body: [UInt8], on map: MapSnapshot) throws(DirectionsError) -> RouteAnswer? {
+        answer(query, try OnlineRoutes(body: body, of: query.request, on: router(for: query, on: map)), on: map)
     }
 
     /// The fastest way of the node's vehicle between places, free of other wishes.
@@ -71,7 +69,7 @@ package final class RoutePlanner {
         do throws(RouteFailure) {
             if query.alternatives > 0, router.isHierarchical { return .found(try several(query, router, map)) }
             let route = try router.route(query.request, workspace: workspace).route(of: query.request)
-            return .found(FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, map))))
+            return .found(FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, query, map))))
         } catch {
             return .failed(error)
         }
@@ -84,18 +82,20 @@ package final class RoutePlanner {
         {
         case .found(let found):
             return FoundRoutes(
-                main: RoutePlan(route: found.main, guidance: guidance(found.main, map)),
+                main: RoutePlan(route: found.main, guidance: guidance(found.main, query, map)),
                 mainIsCurrent: found.mainIsCurrent, via: found.via,
                 alternatives: found.alternatives.map {
-                    AlternativePlan(alternative: $0, guidance: guidance($0.route, map))
+                    AlternativePlan(alternative: $0, guidance: guidance($0.route, query, map))
                 })
         case .notFound(let outcome):
             let route = try outcome.route(of: query.request)
-            return FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, map)))
+            return FoundRoutes(main: RoutePlan(route: route, guidance: guidance(route, query, map)))
         }
     }
 
-    private func guidance(_ route: Route, _ map: MapSnapshot) -> RouteGuidance {
-        RouteGuidance(route: route, graph: map.graph, options: options)
+    private func guidance(_ route: Route, _ query: RouteQuery, _ map: MapSnapshot) -> RouteGuidance {
+        var options = options
+        options.units = query.units
+        return RouteGuidance(route: route, graph: map.graph, options: options)
     }
 }

@@ -79,11 +79,11 @@ typedef enum _Navbus__V1__RoadSide {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__ROAD_SIDE)
 } Navbus__V1__RoadSide;
 /*
- * Units of texts.
+ * Units of spoken distances.
  */
 typedef enum _Navbus__V1__UnitSystem {
   /*
-   * Unknown: as configured.
+   * Those of each country's roads.
    */
   NAVBUS__V1__UNIT_SYSTEM__UNIT_SYSTEM_UNSPECIFIED = 0,
   /*
@@ -91,7 +91,7 @@ typedef enum _Navbus__V1__UnitSystem {
    */
   NAVBUS__V1__UNIT_SYSTEM__UNIT_SYSTEM_METRIC = 1,
   /*
-   * Feet and miles.
+   * Miles, with yards in the United Kingdom and feet elsewhere.
    */
   NAVBUS__V1__UNIT_SYSTEM__UNIT_SYSTEM_IMPERIAL = 2
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(NAVBUS__V1__UNIT_SYSTEM)
@@ -545,11 +545,11 @@ struct  Navbus__V1__RouteOptions
   protobuf_c_boolean has_initial_maneuver_avoidance_m;
   double initial_maneuver_avoidance_m;
   /*
-   * Language of names and instructions, BCP 47, for example "de".
+   * Language of names and instructions, BCP 47, for example "de". In a route: the one that is spoken.
    */
   char *language;
   /*
-   * Units of texts.
+   * Units of spoken distances. Absent in a request: those of each country's roads; in a route: they change on the way.
    */
   protobuf_c_boolean has_units;
   Navbus__V1__UnitSystem units;
@@ -583,7 +583,8 @@ struct  Navbus__V1__Route
   protobuf_c_boolean has_session_id;
   uint64_t session_id;
   /*
-   * Identity of the route, unique within a run of the node; a refresh keeps it.
+   * Identity of the route, unique within a run of the node as long as its clock does not jump; a refresh keeps it. In a
+   * preview and in a list of alternatives it identifies the route there: what comes into force has another one.
    */
   protobuf_c_boolean has_route_id;
   uint64_t route_id;
@@ -635,7 +636,7 @@ struct  Navbus__V1__Route
   protobuf_c_boolean has_provider;
   Navbus__V1__RouteProvider provider;
   /*
-   * What was asked for.
+   * What was asked for, as far as it is in force.
    */
   Navbus__V1__RouteOptions *options;
   /*
