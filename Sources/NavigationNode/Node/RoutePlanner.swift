@@ -53,7 +53,9 @@ package final class RoutePlanner {
     /// The answer that a provider gave earlier: what it said is put on the map again.
     ///
     /// - Throws: why it is not of this map.
-    package func answer(_ query: RouteQuery, from body: [UInt8], on map: MapSnapshot) throws(DirectionsError) -> RouteAnswer? {
+    package func answer(_ query: RouteQuery, from body: [UInt8], on map: MapSnapshot) throws(DirectionsError)
+        -> RouteAnswer?
+    {
         answer(query, try OnlineRoutes(body: body, of: query.request, on: router(for: query, on: map)), on: map)
     }
 
