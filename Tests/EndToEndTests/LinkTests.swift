@@ -1,0 +1,29 @@
+import NavTestSystem
+import Testing
+
+/// A node links what it needs, and nothing else: what it holds can fail, is attacked, and takes memory in the vehicle.
+struct LinkTests {
+    /// What only the tile cache needs, as its symbols and libraries are named.
+    private static let foreign = ["sqlite3_", "4GRDB", "7NIOCore", "8NIOPosix", "BoringSSL", "libsqlite3"]
+
+    @Test(
+        .enabled(if: Project.find("nm") != nil && Project.find("ldd") != nil, "needs nm and ldd"),
+        arguments: ["gnss-node", "navigation-node", "policy-node-example"])
+    func noDatabaseAndNoServerIsLinked(program: String) throws {
+        let path = try Programs.path(program)
+        let symbols = try Programs.run(try #require(Project.find("nm")), ["--defined-only", path])
+        let libraries = try Programs.run(try #require(Project.find("ldd")), [path])
+        try #require(symbols.status == 0 && libraries.status == 0, "\(symbols.errors)\(libraries.errors)")
+        #expect(symbols.outputLines.count > 1_000, "\(path) has no symbols to look at")
+        let found = Self.foreign.filter { symbols.output.contains($0) || libraries.output.contains($0) }
+        #expect(found.isEmpty, "\(program) links \(found)")
+    }
+
+    /// The test that nothing is linked would pass on a program in which such names cannot be seen.
+    @Test(.enabled(if: Project.find("nm") != nil, "needs nm"))
+    func theTileCacheHasThem() throws {
+        let path = try Programs.path("tile-cache-node")
+        let symbols = try Programs.run(try #require(Project.find("nm")), ["--defined-only", path])
+        #expect(symbols.output.contains("4GRDB") && symbols.output.contains("7NIOCore"))
+    }
+}
