@@ -2,6 +2,7 @@ import Foundation
 import NavBus
 import NavDigest
 import NavGeo
+import NavHTTP
 import NavMessages
 import NavTileStore
 
