@@ -27,7 +27,6 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let heaps = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
-let http = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
@@ -55,10 +54,8 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         // SQLite with migrations and readers beside a writer: the index of the tile store.
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        // HTTP with TLS, deadlines and cancellation: the online provider of routes.
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        // The types of its interface: bytes, headers, times. The endpoint for web maps is made of it as well: it is here
-        // already, and its HTTP/1.1 keeps back pressure, limits and deadlines per connection.
+        // The HTTP/1.1 server for web maps, with back pressure, limits and deadlines per connection. Nothing else uses it; with
+        // the two packages that it brings it is a fifth of all compile steps.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     ],
     targets: [
@@ -69,7 +66,7 @@ let package = Package(
         .systemLibrary(name: "CZstd"),
         .systemLibrary(name: "CLZ4"),
         .systemLibrary(name: "CCrypto"),
-        // HTTP for many small files: a third of what the client below costs for each of them.
+        // HTTP with TLS, for tile sources and the online provider of routes: it costs no compile step.
         .systemLibrary(name: "CCurl"),
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
         // What must happen between fork and exec.
@@ -96,23 +93,23 @@ let package = Package(
 
         // What content is known by.
         library("NavDigest", ["CCrypto"]),
-        // How to ask a server that fails: pauses, rests, and when it says to come back.
+        // How to ask a server that fails: pauses and rests.
         library("NavRemote"),
+        // The HTTP client: deadlines, redirects, bounds of size and rate, TLS.
+        library("NavHTTP", ["NavGeo", "NavDigest", "CCurl", "CZlib", "CZstd"]),
 
-        // Tiles on disk, and where they come from.
         // Files that survive a crash, and why they fail.
         library("NavStorage", ["NavDigest"]),
+        // Tiles on disk, and where they come from.
         library(
             "NavTileStore",
             [
-                "NavStorage", "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", "CCurl",
-                grdb, sqlite,
+                "NavStorage", "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "NavHTTP", grdb, sqlite,
                 heaps,
             ]),
 
         // Routes of an online provider.
-        library(
-            "NavDirections", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavRemote", http, nioCore, nioHTTP]),
+        library("NavDirections", ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavRemote", "NavHTTP"]),
 
         // Reads OpenStreetMap extracts and writes road tiles.
         library("NavMapBuild", ["NavGeo", "NavMap", "NavDigest", "CZlib"]),
@@ -143,7 +140,7 @@ let package = Package(
             "TileCacheNode",
             [
                 "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavTileCache", "NavTileStore",
-                "NavStorage", "NavDigest", argumentParser, nioCore, nioPosix, nioHTTP,
+                "NavStorage", "NavHTTP", "NavDigest", argumentParser, nioCore, nioPosix, nioHTTP,
             ]),
         // Drives through the core again, from their inputs or their journal; simulated drives; what differs between two.
         library(
@@ -194,7 +191,9 @@ let package = Package(
             ],
             path: "Tests/NavTestSupport", swiftSettings: strict),
         // NavTestSystem has them: servers on loopback that do as they are told, programs that are run, stopped and killed.
-        .target(name: "NavTestSystem", dependencies: ["NavBench"], path: "Tests/NavTestSystem", swiftSettings: strict),
+        .target(
+            name: "NavTestSystem", dependencies: ["NavBench", "CZlib", "CZstd"], path: "Tests/NavTestSystem",
+            swiftSettings: strict),
         // NavLaunchProbe is a launcher that tests can kill.
         .executableTarget(
             name: "NavLaunchProbe", dependencies: ["NavLaunch", "CProcess"], path: "Tests/NavLaunchProbe",
@@ -202,17 +201,17 @@ let package = Package(
         tests("NavGeoTests", ["NavGeo"]),
         tests("NavTileCacheTests", ["NavGeo", "NavTileCache"]),
         tests("NavRemoteTests", ["NavRemote"]),
+        tests("NavHTTPTests", ["NavHTTP", "NavSimulation", "NavTestSystem"]),
         // NavTileStoreProbe owns a store that tests kill and starve.
         .executableTarget(
             name: "NavTileStoreProbe",
-            dependencies: ["NavGeo", "NavTileCache", "NavTileStore", "NavStorage", "NavDigest"],
+            dependencies: ["NavGeo", "NavTileCache", "NavTileStore", "NavStorage", "NavHTTP", "NavDigest"],
             path: "Tests/NavTileStoreProbe", swiftSettings: strict),
         tests(
             "NavTileStoreTests",
             [
                 "NavGeo", "NavMap", "NavMapBuild", "NavTileCache", "NavTileStore", "NavStorage", "NavTileStoreProbe",
-                "NavDigest",
-                "NavTestSupport", "NavTestSystem", "CZlib", "CZstd", grdb,
+                "NavHTTP", "NavDigest", "NavTestSupport", "NavTestSystem", grdb,
             ]),
         tests("NavMapTests", ["NavGeo", "NavMap", "NavMapBuild", "NavSimulation", "NavTestSupport"]),
         tests(
@@ -234,7 +233,8 @@ let package = Package(
         tests(
             "NavDirectionsTests",
             [
-                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavDirections", "NavRemote", "NavSimulation",
+                "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavDirections", "NavHTTP", "NavRemote",
+                "NavSimulation",
                 "NavTestSupport", "NavTestSystem",
             ]),
         tests("NavMessagesTests", ["NavMessages", "CNavProto", "CProtobufC", "NavTestSystem"]),

@@ -1,4 +1,4 @@
-import Foundation
+import NavHTTP
 
 /// Who is asked for routes, how, and for how long.
 public struct DirectionsConfiguration: Sendable, Hashable {
@@ -54,30 +54,30 @@ public struct DirectionsConfiguration: Sendable, Hashable {
     /// Whether there is a provider.
     public var isEnabled: Bool { !url.isEmpty }
 
-    /// The proxy's host and port; nil for none.
-    var proxyAddress: (host: String, port: Int)? {
-        guard let colon = proxy.lastIndex(of: ":"), colon > proxy.startIndex,
-            let port = Int(proxy[proxy.index(after: colon)...]), (1...65_535).contains(port)
-        else { return nil }
-        return (String(proxy[..<colon]), port)
-    }
+    /// The provider's address; nil for what is none.
+    var address: HTTPAddress? { HTTPAddress(url) }
 
-    /// Why it makes no sense; nil when it does.
+    /// Returns why it makes no sense; nil when it does.
     ///
     /// - Parameter hasToken: whether an access token goes with each request.
     func fault(hasToken: Bool) -> String? {
-        guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased(),
-            scheme == "https" || scheme == "http", let host = parts.host, !host.isEmpty
-        else { return "'\(url)' is no address of a provider: give https://HOST or http://HOST:PORT" }
-        guard parts.query == nil, parts.fragment == nil, parts.user == nil, parts.password == nil else {
-            return "the provider's address has a query, a fragment or a user: give the part before them"
+        guard !url.contains(where: { "?#@".contains($0) }) else {
+            return "the provider's address has a query, a fragment or a user: give https://HOST without them"
         }
-        let isLocal = ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host)
-        if hasToken, scheme == "http", !isLocal {
+        guard let origin = address?.origin else {
+            return "'\(url)' is no address of a provider: give https://HOST or http://HOST:PORT"
+        }
+        if hasToken, !origin.isSecure, !origin.isLoopback {
             return "a token is not sent over plain http: give https, or no token"
         }
         if dialect == .mapbox, !hasToken { return "Mapbox needs a token: name its file" }
-        if !proxy.isEmpty, proxyAddress == nil { return "'\(proxy)' is no proxy: give HOST:PORT" }
+        let hasPort = proxy.contains(":") && !proxy.hasSuffix("]")
+        if !proxy.isEmpty,
+            !hasPort || proxy.contains(where: { "/?#@".contains($0) })
+                || HTTPAddress("http://" + proxy) == nil
+        {
+            return "'\(proxy)' is no proxy: give HOST:PORT"
+        }
         let isPlain = { (text: String, more: String) in
             text.utf8.count <= 100
                 && text.unicodeScalars.allSatisfy { scalar in

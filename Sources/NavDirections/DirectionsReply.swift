@@ -1,35 +1,23 @@
 package import Foundation
-import NavRemote
 
-/// An HTTP answer as far as it matters.
+/// An answer of the provider.
 package struct DirectionsReply: Sendable {
     /// HTTP status.
     var status: Int
-    /// `Retry-After`; nil without.
-    var retryAfter: String?
-    /// `Date`; nil without.
-    var date: String?
-    /// `Location`; nil without.
-    var location: String?
-    /// What was sent.
+    /// Seconds that the provider asks to be left alone; nil when it does not say.
+    var retryAfter: Double?
+    /// The body.
     var body: Data
 
-    package init(status: Int, body: Data, retryAfter: String? = nil, date: String? = nil, location: String? = nil) {
+    package init(status: Int, body: Data, retryAfter: Double? = nil) {
         self.status = status
         self.body = body
-        self.retryAfter = retryAfter
-        self.date = date
-        self.location = location
+        // A provider is believed up to a day.
+        self.retryAfter = retryAfter.map { min($0, 86_400) }
     }
 
     /// Why there is no route in it; nil when there should be one.
     package var failure: DirectionsError? {
-        if (300..<400).contains(status) {
-            return DirectionsError(
-                .redirected,
-                "the provider sends to another address (HTTP \(status)\(place)): name the right one in the configuration"
-            )
-        }
         let document = try? JSONDecoder().decode(FailureDocument.self, from: body)
         let said = document?.message ?? document?.text
         if let code = document?.code, let failure = Self.failure(code, said) {
@@ -39,18 +27,22 @@ package struct DirectionsReply: Sendable {
         switch status {
         case 200:
             return document?.number == nil ? nil : failure(number: document?.number, said)
+        case 300..<400:
+            return DirectionsError(
+                .redirected, "the provider redirects (HTTP \(status)): configure the address that answers")
         case 401, 403:
             return DirectionsError(
                 .unauthorized,
                 "the provider refuses the token (HTTP \(status))\(Self.quoted(said)): check the token file")
         case 408, 504:
-            return DirectionsError(.timedOut, "the provider ran out of time (HTTP \(status))", retryAfter: wait)
+            return DirectionsError(.timedOut, "the provider ran out of time (HTTP \(status))", retryAfter: retryAfter)
         case 429:
             return DirectionsError(
-                .rateLimited, "the provider has had too many requests (HTTP 429)\(Self.quoted(said))", retryAfter: wait)
+                .rateLimited, "the provider has had too many requests (HTTP 429)\(Self.quoted(said))",
+                retryAfter: retryAfter)
         case 500...:
             return DirectionsError(
-                .server, "the provider failed (HTTP \(status))\(Self.quoted(said))", retryAfter: wait)
+                .server, "the provider failed (HTTP \(status))\(Self.quoted(said))", retryAfter: retryAfter)
         case 400..<500:
             return failure(number: document?.number, said)
                 ?? DirectionsError(
@@ -59,12 +51,6 @@ package struct DirectionsReply: Sendable {
                         + "dialect and profile")
         default: return DirectionsError(.malformed, "the provider answers with HTTP \(status)")
         }
-    }
-
-    /// The host that a redirection names, for people.
-    private var place: String {
-        guard let location, let host = URLComponents(string: location)?.host else { return "" }
-        return ", \(Self.clipped(host))"
     }
 
     // MARK: Codes
@@ -98,25 +84,10 @@ package struct DirectionsReply: Sendable {
         }
     }
 
-    /// What a provider says, as much as fits a line of a log, without control characters.
+    /// Quotes a provider: as much as fits a line of a log, without control characters.
     private static func quoted(_ text: String?) -> String {
         guard let text, !text.isEmpty else { return "" }
-        return ": \(clipped(text))"
-    }
-
-    private static func clipped(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.prefix(200).map { $0.properties.generalCategory == .control ? " " : $0 }))
-    }
-
-    // MARK: Retry-After
-
-    /// The longest wait that is believed, seconds: a day.
-    static let longestWait = 86_400.0
-
-    /// Seconds that the provider asks to be left alone; a date counts from the provider's own clock.
-    var wait: Double? {
-        HTTPTime.retryAfter(retryAfter, date: date, now: nil).map { min($0, Self.longestWait) }
+        let scalars = text.unicodeScalars.prefix(200).map { $0.properties.generalCategory == .control ? " " : $0 }
+        return ": \(String(String.UnicodeScalarView(scalars)))"
     }
 }

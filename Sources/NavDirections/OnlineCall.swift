@@ -33,7 +33,7 @@ public final class OnlineCall: Sendable {
     public func wait() -> Result<OnlineRoutes, DirectionsError> {
         finished.wait()
         finished.signal()
-        return answer.withLock { $0 } ?? .failure(DirectionsError(.cancelled, "the question was taken back"))
+        return answer.withLock { $0 } ?? .failure(DirectionsError(.cancelled, "the request was cancelled"))
     }
 }
 

@@ -28,7 +28,7 @@ public struct OnlineRoutes: Sendable, Equatable {
         let mapping = RouteMapping(router)
         routes = []
         for (number, route) in answer.routes.enumerated() {
-            if Task.isCancelled { throw DirectionsError(.cancelled, "the question was taken back") }
+            if Task.isCancelled { throw DirectionsError(.cancelled, "the request was cancelled") }
             do {
                 routes.append(try mapping.map(route, for: request))
             } catch {
@@ -68,12 +68,12 @@ public struct OnlineRouteProvider: Sendable {
         let start = ContinuousClock.now
 
         init(
-            _ configuration: DirectionsConfiguration, _ token: AccessToken?,
+            _ configuration: DirectionsConfiguration, _ token: AccessToken?, _ client: DirectionsClient,
             _ random: any RandomNumberGenerator & Sendable
         ) {
             self.configuration = configuration
             self.token = token
-            client = DirectionsClient(configuration)
+            self.client = client
             policy = RetryPolicy(
                 retries: configuration.retries,
                 backoff: Backoff(first: configuration.firstPause, longest: configuration.longestPause))
@@ -84,8 +84,6 @@ public struct OnlineRouteProvider: Sendable {
                     longestRetryAfter: .seconds(configuration.longestRest)))
             self.random = Mutex(random)
         }
-
-        deinit { client.beginShutdown() }
 
         /// Since the provider was made.
         var now: Duration { ContinuousClock.now - start }
@@ -124,8 +122,11 @@ public struct OnlineRouteProvider: Sendable {
         _ configuration: DirectionsConfiguration, token: AccessToken? = nil,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) throws(DirectionsError) {
-        if let fault = configuration.fault(hasToken: token != nil) { throw DirectionsError(.configuration, fault) }
-        core = Core(configuration, token, random)
+        let fault = configuration.fault(hasToken: token != nil)
+        guard fault == nil, let address = configuration.address else {
+            throw DirectionsError(.configuration, fault ?? "there is no address of a provider")
+        }
+        core = Core(configuration, token, try DirectionsClient(configuration, for: address), random)
     }
 
     /// Seconds until the provider is asked again after failures; nil when it is asked now.
@@ -156,8 +157,7 @@ public struct OnlineRouteProvider: Sendable {
         return try OnlineRoutes(answer, request, router, attempts: attempts)
     }
 
-    /// Ends the provider's connections; questions under way fail. Waits for a connection that is being made, no longer than
-    /// an attempt may take.
+    /// Ends the provider's connections; requests under way fail.
     public func shutdown() async { await core.client.shutdown() }
 
     /// Asks until an answer comes, nothing is to be gained from asking again, or the time is up.
@@ -181,7 +181,7 @@ public struct OnlineRouteProvider: Sendable {
                 do {
                     try await Task.sleep(for: .seconds(pause))
                 } catch {
-                    throw DirectionsError(.cancelled, "the question was taken back")
+                    throw DirectionsError(.cancelled, "the request was cancelled")
                 }
             }
         }

@@ -1,5 +1,6 @@
 import Foundation
 import NavDirections
+import NavHTTP
 import NavMatching
 import NavRouting
 import NavSimulation
@@ -94,32 +95,10 @@ struct MisbehaviourTests {
     @Test(
         arguments: [
             ("garbage", [0, 255, 13, 10, 13, 10], [.malformed, .unreachable]),
-            ("another protocol", Array("220 smtp.example ESMTP\r\n".utf8), [.malformed, .unreachable]),
             ("nothing", [], [.unreachable]),
-            ("half a head", Array("HTTP/1.1 200 OK\r\nContent-Le".utf8), [.malformed, .unreachable]),
-            (
-                "less than was promised", good + Array("Content-Length: 500\r\n\r\n{\"code\":\"Ok\"".utf8),
-                [.malformed, .unreachable]
-            ),
-            (
-                "chunks that end in the middle", good + Array("Transfer-Encoding: chunked\r\n\r\n40\r\n{\"code\"".utf8),
-                [.malformed, .unreachable]
-            ),
-            (
-                "chunks without sizes", good + Array("Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n".utf8),
-                [.malformed, .unreachable]
-            ),
-            (
-                "two lengths", good + Array("Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}".utf8),
-                [.malformed, .unreachable]
-            ),
-            ("a negative length", good + Array("Content-Length: -5\r\n\r\n{}".utf8), [.malformed, .unreachable]),
+            ("less than was promised", good + Array("Content-Length: 500\r\n\r\n{".utf8), [.unreachable]),
             ("a portal's page", good + Array("Content-Length: 13\r\n\r\n<html></html>".utf8), [.malformed]),
             ("more than is read", good + Array("Content-Length: 99999999999\r\n\r\n{".utf8), [.tooLarge]),
-            (
-                "a length beyond all numbers", good + Array("Content-Length: 99999999999999999999999\r\n\r\n{".utf8),
-                [.malformed, .unreachable, .tooLarge]
-            ),
         ] as [(String, [UInt8], [DirectionsError.Code])])
     func whatIsNoAnswerEndsInAFailure(name: String, bytes: [UInt8], codes: [DirectionsError.Code]) async throws {
         let server = try LoopbackServer(.bytes(bytes))
@@ -127,20 +106,12 @@ struct MisbehaviourTests {
         #expect(codes.contains(code), "\(name): \(code)")
     }
 
-    @Test func anEndlessAnswerIsReadUpToTheBound() async throws {
-        let head = Self.good + Array("Transfer-Encoding: chunked\r\n\r\n".utf8)
-        let chunk = Array("1000\r\n".utf8) + [UInt8](repeating: 32, count: 4_096) + Array("\r\n".utf8)
-        let server = try LoopbackServer(.flood(head, chunk))
-        var configuration = configuration(server.url)
-        configuration.maximumBytes = 100_000
-        #expect(code(try await ask(configuration)) == .tooLarge)
-    }
-
-    @Test func endlessHeadersAreNotCollected() async throws {
-        let server = try LoopbackServer(
-            .flood(Self.good, Array("X-More: \(String(repeating: "y", count: 8_000))\r\n".utf8)))
-        let code = try #require(code(try await ask(configuration(server.url))))
-        #expect([.malformed, .unreachable].contains(code), "\(code)")
+    @Test(arguments: HTTPError.Code.allCases)
+    func aFailureOfHTTPIsOneOfTheProvider(code: HTTPError.Code) {
+        let error = DirectionsError(HTTPError(code, "why"))
+        let isConnection = [.truncated, .tooSlow, .system, .closed].contains(code)
+        #expect(error.code.rawValue == (isConnection ? "unreachable" : code.rawValue))
+        #expect(error.message.contains("why") && error.message.contains("max_bytes") == (code == .tooLarge))
     }
 
     @Test(arguments: [301, 302, 307, 308])
@@ -191,13 +162,13 @@ struct MisbehaviourTests {
                 .answer(status: 429, headers: ["Retry-After: 0"]), .answer(body: body))
             defer { count = server.requests.count }
             var configuration = configuration(server.url)
-            // An attempt on a connection that just broke may fail without a request.
             configuration.retries = 8
             configuration.firstPause = 0.01
             configuration.attemptTimeout = 30
             return try await ask(configuration)
         }.get()
-        #expect(answer.attempts >= 4 && count == 4)
+        // Of the four requests libcurl repeats one itself when a kept connection closes without a byte.
+        #expect((3...4).contains(answer.attempts) && count == 4)
     }
 
     @Test func aFailureThatStaysIsNotRepeated() async throws {

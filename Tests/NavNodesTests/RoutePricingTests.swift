@@ -152,15 +152,6 @@ struct RoutePricingTests {
         #expect(found.phase == .detected && found.pricing == .onBoard && (found.gainS ?? 0) < 600)
     }
 
-    @Test("a route from outside has alternatives once the vehicle drives along it, as one of the router has")
-    func alternatives() throws {
-        let harness = try Harness(["faster.enabled=false"])
-        try harness.stand(3)
-        try harness.setRoute(nil)
-        for share in [0.3, 0.45, 0.6, 0.75] { try harness.stand(4, at: share) }
-        #expect(harness.all(NavMessages.Alternatives.self).last?.alternatives.count == 1)
-    }
-
     @Test("refreshes count, are from the vehicle on, and say how old the traffic is")
     func refreshed() throws {
         let harness = try Harness(["alternatives.enabled=false", "faster.enabled=false", "refresh.min_interval_s=0"])

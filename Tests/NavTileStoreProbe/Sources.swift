@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import NavHTTP
 import NavTileStore
 
 /// Opens a source of a map at an address once when no more files can be opened, and once when they can.
@@ -25,7 +26,7 @@ func exhaust(_ address: String) {
 func announced(_ address: String) throws {
     var configuration = TileSourceConfiguration("roads", .navigation, address: address)
     configuration.concurrency = 64
-    configuration.limits.totalTimeout = 1
+    configuration.limits.http.totalTimeout = 1
     let source = try configuration.open()
     let done = DispatchSemaphore(value: 0)
     Task {

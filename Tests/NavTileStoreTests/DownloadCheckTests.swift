@@ -1,4 +1,6 @@
 import NavGeo
+import NavHTTP
+import NavTestSystem
 import NavTileStore
 import Synchronization
 import Testing
@@ -65,7 +67,7 @@ struct DownloadCheckTests {
 
     @Test("Each is delivered once, packed as it came")
     func delivered() async throws {
-        let queue = try Self.queue(PackedTestSource { tile, _ in SourceFixture.gzip(Self.content(tile)) })
+        let queue = try Self.queue(PackedTestSource { tile, _ in Packer.gzip(Self.content(tile)) })
         let results = await Self.results(queue, 1_000)
         #expect(results.count == 1_000 && Set(results.map(\.address.tile.x)) == Set(0..<1_000))
         for result in results {
@@ -79,10 +81,10 @@ struct DownloadCheckTests {
 
     @Test("One that is damaged is asked for again; what stays damaged, and bombs, are given up, and the others come")
     func damaged() async throws {
-        let bomb = SourceFixture.gzip([UInt8](repeating: 0, count: 100_001))
+        let bomb = Packer.gzip([UInt8](repeating: 0, count: 100_001))
         let queue = try Self.queue(
             PackedTestSource { tile, count in
-                let sound = SourceFixture.gzip(Self.content(tile))
+                let sound = Packer.gzip(Self.content(tile))
                 switch tile.x {
                 case 7 where count == 1: return Array(sound.dropLast(4))
                 case 8: return Array(sound.dropLast(4))
@@ -103,7 +105,7 @@ struct DownloadCheckTests {
 
     @Test("Who asks for one gets it, whatever else is wanted")
     func asked() async throws {
-        let queue = try Self.queue(PackedTestSource { tile, _ in SourceFixture.gzip(Self.content(tile)) })
+        let queue = try Self.queue(PackedTestSource { tile, _ in Packer.gzip(Self.content(tile)) })
         queue.want(
             (0..<500).map { TileWant(TileAddress("map", Self.tile($0))) }, for: DownloadOwner(.region, "home"))
         let answers = try await withThrowingTaskGroup(of: TileAnswer.self) { group in
@@ -118,7 +120,7 @@ struct DownloadCheckTests {
 
     @Test("A queue that is stopped meanwhile ends", arguments: [0, 1, 30, 300])
     func stopped(after count: Int) async throws {
-        let queue = try Self.queue(PackedTestSource { tile, _ in SourceFixture.gzip(Self.content(tile)) })
+        let queue = try Self.queue(PackedTestSource { tile, _ in Packer.gzip(Self.content(tile)) })
         async let results = Self.results(queue, 5_000)
         while queue.statistics.fetchedCount < count { await Task.yield() }
         await queue.stop()

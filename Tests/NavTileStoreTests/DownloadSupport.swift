@@ -1,5 +1,6 @@
 import NavDigest
 import NavGeo
+import NavHTTP
 import NavTileStore
 import Synchronization
 

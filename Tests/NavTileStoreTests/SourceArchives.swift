@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
 import NavGeo
+import NavHTTP
+import NavTestSystem
 import NavTileStore
 
 /// Writes PMTiles archives, sound ones and others.
@@ -47,8 +49,8 @@ struct SourceArchive {
 
     func pack(_ bytes: [UInt8]) -> [UInt8] {
         switch packing {
-        case .gzip: SourceFixture.gzip(bytes)
-        case .zstd: SourceFixture.zstd(bytes)
+        case .gzip: Packer.gzip(bytes)
+        case .zstd: Packer.zstd(bytes)
         default: bytes
         }
     }

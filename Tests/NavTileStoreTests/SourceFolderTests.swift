@@ -1,5 +1,6 @@
 import Foundation
 import NavGeo
+import NavHTTP
 import NavMap
 import NavTestSystem
 import NavTileStore
@@ -51,7 +52,7 @@ struct SourceFolderTests {
         let folder = try SourceFolder()
         let bytes = SourceFixture.vectorTile(500)
         try folder.write("4/3/2.pbf", bytes)
-        try folder.write("4/3/1.pbf", SourceFixture.gzip(bytes))
+        try folder.write("4/3/1.pbf", Packer.gzip(bytes))
         try folder.write("5/3/2.pbf", Array("<html>".utf8))
         try folder.write("5/03/2.pbf", bytes)
         try folder.write("5/99/2.pbf", bytes)
@@ -95,7 +96,7 @@ struct SourceFolderTests {
     func mbtiles() async throws {
         let folder = try SourceFolder()
         let path = folder.path + "/map.mbtiles"
-        let packed = SourceFixture.gzip(SourceFixture.vectorTile(300))
+        let packed = Packer.gzip(SourceFixture.vectorTile(300))
         try SourceMBTiles.write([SourceFixture.tile(3, 1, 2): packed, SourceFixture.tile(2, 0, 0): packed], to: path)
         let source = try TileSourceConfiguration("map", .maps, address: path).open()
         let edition = try await SourceFixture.edition(source)
@@ -128,7 +129,7 @@ struct SourceFolderTests {
             as [(String, TileSourceError.Code)]
         {
             var configuration = TileSourceConfiguration("map", .maps, address: "\(folder.path)/\(name).mbtiles")
-            configuration.limits.idleTimeout = 0.3
+            configuration.limits.http.idleTimeout = 0.3
             let source = try configuration.open()
             let error = await SourceFixture.failure { () throws(TileSourceError) in try await source.edition(known: nil)
             }

@@ -1,5 +1,6 @@
 import Foundation
 import NavGeo
+import NavHTTP
 import NavMap
 import NavTestSystem
 import NavTileStore
@@ -19,7 +20,7 @@ struct SourceHostileServerTests {
     ) async throws -> TileSourceError? {
         let server = try LoopbackServer(manner)
         var configuration = TileSourceConfiguration("map", .maps, address: server.url + "/{z}/{x}/{y}." + format)
-        configuration.limits.idleTimeout = 2
+        configuration.limits.http.idleTimeout = 2
         configuration.limits.tileBytes = 1 << 20
         configure(&configuration)
         let source = try configuration.open()
@@ -30,19 +31,10 @@ struct SourceHostileServerTests {
         return error
     }
 
-    @Test(
-        "Garbage instead of HTTP", arguments: ["\u{0}\u{1}\u{2}", "<html>", "HTTP/9.9 200 OK\r\n\r\n", "\r\n\r\n\r\n"])
-    func garbage(text: String) async throws {
-        let error = try await failure(of: .bytes(Array(text.utf8)))
-        #expect([.malformed, .unreachable, .truncated].contains(error?.code))
-    }
-
-    @Test("A body that ends before its length is reached")
-    func truncated() async throws {
-        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n".utf8)
-        #expect(try await failure(of: .bytes(head + SourceFixture.vectorTile(100)))?.code == .truncated)
-        let chunked = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n".utf8)
-        #expect(try await failure(of: .bytes(chunked + SourceFixture.vectorTile(100)))?.code == .truncated)
+    @Test("Each failure of HTTP is the failure of a source of the same name", arguments: HTTPError.Code.allCases)
+    func failures(code: HTTPError.Code) {
+        let error = TileSourceError(HTTPError(code, "why"))
+        #expect(error.code.rawValue == code.rawValue && error.message == "why")
     }
 
     @Test("A body that does not say how long it is: half of it could pass for a whole")
@@ -86,15 +78,15 @@ struct SourceHostileServerTests {
             let error = try await failure(of: .answer(headers: ["Content-Type: \(type)"], body: page), format: format)
             #expect(error?.code == .malformed, "\(format) \(type)")
         }
-        let packed = Manner.answer(headers: ["Content-Encoding: gzip"], body: SourceFixture.gzip(page))
+        let packed = Manner.answer(headers: ["Content-Encoding: gzip"], body: Packer.gzip(page))
         #expect(try await failure(of: packed)?.code == .malformed)
-        #expect(try await failure(of: .answer(body: SourceFixture.gzip(page)))?.code == .malformed)
+        #expect(try await failure(of: .answer(body: Packer.gzip(page)))?.code == .malformed)
     }
 
     @Test("A packed tile that grows beyond the limit is refused, by header or by itself")
     func bombs() async throws {
         let zeros = [UInt8](repeating: 0, count: 64 << 20)
-        for (name, bomb) in [("gzip", SourceFixture.gzip(zeros)), ("zstd", SourceFixture.zstd(zeros))] {
+        for (name, bomb) in [("gzip", Packer.gzip(zeros)), ("zstd", Packer.zstd(zeros))] {
             let declared = Manner.answer(headers: ["Content-Encoding: \(name)"], body: bomb)
             #expect(try await failure(of: declared)?.code == .tooLarge)
             #expect(try await failure(of: .answer(body: bomb))?.code == .tooLarge)
@@ -108,36 +100,6 @@ struct SourceHostileServerTests {
         let endless = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
         let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x1a, count: 65_536) + Array("\r\n".utf8)
         #expect(try await failure(of: .flood(endless, chunk))?.code == .tooLarge)
-    }
-
-    @Test("Headers without end are refused")
-    func headers() async throws {
-        let error = try await failure(
-            of: .flood(
-                Array("HTTP/1.1 200 OK\r\n".utf8), Array("X-A: \(String(repeating: "a", count: 1_000))\r\n".utf8)))
-        #expect([.malformed, .timedOut, .unreachable].contains(error?.code))
-    }
-
-    @Test("Silence, and a head that comes byte by byte, end with the timeout")
-    func silence() async throws {
-        #expect(try await failure(of: .silence) { $0.limits.idleTimeout = 0.3 }?.code == .timedOut)
-        let head = Manner.drip(Array("HTTP/1.1 200 OK\r\nX: ".utf8), UInt8(ascii: "a"))
-        #expect(try await failure(of: head) { $0.limits.idleTimeout = 0.3 }?.code == .timedOut)
-    }
-
-    @Test("A body that comes byte by byte is broken off for its rate, or for its time")
-    func slow() async throws {
-        let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n".utf8)
-        let slow = try await failure(of: .drip(head, 0)) {
-            $0.limits.slowestRate = 10_000
-            $0.limits.slowestWindow = 0.3
-        }
-        #expect(slow?.code == .tooSlow)
-        let long = try await failure(of: .drip(head, 0)) {
-            $0.limits.slowestRate = 0
-            $0.limits.totalTimeout = 0.4
-        }
-        #expect(long?.code == .timedOut)
     }
 
     @Test("Redirections to a file, to another origin and in a ring are not followed")
@@ -259,10 +221,10 @@ struct SourceHostileServerTests {
     @Test("A packed road tile is unpacked up to its listed size and no further")
     func packedRoads() async throws {
         let sound = SourceFixture.roadTiles(seed: 3, count: 1)[0]
-        let bomb = SourceFixture.gzip([UInt8](repeating: 7, count: 32 << 20))
+        let bomb = Packer.gzip([UInt8](repeating: 7, count: 32 << 20))
         for (body, encoding, code) in [
-            (SourceFixture.gzip(sound.road), "gzip", nil), (SourceFixture.zstd(sound.road), "zstd", nil),
-            (SourceFixture.deflate(sound.road, windowBits: 15), "deflate", nil), (sound.road, "identity", nil),
+            (Packer.gzip(sound.road), "gzip", nil), (Packer.zstd(sound.road), "zstd", nil),
+            (Packer.deflate(sound.road, windowBits: 15), "deflate", nil), (sound.road, "identity", nil),
             (bomb, "gzip", .mismatch), (sound.road, "br", .malformed), (sound.road, "gzip, gzip", .malformed),
         ] as [([UInt8], String, TileSourceError.Code?)] {
             let error = try await roadFailure {
@@ -290,7 +252,7 @@ struct SourceHostileServerTests {
         for list in [Array("{}".utf8), [], Array("[".utf8), Array(repeating: UInt8(ascii: "["), count: 100_000)] {
             #expect(try await roadFailure { $0.path.hasSuffix("json") ? .answer(body: list) : nil }?.code == .malformed)
         }
-        let bomb = SourceFixture.gzip([UInt8](repeating: 0x20, count: 64 << 20))
+        let bomb = Packer.gzip([UInt8](repeating: 0x20, count: 64 << 20))
         let manner = Manner.answer(headers: ["Content-Encoding: gzip"], body: bomb)
         #expect(try await roadFailure { $0.path.hasSuffix("json") ? manner : nil }?.code == .tooLarge)
         #expect(try await roadFailure { $0.path.hasSuffix("json") ? .answer(status: 404) : nil }?.code == .missing)

@@ -1,5 +1,6 @@
 import Foundation
 import NavGeo
+import NavHTTP
 import NavMap
 import NavTestSystem
 import NavTileStore
@@ -35,16 +36,16 @@ struct SourceLibraryTests {
     @Test("Without TLS in libcurl https is a fault of the configuration, also behind a redirection, and http works")
     func noTLS() async throws {
         var secure = Self.template("https://127.0.0.1:9")
-        secure.library = WebLibrary(version: "7.99", hasTLS: false)
+        secure.library = CurlLibrary(version: "7.99", hasTLS: false)
         let error = try #require(failure(secure))
         #expect(error.code == .configuration)
         #expect(error.message.contains("7.99") && error.message.contains("TLS"), "\(error)")
         secure.library = .present
-        #expect(WebLibrary.present.hasTLS && failure(secure) == nil)
+        #expect(CurlLibrary.present.hasTLS && failure(secure) == nil)
 
         let server = try LoopbackServer(.answer(body: SourceFixture.vectorTile(1_000)))
         var plain = Self.template(server.url)
-        plain.library = WebLibrary(version: "7.99", hasTLS: false)
+        plain.library = CurlLibrary(version: "7.99", hasTLS: false)
         let source = try plain.open()
         let answer = try await source.fetch(SourceFixture.tile(1, 0, 0), edition: nil, known: nil, meter: nil)
         #expect(answer.tile?.parts.first?.data == SourceFixture.vectorTile(1_000))
@@ -53,7 +54,7 @@ struct SourceLibraryTests {
         let elsewhere = try LoopbackServer(
             .answer(status: 302, headers: ["Location: https://127.0.0.1:9/other.pbf"]))
         var led = Self.template(elsewhere.url)
-        led.library = WebLibrary(version: "7.99", hasTLS: false)
+        led.library = CurlLibrary(version: "7.99", hasTLS: false)
         led.allowedHosts = ["127.0.0.1"]
         let other = try led.open()
         let refused = await SourceFixture.failure { () throws(TileSourceError) in

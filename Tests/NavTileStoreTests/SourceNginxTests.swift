@@ -69,7 +69,7 @@ struct SourceNginxTests {
         let site = try SourceFolder()
         let nginx = try Nginx(
             serving: site.path, "expires 1h; gzip_static on;")
-        let packed = SourceFixture.gzip(SourceFixture.vectorTile(9_000))
+        let packed = Packer.gzip(SourceFixture.vectorTile(9_000))
         let plain = SourceFixture.vectorTile(5_000, seed: 2)
         try site.write("5/1/2.pbf", packed)
         try site.write("5/1/3.pbf", plain)

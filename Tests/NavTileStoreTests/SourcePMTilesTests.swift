@@ -1,5 +1,6 @@
 import Foundation
 import NavGeo
+import NavHTTP
 import NavTestSystem
 import NavTileStore
 import Testing
@@ -175,11 +176,11 @@ struct SourcePMTilesTests {
     func bombs() async throws {
         let zeros = [UInt8](repeating: 0, count: 40 << 20)
         let archive = SourceArchive()
-        let bomb = archive.archive(root: Array(SourceFixture.gzip(zeros).prefix(16_000)), leaves: [], data: [1])
+        let bomb = archive.archive(root: Array(Packer.gzip(zeros).prefix(16_000)), leaves: [], data: [1])
         #expect(try await failure(bomb)?.code == .malformed)
         var packed = SourceArchive()
         packed.tilePacking = 2
-        let tile = packed.archive([SourceFixture.tile(1, 0, 0): SourceFixture.gzip(zeros)])
+        let tile = packed.archive([SourceFixture.tile(1, 0, 0): Packer.gzip(zeros)])
         #expect(try await failure(tile)?.code == .tooLarge)
     }
 

@@ -28,10 +28,9 @@ enum Rules {
         "NavDigest": ["CCrypto"],
         "NavMapBuild": ["NavGeo", "NavMap", "NavDigest", "CZlib"],
         "NavStorage": ["NavDigest"],
-        "NavTileStore": [
-            "NavStorage", "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "CZlib", "CZstd", "CCurl",
-        ],
-        "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavRemote"],
+        "NavTileStore": ["NavStorage", "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "NavHTTP"],
+        "NavHTTP": ["NavGeo", "NavDigest", "CCurl", "CZlib", "CZstd"],
+        "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavRemote", "NavHTTP"],
         "NavKit": ["CProcess", "NavConfig", "NavBus", "NavMessages", "NavGeo"],
         "NavWire": [
             "NavKit", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
@@ -47,7 +46,7 @@ enum Rules {
         ]),
         "TileCacheNode": [
             "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavTileCache", "NavTileStore",
-            "NavStorage", "NavDigest",
+            "NavStorage", "NavHTTP", "NavDigest",
         ],
         "NavConfig": [],
         "NavLaunch": ["CProcess", "CSpawn", "NavConfig", "NavBus"],

@@ -1,3 +1,5 @@
+import NavHTTP
+
 /// A clock that never runs backwards, and a way to wait for it.
 public struct DownloadClock: Sendable {
     /// Time since any fixed moment.
@@ -14,11 +16,7 @@ public struct DownloadClock: Sendable {
     }
 
     /// The machine's.
-    public static let system: DownloadClock = {
-        let clock = ContinuousClock()
-        let start = clock.now
-        return DownloadClock(
-            now: { start.duration(to: clock.now) },
-            sleep: { try await clock.sleep(until: start.advanced(by: $0), tolerance: .milliseconds(1)) })
-    }()
+    public static let system = DownloadClock(
+        now: Monotonic.now,
+        sleep: { try await Task.sleep(for: $0 - Monotonic.now(), tolerance: .milliseconds(1)) })
 }

@@ -1,4 +1,5 @@
 public import NavGeo
+import NavHTTP
 import Synchronization
 
 /// Fetches the tiles that are wanted, the most urgent first, and hands them on as they come.
@@ -62,7 +63,7 @@ public final class DownloadQueue: Sendable {
         executors = receivers.compactMapValues(\.executor)
         self.configuration = configuration
         self.clock = clock
-        meter = TransferMeter(bytesPerSecond: configuration.bytesPerSecond, clock: clock)
+        meter = TransferMeter(bytesPerSecond: configuration.bytesPerSecond, now: clock.now)
         state = Mutex(
             State(plan: DownloadPlan(configuration, sources: sources.map { ($0.tileset, $0.isRemote) })))
     }

@@ -1,4 +1,5 @@
 import NavGeo
+import NavHTTP
 
 /// How much some tiles would take, found by asking for the sizes of a few.
 ///

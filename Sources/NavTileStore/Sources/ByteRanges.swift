@@ -1,4 +1,5 @@
 import NavGeo
+import NavHTTP
 
 /// Some bytes of one state of an archive.
 struct ArchiveState: Sendable, Hashable {
@@ -76,12 +77,12 @@ final class FileRanges: ByteRanges {
 
 /// A file on a server that answers for ranges of it.
 final class WebRanges: ByteRanges {
-    private let address: WebAddress
-    private let client: WebClient
+    private let address: HTTPAddress
+    private let client: SourceClient
 
-    init(_ configuration: TileSourceConfiguration, _ address: WebAddress) throws(TileSourceError) {
+    init(_ configuration: TileSourceConfiguration, _ address: HTTPAddress) throws(TileSourceError) {
         self.address = address
-        client = try WebClient(configuration, address: address)
+        client = try SourceClient(configuration, address: address)
     }
 
     var executor: (any TaskExecutor)? { client.executor }
@@ -91,18 +92,17 @@ final class WebRanges: ByteRanges {
     func begin(
         _ count: Int, known: Validators?
     ) async throws(TileSourceError) -> (bytes: [UInt8], state: ArchiveState)? {
-        var question = WebQuestion(address, limit: count)
-        question.headers = WebStatus.conditions(known) + [("Range", "bytes=0-\(count - 1)")]
-        question.needsLength = true
-        let reply = try await ask(question, nil)
-        if reply.status == 304, known != nil { return nil }
-        let (first, last, size) = try range(reply)
-        guard first == 0, last == min(UInt64(count), size) - 1, reply.body.count == Int(last) + 1 else {
+        var request = HTTPRequest(address, limit: count)
+        request.headers = [("Range", "bytes=0-\(count - 1)")]
+        request.needsLength = true
+        guard let response = try await ask(request, known: known) else { return nil }
+        let (first, last, size) = try range(response)
+        guard first == 0, last == min(UInt64(count), size) - 1, response.body.count == Int(last) + 1 else {
             throw TileSourceError(.malformed, "'\(address)' answers with other bytes than were asked for")
         }
-        let validators = reply.validators()
+        let validators = response.validators()
         let tag = validators.etag ?? validators.lastModified ?? ""
-        return (reply.body, ArchiveState(size: size, tag: tag, validators: validators))
+        return (response.body, ArchiveState(size: size, tag: tag, validators: validators))
     }
 
     func read(
@@ -110,45 +110,45 @@ final class WebRanges: ByteRanges {
     ) async throws(TileSourceError) -> [UInt8] {
         guard count > 0 else { return [] }
         let end = offset + UInt64(count) - 1
-        var question = WebQuestion(address, limit: count)
-        question.headers = [("Range", "bytes=\(offset)-\(end)")]
-        question.expected = count
-        question.needsLength = true
+        var request = HTTPRequest(address, limit: count)
+        request.headers = [("Range", "bytes=\(offset)-\(end)")]
+        request.expected = count
+        request.needsLength = true
         // A weak ETag is no promise that the bytes are the same (RFC 9110, 13.1.1).
         if let etag = state.validators.etag, !etag.hasPrefix("W/") {
-            question.headers.append(("If-Match", etag))
+            request.headers.append(("If-Match", etag))
         } else if let date = state.validators.lastModified {
-            question.headers.append(("If-Unmodified-Since", date))
+            request.headers.append(("If-Unmodified-Since", date))
         }
-        let reply = try await ask(question, meter)
-        let tag = reply.header("ETag") ?? reply.header("Last-Modified") ?? ""
-        let (first, last, size) = try range(reply)
+        guard let response = try await ask(request, meter: meter) else { throw SourceClient.unasked(address) }
+        let tag = response.header("ETag") ?? response.header("Last-Modified") ?? ""
+        let (first, last, size) = try range(response)
         guard tag == state.tag, size == state.size else {
             throw TileSourceError(.editionChanged, "'\(address)' has changed since its edition was asked for")
         }
-        guard first == offset, last == end, reply.body.count == count else {
+        guard first == offset, last == end, response.body.count == count else {
             throw TileSourceError(.malformed, "'\(address)' answers with other bytes than were asked for")
         }
-        return reply.body
+        return response.body
     }
 
-    private func ask(_ question: WebQuestion, _ meter: TransferMeter?) async throws(TileSourceError) -> WebReply {
-        let reply: WebReply
+    /// Returns the answer with a range; nil when the file has not changed.
+    private func ask(
+        _ request: HTTPRequest, known: Validators? = nil, meter: TransferMeter? = nil
+    ) async throws(TileSourceError) -> HTTPResponse? {
+        let answer: SourceAnswer
         do throws(TileSourceError) {
-            reply = try await client.ask(question, meter: meter)
+            answer = try await client.ask(request, known: known, isRange: true, meter: meter)
         } catch {
             // The whole archive instead of a range of it.
             guard error.code == .tooLarge else { throw error }
             throw noRanges
         }
-        if reply.status == 206 { return reply }
-        switch WebStatus(reply, address) {
+        switch answer {
+        case .content(let response) where response.status == 206: return response
         case .content: throw noRanges
-        case .notModified: return reply
+        case .notModified: return nil
         case .absent: throw TileSourceError(.missing, "there is no '\(address)'")
-        case .failure(let error) where reply.status == 416:
-            throw TileSourceError(.editionChanged, "'\(address)' is shorter than it was: \(error)")
-        case .failure(let error): throw error
         }
     }
 
@@ -159,9 +159,10 @@ final class WebRanges: ByteRanges {
     }
 
     /// The first and last byte and the size of the whole.
-    private func range(_ reply: WebReply) throws(TileSourceError) -> (UInt64, UInt64, UInt64) {
-        let pieces = (reply.header("Content-Range") ?? "").split { $0 == " " || $0 == "-" || $0 == "/" }
-        guard reply.status == 206, pieces.count == 4, pieces[0].lowercased() == "bytes", let first = UInt64(pieces[1]),
+    private func range(_ response: HTTPResponse) throws(TileSourceError) -> (UInt64, UInt64, UInt64) {
+        let pieces = (response.header("Content-Range") ?? "").split { $0 == " " || $0 == "-" || $0 == "/" }
+        guard response.status == 206, pieces.count == 4, pieces[0].lowercased() == "bytes",
+            let first = UInt64(pieces[1]),
             let last = UInt64(pieces[2]), let size = UInt64(pieces[3]), first <= last, last < size,
             size <= UInt64(Int64.max)
         else {

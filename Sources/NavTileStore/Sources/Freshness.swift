@@ -1,5 +1,5 @@
 package import NavGeo
-import NavRemote
+import NavHTTP
 
 /// What an answer's headers say of how long it holds, by RFC 9111 for a cache of one's own.
 package struct Freshness: Sendable, Hashable {

@@ -1,6 +1,7 @@
 import Dispatch
 import GRDB
 import NavGeo
+import NavHTTP
 import Synchronization
 
 /// Tiles of a map in an MBTiles file (version 1.3), read only.
@@ -170,7 +171,7 @@ final class MBTilesSource: TileSource {
     ) throws(TileSourceError) -> Value {
         let database = current.database
         let alarm = DispatchWorkItem { database.interrupt() }
-        DispatchQueue.global().asyncAfter(deadline: .now() + limits.idleTimeout, execute: alarm)
+        DispatchQueue.global().asyncAfter(deadline: .now() + limits.http.idleTimeout, execute: alarm)
         defer { alarm.cancel() }
         do {
             return try database.read(work)

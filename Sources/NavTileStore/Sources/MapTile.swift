@@ -1,5 +1,6 @@
 import NavDigest
 import NavGeo
+package import NavHTTP
 
 /// Makes a checked tile of a map from bytes of any source.
 package enum MapTile {

@@ -1,4 +1,5 @@
 package import NavGeo
+package import NavHTTP
 
 /// Where a tile stands on the Hilbert curves of all zoom levels, one after the other: how PMTiles number tiles.
 package enum HilbertTileID {

@@ -1,5 +1,6 @@
 import NavDigest
 import NavGeo
+import NavHTTP
 import Synchronization
 
 /// Tiles of a map in a PMTiles archive, version 3.
@@ -56,18 +57,12 @@ final class PMTilesSource: ReceivingSource {
             guard let before else {
                 throw TileSourceError(.malformed, "'\(place)' has not changed, says its server, which was not asked")
             }
-            return answer(before, caller)
+            return EditionAnswer(before.edition, before.state.validators, known: caller)
         }
         var current = try await read(begun.bytes, begun.state)
         current.edition.tiles = try await list(current)
         known.withLock { $0 = current }
-        return answer(current, caller)
-    }
-
-    private func answer(_ current: Known, _ caller: Validators?) -> EditionAnswer {
-        let validators = current.state.validators
-        if let etag = caller?.etag, etag == validators.etag { return .notModified(validators) }
-        return .edition(current.edition, validators)
+        return EditionAnswer(current.edition, current.state.validators, known: caller)
     }
 
     private func read(_ bytes: [UInt8], _ state: ArchiveState) async throws(TileSourceError) -> Known {

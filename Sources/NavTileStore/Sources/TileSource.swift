@@ -1,4 +1,5 @@
 public import NavGeo
+public import NavHTTP
 
 /// Where the tiles of one tileset come from.
 ///
@@ -46,6 +47,12 @@ public enum EditionAnswer: Sendable {
     case edition(TilesetEdition, Validators)
     /// What the caller knows of; it holds on for as long as the new validators say.
     case notModified(Validators)
+
+    /// - Parameter known: what the caller has.
+    init(_ edition: TilesetEdition, _ validators: Validators, known: Validators?) {
+        let isKnown = known?.etag != nil && known?.etag == validators.etag
+        self = isKnown ? .notModified(validators) : .edition(edition, validators)
+    }
 }
 
 /// What became of a question for a tile.

@@ -1,5 +1,5 @@
 public import NavGeo
-import Glibc
+public import NavHTTP
 
 /// Where a tileset comes from and what its source may do.
 public struct TileSourceConfiguration: Sendable {
@@ -48,10 +48,10 @@ public struct TileSourceConfiguration: Sendable {
     /// Hears what its owner should know, such as a credential that everybody can read; once each.
     public var note: @Sendable (String) -> Void = { _ in }
     /// The wall clock, for what expires when.
-    public var now: @Sendable () -> Timestamp = TileSourceConfiguration.wallClock
+    public var now = TileSourceConfiguration.wallClock
 
     /// What speaks HTTP.
-    package var library = WebLibrary.present
+    package var library = CurlLibrary.present
 
     /// A source.
     public init(_ tileset: String, _ domain: TileDomain, address: String, kind: Kind? = nil) {
@@ -62,11 +62,7 @@ public struct TileSourceConfiguration: Sendable {
     }
 
     /// The machine's wall clock.
-    public static func wallClock() -> Timestamp {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
-    }
+    public static let wallClock: @Sendable () -> Timestamp = HTTPConfiguration.wallClock
 }
 
 /// Bounds of what a source may take.
@@ -75,18 +71,8 @@ public struct TransferLimits: Sendable, Hashable {
     public var tileBytes: Int64 = 64 << 20
     /// Largest list of tiles (`tileset.json`), bytes.
     public var listBytes: Int64 = 64 << 20
-    /// Seconds to open a connection.
-    public var connectTimeout = 10.0
-    /// Seconds until the head of an answer, and between two parts of its body.
-    public var idleTimeout = 15.0
-    /// Seconds for one answer in all, not counting what a ``TransferMeter`` lets it wait.
-    public var totalTimeout = 300.0
-    /// Least bytes per second over ``slowestWindow``; 0 for any.
-    public var slowestRate = 512.0
-    /// Seconds over which ``slowestRate`` is taken.
-    public var slowestWindow = 20.0
-    /// Most redirections one after the other.
-    public var redirects = 5
+    /// Bounds of time and rate of an answer over HTTP.
+    public var http = HTTPLimits()
     /// Most tiles that an edition lists; of a larger archive or folder none are listed.
     public var listedTiles = 200_000
     /// Bytes of directories of a PMTiles archive that are kept, unpacked.

@@ -1,4 +1,5 @@
 import Foundation
+import NavHTTP
 
 extension TileSourceConfiguration {
     /// Makes the source; asks nothing of it yet.
@@ -80,13 +81,13 @@ extension TileSourceConfiguration {
 
     private enum Place {
         case path(String)
-        case web(WebAddress)
+        case web(HTTPAddress)
     }
 
     private func parsed() throws(TileSourceError) -> Place {
         let lowered = address.lowercased()
         if lowered.hasPrefix("http:") || lowered.hasPrefix("https:") {
-            guard let address = WebAddress(address) else {
+            guard let address = HTTPAddress(address) else {
                 throw TileSourceError(
                     .configuration, "the address of '\(tileset)' is none: http(s)://host/path, with %20 for spaces")
             }
@@ -112,10 +113,7 @@ extension TransferLimits {
     public var fault: String? {
         if !(1...Int64(1 << 30)).contains(tileBytes) { return "a tile may have 1 byte to 1 GiB" }
         if !(1...Int64(1 << 30)).contains(listBytes) { return "a list may have 1 byte to 1 GiB" }
-        let seconds = [connectTimeout, idleTimeout, totalTimeout, slowestWindow]
-        if !seconds.allSatisfy({ $0 > 0 && $0 <= 86_400 }) { return "times must be above 0 and at most a day" }
-        if !(slowestRate >= 0 && slowestRate.isFinite) { return "the least rate must be 0 or more" }
-        if !(0...20).contains(redirects) { return "redirections must be 0 to 20" }
+        if let fault = http.fault { return fault }
         if listedTiles < 0 || directoryBytes < 65_536 { return "directories need 64 KiB" }
         return nil
     }

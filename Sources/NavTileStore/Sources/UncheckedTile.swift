@@ -1,4 +1,5 @@
 package import NavGeo
+package import NavHTTP
 
 /// A tile of a map as its bytes came in, which nobody has looked at yet.
 ///

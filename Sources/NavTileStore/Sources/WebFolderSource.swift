@@ -1,4 +1,5 @@
 import NavGeo
+import NavHTTP
 import Synchronization
 
 /// Road tiles of a static HTTP server.
@@ -16,23 +17,22 @@ final class WebFolderSource: ReceivingSource {
     let isRemote = true
     let knowsSizes = true
 
-    private let base: WebAddress
-    private let client: WebClient
+    private let base: HTTPAddress
+    private let client: SourceClient
     private let limits: TransferLimits
     private let storesAnyway: Bool
     private let known = Mutex<Known?>(nil)
-    private let clock = DownloadClock.system
 
     /// A list that was asked for less than this ago is not asked for again because a tile does not fit it.
     private static let patience = Duration.seconds(5)
 
-    init(_ configuration: TileSourceConfiguration, _ base: WebAddress) throws(TileSourceError) {
+    init(_ configuration: TileSourceConfiguration, _ base: HTTPAddress) throws(TileSourceError) {
         tileset = configuration.tileset
         self.base = base
         place = base.description
         limits = configuration.limits
         storesAnyway = configuration.storesAnyway
-        client = try WebClient(configuration, address: base)
+        client = try SourceClient(configuration, address: base)
     }
 
     var executor: (any TaskExecutor)? { client.executor }
@@ -41,36 +41,34 @@ final class WebFolderSource: ReceivingSource {
 
     func edition(known caller: Validators?) async throws(TileSourceError) -> EditionAnswer {
         let current = try await refresh()
-        if let caller, let etag = caller.etag, etag == current.validators.etag {
-            return .notModified(current.validators)
-        }
-        return .edition(current.list.edition, current.validators)
+        return EditionAnswer(current.list.edition, current.validators, known: caller)
     }
 
     /// Asks for the list, or whether the one here holds on.
     private func refresh() async throws(TileSourceError) -> Known {
         let before = known.withLock { $0 }
         let address = base.appending("tileset.json")
-        var question = WebQuestion(address, limit: Int(limits.listBytes))
-        question.headers = WebStatus.conditions(before?.validators) + [("Accept-Encoding", "gzip, zstd, deflate")]
-        question.needsLength = true
-        let reply = try await client.ask(question)
+        var request = HTTPRequest(address, limit: Int(limits.listBytes))
+        request.needsLength = true
+        let answer: SourceAnswer
+        do throws(TileSourceError) {
+            answer = try await client.ask(request, known: before?.validators)
+        } catch {
+            throw error.ofEdition
+        }
         var current: Known
-        switch WebStatus(reply, address) {
-        case .content:
-            let list = try RoadList(reply.body, tileset: tileset, place: address.description, limits: limits)
-            current = Known(list: list, validators: reply.validators(), asked: clock.now())
-        case .notModified:
-            guard let before else {
-                throw TileSourceError(.malformed, "'\(address)' has not changed, says its server, which was not asked")
-            }
+        switch answer {
+        case .content(let response):
+            let list = try RoadList(response.body, tileset: tileset, place: address.description, limits: limits)
+            current = Known(list: list, validators: response.validators(), asked: Monotonic.now())
+        case .notModified(let response):
+            guard let before else { throw SourceClient.unasked(address) }
             current = before
-            current.validators = reply.validators(known: before.validators)
-            current.asked = clock.now()
+            current.validators = response.validators(known: before.validators)
+            current.asked = Monotonic.now()
         case .absent:
             throw TileSourceError(
                 .missing, "there is no '\(address)': the address must be the folder that 'navbus map build' has made")
-        case .failure(let error): throw error.ofEdition
         }
         known.withLock { $0 = current }
         return current
@@ -88,41 +86,36 @@ final class WebFolderSource: ReceivingSource {
         var isStorable = true
         for part in listed.parts {
             let address = base.appending(RoadList.path(tile, part.part))
-            var question = WebQuestion(address, limit: Int(part.size))
-            question.expected = Int(part.size)
-            question.hashes = true
-            question.headers = [("Accept-Encoding", "gzip, zstd, deflate")]
-            if part.part == .body { question.headers += WebStatus.conditions(caller) }
-            let reply: WebReply
+            var request = HTTPRequest(address, limit: Int(part.size))
+            request.expected = Int(part.size)
+            request.hashes = true
+            let received: SourceAnswer
             do throws(TileSourceError) {
-                reply = try await client.ask(question, meter: meter)
+                received = try await client.ask(request, known: part.part == .body ? caller : nil, meter: meter)
             } catch {
                 // Larger than listed: another edition, perhaps.
                 guard error.code == .tooLarge else { throw error }
                 throw await mismatch(TileSourceError(.mismatch, error.message), current)
             }
-            switch WebStatus(reply, address) {
-            case .content: break
-            case .notModified where part.part == .body && caller != nil:
-                return .answer(.notModified(reply.validators(known: caller)))
-            case .notModified:
-                throw TileSourceError(.malformed, "'\(address)' has not changed, says its server, which was not asked")
+            let response: HTTPResponse
+            switch received {
+            case .content(let content): response = content
+            case .notModified(let response): return .answer(.notModified(response.validators(known: caller)))
             case .absent:
                 throw await mismatch(
                     TileSourceError(.mismatch, "there is no '\(address)', which the server's list names"), current)
-            case .failure(let error): throw error
             }
-            guard reply.body.count == Int(part.size), let hash = reply.hash, hash == part.hash else {
+            guard response.body.count == Int(part.size), let hash = response.hash, hash == part.hash else {
                 throw await mismatch(
                     TileSourceError(
                         .mismatch,
-                        "'\(address)' has \(reply.body.count) bytes that are not those that the server's list names"),
+                        "'\(address)' has \(response.body.count) bytes that are not those that the server's list names"),
                     current)
             }
-            let freshness = reply.freshness
+            let freshness = response.freshness
             isStorable = isStorable && freshness.isStorable
-            if part.part == .body { answer.validators = reply.validators(freshness) }
-            answer.parts.append(FetchedPart(part.part, data: reply.body, hash: hash))
+            if part.part == .body { answer.validators = response.validators(freshness) }
+            answer.parts.append(FetchedPart(part.part, data: response.body, hash: hash))
         }
         // A tile of an edition never changes, whatever its server says of its age.
         answer.validators.expires = nil
@@ -139,7 +132,7 @@ final class WebFolderSource: ReceivingSource {
     /// What to say of a tile that does not fit the list: perhaps the list is not the newest.
     private func mismatch(_ error: TileSourceError, _ current: Known) async -> TileSourceError {
         let asked = known.withLock { $0?.asked } ?? current.asked
-        guard clock.now() - asked > Self.patience else { return error }
+        guard Monotonic.now() - asked > Self.patience else { return error }
         guard let newest = try? await refresh() else { return error }
         do throws(TileSourceError) {
             try check(current.list.edition.version, newest)

@@ -2,6 +2,7 @@ import Foundation
 package import NavBus
 package import NavDigest
 package import NavGeo
+import NavHTTP
 package import NavMessages
 package import NavTileStore
 

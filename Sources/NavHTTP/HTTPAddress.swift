@@ -1,33 +1,43 @@
 import Foundation
 
-/// An address of HTTP, taken apart: what is sent where, and what may be shown.
-package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
-    /// What tells one server from another: nothing that was meant for one goes to another.
+/// A URL of HTTP in parts: the server, what is requested of it, and what messages may show.
+package struct HTTPAddress: Sendable, Hashable, CustomStringConvertible {
+    /// The identity of a server: nothing that is meant for one goes to another.
     package struct Origin: Sendable, Hashable {
         package let isSecure: Bool
         package let host: String
         package let port: Int
-        /// The beginning of all its addresses.
-        fileprivate let head: String
+        /// The beginning of all its addresses, such as `https://host:8443`.
+        package let text: String
 
         init(isSecure: Bool, host: String, port: Int) {
             self.isSecure = isSecure
             self.host = host
             self.port = port
             let isUsual = port == (isSecure ? 443 : 80)
-            head = (isSecure ? "https://" : "http://") + host + (isUsual ? "" : ":\(port)")
+            text = (isSecure ? "https://" : "http://") + host + (isUsual ? "" : ":\(port)")
+        }
+
+        /// Whether what is sent there stays on this machine.
+        package var isLoopback: Bool {
+            let isIPv4 = host.hasPrefix("127.") && host.allSatisfy { $0 == "." || ("0"..."9").contains($0) }
+            return isIPv4 || host == "localhost" || host == "[::1]"
         }
     }
 
     package var origin: Origin
     /// Path and query, beginning with `/`.
     package var target: String
-    /// The user and password of the address, as HTTP's Basic authentication sends them.
+    /// The user and password of the address as an `Authorization` header holds them; nil without.
     package var basic: String?
 
-    /// An address; nil for what is none of `http:` or `https:`, or could be read in two ways.
+    /// Most bytes of an address.
+    private static let longest = 65_536
+
+    /// Parses an `http:` or `https:` URL; nil for anything else, and for what could be read in two ways.
     package init?(_ text: String) {
-        guard text.utf8.count <= 8_192, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") })
+        guard text.utf8.count <= Self.longest,
+            text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") })
         else { return nil }
         let isSecure = text.utf8.prefix(8).elementsEqual("https://".utf8, by: Self.isSameLetter)
         guard isSecure || text.utf8.prefix(7).elementsEqual("http://".utf8, by: Self.isSameLetter) else { return nil }
@@ -45,9 +55,9 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
         target = tail.hasPrefix("/") ? String(tail) : "/" + tail
     }
 
-    /// The address of another target at the same server; nil for one that is no part of an address.
-    package init?(_ server: WebAddress, target: String) {
-        guard target.utf8.count <= 8_192, target.utf8.first == UInt8(ascii: "/"),
+    /// Makes the address of another target at the same server; nil for what cannot be a target.
+    package init?(_ server: HTTPAddress, target: String) {
+        guard target.utf8.count <= Self.longest, target.utf8.first == UInt8(ascii: "/"),
             target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") })
         else { return nil }
         origin = server.origin
@@ -55,7 +65,7 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
         self.target = target
     }
 
-    /// Of letters of any case the same one.
+    /// Whether two ASCII letters differ in their case at most.
     private static func isSameLetter(_ left: UInt8, _ right: UInt8) -> Bool { left == right || left | 0x20 == right }
 
     private static func place(_ authority: Substring, isSecure: Bool) -> (host: String, port: Int)? {
@@ -75,55 +85,55 @@ package struct WebAddress: Sendable, Hashable, CustomStringConvertible {
         return (host.lowercased(), port)
     }
 
-    /// The address that a reference on this page means; nil for what is none of HTTP.
-    package func resolving(_ reference: String) -> WebAddress? {
+    /// Resolves a reference in a document at this address; nil for what leads out of HTTP.
+    package func resolving(_ reference: String) -> HTTPAddress? {
         let text: String
         if reference.hasPrefix("//") {
             text = (origin.isSecure ? "https:" : "http:") + reference
         } else if reference.hasPrefix("/") {
-            text = origin.head + reference
+            text = origin.text + reference
         } else if let colon = reference.firstIndex(of: ":"), reference[..<colon].allSatisfy(\.isLetter) {
             text = reference
         } else {
             let path = target.prefix { $0 != "?" }
             let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
-            text = origin.head + (reference.hasPrefix("?") ? String(path) : String(folder)) + reference
+            text = origin.text + (reference.hasPrefix("?") ? String(path) : String(folder)) + reference
         }
-        return WebAddress(text)
+        return HTTPAddress(text)
     }
 
-    /// The address with more at the end of its path, in place of any query.
-    package func appending(_ path: String) -> WebAddress {
+    /// Returns the address with more at the end of its path, in place of any query.
+    package func appending(_ path: String) -> HTTPAddress {
         var address = self
         let folder = target.prefix { $0 != "?" }
         address.target = (folder.hasSuffix("/") ? String(folder) : folder + "/") + path
         return address
     }
 
-    /// The address as it is asked for: without user and password.
-    package var text: String { origin.head + target }
+    /// The address as it is requested: without user and password.
+    package var text: String { origin.text + target }
 
-    /// The address as it may be shown: without user, password and query.
-    package var description: String { origin.head + target.prefix { $0 != "?" } }
+    /// The address as messages show it: without user, password and query.
+    package var description: String { origin.text + target.prefix { $0 != "?" } }
 
-    /// Where a redirection leads, or why it is not followed.
+    /// Returns where a redirect leads.
     ///
     /// To the same origin, or from https to https at a host that the configuration allows; never from https to http.
-    package func redirected(to location: String, allowedHosts: [String]) -> Result<WebAddress, TileSourceError> {
+    /// Anything else fails with ``HTTPError/Code/redirected``.
+    package func redirected(to location: String, allowedHosts: [String]) throws(HTTPError) -> HTTPAddress {
         guard var next = resolving(location) else {
-            return .failure(TileSourceError(.redirected, "'\(self)' leads to no address of HTTP: not followed"))
+            throw HTTPError(.redirected, "'\(self)' leads to no address of HTTP: not followed")
         }
         // A user and a password that a server puts there are not ours.
         next.basic = nil
-        guard next.origin != origin else { return .success(next) }
+        guard next.origin != origin else { return next }
         let isAllowed = allowedHosts.contains { $0.lowercased() == next.origin.host }
         guard origin.isSecure, next.origin.isSecure, isAllowed else {
-            return .failure(
-                TileSourceError(
-                    .redirected,
-                    "'\(self)' leads to '\(next.origin.head)': not followed; name the host in the source's allowed hosts (https "
-                        + "only), or ask there in the first place"))
+            throw HTTPError(
+                .redirected,
+                "'\(self)' leads to '\(next.origin.text)': not followed; allow its host (https only), or configure "
+                    + "the address that answers")
         }
-        return .success(next)
+        return next
     }
 }

@@ -1,6 +1,14 @@
-/// How long one answer takes and how fast it comes; it says when to break it off. Moments are durations since any fixed one.
+/// The machine's monotonic clock.
+package enum Monotonic {
+    private static let start = ContinuousClock.now
+
+    /// Time since a fixed moment.
+    package static func now() -> Duration { start.duration(to: .now) }
+}
+
+/// The time and the rate of one answer against its limits. Moments are durations since any fixed one.
 package struct TransferPace: Sendable {
-    /// Why an answer is broken off.
+    /// The limit that an answer exceeds.
     package enum Fault: Sendable {
         case idle
         case total
@@ -14,52 +22,49 @@ package struct TransferPace: Sendable {
         case body
     }
 
+    let limits: HTTPLimits
     private let began: Duration
     private var stage = Stage.waiting
     private var lastPart: Duration
     private var windowBegan: Duration
     private var windowBytes = 0
-    /// Since when it waits for leave to take more; that is not the server's fault.
+    /// Since when it waits for its meter; that time is not the server's fault.
     private var heldSince: Duration?
     private var held = Duration.zero
-    /// When the question was sent last.
+    /// When the request was sent last.
     package private(set) var sent: Duration
 
-    package init(at now: Duration) {
+    package init(_ limits: HTTPLimits, at now: Duration) {
+        self.limits = limits
         (began, lastPart, windowBegan, sent) = (now, now, now, now)
     }
 
-    /// How often to look for faults.
-    package static func period(_ limits: TransferLimits) -> Duration {
-        .seconds(min(max(min(limits.idleTimeout, limits.totalTimeout, limits.slowestWindow) / 4, 0.02), 1))
-    }
-
-    /// It waits for a connection: at first, or since it was sent elsewhere.
+    /// Notes that it waits for a connection: at first, or after a redirect.
     package mutating func noteWaiting() { stage = .waiting }
 
-    /// The question was sent.
+    /// Notes that the request was sent.
     package mutating func noteSent(at now: Duration) {
         (sent, lastPart) = (now, now)
         stage = .sent
     }
 
-    /// The head came; from now on the rate counts.
+    /// Notes that the head arrived; from now on the rate counts.
     package mutating func noteHead(at now: Duration) {
         (lastPart, windowBegan) = (now, now)
         windowBytes = 0
         stage = .body
     }
 
-    /// Some of the body came.
+    /// Notes that bytes of the body arrived.
     package mutating func note(_ bytes: Int, at now: Duration) {
         lastPart = now
         windowBytes += bytes
     }
 
-    /// It waits for its meter.
+    /// Notes that it waits for its meter.
     package mutating func hold(at now: Duration) { heldSince = now }
 
-    /// Its meter lets it go on.
+    /// Notes that its meter lets it go on.
     package mutating func release(at now: Duration) {
         guard let since = heldSince else { return }
         heldSince = nil
@@ -68,11 +73,14 @@ package struct TransferPace: Sendable {
         lastPart = now
     }
 
-    /// Why to break it off; nil to go on. Begins the next window of the least rate when one is over.
-    package mutating func fault(_ limits: TransferLimits, at now: Duration) -> Fault? {
+    /// The end of its time, as long as its meter does not make it wait.
+    private var ends: Duration { began + held + .seconds(limits.totalTimeout) }
+
+    /// Returns the limit that is exceeded; nil to go on. Begins the next window of the least rate when one is over.
+    package mutating func fault(at now: Duration) -> Fault? {
         guard heldSince == nil else { return nil }
         if stage != .waiting, now - lastPart > .seconds(limits.idleTimeout) { return .idle }
-        if now - began - held > .seconds(limits.totalTimeout) { return .total }
+        if now >= ends { return .total }
         let window = now - windowBegan
         guard stage == .body, limits.slowestRate > 0, window >= .seconds(limits.slowestWindow) else { return nil }
         if Double(windowBytes) < limits.slowestRate * (window / .seconds(1)) { return .slow }
@@ -80,4 +88,14 @@ package struct TransferPace: Sendable {
         windowBytes = 0
         return nil
     }
+
+    /// Returns when to look for a fault next: exactly at the end of its time, and soon after any other limit.
+    package func nextCheck(after now: Duration) -> Duration {
+        let period = min(max(min(limits.idleTimeout, limits.slowestWindow) / 4, 0.02), 1)
+        let next = now + .seconds(period)
+        return heldSince == nil ? min(ends, next) : next
+    }
+
+    /// When to look for a fault first.
+    var firstCheck: Duration { nextCheck(after: began) }
 }

@@ -1,11 +1,11 @@
-import NavTileStore
+import NavHTTP
 import Testing
 
-@Suite("Addresses of tiles and where they may lead")
-struct SourceWebAddressTests {
+@Suite("Addresses of HTTP and where they may lead")
+struct HTTPAddressTests {
     @Test("What is shown of an address holds no user, password or query")
     func shown() throws {
-        let address = try #require(WebAddress("https://me:secret@Tiles.Example:8443/a/b?key=hidden#x"))
+        let address = try #require(HTTPAddress("https://me:secret@Tiles.Example:8443/a/b?key=hidden#x"))
         #expect("\(address)" == "https://tiles.example:8443/a/b")
         #expect(address.text == "https://tiles.example:8443/a/b?key=hidden")
         #expect(address.basic == "Basic bWU6c2VjcmV0")
@@ -17,10 +17,10 @@ struct SourceWebAddressTests {
             "", "ftp://a/b", "file:///etc/passwd", "http://", "http://a b/", "http://a\\b/", "http://a:0/",
             "http://a:99999/", "http://[::1/", "http://é/", "http://a\r\nHost: b/", "//a/b", "javascript:alert(1)",
         ])
-    func refused(text: String) { #expect(WebAddress(text) == nil) }
+    func refused(text: String) { #expect(HTTPAddress(text) == nil) }
 
     private func follow(_ from: String, _ to: String, _ hosts: [String] = []) throws -> String? {
-        try? #require(WebAddress(from)).redirected(to: to, allowedHosts: hosts).get().text
+        try? #require(HTTPAddress(from)).redirected(to: to, allowedHosts: hosts).text
     }
 
     @Test("A redirection within an origin is followed")
@@ -46,25 +46,17 @@ struct SourceWebAddressTests {
 
     @Test("A password that a redirection brings along is not taken")
     func foreignPassword() throws {
-        let next = try #require(WebAddress("http://a/")).redirected(to: "http://u:p@a/z", allowedHosts: []).get()
+        let next = try #require(HTTPAddress("http://a/")).redirected(to: "http://u:p@a/z", allowedHosts: [])
         #expect(next.basic == nil)
     }
-}
 
-@Suite("Templates of addresses")
-struct SourceTemplateTests {
-    @Test("Numbers, the row from the south, and the ratio are put in their places")
-    func places() throws {
-        let tile = SourceFixture.tile(3, 5, 1)
-        #expect(try TileTemplate("a/{z}/{x}/{y}{ratio}.png", ratio: 2).text(tile) == "a/3/5/1@2x.png")
-        #expect(try TileTemplate("a/{z}/{x}/{-y}{ratio}.png", ratio: 1).text(tile) == "a/3/5/6.png")
-        #expect(try TileTemplate("{z}{x}{y}", ratio: 1, isFromSouth: true).text(tile) == "356")
-        #expect(try TileTemplate("{z}/{x}/{y}.mvt?key=a.b", ratio: 1).fileExtension == "mvt")
-    }
-
-    @Test(
-        "One that leaves a number out, or wants what is not known, is refused", arguments: ["{z}/{x}", "{z}{x}{y}{s}"])
-    func refused(text: String) {
-        #expect(throws: TileSourceError.self) { try TileTemplate(text, ratio: 1) }
+    @Test("Only what stays on this machine is loopback")
+    func loopback() {
+        for (text, isLoopback) in [
+            ("http://localhost:1/", true), ("http://127.1.2.3/", true), ("http://[::1]/", true),
+            ("http://127.0.0.1.example/", false), ("http://localhost.example/", false), ("http://10.0.0.1/", false),
+        ] {
+            #expect(HTTPAddress(text)?.origin.isLoopback == isLoopback, "\(text)")
+        }
     }
 }

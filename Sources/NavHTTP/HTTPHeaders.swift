@@ -1,5 +1,5 @@
-/// The fields of an answer's head as they came: kept as bytes, since most of them are never asked for.
-package struct WebHeaders: Sendable {
+/// The header fields of an answer, kept as bytes, since most of them are never looked at.
+package struct HTTPHeaders: Sendable {
     private struct Field: Sendable {
         var name: Range<Int>
         var value: Range<Int>
@@ -13,7 +13,7 @@ package struct WebHeaders: Sendable {
 
     package init() {}
 
-    /// Adds a line without its end; false when it is no field (RFC 9112, 5), or there are too many.
+    /// Adds a line without its end; returns false when it is not a field (RFC 9112, 5), or there are too many.
     package mutating func add(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
         guard fields.count < Self.greatestCount else { return false }
         var colon = 0
@@ -56,13 +56,13 @@ package struct WebHeaders: Sendable {
 
     private func text(_ field: Field) -> String { String(decoding: bytes[field.value], as: UTF8.self) }
 
-    /// The value of the first field of a name, whatever the case of its letters.
+    /// Returns the value of the first field of a name, in any case of letters.
     package func first(_ name: String) -> String? { fields.first { has(name, $0) }.map(text) }
 
-    /// The values of all fields of a name, whatever the case of its letters.
+    /// Returns the values of all fields of a name, in any case of letters.
     package func all(_ name: String) -> [String] { fields.filter { has(name, $0) }.map(text) }
 
-    /// All elements of the lists in the fields of a name, in lower case.
+    /// Returns all elements of the lists in the fields of a name, in lower case.
     package func elements(_ name: String) -> [String] {
         guard fields.contains(where: { has(name, $0) }) else { return [] }
         return all(name).flatMap { $0.split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }) }

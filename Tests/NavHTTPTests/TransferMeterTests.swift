@@ -1,11 +1,23 @@
-import NavTileStore
+import NavHTTP
+import Synchronization
 import Testing
 
 @Suite("Bytes per second")
-struct DownloadMeterTests {
-    private let clock = DownloadTestClock()
+struct TransferMeterTests {
+    /// A clock that stands still until it is moved.
+    private final class Clock: Sendable {
+        private let time = Mutex(Duration.zero)
+        var now: Duration { time.withLock { $0 } }
+        func advance(by seconds: Double) { time.withLock { $0 += .seconds(seconds) } }
+    }
 
-    /// Lets bytes come in, and moves the clock for as long as they have to wait; the seconds that it took.
+    private let clock = Clock()
+
+    private func meter(_ bytesPerSecond: Double?) -> TransferMeter {
+        TransferMeter(bytesPerSecond: bytesPerSecond, now: { [clock] in clock.now })
+    }
+
+    /// Lets bytes arrive, and moves the clock for as long as they have to wait; returns the seconds that it took.
     private func take(_ bytes: Int, _ meter: TransferMeter) -> Double {
         let began = clock.now
         guard let ticket = meter.note(bytes) else { return 0 }
@@ -18,7 +30,7 @@ struct DownloadMeterTests {
 
     @Test("Bytes beyond the rate wait as long as they should, however they come")
     func waits() {
-        let meter = TransferMeter(bytesPerSecond: 1_000, clock: clock.clock)
+        let meter = meter(1_000)
         #expect(abs(take(5_000, meter) - 5) < 0.3)
         #expect(abs((0..<50).reduce(0) { sum, _ in sum + take(100, meter) } - 5) < 0.3)
         #expect(meter.received == 10_000)
@@ -26,7 +38,7 @@ struct DownloadMeterTests {
 
     @Test("Without a rate nothing waits, and a rate can be set and lifted while bytes wait")
     func changes() throws {
-        let meter = TransferMeter(clock: clock.clock)
+        let meter = meter(nil)
         #expect(take(1 << 30, meter) == 0)
         meter.bytesPerSecond = 1_000
         let ticket = try #require(meter.note(1_000_000))

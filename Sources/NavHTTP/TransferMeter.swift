@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Counts the bytes that come in, and says how long who receives them waits so that they are not more than allowed.
+/// A limit of the bytes that arrive each second, shared by all who receive.
 ///
-/// It is a bucket that fills with leave to take bytes and holds a quarter of a second's worth: what came in is taken out,
-/// and who finds it overdrawn waits until it is filled again, those who came first first.
+/// A token bucket that holds a quarter of a second's worth of bytes: what arrives is taken out, and whoever overdraws it
+/// waits until it is filled again, in order of arrival.
 public final class TransferMeter: Sendable {
     private struct State {
         var rate: Double?
-        /// Bytes that came in; what is granted grows up to it, and beyond it by the burst.
+        /// Bytes that arrived; what is granted grows up to it, and beyond it by the burst.
         var taken = 0.0
         var granted = 0.0
         var refilled: Duration
@@ -15,23 +15,24 @@ public final class TransferMeter: Sendable {
     }
 
     private static let burst = 0.25
-    private let clock: DownloadClock
+    private let now: @Sendable () -> Duration
     private let state: Mutex<State>
 
     /// A meter.
     ///
-    /// - Parameter bytesPerSecond: how many may come in; nil for any number.
-    public init(bytesPerSecond: Double? = nil, clock: DownloadClock = .system) {
-        self.clock = clock
-        state = Mutex(State(rate: bytesPerSecond.map { max($0, 1) }, refilled: clock.now()))
+    /// - Parameters:
+    ///   - bytesPerSecond: how many may arrive; nil for any number.
+    ///   - now: a clock that never runs backwards.
+    public init(bytesPerSecond: Double?, now: @escaping @Sendable () -> Duration) {
+        self.now = now
+        state = Mutex(State(rate: bytesPerSecond.map { max($0, 1) }, refilled: now()))
     }
 
-    /// How many bytes may come in each second; nil for any number. What waits keeps to a new value within a tenth of a
-    /// second.
+    /// How many bytes may arrive each second; nil for any number. A new value takes effect within a tenth of a second.
     public var bytesPerSecond: Double? {
         get { state.withLock { $0.rate } }
         set {
-            let now = clock.now()
+            let now = now()
             state.withLock { state in
                 Self.refill(&state, at: now)
                 state.rate = newValue.map { max($0, 1) }
@@ -39,30 +40,30 @@ public final class TransferMeter: Sendable {
         }
     }
 
-    /// Bytes that came in so far.
+    /// Bytes that arrived so far.
     public var received: Int64 { state.withLock { $0.received } }
 
-    /// What must be granted before more is taken.
+    /// A place in the queue for more bytes.
     package struct Ticket: Sendable {
         fileprivate var granted: Double
     }
 
-    /// Says that bytes came in; what to wait for before more are taken, nil for nothing.
+    /// Notes that bytes arrived; returns what to wait for before more are taken, nil for nothing.
     package func note(_ bytes: Int) -> Ticket? {
         state.withLock { state in
             state.received &+= Int64(bytes)
             guard state.rate != nil else { return nil }
-            Self.refill(&state, at: clock.now())
+            Self.refill(&state, at: now())
             state.taken += Double(bytes)
             return state.granted < state.taken ? Ticket(granted: state.taken) : nil
         }
     }
 
-    /// Seconds after which to look again, at most a tenth since the rate may change meanwhile; nil when it is granted.
+    /// Returns seconds after which to ask again, at most a tenth since the rate may change meanwhile; nil when it is granted.
     package func pause(_ ticket: Ticket) -> Double? {
         state.withLock { state in
             guard let rate = state.rate else { return nil }
-            Self.refill(&state, at: clock.now())
+            Self.refill(&state, at: now())
             guard state.granted < ticket.granted else { return nil }
             return min(max((ticket.granted - state.granted) / rate, 0.001), 0.1)
         }

@@ -1,74 +1,74 @@
 import CCurl
 import Glibc
 
-/// What libcurl keeps of all handles: connections above all.
-final class WebMulti: @unchecked Sendable {
-    // Unchecked: the thread of its loop alone works on it, except for `wake`, which libcurl lets any thread call.
+/// A multi handle of libcurl: the connections that its easy handles share.
+final class CurlMulti: @unchecked Sendable {
+    // Unchecked: only the thread of its loop works on it, except for `wake`, which libcurl lets any thread call.
 
     fileprivate let multi: UnsafeMutableRawPointer
 
-    /// libcurl is made ready once in a process; what it takes then is never given back.
+    /// Whether libcurl is ready; it is made ready once in a process.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// Fails with ``TileSourceError/Code/system`` when this machine has no memory or no open files left for it.
-    init(connections: Int) throws(TileSourceError) {
+    /// Fails with ``HTTPError/Code/system`` when this machine has no memory or no open files left for it.
+    init(connections: Int) throws(HTTPError) {
         errno = 0
-        guard Self.isReady, let multi = curl_multi_init() else { throw WebLibrary.exhausted("begin") }
+        guard Self.isReady, let multi = curl_multi_init() else { throw CurlLibrary.exhausted("begin") }
         self.multi = multi
-        // It begins without the files by which it is woken as well, and would then sleep while questions wait.
-        guard curl_multi_wakeup(multi) == CURLM_OK else { throw WebLibrary.exhausted("be woken") }
+        // libcurl begins even without the files that wake it, and would then sleep while requests wait.
+        guard curl_multi_wakeup(multi) == CURLM_OK else { throw CurlLibrary.exhausted("be woken") }
         navbus_curl_multi_set_number(multi, CURLMOPT_MAXCONNECTS, connections)
     }
 
     deinit { curl_multi_cleanup(multi) }
 
-    /// Ends the wait of its loop, or the next one.
+    /// Ends the wait of its loop, or the next wait.
     func wake() { curl_multi_wakeup(multi) }
 }
 
-/// Carries exchanges out side by side over connections that are kept; for one thread.
-final class WebLoop {
-    /// An exchange whose answer is whole, and waits for its meter only.
+/// A loop that carries exchanges out side by side over connections that are kept; for one thread.
+final class CurlLoop {
+    /// An exchange whose answer is whole, and that waits for its meter only.
     private struct Whole {
-        var exchange: WebExchange
-        var outcome: WebExchange.Outcome
+        var exchange: HTTPExchange
+        var outcome: HTTPExchange.Outcome
     }
 
-    let shared: WebMulti
+    let shared: CurlMulti
     private var multi: UnsafeMutableRawPointer { shared.multi }
-    private let manners: WebManners
-    private let limits: TransferLimits
-    private let concurrency: Int
-    private let clock = DownloadClock.system
-    private var queue = ArraySlice<WebExchange>()
-    private var busy: [WebHandle] = []
-    private var idle: [WebHandle] = []
+    private let configuration: HTTPConfiguration
+    private var queue = ArraySlice<HTTPExchange>()
+    private var busy: [CurlHandle] = []
+    private var idle: [CurlHandle] = []
     private var whole: [Whole] = []
-    private var nextCheck: Duration
+    /// When to look for answers that take too long.
+    private var nextCheck = Duration.zero
 
-    init(_ shared: WebMulti, _ manners: WebManners, _ limits: TransferLimits, concurrency: Int) {
+    init(_ shared: CurlMulti, _ configuration: HTTPConfiguration) {
         self.shared = shared
-        self.manners = manners
-        self.limits = limits
-        self.concurrency = concurrency
-        nextCheck = clock.now()
+        self.configuration = configuration
     }
 
     deinit {
         for handle in busy { curl_multi_remove_handle(multi, handle.easy) }
-        // Handles go before what they share.
+        // Easy handles end before the multi handle.
         busy = []
         idle = []
     }
 
-    func add(_ exchanges: [WebExchange]) {
+    func add(_ exchanges: [HTTPExchange]) {
         for exchange in exchanges {
-            // It may have been taken back on the way here.
-            if exchange.isCancelled { exchange.end(.cancelled) } else { queue.append(exchange) }
+            // It may have been cancelled on the way here.
+            guard !exchange.isCancelled else {
+                exchange.end(.cancelled)
+                continue
+            }
+            queue.append(exchange)
+            nextCheck = min(nextCheck, exchange.pace.firstCheck)
         }
     }
 
-    /// Ends those that are not wanted any more.
+    /// Ends those that were cancelled.
     func endCancelled() {
         end(.cancelled) { $0.isCancelled }
     }
@@ -76,7 +76,7 @@ final class WebLoop {
     /// Ends all.
     func endAll() { end(.closed) { _ in true } }
 
-    private func end(_ outcome: WebExchange.Outcome, _ isMeant: (WebExchange) -> Bool) {
+    private func end(_ outcome: HTTPExchange.Outcome, _ isMeant: (HTTPExchange) -> Bool) {
         let waiting = queue.filter(isMeant) + whole.map(\.exchange).filter(isMeant)
         queue.removeAll(where: isMeant)
         whole.removeAll { isMeant($0.exchange) }
@@ -84,14 +84,14 @@ final class WebLoop {
         for handle in busy where handle.exchange.map(isMeant) ?? false { breakOff(handle, outcome) }
     }
 
-    /// Ends one that is under way, its connection with it.
-    private func breakOff(_ handle: WebHandle, _ outcome: WebExchange.Outcome) {
+    /// Ends one that is under way, with its connection.
+    private func breakOff(_ handle: CurlHandle, _ outcome: HTTPExchange.Outcome) {
         curl_multi_remove_handle(multi, handle.easy)
         busy.removeAll { $0 === handle }
         handle.leave()?.end(outcome)
     }
 
-    /// Does what can be done now; milliseconds that it may wait before the next turn.
+    /// Does what can be done now; returns how many milliseconds may pass before the next turn.
     func turn() -> Int32 {
         repeat {
             fill()
@@ -102,24 +102,24 @@ final class WebLoop {
                 return 1_000
             }
             collect()
-        } while !queue.isEmpty && busy.count < concurrency
+        } while !queue.isEmpty && busy.count < configuration.concurrency
         guard !busy.isEmpty || !whole.isEmpty || !queue.isEmpty else { return 60_000 }
-        let now = clock.now()
+        let now = Monotonic.now()
         let pause = release(at: now)
         check(at: now)
         let rest = min((nextCheck - now) / .milliseconds(1), pause.map { $0 * 1_000 } ?? .infinity)
         return Int32(min(max(rest.rounded(.up), 0), 1_000))
     }
 
-    /// Waits for sockets, or for ``WebMulti/wake()``.
+    /// Waits for sockets, or for ``CurlMulti/wake()``.
     func wait(_ milliseconds: Int32) {
         // Where that fails, as for want of memory, it fails at once: not again and again without a pause.
         if curl_multi_poll(multi, nil, 0, milliseconds, nil) != CURLM_OK { usleep(10_000) }
     }
 
     private func fill() {
-        while busy.count < concurrency, let exchange = queue.popFirst() {
-            guard let handle = idle.popLast() ?? (try? WebHandle(manners)), handle.begin(exchange),
+        while busy.count < configuration.concurrency, let exchange = queue.popFirst() {
+            guard let handle = idle.popLast() ?? (try? CurlHandle(configuration)), handle.begin(exchange),
                 curl_multi_add_handle(multi, handle.easy) == CURLM_OK
             else {
                 exchange.end(.failed(code: CURLE_OUT_OF_MEMORY.rawValue, reason: "libcurl takes no more transfers"))
@@ -138,10 +138,10 @@ final class WebLoop {
             let code = message.data.result
             let handle = busy.remove(at: index)
             curl_multi_remove_handle(multi, easy)
-            let outcome: WebExchange.Outcome =
+            let outcome: HTTPExchange.Outcome =
                 code == CURLE_OK ? .answered : .failed(code: code.rawValue, reason: handle.reason(of: code))
             let exchange = handle.leave()
-            // One that failed may hold on to what it was doing.
+            // A handle that failed is not used again: it may still be busy.
             if code == CURLE_OK { idle.append(handle) }
             guard let exchange else { continue }
             if exchange.ticket == nil {
@@ -159,11 +159,11 @@ final class WebLoop {
         queue.removeAll()
     }
 
-    /// Lets those go on that their meter has given leave; seconds until the next may.
+    /// Lets those go on that have their meter's leave; returns seconds until the next may.
     private func release(at now: Duration) -> Double? {
         guard !whole.isEmpty || busy.contains(where: { $0.exchange?.ticket != nil }) else { return nil }
         var shortest: Double?
-        let isHeld = { (exchange: WebExchange) -> Bool in
+        let isHeld = { (exchange: HTTPExchange) -> Bool in
             guard let ticket = exchange.ticket, let meter = exchange.meter else { return false }
             if let pause = meter.pause(ticket) {
                 shortest = min(shortest ?? pause, pause)
@@ -178,7 +178,7 @@ final class WebLoop {
             if code != CURLE_OK {
                 breakOff(handle, .failed(code: code.rawValue, reason: handle.reason(of: code)))
             } else {
-                // What came at once may have to wait again.
+                // What arrived at once may have to wait again.
                 _ = isHeld(exchange)
             }
         }
@@ -190,16 +190,21 @@ final class WebLoop {
         return shortest
     }
 
-    /// Breaks off those that take too long, from time to time.
+    /// Breaks off those that take too long.
     private func check(at now: Duration) {
         guard now >= nextCheck else { return }
-        nextCheck = now + TransferPace.period(limits)
-        for handle in busy {
-            if let fault = handle.exchange?.pace.fault(limits, at: now) { breakOff(handle, .late(fault)) }
+        nextCheck = now + .seconds(1)
+        let isLate = { (exchange: HTTPExchange) -> TransferPace.Fault? in
+            let fault = exchange.pace.fault(at: now)
+            if fault == nil { self.nextCheck = min(self.nextCheck, exchange.pace.nextCheck(after: now)) }
+            return fault
         }
-        var late: [(WebExchange, TransferPace.Fault)] = []
+        for handle in busy {
+            if let fault = handle.exchange.flatMap(isLate) { breakOff(handle, .late(fault)) }
+        }
+        var late: [(HTTPExchange, TransferPace.Fault)] = []
         queue.removeAll { exchange in
-            guard let fault = exchange.pace.fault(limits, at: now) else { return false }
+            guard let fault = isLate(exchange) else { return false }
             late.append((exchange, fault))
             return true
         }

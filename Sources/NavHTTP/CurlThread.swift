@@ -1,50 +1,45 @@
 import Foundation
 import Synchronization
 
-/// A thread that carries exchanges out, from the first one until it is told to end.
+/// A thread that carries the exchanges of one client out, from the first one until it is told to end.
 ///
-/// One for each client: the connections of a source end with it, and a source never waits for what another has to do.
-/// Tasks may run on it: between an answer and the next question they then change threads nowhere, and changing threads
-/// takes the processor longer than a small tile does.
-final class WebDriver: TaskExecutor {
+/// Connections end with their client, and no client waits for another. Tasks may run on the thread: from an answer to the
+/// next request they then change threads nowhere, which takes the processor longer than a small answer does.
+final class CurlThread: TaskExecutor {
     private struct State {
-        /// What the loop will be made of.
-        var multi: WebMulti?
-        var arrived: [WebExchange] = []
+        /// The handle for the loop, until the thread starts.
+        var multi: CurlMulti?
+        var arrived: [HTTPExchange] = []
         var jobs: [UnownedJob] = []
         var hasCancelled = false
-        /// The loop when it sleeps, to be woken once.
-        var sleeper: WebMulti?
+        /// The handle of a loop that sleeps, to be woken once.
+        var sleeper: CurlMulti?
         var isStarted = false
         var isEnding = false
         var hasEnded = false
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let manners: WebManners
-    private let limits: TransferLimits
-    private let concurrency: Int
+    private let configuration: HTTPConfiguration
     private let state: Mutex<State>
 
-    /// Fails with ``TileSourceError/Code/configuration`` where libcurl cannot do what is asked of it, and with
-    /// ``TileSourceError/Code/system`` where this machine has nothing left for it.
-    ///
-    /// - Parameter concurrency: most exchanges at a time; the others wait.
-    init(_ manners: WebManners, _ limits: TransferLimits, concurrency: Int) throws(TileSourceError) {
-        // What is refused now would be refused to every exchange.
-        _ = try WebHandle(manners)
+    /// Fails with ``HTTPError/Code/configuration`` where libcurl refuses an option, and with ``HTTPError/Code/system`` where
+    /// this machine has no memory or open files left.
+    init(_ configuration: HTTPConfiguration) throws(HTTPError) {
+        var configuration = configuration
+        configuration.concurrency = min(max(configuration.concurrency, 1), 64)
+        // An option that is refused now would be refused to every exchange.
+        _ = try CurlHandle(configuration)
         // There are never more handles than that, but their connections may lead to several servers.
-        state = Mutex(State(multi: try WebMulti(connections: concurrency)))
-        self.manners = manners
-        self.limits = limits
-        self.concurrency = concurrency
+        state = Mutex(State(multi: try CurlMulti(connections: configuration.concurrency)))
+        self.configuration = configuration
     }
 
-    // Who is woken while the lock is held would wait for it: that comes afterwards.
+    // Wakes come after the lock is released: else whoever is woken would wait for it.
 
     /// Takes an exchange over, and ends it in any case.
-    func submit(_ exchange: WebExchange) {
-        let (isTaken, sleeper) = state.withLock { state -> (Bool, WebMulti?) in
+    func submit(_ exchange: HTTPExchange) {
+        let (isTaken, sleeper) = state.withLock { state -> (Bool, CurlMulti?) in
             guard !state.isEnding else { return (false, nil) }
             state.arrived.append(exchange)
             start(&state)
@@ -54,10 +49,10 @@ final class WebDriver: TaskExecutor {
         if !isTaken { exchange.end(.closed) }
     }
 
-    /// Runs a part of a task: on the thread of the driver, or anywhere when that has ended.
+    /// Runs a part of a task on the thread, or anywhere when that has ended.
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let (isTaken, sleeper) = state.withLock { state -> (Bool, WebMulti?) in
+        let (isTaken, sleeper) = state.withLock { state -> (Bool, CurlMulti?) in
             guard !state.hasEnded else { return (false, nil) }
             state.jobs.append(job)
             start(&state)
@@ -74,7 +69,7 @@ final class WebDriver: TaskExecutor {
     }
 
     /// Ends an exchange that is under way or will be.
-    func cancel(_ exchange: WebExchange) {
+    func cancel(_ exchange: HTTPExchange) {
         exchange.cancel()
         let sleeper = state.withLock { state in
             state.hasCancelled = true
@@ -106,15 +101,15 @@ final class WebDriver: TaskExecutor {
     }
 
     private func run() {
-        Thread.current.name = "navbus.tiles"
-        // Signals are for the threads of the program; a server that leaves in the middle of TLS must not send one either.
+        Thread.current.name = "navbus.http"
+        // Signals are for the threads of the program; a server that leaves in the middle of TLS must not cause one either.
         var blocked = sigset_t()
         sigfillset(&blocked)
-        // Those of a fault belong to the thread that makes it: who looks after crashes must hear of them.
+        // Those of a fault belong to the thread that causes it: the crash report needs them.
         for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&blocked, fault) }
         pthread_sigmask(SIG_BLOCK, &blocked, nil)
         if let multi = state.withLock({ $0.multi.take() }) {
-            run(WebLoop(multi, manners, limits, concurrency: concurrency))
+            run(CurlLoop(multi, configuration))
         }
         let (left, jobs, waiters) = state.withLock { state in
             state.isEnding = true
@@ -127,9 +122,9 @@ final class WebDriver: TaskExecutor {
         for waiter in waiters { waiter.resume() }
     }
 
-    private func run(_ loop: WebLoop) {
+    private func run(_ loop: CurlLoop) {
         let executor = asUnownedTaskExecutor()
-        var arrived: [WebExchange] = []
+        var arrived: [HTTPExchange] = []
         var jobs: [UnownedJob] = []
         var pause: Int32 = 0
         while true {
@@ -152,7 +147,7 @@ final class WebDriver: TaskExecutor {
             for job in jobs { job.runSynchronously(on: executor) }
             if !jobs.isEmpty {
                 jobs.removeAll(keepingCapacity: true)
-                // What they ask comes with this turn.
+                // Their requests begin with this turn.
                 state.withLock { swap(&arrived, &$0.arrived) }
                 loop.add(arrived)
                 arrived.removeAll(keepingCapacity: true)

@@ -1,66 +1,69 @@
 import NavGeo
 import Synchronization
 
-/// One question and its answer as it comes in: bounded, and stored part by part.
+/// One request and its answer as it arrives.
 ///
-/// It belongs to who asks, then to the thread of a ``WebDriver`` from ``WebDriver/submit(_:)`` until ``end(_:)``, then
-/// to who asked again.
-final class WebExchange: @unchecked Sendable {
-    // Unchecked: the driver's lock and the continuation order the memory of its owners; all may take it back.
+/// It belongs to the caller, then to a ``CurlThread`` from ``CurlThread/submit(_:)`` until ``end(_:)``, then to the caller
+/// again.
+final class HTTPExchange: @unchecked Sendable {
+    // Unchecked: the thread's lock and the continuation order the memory of its owners; anybody may cancel it.
 
-    /// How it ended.
+    /// The end of an exchange.
     enum Outcome: Sendable {
-        /// With an answer, or with a reason of ours to take none.
+        /// An answer, or a reason of ours to take none.
         case answered
-        /// With an error of libcurl, and what it says of it.
+        /// An error of libcurl, and its text.
         case failed(code: UInt32, reason: String)
         case late(TransferPace.Fault)
         case cancelled
         case closed
     }
 
-    let question: WebQuestion
-    /// The fields of the question's head.
+    let request: HTTPRequest
+    /// The header fields of the request, besides those that libcurl adds: Host, User-Agent and, if missing, Accept.
     let lines: [String]
     let meter: TransferMeter?
     private let cancelled = Atomic(false)
     var pace: TransferPace
     var continuation: CheckedContinuation<Outcome, Never>?
-    /// The leave to take more that it waits for.
+    /// Its place in the meter's queue.
     private(set) var ticket: TransferMeter.Ticket?
 
     private let now: @Sendable () -> Timestamp
     private var headBytes = 0
-    private var headers = WebHeaders()
-    private var reply: WebReply?
-    private var intake: BodyIntake?
+    private var headers = HTTPHeaders()
+    private var response: HTTPResponse?
+    private var body: HTTPBody?
     private var drained = 0
-    private var refusal: TileSourceError?
+    private var refusal: HTTPError?
 
     /// Most bytes of a head, of those before it (100, 103) and of what follows the body, together.
     private static let greatestHead = 65_536
-    /// Most bytes of a body that nobody wants: they are read, so that the connection can be used again.
+    /// Most bytes of an unwanted body: they are read, so that the connection can be used again.
     private static let greatestDrain = 65_536
 
     init(
-        _ question: WebQuestion, lines: [String], pace: TransferPace, meter: TransferMeter?,
-        now: @escaping @Sendable () -> Timestamp
+        _ request: HTTPRequest, pace: TransferPace, meter: TransferMeter?, now: @escaping @Sendable () -> Timestamp
     ) {
-        self.question = question
-        self.lines = lines
+        self.request = request
+        var headers = request.headers
+        if let credential = request.credential { headers.append(credential) }
+        // Else libcurl may wait for leave to send the body.
+        if case .post = request.method { headers.append(("Expect", "")) }
+        lines = headers.map { "\($0.name): \($0.value)" }
         self.pace = pace
         self.meter = meter
         self.now = now
         self.pace.noteWaiting()
     }
 
-    /// Whether nobody wants the answer any more.
+    /// Whether the caller has cancelled it.
     var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
-    /// Says that nobody wants the answer any more; anybody may.
+    /// Marks it as cancelled.
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 
-    /// Takes a line of the head, or of what follows the body; false to break off.
+    /// Takes a line of the head, or of what follows the body; returns false to break off.
     ///
     /// - Parameters:
     ///   - status: the status by all lines so far.
@@ -70,7 +73,7 @@ final class WebExchange: @unchecked Sendable {
         guard headBytes <= Self.greatestHead else {
             return refuse("has more than \(Self.greatestHead) bytes of headers")
         }
-        guard reply == nil else { return true }
+        guard response == nil else { return true }
         var content = line[...]
         while let last = content.last, last == 0x0a || last == 0x0d { content.removeLast() }
         guard content.isEmpty else {
@@ -80,16 +83,16 @@ final class WebExchange: @unchecked Sendable {
         let status = status()
         guard status >= 200 else {
             // An interim answer: another head follows.
-            headers = WebHeaders()
+            headers = HTTPHeaders()
             return true
         }
         let moment = clock()
         let delay = (moment - pace.sent) / .seconds(1)
         pace.noteHead(at: moment)
-        reply = WebReply(status: status, headers: headers, received: now(), delay: delay)
-        guard status == 200 || status == 206, question.method == .get else { return true }
-        do throws(TileSourceError) {
-            intake = try BodyIntake(question, headers)
+        response = HTTPResponse(status: status, headers: headers, received: now(), delay: delay)
+        guard request.wantsBody(ofStatus: status) else { return true }
+        do throws(HTTPError) {
+            body = try HTTPBody(request, headers)
             return true
         } catch {
             refusal = error
@@ -98,23 +101,23 @@ final class WebExchange: @unchecked Sendable {
     }
 
     private func refuse(_ fault: String) -> Bool {
-        refusal = TileSourceError(.malformed, "the answer of '\(question.address)' \(fault)")
+        refusal = HTTPError(.malformed, "the answer of '\(request.label)' \(fault)")
         return false
     }
 
-    /// Takes some of the body; false to break off.
+    /// Takes some of the body; returns false to break off.
     func takePart(_ bytes: UnsafeBufferPointer<UInt8>, at moment: Duration) -> Bool {
         pace.note(bytes.count, at: moment)
         if let meter, let ticket = meter.note(bytes.count) {
             self.ticket = ticket
             pace.hold(at: moment)
         }
-        guard intake != nil else {
+        guard body != nil else {
             drained += bytes.count
             return drained <= Self.greatestDrain
         }
-        do throws(TileSourceError) {
-            try intake?.take(bytes)
+        do throws(HTTPError) {
+            try body?.take(bytes)
             return true
         } catch {
             refusal = error
@@ -122,28 +125,28 @@ final class WebExchange: @unchecked Sendable {
         }
     }
 
-    /// The meter has given leave to take more.
+    /// Goes on after the meter's leave to take more.
     func release(at moment: Duration) {
         ticket = nil
         pace.release(at: moment)
     }
 
-    /// Gives it back to who asked.
+    /// Gives it back to the caller.
     func end(_ outcome: Outcome) {
         continuation.take()?.resume(returning: outcome)
     }
 
-    /// Whether there is so much to unpack that others should not wait for it.
-    var isLarge: Bool { intake?.isLarge ?? false }
+    /// Whether there is so much to unpack that other answers should not wait for it.
+    var isLarge: Bool { body?.isLarge ?? false }
 
-    /// What came: unpacked, and hashed where that was wanted.
+    /// Returns the answer, its body unpacked and hashed where that is wanted; nil when it is not whole.
     ///
     /// - Parameter isWhole: whether the server said that this is all.
-    func answer(isWhole: Bool) throws(TileSourceError) -> WebReply? {
+    func answer(isWhole: Bool) throws(HTTPError) -> HTTPResponse? {
         if let refusal { throw refusal }
-        // Of a body that nobody wants it does not matter whether all of it came.
-        guard var reply, isWhole || intake == nil else { return nil }
-        try intake?.finish(into: &reply)
-        return reply
+        // Half of an unwanted body is enough.
+        guard var response, isWhole || body == nil else { return nil }
+        try body?.finish(into: &response)
+        return response
     }
 }

@@ -1,0 +1,207 @@
+import CCurl
+import Glibc
+package import NavGeo
+import Synchronization
+
+/// The rules by which a client asks servers.
+package struct HTTPConfiguration: Sendable {
+    /// Bounds of time and rate.
+    package var limits = HTTPLimits()
+    /// Most requests at a time, 1 to 64: connections to a server.
+    package var concurrency = 6
+    /// A file of certificates (PEM) that alone are trusted; nil for those of the machine.
+    package var authorities: String?
+    /// `HOST:PORT` of an HTTP proxy; nil for none. Variables of the environment are never read.
+    package var proxy: String?
+    /// Hosts that a redirect from https to https may lead to, besides the request's own origin.
+    package var allowedHosts: [String] = []
+    /// The wall clock, for ``HTTPResponse/received``.
+    package var now = HTTPConfiguration.wallClock
+    /// The libcurl that is used.
+    package var library = CurlLibrary.present
+
+    package init() {}
+
+    /// The machine's wall clock.
+    package static let wallClock: @Sendable () -> Timestamp = {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+    }
+}
+
+/// Bounds of time and rate of an answer.
+public struct HTTPLimits: Sendable, Hashable {
+    /// Seconds to open a connection.
+    public var connectTimeout = 10.0
+    /// Seconds until the head of an answer, and between two parts of its body.
+    public var idleTimeout = 15.0
+    /// Seconds for one answer in all, without the time that a ``TransferMeter`` makes it wait.
+    public var totalTimeout = 300.0
+    /// Least bytes per second over ``slowestWindow``; 0 for any.
+    public var slowestRate = 512.0
+    /// Seconds over which ``slowestRate`` is measured.
+    public var slowestWindow = 20.0
+    /// Most redirects in a row; 0 to follow none.
+    public var redirects = 5
+
+    /// The usual bounds.
+    public init() {}
+
+    /// What makes no sense of them; nil when all does.
+    public var fault: String? {
+        let seconds = [connectTimeout, idleTimeout, totalTimeout, slowestWindow]
+        if !seconds.allSatisfy({ $0 > 0 && $0 <= 86_400 }) { return "times must be above 0 and at most a day" }
+        if !(slowestRate >= 0 && slowestRate.isFinite) { return "the least rate must be 0 or more" }
+        if !(0...20).contains(redirects) { return "redirections must be 0 to 20" }
+        return nil
+    }
+}
+
+/// A client of HTTP over libcurl: an answer of bounded size in bounded time, or a typed failure.
+///
+/// Servers must show a certificate that an authority vouches for. Redirects are followed as
+/// ``HTTPAddress/redirected(to:allowedHosts:)`` allows; a credential goes to the origin that it is for only. Requests are
+/// not repeated: ``NavRemote`` decides when to ask again.
+package final class HTTPClient: Sendable {
+    private let thread: CurlThread
+    private let configuration: HTTPConfiguration
+    private let isClosed = Atomic(false)
+
+    /// - Parameter address: an address that will be asked, so that a libcurl without TLS fails here.
+    package init(_ configuration: HTTPConfiguration, for address: HTTPAddress) throws(HTTPError) {
+        if let fault = configuration.library.fault(address) { throw fault }
+        self.configuration = configuration
+        thread = try CurlThread(configuration)
+    }
+
+    deinit { thread.end() }
+
+    /// The thread that receives answers: a task that runs there changes threads between an answer and the next request
+    /// nowhere.
+    package var executor: any TaskExecutor { thread }
+
+    /// Ends all connections; what is under way fails with ``HTTPError/Code/closed``.
+    package func close() async {
+        isClosed.store(true, ordering: .relaxed)
+        await thread.ended()
+    }
+
+    /// Sends a request, follows redirects, and reads the body.
+    ///
+    /// - Parameter meter: is told what comes in, and may make the answer wait; nil for full speed.
+    package func ask(_ request: HTTPRequest, meter: TransferMeter? = nil) async throws(HTTPError) -> HTTPResponse {
+        var request = request
+        var limits = configuration.limits
+        if let timeout = request.timeout { limits.totalTimeout = min(timeout, limits.totalTimeout) }
+        var pace = TransferPace(limits, at: Monotonic.now())
+        var redirects = 0
+        while true {
+            if isClosed.load(ordering: .relaxed) { throw closed(request) }
+            let exchange = HTTPExchange(request, pace: pace, meter: meter, now: configuration.now)
+            let outcome = await carryOut(exchange)
+            let response = try await response(exchange, outcome).get()
+            guard [301, 302, 303, 307, 308].contains(response.status) else { return response }
+            let location = response.header("Location") ?? ""
+            guard redirects < limits.redirects else { throw redirected(request, location) }
+            redirects += 1
+            pace = exchange.pace
+            let next = try request.address.redirected(to: location, allowedHosts: configuration.allowedHosts)
+            if next.origin != request.address.origin { request.credential = nil }
+            request.address = next
+        }
+    }
+
+    private func carryOut(_ exchange: HTTPExchange) async -> HTTPExchange.Outcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                exchange.continuation = continuation
+                thread.submit(exchange)
+            }
+        } onCancel: {
+            thread.cancel(exchange)
+        }
+    }
+
+    /// The answer; a large body is unpacked on another thread, where it delays no other answer.
+    private func response(
+        _ exchange: HTTPExchange, _ outcome: HTTPExchange.Outcome
+    ) async -> Result<HTTPResponse, HTTPError> {
+        let take = { @Sendable [self] in Result { () throws(HTTPError) in try answer(exchange, outcome) } }
+        guard exchange.isLarge else { return take() }
+        return await withTaskExecutorPreference(globalConcurrentExecutor) { take() }
+    }
+
+    private func redirected(_ request: HTTPRequest, _ location: String) -> HTTPError {
+        if configuration.limits.redirects > 0 {
+            return HTTPError(
+                .redirected,
+                "'\(request.label)' is redirected more than \(configuration.limits.redirects) times: a loop?")
+        }
+        let target = request.address.resolving(location).map { "'\($0.origin.text)'" } ?? "no address of HTTP"
+        return HTTPError(
+            .redirected, "'\(request.label)' redirects to \(target): not followed; configure the address that answers")
+    }
+
+    private func closed(_ request: HTTPRequest) -> HTTPError {
+        HTTPError(.closed, "'\(request.label)' is not asked: its client is closed")
+    }
+
+    private func answer(
+        _ exchange: HTTPExchange, _ outcome: HTTPExchange.Outcome
+    ) throws(HTTPError) -> HTTPResponse {
+        let label = exchange.request.label
+        switch outcome {
+        case .answered:
+            if let response = try exchange.answer(isWhole: true) { return response }
+            throw HTTPError(.malformed, "the answer of '\(label)' has no head")
+        case .failed(let code, let reason):
+            if let response = try exchange.answer(isWhole: false) { return response }
+            throw failure(CURLcode(code), reason, exchange.request)
+        case .late(let fault):
+            let limits = exchange.pace.limits
+            switch fault {
+            case .idle:
+                throw HTTPError(.timedOut, "'\(label)' sent nothing for \(Self.rounded(limits.idleTimeout)) s")
+            case .total:
+                throw HTTPError(.timedOut, "'\(label)' has not answered within \(Self.rounded(limits.totalTimeout)) s")
+            case .slow:
+                throw HTTPError(
+                    .tooSlow, "'\(label)' sends less than \(limits.slowestRate) bytes a second: broken off")
+            }
+        case .cancelled:
+            throw isClosed.load(ordering: .relaxed)
+                ? closed(exchange.request) : HTTPError(.cancelled, "the request for '\(label)' was cancelled")
+        case .closed: throw closed(exchange.request)
+        }
+    }
+
+    private static func rounded(_ seconds: Double) -> Double { (seconds * 100).rounded() / 100 }
+
+    /// The meaning of an error of libcurl.
+    private func failure(_ code: CURLcode, _ reason: String, _ request: HTTPRequest) -> HTTPError {
+        if code == CURLE_UNSUPPORTED_PROTOCOL, let fault = configuration.library.fault(request.address) { return fault }
+        let label = request.label
+        switch code {
+        case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
+            return HTTPError(.system, "'\(label)' cannot be asked, libcurl says: \(reason)")
+        case CURLE_OPERATION_TIMEDOUT:
+            return HTTPError(.timedOut, "'\(label)' has not answered in time: \(reason)")
+        case CURLE_PARTIAL_FILE:
+            return HTTPError(.truncated, "the answer of '\(label)' ended too early")
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+            return HTTPError(.unreachable, "the server of '\(label)' closed the connection: \(reason)")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2:
+            return HTTPError(.malformed, "the answer of '\(label)' is no HTTP: \(reason)")
+        case CURLE_SSL_CACERT_BADFILE:
+            return HTTPError(
+                .configuration,
+                "the certificates in '\(configuration.authorities ?? "the machine's store")' cannot be read: are they there, in PEM?"
+            )
+        case CURLE_PEER_FAILED_VERIFICATION:
+            return HTTPError(.unreachable, "the server of '\(label)' cannot show who it is: \(reason)")
+        default:
+            return HTTPError(.unreachable, "the server of '\(label)' cannot be reached: \(reason)")
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// A failure to get an answer from a server.
+package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kind of failure.
+    package enum Code: String, Sendable, CaseIterable {
+        /// The configuration cannot work: the message says what to change.
+        case configuration
+        /// The server redirects to an address that is not allowed, or too often.
+        case redirected
+        /// The answer is not HTTP, or contradicts itself.
+        case malformed
+        /// The body, packed or unpacked, is larger than allowed.
+        case tooLarge
+        /// The body ended before it was whole.
+        case truncated
+        /// No answer in time.
+        case timedOut
+        /// The body came slower than the least rate.
+        case tooSlow
+        /// No connection, or one that broke.
+        case unreachable
+        /// This machine has no memory, or no open files left, to send the request with.
+        case system
+        /// The caller cancelled the request.
+        case cancelled
+        /// The client is closed.
+        case closed
+    }
+
+    /// The kind.
+    package var code: Code
+    /// What failed, where and what to do, for people; never holds a credential or a query.
+    package var message: String
+
+    /// A failure.
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The message.
+    package var description: String { message }
+}

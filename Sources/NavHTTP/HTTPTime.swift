@@ -1,0 +1,31 @@
+import CCurl
+
+/// Times in header fields of HTTP.
+package enum HTTPTime {
+    /// Parses a date in any form of RFC 9110, section 5.6.7; returns seconds since the Unix epoch, nil for what is none.
+    package static func moment(_ text: String) -> Int64? {
+        let moment = text.utf8.count <= 64 ? curl_getdate(text, nil) : -1
+        return moment == -1 ? nil : Int64(moment)
+    }
+
+    /// Parses seconds; a number beyond 2^31 is 2^31 (RFC 9111, 1.2.2). Returns nil for what is none.
+    package static func deltaSeconds(_ text: String) -> Int64? {
+        let digits = text.utf8
+        guard !digits.isEmpty, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+        return min(Int64(text) ?? 1 << 31, 1 << 31)
+    }
+
+    /// Returns the seconds to wait that a Retry-After says: a number, or a moment (RFC 9110, 10.2.3); nil when it says none.
+    ///
+    /// A moment counts from the answer's own Date: the vehicle's clock may be years off.
+    ///
+    /// - Parameters:
+    ///   - text: the value of the field; nil where there is none.
+    ///   - date: the answer's Date; nil where there is none, and then a moment says nothing.
+    package static func retryAfter(_ text: String?, date: String?) -> Double? {
+        guard let text else { return nil }
+        if let seconds = deltaSeconds(text) { return Double(seconds) }
+        guard let until = moment(text), let sent = date.flatMap(moment) else { return nil }
+        return Double(max(until - sent, 0))
+    }
+}

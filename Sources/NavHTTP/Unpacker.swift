@@ -1,0 +1,134 @@
+internal import CZlib
+internal import CZstd
+
+/// A format of packed bytes.
+package enum Packing: String, Sendable {
+    case gzip
+    case zstd
+    case deflate
+
+    /// The packing of a Content-Encoding; nil for one that is not known.
+    package init?(contentEncoding: String) {
+        switch contentEncoding.lowercased() {
+        case "gzip", "x-gzip": self = .gzip
+        case "zstd": self = .zstd
+        case "deflate": self = .deflate
+        default: return nil
+        }
+    }
+
+    /// The packing by the first bytes; nil for any other.
+    package init?(magic bytes: some Sequence<UInt8>) {
+        if bytes.starts(with: [0x1f, 0x8b]) {
+            self = .gzip
+        } else if bytes.starts(with: [0x28, 0xb5, 0x2f, 0xfd]) {
+            self = .zstd
+        } else {
+            return nil
+        }
+    }
+}
+
+/// Unpacks bytes, and never makes more of them than allowed.
+package enum Unpacker {
+    package enum Failure: Error, Equatable {
+        /// More came out than allowed.
+        case tooLarge
+        /// It is not packed that way, or damaged.
+        case damaged
+        /// The bytes ended too early.
+        case truncated
+    }
+
+    /// Unpacks bytes.
+    ///
+    /// - Parameters:
+    ///   - limit: most bytes that may come out.
+    ///   - expected: how many will come out, to make room for them at once.
+    package static func unpack(
+        _ bytes: [UInt8], _ packing: Packing, limit: Int, expected: Int = 0
+    ) throws(Failure) -> [UInt8] {
+        var output = Output(limit: limit, expected: expected)
+        guard let first = bytes.first else { throw .truncated }
+        switch packing {
+        case .gzip: try inflate(bytes, windowBits: 31, into: &output)
+        // Some send deflate without its zlib frame; a frame begins with method 8 and a multiple of 31.
+        case .deflate: try inflate(bytes, windowBits: first & 0x0f == 8 ? 15 : -15, into: &output)
+        case .zstd: try decompress(bytes, into: &output)
+        }
+        return output.bytes
+    }
+
+    /// What was made so far, and a chunk for more.
+    private struct Output {
+        let limit: Int
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 32_768)
+
+        init(limit: Int, expected: Int) {
+            self.limit = limit
+            bytes.reserveCapacity(min(expected, limit))
+        }
+
+        mutating func accept(_ made: Int) throws(Failure) {
+            guard made <= limit - bytes.count else { throw .tooLarge }
+            bytes.append(contentsOf: chunk[..<made])
+        }
+    }
+
+    private static func inflate(
+        _ bytes: [UInt8], windowBits: Int32, into output: inout Output
+    ) throws(Failure) {
+        // zlib compares the address of a stream with the one that it was opened with.
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        defer { stream.deallocate() }
+        guard inflateInit2_(stream, windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+            throw .damaged
+        }
+        defer { inflateEnd(stream) }
+        try bytes.withUnsafeBufferPointer { (input) throws(Failure) -> Void in
+            stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+            stream.pointee.avail_in = UInt32(clamping: input.count)
+            var code = Z_OK
+            repeat {
+                // Several members are one content (RFC 1952, 2.2); anything else after the end is no part of it.
+                if code == Z_STREAM_END {
+                    guard windowBits == 31, inflateReset(stream) == Z_OK else { throw .damaged }
+                }
+                let made = output.chunk.withUnsafeMutableBufferPointer { chunk in
+                    stream.pointee.next_out = chunk.baseAddress
+                    stream.pointee.avail_out = UInt32(clamping: chunk.count)
+                    code = CZlib.inflate(stream, Z_NO_FLUSH)
+                    return chunk.count - Int(stream.pointee.avail_out)
+                }
+                guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw .damaged }
+                try output.accept(made)
+                // A full chunk may not be all of it.
+            } while stream.pointee.avail_in > 0 || (stream.pointee.avail_out == 0 && code == Z_OK)
+            guard code == Z_STREAM_END else { throw .truncated }
+        }
+    }
+
+    private static func decompress(_ bytes: [UInt8], into output: inout Output) throws(Failure) {
+        guard let context = ZSTD_createDCtx() else { throw .damaged }
+        defer { ZSTD_freeDCtx(context) }
+        // Windows of 8 MiB, as RFC 9659 demands of zstd in HTTP: what needs more memory is refused.
+        guard ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, 23)) == 0 else { throw .damaged }
+        try bytes.withUnsafeBufferPointer { (source) throws(Failure) -> Void in
+            var input = ZSTD_inBuffer(src: source.baseAddress, size: source.count, pos: 0)
+            var (code, isFull) = (1, false)
+            while input.pos < input.size || isFull {
+                let made = output.chunk.withUnsafeMutableBufferPointer { chunk in
+                    var buffer = ZSTD_outBuffer(dst: chunk.baseAddress, size: chunk.count, pos: 0)
+                    code = ZSTD_decompressStream(context, &buffer, &input)
+                    return buffer.pos
+                }
+                guard ZSTD_isError(code) == 0 else { throw .damaged }
+                try output.accept(made)
+                isFull = made == output.chunk.count && code != 0
+            }
+            guard code == 0 else { throw .truncated }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+package import NavHTTP
+import Synchronization
+
+/// The HTTP client of a tile source: it adds the source's credential to requests for the source's own origin.
+final class SourceClient: Sendable {
+    private let http: HTTPClient
+    private let origin: HTTPAddress.Origin
+    private let basic: String?
+    private let credential: CredentialFile?
+
+    init(_ configuration: TileSourceConfiguration, address: HTTPAddress) throws(TileSourceError) {
+        origin = address.origin
+        basic = address.basic
+        if let credential = configuration.credential {
+            self.credential = try CredentialFile(credential, note: configuration.note)
+            if !origin.isSecure, !origin.isLoopback {
+                configuration.note("the credential for '\(address)' goes over the network unencrypted: use https")
+            }
+        } else {
+            credential = nil
+        }
+        var rules = HTTPConfiguration()
+        rules.limits = configuration.limits.http
+        rules.concurrency = configuration.concurrency
+        rules.authorities = configuration.authorities
+        rules.allowedHosts = configuration.allowedHosts
+        rules.now = configuration.now
+        rules.library = configuration.library
+        do throws(HTTPError) {
+            http = try HTTPClient(rules, for: address)
+        } catch {
+            throw TileSourceError(error)
+        }
+    }
+
+    /// The thread that receives tiles.
+    var executor: any TaskExecutor { http.executor }
+
+    /// Ends all connections.
+    func close() async { await http.close() }
+
+    /// Sends a request and reads its answer; fails where that is neither a file nor the absence of one.
+    ///
+    /// - Parameters:
+    ///   - known: what the caller has of the file, to ask whether it has changed; nil to get it in any case.
+    ///   - isRange: whether a part of the file is requested, which stays as it is packed.
+    func ask(
+        _ request: HTTPRequest, known: Validators? = nil, isRange: Bool = false, meter: TransferMeter? = nil
+    ) async throws(TileSourceError) -> SourceAnswer {
+        var request = request
+        request.headers += Self.conditions(known)
+        if !isRange { request.headers.append(("Accept-Encoding", "gzip, zstd, deflate")) }
+        if request.address.origin == origin {
+            if let credential {
+                request.credential = (credential.credential.header, try credential.value())
+            } else if let basic {
+                request.credential = ("Authorization", basic)
+            }
+        }
+        let response: HTTPResponse
+        do throws(HTTPError) {
+            response = try await http.ask(request, meter: meter)
+        } catch {
+            throw TileSourceError(error)
+        }
+        switch response.status {
+        case 200: return .content(response)
+        case 206 where isRange: return .content(response)
+        case 204, 404, 410: return .absent(response)
+        case 304:
+            guard known == nil else { return .notModified(response) }
+            throw Self.unasked(request.address)
+        case 416 where isRange:
+            throw TileSourceError(.editionChanged, "'\(request.address)' is shorter than it was (HTTP 416)")
+        default: throw Self.failure(response, request.address)
+        }
+    }
+
+    /// The error of a server that says that something has not changed although nobody asked.
+    static func unasked(_ address: HTTPAddress) -> TileSourceError {
+        TileSourceError(.malformed, "'\(address)' has not changed, says its server, which was not asked")
+    }
+
+    private static func failure(_ response: HTTPResponse, _ address: HTTPAddress) -> TileSourceError {
+        let (status, retryAfter) = (response.status, response.retryAfter)
+        return switch status {
+        case 401, 403:
+            TileSourceError(
+                .unauthorized,
+                "the server of '\(address)' refuses us (HTTP \(status)): look at the source's credential")
+        case 429:
+            TileSourceError(
+                .rateLimited, "the server of '\(address)' has had too many requests (HTTP 429)", retryAfter: retryAfter)
+        case 408, 425, 500...599:
+            TileSourceError(.server, "the server of '\(address)' failed (HTTP \(status))", retryAfter: retryAfter)
+        case 412: TileSourceError(.editionChanged, "'\(address)' has changed since its edition was asked for")
+        case 400...499:
+            TileSourceError(.refused, "the server of '\(address)' refuses the request (HTTP \(status))")
+        default:
+            TileSourceError(.malformed, "the server of '\(address)' answers what was not asked (HTTP \(status))")
+        }
+    }
+
+    /// The header fields of a request that asks whether a file has changed.
+    private static func conditions(_ known: Validators?) -> [(name: String, value: String)] {
+        let isSound = { (text: String) in
+            (1...512).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f }
+        }
+        if let etag = known?.etag, isSound(etag) { return [("If-None-Match", etag)] }
+        if let date = known?.lastModified, isSound(date) { return [("If-Modified-Since", date)] }
+        return []
+    }
+}
+
+/// A server's answer to the request of a file.
+enum SourceAnswer: Sendable {
+    case content(HTTPResponse)
+    case notModified(HTTPResponse)
+    case absent(HTTPResponse)
+}
+
+extension TileSourceError {
+    /// The same failure of a tile source: each code of HTTP has a counterpart of its name.
+    package init(_ error: HTTPError) {
+        self.init(Code(rawValue: error.code.rawValue) ?? .unreachable, error.message)
+    }
+}
+
+extension HTTPResponse {
+    /// How long it may be kept, and whether.
+    var freshness: Freshness {
+        Freshness(
+            cacheControl: headers.all("Cache-Control"), age: headers.first("Age"),
+            expires: headers.first("Expires"), date: headers.first("Date"), received: received, delay: delay)
+    }
+
+    /// The validators of its headers; those that are missing are as they were.
+    func validators(_ freshness: Freshness? = nil, known: Validators? = nil) -> Validators {
+        Validators(
+            etag: headers.first("ETag") ?? known?.etag,
+            lastModified: headers.first("Last-Modified") ?? known?.lastModified,
+            expires: (freshness ?? self.freshness).expires)
+    }
+}

@@ -1,0 +1,29 @@
+import NavHTTP
+import Testing
+
+/// Times that servers say.
+struct HTTPTimeTests {
+    @Test func retryAfterIsANumberOrAMomentOfTheServersClock() {
+        let moment = "Sun, 06 Nov 1994 08:49:47 GMT"
+        #expect(HTTPTime.retryAfter("120", date: nil) == 120)
+        #expect(HTTPTime.retryAfter("0", date: nil) == 0)
+        #expect(HTTPTime.retryAfter(moment, date: "Sun, 06 Nov 1994 08:49:37 GMT") == 10)
+        #expect(HTTPTime.retryAfter(moment, date: "Sun, 06 Nov 1994 09:49:37 GMT") == 0)
+        #expect(HTTPTime.retryAfter(moment, date: nil) == nil)
+        #expect(HTTPTime.retryAfter(moment, date: "yesterday") == nil)
+        for text in [nil, "", "later", "-1", "1.5", "nan", "inf"] {
+            #expect(HTTPTime.retryAfter(text, date: moment) == nil)
+        }
+    }
+
+    @Test func numbersBeyondAnyAreBounded() {
+        #expect(HTTPTime.deltaSeconds("99999999999999999999999") == 2_147_483_648)
+        #expect(HTTPTime.deltaSeconds("-1") == nil && HTTPTime.deltaSeconds("1.5") == nil)
+    }
+
+    @Test(arguments: ["Thu, 29 Feb 2024 00:00:00 GMT", "Thursday, 29-Feb-24 00:00:00 GMT", "Thu Feb 29 00:00:00 2024"])
+    func datesAreThoseOfTheCalendar(text: String) { #expect(HTTPTime.moment(text) == 1_709_164_800) }
+
+    @Test(arguments: ["", "GMT", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT", "a b c d e f"])
+    func whatIsNoDateIsNone(text: String) { #expect(HTTPTime.moment(text) == nil) }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import NavHTTP
+import NavTestSystem
+import Testing
+
+@Suite(
+    "Servers that must show who they are",
+    .enabled(
+        if: Nginx.program != nil && SelfSignedCertificate.isPossible,
+        "needs nginx (NAVBUS_NGINX names the program) and openssl"))
+struct SecureServerTests {
+    /// The status of a request to a server with a certificate of its own.
+    private func ask(_ nginx: Nginx, host: String = "127.0.0.1", authorities: String?) async throws -> Int {
+        var rules = HTTPConfiguration()
+        rules.authorities = authorities
+        let address = try #require(HTTPAddress("https://\(host):\(nginx.port)/none"))
+        let client = try HTTPClient(rules, for: address)
+        let status = try await client.ask(HTTPRequest(address, limit: 1_000)).status
+        await client.close()
+        return status
+    }
+
+    private func failure(_ nginx: Nginx, host: String = "127.0.0.1", authorities: String?) async -> HTTPError? {
+        await #expect(throws: HTTPError.self) { try await ask(nginx, host: host, authorities: authorities) }
+    }
+
+    private func server(_ certificate: SelfSignedCertificate) throws -> Nginx {
+        try Nginx(serving: NSTemporaryDirectory(), certificate: certificate.files)
+    }
+
+    @Test("A certificate that no authority vouches for is refused, and believed when its owner names it")
+    func authorities() async throws {
+        let certificate = try SelfSignedCertificate()
+        let nginx = try server(certificate)
+        let refused = await failure(nginx, authorities: nil)
+        #expect(refused?.code == .unreachable)
+        #expect(refused?.message.contains("certificate") == true)
+        let other = try SelfSignedCertificate()
+        #expect(await failure(nginx, authorities: other.certificate)?.code == .unreachable)
+        #expect(try await ask(nginx, authorities: certificate.certificate) == 404)
+    }
+
+    @Test("A certificate for another name is refused, whoever vouches for it")
+    func names() async throws {
+        let certificate = try SelfSignedCertificate()
+        let nginx = try server(certificate)
+        let error = await failure(nginx, host: "localhost", authorities: certificate.certificate)
+        #expect(error?.code == .unreachable)
+    }
+
+    @Test("Without the file of authorities nobody is asked")
+    func noFile() async throws {
+        let nginx = try server(try SelfSignedCertificate())
+        let error = await failure(nginx, authorities: NSTemporaryDirectory() + "none-\(UUID().uuidString).pem")
+        #expect(error?.code == .configuration)
+    }
+}
