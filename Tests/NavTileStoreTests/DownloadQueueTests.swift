@@ -1,4 +1,5 @@
 import NavGeo
+import NavStorage
 import NavTileStore
 import Synchronization
 import Testing

@@ -3,6 +3,7 @@ import NavGeo
 import NavHTTP
 import NavMap
 import NavTestSystem
+import NavStorage
 import NavTileStore
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NavGeo
+import NavStorage
 import NavTileStore
 import Testing
 

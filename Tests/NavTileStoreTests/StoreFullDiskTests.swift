@@ -3,6 +3,7 @@ import Glibc
 import NavGeo
 import NavTestSupport
 import NavTestSystem
+import NavStorage
 import NavTileStore
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import NavGeo
 import NavTileCache
+import NavStorage
 import NavTileStore
 import Testing
 

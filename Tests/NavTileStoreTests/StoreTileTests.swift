@@ -1,6 +1,7 @@
 import NavDigest
 import Foundation
 import NavGeo
+import NavStorage
 import NavTileStore
 import Testing
 

@@ -1,7 +1,9 @@
 import Foundation
 import NavConfig
+import NavKit
 import NavMessages
 import NavTestSupport
+import NavWire
 import NavigationNode
 import Testing
 

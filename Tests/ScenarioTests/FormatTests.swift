@@ -1,5 +1,8 @@
 import Foundation
+import NavKit
 import NavNavigator
+import NavWire
+import NavigationNode
 import Testing
 
 /// What authors get to read when a scenario is not understood, or does not hold.

@@ -1,5 +1,7 @@
 import NavConfig
+import NavKit
 import NavTestSupport
+import NavWire
 import NavigationNode
 
 /// One behaviour as a text: a drawn map, a drive over it with what goes wrong, and the events that are expected.

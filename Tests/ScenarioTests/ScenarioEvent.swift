@@ -1,6 +1,9 @@
+import NavKit
 import NavMessages
 import NavNavigator
 import NavRouting
+import NavWire
+import NavigationNode
 
 /// Something that was told, asked or answered, as the lines of a scenario name it.
 struct ScenarioEvent {

@@ -1,8 +1,11 @@
 import Foundation
 import NavGeo
+import NavKit
 import NavMatching
 import NavMessages
 import NavSimulation
+import NavWire
+import NavigationNode
 import TileCacheNode
 
 /// A receiver that reports where the vehicle is, and errs as the script says.

@@ -1,4 +1,5 @@
 import NavGeo
+import NavKit
 import NavMap
 import NavMatching
 import NavMessages
