@@ -164,6 +164,7 @@ def stop(run: Run, node: str, seconds: float) -> None:
     run.sleep(run.rng.uniform(0.5, 2))
     if seconds > WATCHDOG_S:
         run.stack.expected_ends.append("killed by SIGABRT")
+        run.stack.killed.add(int(boot_of(run, node) or "0", 16))
     run.stack.signal(node, signal.SIGSTOP)
     run.sleep(seconds)
     moment = run.now()

@@ -58,10 +58,6 @@ public struct PositionTracker: Sendable {
         set { qualifier.limits = newValue }
     }
 
-    /// What a fix must be off a prediction by, in metres (more than echoes of signals among houses make) and in variances (5 sigma), to show
-    /// that another road was predicted: the uncertainty that was held along and across that road says nothing then.
-    private static let otherRoad = (distance: 100.0, normalised: 25.0)
-
     private var qualifier: FixQualifier
     private var selector = ReceiverSelector()
     /// At the time of the last fix, of odometry that is too old to keep, or of the last place that was reckoned on a road.
@@ -141,6 +137,10 @@ public struct PositionTracker: Sendable {
         var beat = regulator
         let valid = beat.validity(of: fix.stamp)
         let isReckoned = measured != nil
+        // A way that nothing measured for so long says less than one fix that counts: the road may have been another one.
+        let isUnmeasured =
+            reports.wheelSpeed(at: fix.stamp) == nil
+            && (measured.map { valid.seconds(since: $0.stamp) } ?? 0) >= Reckoning.silence
         var expected = base
         if let here = base, let measured, valid < here.stamp { expected = measured }
         expected?.advance(to: valid, reports)
@@ -169,12 +169,8 @@ public struct PositionTracker: Sendable {
             }
             if isNewReceiver { filter.noteReceiver() }
             // A prediction that was so wrong says nothing: the filter would come back over several fixes.
-            if isReckoned {
-                let error = filter.expectedError(of: fix)
-                let isOtherRoad =
-                    error.distance > PositionTracker.otherRoad.distance
-                    && error.normalised > PositionTracker.otherRoad.normalised
-                if error.distance > Reckoning.blendReach || isOtherRoad { filter = MotionFilter(fix, config: config) }
+            if isReckoned, isUnmeasured || filter.expectedError(of: fix).distance > Reckoning.blendReach {
+                filter = MotionFilter(fix, config: config)
             }
             filter.update(fix)
             // Numbers that are none any more are not to last.

@@ -86,7 +86,7 @@ public struct Reckoning: Sendable {
     private static let sparsePeriod = 5.0
     /// Seconds without any fix after which the first one that counts ends a prediction that nothing measured: there were no bad fixes that
     /// it could be one of, and how long the next one will take nobody knows.
-    private static let silence = 20.0
+    static let silence = 20.0
 
     /// Follows the fixes.
     public init(config: ReckoningConfig = ReckoningConfig()) { self.config = config }
