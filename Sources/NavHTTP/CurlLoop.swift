@@ -77,10 +77,16 @@ final class CurlLoop {
     func endAll() { end(.closed) { _ in true } }
 
     private func end(_ outcome: HTTPExchange.Outcome, _ isMeant: (HTTPExchange) -> Bool) {
-        let waiting = queue.filter(isMeant) + whole.map(\.exchange).filter(isMeant)
-        queue.removeAll(where: isMeant)
-        whole.removeAll { isMeant($0.exchange) }
-        for exchange in waiting { exchange.end(outcome) }
+        // Asked once for each: another thread may cancel one at any moment, and what is removed must be ended.
+        var removed: [HTTPExchange] = []
+        func take(_ exchange: HTTPExchange) -> Bool {
+            guard isMeant(exchange) else { return false }
+            removed.append(exchange)
+            return true
+        }
+        queue.removeAll(where: take)
+        whole.removeAll { take($0.exchange) }
+        for exchange in removed { exchange.end(outcome) }
         for handle in busy where handle.exchange.map(isMeant) ?? false { breakOff(handle, outcome) }
     }
 

@@ -199,6 +199,8 @@ public struct Navigator {
         }
         if alternatives.isOverdue(at: event.stamp), let id = alternatives.pending?.id {
             effects.append(.cancelRoute(requestID: id))
+            var event = event
+            event.causeSequence = routeCauses[id] ?? event.causeSequence
             takeAlternatives(.failed(failure), event)
         }
         if faster.isOverdue(at: event.stamp), let id = faster.giveUp() { effects.append(.cancelRoute(requestID: id)) }

@@ -177,8 +177,9 @@ class TripKills:
             return
         goal = (state.destination.latitude, state.destination.longitude)
         problems = []
-        if guided.own > AFTER_KILL_S:
-            problems.append(f"guided again only after {guided}")
+        # Kills come so often that the launcher waits between restarts, up to `max_delay_s`: what counts is the time from the restart on.
+        if guided.own - back.own > AFTER_KILL_S:
+            problems.append(f"guided again only after {guided}, {guided.own - back.own:.2f} s after its restart")
         if distance(goal, run.points[-1]) > 30:
             problems.append("the destination is another")
         # The route's first waypoint is where it begins, not a stop.

@@ -71,6 +71,9 @@ public struct PositionTracker: Sendable {
     private var reports = OdometryBuffer()
     private var regulator = StampRegulator()
     private var monitor = SignalMonitor()
+    /// The moment of the last fix that counted, and whether wheels were heard since.
+    private var counted: Timestamp?
+    private var wheelsWereHeard = false
     /// Whether no fix of the receiver in use has counted yet, after another one's.
     private var isNewReceiver = false
     /// At the time of the last fix that counted.
@@ -138,9 +141,7 @@ public struct PositionTracker: Sendable {
         let valid = beat.validity(of: fix.stamp)
         let isReckoned = measured != nil
         // A way that nothing measured for so long says less than one fix that counts: the road may have been another one.
-        let isUnmeasured =
-            reports.wheelSpeed(at: fix.stamp) == nil
-            && (measured.map { valid.seconds(since: $0.stamp) } ?? 0) >= Reckoning.silence
+        let isUnmeasured = !wheelsWereHeard && (counted.map { valid.seconds(since: $0) } ?? 0) >= Reckoning.silence
         var expected = base
         if let here = base, let measured, valid < here.stamp { expected = measured }
         expected?.advance(to: valid, reports)
@@ -150,6 +151,8 @@ public struct PositionTracker: Sendable {
         if verdict.isAccepted {
             selector.noteCounted(fix)
             measured = nil
+            counted = valid
+            wheelsWereHeard = false
         }
         switch verdict {
         case .rejected, .standby: return verdict
@@ -213,6 +216,9 @@ public struct PositionTracker: Sendable {
     /// Takes in odometry; one without usable numbers, or older than the one before, changes nothing.
     public mutating func take(_ odometry: Odometry) {
         guard let odometry = odometry.usable else { return }
+        if let trusted = reports.trusted(odometry), trusted.speed != nil || trusted.standsStill {
+            wheelsWereHeard = true
+        }
         if let dropped = reports.append(odometry), let dropped = reports.trusted(dropped) {
             base?.goOn(dropped)
             measured?.goOn(dropped)

@@ -156,11 +156,12 @@ public struct Reckoning: Sendable {
         }
         isInTunnel = origin.map { isTunnelNear($0, speed: tracker.estimate?.speed ?? 0, metric) } ?? false
         isGivenUp = false
+        let wasHeard = isHeard
+        isHeard = false
         guard case .predicting(let reason, let good) = phase else { return false }
         let isAfterSilence =
-            reason == .poorGNSS && !isHeard && expected > Reckoning.evidenceReach
+            reason == .poorGNSS && !wasHeard && expected > Reckoning.evidenceReach
             && (previous.map { fix.stamp.seconds(since: $0.stamp) } ?? 0) >= Reckoning.silence
-        isHeard = false
         if good + 1 >= config.exitGoodFixes || period > Reckoning.sparsePeriod || isAfterSilence {
             phase = .following
             walker = nil

@@ -53,8 +53,12 @@ package struct FixClock {
 
 /// Tells fixes of the future where they do not say when they arrived: by their arrival at the node, on its monotonic clock.
 struct ArrivalMonitor {
-    /// The greatest difference between a fix that counted and its arrival, ns.
+    /// The greatest difference between a fix that counted and its arrival of late, ns.
     private var earliest: Int64?
+    /// What is taken off that at each fix, ns, for clocks that drift apart.
+    private static let decay: Int64 = 1_000_000
+    /// How far behind a fix that counts shows that the receiver's clock was set, ns.
+    private static let clockSet: Int64 = 60_000_000_000
 
     /// Seconds by which a fix is ahead of all before it; nil where that is not known.
     func lead(of stamp: NavGeo.Timestamp, arrival: Int64) -> Double? {
@@ -64,6 +68,10 @@ struct ArrivalMonitor {
     /// Notes a fix that counted.
     mutating func note(_ stamp: NavGeo.Timestamp, arrival: Int64) {
         let difference = stamp.nanoseconds &- arrival
-        earliest = max(earliest ?? difference, difference)
+        guard let known = earliest, difference > known &- Self.clockSet else {
+            earliest = difference
+            return
+        }
+        earliest = max(known &- Self.decay, difference)
     }
 }
