@@ -6,9 +6,7 @@ struct LinkTests {
     /// What only the tile cache needs, as its symbols and libraries are named.
     private static let foreign = ["sqlite3_", "4GRDB", "7NIOCore", "8NIOPosix", "BoringSSL", "libsqlite3"]
 
-    @Test(
-        .enabled(if: Project.find("nm") != nil && Project.find("ldd") != nil, "needs nm and ldd"),
-        arguments: ["gnss-node", "navigation-node", "policy-node-example"])
+    @Test(arguments: ["gnss-node", "navigation-node", "policy-node-example"])
     func noDatabaseAndNoServerIsLinked(program: String) throws {
         let path = try Programs.path(program)
         let symbols = try Programs.run(try #require(Project.find("nm")), ["--defined-only", path])
@@ -20,8 +18,7 @@ struct LinkTests {
     }
 
     /// The test that nothing is linked would pass on a program in which such names cannot be seen.
-    @Test(.enabled(if: Project.find("nm") != nil, "needs nm"))
-    func theTileCacheHasThem() throws {
+    @Test func theTileCacheHasThem() throws {
         let path = try Programs.path("tile-cache-node")
         let symbols = try Programs.run(try #require(Project.find("nm")), ["--defined-only", path])
         #expect(symbols.output.contains("4GRDB") && symbols.output.contains("7NIOCore"))
