@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A thread that carries the exchanges of one client out, from the first one until it is told to end.
+/// The thread that runs the exchanges of one client. It starts with the first exchange and ends when told to.
 ///
 /// Connections end with their client, and no client waits for another. Tasks may run on the thread: from an answer to the
 /// next request they then change threads nowhere, which takes the processor longer than a small answer does.
@@ -35,7 +35,7 @@ final class CurlThread: TaskExecutor {
         self.configuration = configuration
     }
 
-    // Wakes come after the lock is released: else whoever is woken would wait for it.
+    // Wake after releasing the lock: a woken thread would otherwise wait for it.
 
     /// Takes an exchange over, and ends it in any case.
     func submit(_ exchange: HTTPExchange) {

@@ -48,7 +48,7 @@ public struct HTTPLimits: Sendable, Hashable {
     /// The usual bounds.
     public init() {}
 
-    /// What makes no sense of them; nil when all does.
+    /// The reason why the limits are invalid; nil when they are valid.
     public var fault: String? {
         let seconds = [connectTimeout, idleTimeout, totalTimeout, slowestWindow]
         if !seconds.allSatisfy({ $0 > 0 && $0 <= 86_400 }) { return "times must be above 0 and at most a day" }
@@ -89,7 +89,7 @@ package final class HTTPClient: Sendable {
 
     /// Sends a request, follows redirects, and reads the body.
     ///
-    /// - Parameter meter: is told what comes in, and may make the answer wait; nil for full speed.
+    /// - Parameter meter: counts received bytes and may pause the transfer; nil for full speed.
     package func ask(_ request: HTTPRequest, meter: TransferMeter? = nil) async throws(HTTPError) -> HTTPResponse {
         var request = request
         var limits = configuration.limits

@@ -28,7 +28,7 @@ package struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// The kind.
     package var code: Code
-    /// What failed, where and what to do, for people; never holds a credential or a query.
+    /// A description of what failed, where, and what to do. It never holds a credential or a query.
     package var message: String
 
     /// A failure.

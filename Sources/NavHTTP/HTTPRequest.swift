@@ -30,7 +30,7 @@ package struct HTTPRequest: Sendable {
     package var readsFailures = false
     /// Whether the body's hash is wanted.
     package var hashes = false
-    /// Whether messages show the server only, because the path is nobody else's business.
+    /// Whether messages name only the server, to keep the path private.
     package var hidesPath = false
 
     /// A GET.
