@@ -11,6 +11,8 @@ package enum Files {
         package var isDirectory: Bool
         package var isFile: Bool
         package var isLink: Bool
+        /// When the content was last changed, nanoseconds since 1970 by the machine's clock.
+        package var modified: Int64
     }
 
     package static var workingDirectory: String {
@@ -46,7 +48,8 @@ package enum Files {
         return Status(
             size: Int64(status.st_size), inode: UInt64(status.st_ino), device: UInt64(status.st_dev),
             isDirectory: kind == S_IFDIR,
-            isFile: kind == S_IFREG, isLink: kind == S_IFLNK)
+            isFile: kind == S_IFREG, isLink: kind == S_IFLNK,
+            modified: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
     }
 
     /// Makes a folder unless it is there.

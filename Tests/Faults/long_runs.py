@@ -298,6 +298,8 @@ class Hour:
 
     SEGMENT_S = 480.0
     SCENE = Scene(trip="set", stops=1, odometry_hz=20, shim=True)
+    # Farther than the vehicle comes during the longest fault to a running stack, half a minute and its recovery.
+    LEAST_LEFT_M = 900
 
     def __init__(self, options: Options, seconds: float, names: str | None) -> None:
         self.options, self.seconds = options, seconds
@@ -362,8 +364,8 @@ class Hour:
         self._after(run, f"segment {number} (seed {seed})")
 
     def _live(self, run: Run, fault: faults.Fault, seed: int) -> None:
-        if not run.wait(run.is_guided, 30).done:
-            # At the destination there is nothing to guide to.
+        # At the destination there is nothing to guide to: a fault must not last beyond the trip.
+        if run.vehicle.remaining < self.LEAST_LEFT_M or not run.wait(run.is_guided, 30).done:
             run.next_trip()
             run.require(run.wait(run.is_guided, 30), f"guidance before {fault.name}")
         before, run.facts = len(run.failures), {}

@@ -442,7 +442,7 @@ class Run:
         low, high = self.scene.length_m
         for _ in range(40):
             goal = self.places.trip(self.rng, 0, low / 2, high)[-1]
-            if distance(goal, self.vehicle.place) > 500 and self.places.route([self.vehicle.place, goal]):
+            if distance(goal, self.vehicle.place) > 900 and self.places.route([self.vehicle.place, goal]):
                 self.points = [self.vehicle.place, goal]
                 self.set_route([goal])
                 return

@@ -8,6 +8,7 @@ import NavNavigator
 import NavRecording
 import NavReplay
 import NavRouting
+import NavStorage
 import NavWire
 import NavigationNode
 import Testing
@@ -167,16 +168,35 @@ import Testing
         try withFolder { (folder: String) throws in
             let path = folder + "/trip"
             let file = TripFile(path: path, waker: waker)
-            #expect(try file.load() == nil)
+            #expect(try file.load(maximumAge: 0, now: 0) == nil)
             _ = file.keep(trip)
             file.stop()
-            #expect(try file.load() == trip && file.problem == nil)
+            #expect(try file.load(maximumAge: 0, now: 0) == trip && file.problem == nil)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["trip"])
             let second = TripFile(path: path, waker: waker)
             let number = second.keep(nil)
             second.stop()
             #expect(second.done == number)
-            #expect(try second.load() == nil)
+            #expect(try second.load(maximumAge: 0, now: 0) == nil)
+        }
+    }
+
+    @Test func aTripThatIsTooOldIsNotResumed() throws {
+        let trip = try Self.keptTrip()
+        let waker = try InProcessBus(name: "test", network: InProcessNetwork()).makeWaker()
+        try withFolder { (folder: String) throws in
+            let path = folder + "/trip"
+            let file = TripFile(path: path, waker: waker)
+            _ = file.keep(trip)
+            file.stop()
+            let kept = try #require(Files.status(path)).modified
+            let day: Int64 = 86_400_000_000_000
+            #expect(try file.load(maximumAge: 86_400, now: kept + day) == trip)
+            #expect(try file.load(maximumAge: 0, now: kept + 1_000 * day) == trip)
+            // Before the clock of the machine is set it is behind the file.
+            #expect(try file.load(maximumAge: 86_400, now: 0) == trip)
+            let refusal = #expect(throws: NodeError.self) { try file.load(maximumAge: 86_400, now: kept + 2 * day) }
+            #expect(refusal.map { "\($0)" }?.contains("48 h ago, more than state.max_age_s") == true)
         }
     }
 
@@ -187,6 +207,6 @@ import Testing
         file.stop()
         #expect(file.done == number)
         #expect(file.problem?.contains("/no/such/folder/trip") == true)
-        #expect(try file.load() == nil)
+        #expect(try file.load(maximumAge: 0, now: 0) == nil)
     }
 }

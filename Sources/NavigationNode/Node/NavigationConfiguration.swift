@@ -32,6 +32,9 @@ package struct NavigationConfiguration: NodeConfiguration {
     package var tileCache = TileCacheKeys()
     /// The file that keeps the trip, so that it outlives the node; empty keeps none.
     package var tripFile = ""
+    /// The age above which a kept trip is not resumed, seconds; 0 for no limit. A day: a stop overnight resumes, a journey of last
+    /// week does not.
+    package var tripMaximumAge = 86_400.0
     /// The node that decides for the vehicle's owner; empty for whichever serves Policy.
     package var policyNode = ""
     /// How long a node that asks the owner waits for the policy node at its start, seconds. 2: a launch file starts both.
@@ -81,7 +84,7 @@ package struct NavigationConfiguration: NodeConfiguration {
                     return places.count == parts.count ? places : nil
                 }, format: { $0.map(\.text).joined(separator: ";") }),
         ] + VehicleKeys.keys.map { $0.within(\.vehicle) } + OnlineRoutingKeys.keys.map { $0.within(\.online) }
-            + TileCacheKeys.keys.map { $0.within(\.tileCache) } + [preference, offset.live, file] + policy
+            + TileCacheKeys.keys.map { $0.within(\.tileCache) } + [preference, offset.live] + state + policy
             + (thresholds + tripThresholds).map(\.live)
     }
 
@@ -97,11 +100,16 @@ package struct NavigationConfiguration: NodeConfiguration {
             }, format: { $0.joined(separator: ",") })
     }
 
-    private static var file: ConfigKey<NavigationConfiguration> {
-        .string(
-            "state.path", \.tripFile,
-            "File that keeps the trip, so that it goes on when the node is started again; empty keeps none. Not used with sim_time."
-        )
+    private static var state: [ConfigKey<NavigationConfiguration>] {
+        [
+            .string(
+                "state.path", \.tripFile,
+                "File that keeps the trip, so that it goes on when the node is started again; empty keeps none. Not used with sim_time."
+            ),
+            .number(
+                "state.max_age_s", \.tripMaximumAge, in: 0...31_536_000,
+                "Age above which a kept trip is not resumed, seconds; 0 for no limit."),
+        ]
     }
 
     private static var offset: ConfigKey<NavigationConfiguration> {

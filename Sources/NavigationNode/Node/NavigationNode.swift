@@ -71,7 +71,9 @@ package final class NavigationNode: Node {
         tripFile = file
         session = NavigationSession(
             map: store.current, configuration: configuration, nodeName: context.name,
-            resuming: file.flatMap { Self.savedTrip($0, context.log) })
+            resuming: file.flatMap {
+                Self.savedTrip($0, configuration.tripMaximumAge, context.clock.epochNanoseconds, context.log)
+            })
         do throws(DirectionsError) {
             finder = RouteFinder(
                 provider: try configuration.online.provider(environment: ProcessInfo.processInfo.environment))
@@ -138,9 +140,11 @@ package final class NavigationNode: Node {
     }
 
     /// The trip that outlived the node's last run.
-    private static func savedTrip(_ file: TripFile, _ log: NodeLog) -> SavedTrip? {
+    private static func savedTrip(
+        _ file: TripFile, _ maximumAge: Double, _ now: Int64, _ log: NodeLog
+    ) -> SavedTrip? {
         do throws(NodeError) {
-            guard let trip = try file.load() else { return nil }
+            guard let trip = try file.load(maximumAge: maximumAge, now: now) else { return nil }
             let goal = trip.order?.waypoints.last.flatMap { NavRouting.Waypoint($0) }?.coordinate.text ?? "nowhere"
             log.info("the trip to \(goal) goes on with the next good position: it was under way when the node ended")
             return trip

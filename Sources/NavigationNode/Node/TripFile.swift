@@ -45,11 +45,21 @@ package final class TripFile: Sendable {
         thread.start()
     }
 
-    /// The trip that is kept; nil when there is none.
+    /// Reads the trip that is kept; nil when there is none.
     ///
-    /// - Throws: ``NodeError`` for a file that cannot be read or is none of these.
-    package func load() throws(NodeError) -> SavedTrip? {
-        guard Files.status(path) != nil else { return nil }
+    /// - Parameters:
+    ///   - maximumAge: age above which a trip is not resumed, seconds; 0 for no limit.
+    ///   - now: nanoseconds since 1970. A clock that is behind the file's time, as before it was set, makes no trip too old.
+    /// - Throws: ``NodeError`` for a file that cannot be read, holds no trip, or holds one that is too old.
+    package func load(maximumAge: Double, now: Int64) throws(NodeError) -> SavedTrip? {
+        guard let status = Files.status(path) else { return nil }
+        let age = Double(now - status.modified) / 1e9
+        guard maximumAge == 0 || age <= maximumAge else {
+            throw NodeError(
+                .invalid,
+                "the trip in '\(path)' is not resumed: it was kept \(Int(age / 3600)) h ago, more than state.max_age_s "
+                    + "(\(Int(maximumAge)) s)")
+        }
         let bytes: [UInt8]
         do throws(StoreError) {
             bytes = try Files.read(path, limit: Int64(Self.largest + Self.longestLine))
