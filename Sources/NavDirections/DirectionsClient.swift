@@ -14,6 +14,7 @@ struct DirectionsClient: Sendable {
         rules.limits.slowestRate = 0
         rules.limits.redirects = 0
         rules.proxy = configuration.proxy.isEmpty ? nil : configuration.proxy
+        rules.authorities = configuration.authorities.isEmpty ? nil : configuration.authorities
         do throws(HTTPError) {
             http = try HTTPClient(rules, for: address)
         } catch {

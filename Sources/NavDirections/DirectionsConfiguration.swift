@@ -41,6 +41,8 @@ public struct DirectionsConfiguration: Sendable, Hashable {
     public var sendsDeparture = false
     /// `HOST:PORT` of an HTTP proxy; empty for none. Variables of the environment are not looked at.
     public var proxy = ""
+    /// A file of certificates (PEM) that alone are trusted; empty for those of the machine.
+    public var authorities = ""
     /// How many failures in a row until the provider is left alone, 1 ... 100.
     public var failuresToRest = 3
     /// How long it is left alone at first, seconds, 0.1 ... 3,600; twice as long after each try that fails.

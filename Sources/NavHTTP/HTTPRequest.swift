@@ -67,5 +67,7 @@ package struct HTTPResponse: Sendable {
     package func header(_ name: String) -> String? { headers.first(name) }
 
     /// Seconds that the server asks to be left alone; nil when it does not say.
-    package var retryAfter: Double? { HTTPTime.retryAfter(header("Retry-After"), date: header("Date")) }
+    package var retryAfter: Double? {
+        HTTPTime.retryAfter(header("Retry-After"), date: header("Date"), received: received)
+    }
 }
