@@ -8,7 +8,7 @@ extension NodeRunner: NodeServiceProvider {
     /// Who the node is, what it publishes, subscribes to and serves.
     public func getInfo(_ request: GetInfoRequest, _ call: UnaryCall<GetInfoResponse>) throws {
         var info = GetInfoResponse(
-            node: context.name, version: NavbusVersion.text, pid: Int64(getpid()), host: hostName,
+            node: context.name, version: NavbusVersion.full, pid: Int64(getpid()), host: hostName,
             bootId: context.bus.bootID, startedNs: startedAt)
         info.publishes = context.link.published.map {
             TopicInfo(

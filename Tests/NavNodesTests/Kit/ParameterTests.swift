@@ -76,7 +76,7 @@ struct ParameterTests {
 
     @Test func aNodeSaysWhoItIs() throws {
         let info = try EchoStage().call(NodeService.getInfo, GetInfoRequest())
-        #expect(info.node == "echo" && info.version == NavbusVersion.text && info.lifecycleState == .active)
+        #expect(info.node == "echo" && info.version == NavbusVersion.full && info.lifecycleState == .active)
         #expect(info.publishes.compactMap(\.topic) == ["/health/echo", "/log", "/nav/position"])
         #expect(info.subscribes.compactMap(\.topic) == ["/gnss/fix", "/vehicle/odometry", "/nav/route"])
         #expect(info.subscribes.first?.schemaFingerprint == GnssFix.schemaFingerprint)
