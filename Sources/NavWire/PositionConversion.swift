@@ -79,31 +79,3 @@ extension MatchCandidate {
             probability: candidate.probability, distanceM: candidate.distance)
     }
 }
-
-extension LimitSource {
-    package init(_ source: SpeedLimit.Source) {
-        switch source {
-        case .signed: self = .signed
-        case .implied: self = .implied
-        case .unknown: self = .unknown
-        }
-    }
-}
-
-extension NavMessages.RoadClass {
-    package init(_ roadClass: NavMap.RoadClass) {
-        switch roadClass {
-        case .motorway: self = .motorway
-        case .trunk: self = .trunk
-        case .primary: self = .primary
-        case .secondary: self = .secondary
-        case .tertiary: self = .tertiary
-        case .unclassified: self = .unclassified
-        case .residential: self = .residential
-        case .livingStreet: self = .livingStreet
-        case .service: self = .service
-        case .track: self = .track
-        case .ferry: self = .ferry
-        }
-    }
-}
