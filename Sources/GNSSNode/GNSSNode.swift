@@ -58,7 +58,7 @@ package final class GNSSNode: Node {
             }
         }
         self.isFile = isFile
-        try context.advertise(["/gnss/fix"])
+        try context.advertise([Topics.gnssFix])
     }
 
     /// Starts to read, or to play.
@@ -66,7 +66,7 @@ package final class GNSSNode: Node {
         activatedAt = Clocks.monotonic()
         if let trace {
             context.log.info("playing \(trace.fixes.count) fixes of '\(source.text)' at rate \(configuration.rate)")
-            if context.subscriberCount(of: "/gnss/fix") == 0 {
+            if context.subscriberCount(of: Topics.gnssFix) == 0 {
                 context.log.info("waiting up to 10 s for a subscriber")
             }
             playback = Playback(
@@ -116,7 +116,7 @@ package final class GNSSNode: Node {
             overrun.set(news.overrun)
             return .max
         }
-        while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: "/gnss/fix") > 0) {
+        while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: Topics.gnssFix) > 0) {
             switch step {
             case .publish(let index):
                 // At another pace than the receiver's own, when a fix comes says nothing of how late it is.
@@ -167,7 +167,7 @@ package final class GNSSNode: Node {
         if fix.frameId == nil, fix.source == nil { fix.source = context.name }
         if isReceivedNow { fix.stampReception() }
         context.publish(
-            fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
+            fix, on: Topics.gnssFix, stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
         published += 1
         lastFix = Clocks.monotonic()
         if published == 1 { context.log.info("first fix published") }

@@ -12,7 +12,7 @@ extension NodeRunner: NodeServiceProvider {
             bootId: context.bus.bootID, startedNs: startedAt)
         info.publishes = context.link.published.map {
             TopicInfo(
-                topic: $0.name, catalogueTopic: $0.catalogueName, type: $0.entry.type.fullName,
+                topic: $0.name, catalogueTopic: $0.entry.name, type: $0.entry.type.fullName,
                 schemaFingerprint: $0.entry.type.schemaFingerprint)
         }
         info.subscribes = context.inputs.map {

@@ -17,7 +17,7 @@ package final class NodeInput {
     /// The most publishers whose state is remembered.
     static let maximumSources = 16
 
-    let entry: Topic
+    let entry: TopicEntry
     /// The topic's name on this bus.
     let name: String
     /// Whether the node is of no use without it.
@@ -32,7 +32,7 @@ package final class NodeInput {
     private(set) var lastAt: Int64?
     private(set) var sources: [Source] = []
 
-    init(_ entry: Topic, name: String, isRequired: Bool, take: @escaping (Delivery) throws(MessageError) -> Void) {
+    init(_ entry: TopicEntry, name: String, isRequired: Bool, take: @escaping (Delivery) throws(MessageError) -> Void) {
         self.entry = entry
         self.name = name
         self.isRequired = isRequired

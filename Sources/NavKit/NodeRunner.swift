@@ -50,8 +50,8 @@ public final class NodeRunner<Runnable: Node> {
         let registry = PublisherRegistry(directory)
         let context = NodeContext(link: link, log: log) { registry.name(of: $0) }
         log.sink.attach(bus.makeWaker())
-        try link.advertise([TopicCatalogue.health(of: bus.name), TopicCatalogue.log])
-        clock = configuration.kit.simTime ? try link.subscribe(to: "/clock") : nil
+        try link.advertise([Topics.health(of: bus.name), Topics.log])
+        clock = configuration.kit.simTime ? try link.subscribe(to: Topics.clock) : nil
         handling = context.latency("handle")
         turning = context.latency("loop")
         node = try Runnable(configuration: configuration.node, context: context)
@@ -62,7 +62,7 @@ public final class NodeRunner<Runnable: Node> {
         self.registry = registry
         let hearsClock = clock != nil
         link.participant.subscribed = { [unowned context, unowned link] in
-            context.heardTopics.union(hearsClock ? [link.name(of: "/clock")] : [])
+            context.heardTopics.union(hearsClock ? [link.name(of: Topics.clock)] : [])
         }
         do throws(BusError) {
             try bus.serve(NodeService.served(by: self))
@@ -224,14 +224,14 @@ public final class NodeRunner<Runnable: Node> {
         let health = monitor.report(context, state: lifecycle.state, findings: findings, now: now) {
             registry.publishers(of: $0)
         }
-        context.link.publish(health, on: TopicCatalogue.health(of: context.name), stamp: context.stamp)
+        context.link.publish(health, on: Topics.health(of: context.name), stamp: context.stamp)
     }
 
     private func publishLog() {
         for var entry in log.sink.drain() {
             entry.bootId = context.bus.bootID
             context.link.publish(
-                entry, on: TopicCatalogue.log, stamp: NavGeo.Timestamp(nanoseconds: entry.stampNs ?? 0))
+                entry, on: Topics.log, stamp: NavGeo.Timestamp(nanoseconds: entry.stampNs ?? 0))
         }
     }
 }

@@ -56,6 +56,13 @@ import Testing
         #expect(texts(Rules.purity([file(line)])) == [])
     }
 
+    @Test func namesOfTopicsOutsideOfTheirTableAreFound() {
+        let table = file("let fix = Topic<GnssFix>(\n    \"/gnss/fix\", .latest)", Rules.topicTable)
+        let uses = file("/// \"/gnss/fix\"\nlet a = \"/gnss/fixes\"\nlet b = [\"/gnss/fix\"]")
+        #expect(Rules.topicNames([table, uses]).map(\.line) == [3])
+        #expect(Rules.topicNames([uses]).count == 1, "a table that is not found is no table")
+    }
+
     @Test(arguments: [
         "let x = try! f()", "let y = z as! Int", "fatalError(\"no\")", "final class A: @unchecked Sendable {}",
     ])

@@ -60,6 +60,25 @@ enum Rules {
         }
     }
 
+    /// The file that holds the table of topics.
+    static let topicTable = "Sources/NavMessages/TopicCatalogue.swift"
+
+    /// Names of topics outside of their table: a literal can name a topic that does not exist, or carry another type.
+    static func topicNames(_ files: [SourceFile]) -> [Finding] {
+        let table = files.first { $0.path == topicTable }?.text ?? ""
+        let names = table.matches(of: /Topic<\w+>\(\s*("[^"]+")/).map(\.1)
+        guard !names.isEmpty else { return [Finding(path: topicTable, line: nil, message: "no table of topics")] }
+        return files.filter { $0.target != nil && $0.isSwift && !$0.isGenerated && $0.path != topicTable }.flatMap {
+            file in
+            numbered(file.lines).flatMap { number, line in
+                guard !line.drop(while: { $0 == " " }).hasPrefix("//") else { return [Finding]() }
+                return names.filter { line.contains($0) }.map {
+                    Finding(path: file.path, line: number, message: "\($0): take it from Topics")
+                }
+            }
+        }
+    }
+
     private static let unsafe = ["try!", "as!", "fatalError(", "@unchecked Sendable"]
 
     /// Crashes and unfinished work. `@unchecked Sendable` needs a reason in a comment on or above its line.

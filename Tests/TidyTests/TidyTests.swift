@@ -20,6 +20,10 @@ struct TidyTests {
         expectNone(Rules.purity(Repository.swiftSources))
     }
 
+    @Test func topicsAreNamedInTheirTableAlone() {
+        expectNone(Rules.topicNames(Repository.swiftSources))
+    }
+
     @Test func sourcesHoldNoTraps() {
         expectNone(Rules.soundness(Repository.swiftSources))
     }
