@@ -9,7 +9,7 @@ package import NavRecording
 package final class GNSSNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "gnss-node"
-    /// What it is for.
+    /// The purpose of the node.
     package static let summary =
         "Publishes what a GNSS receiver says: gpsd, NMEA 0183 from a device, or a recorded file."
 
@@ -25,10 +25,10 @@ package final class GNSSNode: Node {
     private var problem: String?
     private var published: UInt64 = 0
     private var lastFix: Int64?
-    /// When the node was activated, ns.
+    /// The moment of the node's activation, ns.
     private var activatedAt: Int64 = 0
 
-    /// How long a receiver may be silent, ns: as a GNSS outage is judged.
+    /// The time that a receiver may be silent, ns: as a GNSS outage is judged.
     private static let toleratedSilence: Int64 = 2_500_000_000
 
     /// 2025-01-01: a device that tells an earlier date has lost count of the 1,024-week rollovers of GPS time, ns since 1970.

@@ -80,7 +80,7 @@ public struct TextLines: ~Copyable {
         file = try OpenFile(name, fcntl(descriptor, F_DUPFD_CLOEXEC, 0))
     }
 
-    /// How much of the file has been returned, 0 to 1; 0 where its size is not known.
+    /// The share of the file that has been returned, 0 to 1; 0 where its size is not known.
     public var share: Double { file.size > 0 ? Double(taken) / Double(file.size) : 0 }
 
     /// The next line; nil at the end.
@@ -136,7 +136,7 @@ private struct OpenFile: ~Copyable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// What comes next; nil at the end.
+    /// Returns the next bytes; nil at the end.
     mutating func read() throws(ConfigError) -> [UInt8]? {
         while true {
             var count = 0

@@ -144,7 +144,7 @@ private struct QuestionBuilder {
         return items
     }
 
-    /// What the dialect can exclude of what is to be avoided; the rest is up to the provider.
+    /// The road classes to avoid that the dialect can exclude; the rest is up to the provider.
     private var excluded: [String] {
         var names: [(Avoidance, String)] = [(.tolls, "toll"), (.motorways, "motorway"), (.ferries, "ferry")]
         if configuration.dialect == .mapbox { names.append((.unpaved, "unpaved")) }

@@ -38,7 +38,7 @@ final class CurlLoop {
     private var busy: [CurlHandle] = []
     private var idle: [CurlHandle] = []
     private var whole: [Whole] = []
-    /// When to look for answers that take too long.
+    /// The moment of the next look for answers that take too long.
     private var nextCheck = Duration.zero
 
     init(_ shared: CurlMulti, _ configuration: HTTPConfiguration) {

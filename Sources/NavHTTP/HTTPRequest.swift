@@ -56,9 +56,9 @@ package struct HTTPResponse: Sendable {
     package var body: [UInt8] = []
     /// The hash of ``body``, if the request wants it.
     package var hash: ContentHash?
-    /// How ``body`` is packed; nil when it is not.
+    /// The packing of ``body``; nil when it is not packed.
     package var packing: Packing?
-    /// When the head arrived.
+    /// The arrival of the head.
     package var received: Timestamp
     /// Seconds from request to head.
     package var delay: Double

@@ -111,7 +111,7 @@ public final class NodeContext {
 
     // MARK: The loop
 
-    /// What another thread wakes the loop with.
+    /// Makes a waker with which another thread wakes the loop.
     public func makeWaker() -> Waker { link.bus.makeWaker() }
 
     /// The time the node lives by, and its timers: the machine's, or that of `/clock`.
@@ -120,7 +120,7 @@ public final class NodeContext {
     /// Whether a player waits for this node at each step.
     package var isInLockstep: Bool { link.participant.isInLockstep }
 
-    /// What messages are stamped with now: the machine's time, also while the first of `/clock` is waited for, or that
+    /// The stamp for messages now: the machine's time, also while the first of `/clock` is waited for, or that
     /// of `/clock`.
     public var stamp: NavGeo.Timestamp { link.clock.stamp ?? WallClock.now() }
 

@@ -5,7 +5,7 @@ public import NavMessages
 
 /// The Node service of a node that runs.
 extension NodeRunner: NodeServiceProvider {
-    /// Who the node is, what it publishes, subscribes to and serves.
+    /// Answers with the node's identity, and the topics and services that it publishes, subscribes to and serves.
     public func getInfo(_ request: GetInfoRequest, _ call: UnaryCall<GetInfoResponse>) throws {
         var info = GetInfoResponse(
             node: context.name, version: NavbusVersion.full, pid: Int64(getpid()), host: hostName,

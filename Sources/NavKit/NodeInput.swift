@@ -8,7 +8,7 @@ package final class NodeInput {
         let bootID: UInt64
         var heardAt: Int64
         var rejectedAt: Int64?
-        /// Why its last message was refused.
+        /// The reason why its last message was refused.
         var problem: String?
         /// Whether its schema is another than this node's.
         var isOfAnotherSchema: Bool
@@ -94,7 +94,7 @@ package final class NodeInput {
         return sources.count - 1
     }
 
-    /// How long it may be silent before that is worth a reason, ns: 2.5 s, as a GNSS outage is judged, and three usual
+    /// The silence that is worth no reason, ns: 2.5 s, as a GNSS outage is judged, and three usual
     /// periods; nil where messages come on events only.
     var toleratedSilence: Int64? {
         entry.nominalRateHz.map { Int64(max(2.5, 3 / max($0, 0.001)) * 1e9) }

@@ -102,7 +102,7 @@ public final class NodeLink {
         }
     }
 
-    /// What is published, in the order of the names.
+    /// The published topics, in the order of their names.
     var published: [Outlet] { outlets.values.sorted { $0.name < $1.name } }
 
     private func outlet(_ entry: TopicEntry) throws(NodeError) -> Outlet {
@@ -133,7 +133,7 @@ final class Outlet {
     var bytes: UInt64 = 0
     /// Messages that the bus refused, as too large for one.
     var refused: UInt64 = 0
-    /// When the last message went out, ns of ``NodeClock/epochNanoseconds``.
+    /// The moment when the last message went out, ns of ``NodeClock/epochNanoseconds``.
     var lastAt: Int64?
 
     init(_ publication: Publication, _ entry: TopicEntry, name: String) {

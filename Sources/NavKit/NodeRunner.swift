@@ -9,9 +9,9 @@ import NavMessages
 public final class NodeRunner<Runnable: Node> {
     /// The node.
     public let node: Runnable
-    /// What the node publishes, hears, serves, measures and logs.
+    /// The node's topics, services, measurements and log.
     public let context: NodeContext
-    /// How far the node is in its life.
+    /// The state of the node's life.
     public internal(set) var lifecycle = Lifecycle()
     /// The configuration in force.
     public internal(set) var configuration: RunConfiguration<Runnable.Configuration>
@@ -25,12 +25,12 @@ public final class NodeRunner<Runnable: Node> {
     private var monitor = HealthMonitor()
     private var nextHealth: Int64 = 0
     private var nextTurn: Int64 = 0
-    /// When a node that was told to shut down leaves, monotonic ns.
+    /// The moment when a node that was told to shut down leaves, monotonic ns.
     private var leavesAt: Int64 = .max
     private var healthTimer: TimerID?
     private var signs = SupervisorSigns()
 
-    /// How often health is published, ns.
+    /// The interval of health messages, ns.
     private static var healthNanoseconds: Int64 { 1_000_000_000 }
 
     /// Configures a node on a bus, serves `navbus.v1.Node`, and activates the node unless `autostart` is off.
@@ -236,7 +236,7 @@ public final class NodeRunner<Runnable: Node> {
     }
 }
 
-/// Who publishes what, from the registry.
+/// The publishers of topics, from the registry.
 final class PublisherRegistry {
     private var reader: RegistryReader?
 

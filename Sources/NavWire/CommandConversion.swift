@@ -115,7 +115,7 @@ extension Avoidance {
         (.tolls, .tolls), (.motorways, .motorways), (.ferries, .ferries), (.unpaved, .unpaved), (.tunnels, .tunnels),
     ]
 
-    /// What a message wants avoided.
+    /// The core's form of the features to avoid.
     package init(_ features: [AvoidFeature]) {
         self = []
         for (feature, value) in Avoidance.pairs where features.contains(feature) { insert(value) }

@@ -5,16 +5,16 @@ package import NavMessages
 package import NavNavigator
 package import NavRouting
 
-/// What the answers to policy questions have in common.
+/// The context that all policy requests carry.
 package struct PolicySurroundings {
     var context: EventContext
-    /// What was last told of the position and of the progress.
+    /// The last published position and progress.
     var position: NavMessages.MatchedPosition?
     var progress: NavMessages.RouteProgress?
     var guidance: RouteGuidance?
     var rejected: NavMessages.GnssFix?
 
-    /// What surrounds a question.
+    /// Makes the context of a request.
     package init(
         context: EventContext, position: NavMessages.MatchedPosition?, progress: NavMessages.RouteProgress?,
         guidance: RouteGuidance?, rejected: NavMessages.GnssFix?

@@ -44,7 +44,7 @@ extension EventContext {
 }
 
 extension Pose {
-    /// What the receiver said, or where the filter has the vehicle without it.
+    /// The receiver's pose, or that of the filter where there is none.
     package init(raw sighting: Sighting) {
         let fix = sighting.fix
         self.init(

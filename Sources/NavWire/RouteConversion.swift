@@ -180,7 +180,7 @@ extension Intersection {
 }
 
 extension NavMessages.Annotation {
-    /// What holds for each segment between two of the route's points.
+    /// The annotation of the segments between two of the route's points.
     package init(_ route: NavRouting.Route, points: ClosedRange<Int>) {
         let segments = points.lowerBound..<points.upperBound
         var nodes: [Int64] = []

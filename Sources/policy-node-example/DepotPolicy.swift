@@ -71,7 +71,7 @@ final class DepotPolicy: Node {
         call.finish(PolicyAnswer(verdict: verdict, reason: reason, holdS: hold))
     }
 
-    /// What is not for this node to decide: as is usual.
+    /// Leaves a decision to the default.
     private func asUsual(_ call: UnaryCall<PolicyAnswer>) { call.finish(PolicyAnswer()) }
 }
 
