@@ -1,4 +1,4 @@
-/// How a topic keeps messages for a subscriber.
+/// The rule by which a topic keeps messages for a subscriber.
 public enum TopicQoS: Sendable, Equatable {
     /// A late joiner gets the last value at once.
     case latched
@@ -25,7 +25,7 @@ public struct TopicEntry: Sendable {
     public fileprivate(set) var name: String
     /// Type of its messages.
     public let type: any Message.Type
-    /// How it keeps messages.
+    /// The rule by which it keeps messages.
     public let qos: TopicQoS
     /// Messages per second in a usual drive, for queues and liveness; `nil`: on events only.
     public let nominalRateHz: Double?
@@ -33,7 +33,7 @@ public struct TopicEntry: Sendable {
     public let maxSize: Int
     /// Whether a recorder takes it unless told otherwise.
     public let isRecorded: Bool
-    /// When it is published, in one line.
+    /// The occasion of its messages, in one line.
     public let when: String
 
     /// Returns the name of the node in a topic name that this entry stands for; empty where the name has no `<node>`.

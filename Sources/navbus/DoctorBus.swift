@@ -73,7 +73,7 @@ enum RegistryChecks {
         return Finding("space", .ok, text)
     }
 
-    /// What dead nodes left: harmless, and swept away by the next node that starts.
+    /// Looks for remains of dead nodes: harmless, and swept away by the next node that starts.
     private static func leftovers(_ directory: BusDirectory) -> Finding {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.domainPath)) ?? []
         let dead = names.sorted().filter { name in

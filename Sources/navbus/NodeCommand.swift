@@ -13,7 +13,7 @@ struct NodeCommand: ParsableCommand {
         subcommands: [NodeList.self, NodeInfo.self, NodeParams.self])
 }
 
-/// What nodes say of themselves on `/health/<node>`, which is latched.
+/// A survey of the nodes' latched `/health/<node>`.
 struct HealthSurvey {
     /// Health by node.
     var health: [String: NodeHealth] = [:]
@@ -62,7 +62,7 @@ extension NodeHealth {
         }
     }
 
-    /// Why the node is not well, on one line.
+    /// The reasons why the node is not well, on one line.
     var reasonText: String {
         reasons.map { [$0.code, $0.message].compactMap { $0 }.joined(separator: ": ") }.joined(separator: "; ")
     }

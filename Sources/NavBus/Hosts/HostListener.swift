@@ -6,7 +6,7 @@ internal import CZeroMQ
 final class HostListener {
     /// Topics; the publishing half of the node sends on it and serves its subscribers. Nil once closed.
     private(set) var publisher: ZeroMQSocket?
-    /// Where the sockets are, with the ports that were chosen.
+    /// The endpoint of the sockets, with the ports that were chosen.
     let endpoint: TCPEndpoint
 
     /// Calls and announcements. Nil once closed.
@@ -20,14 +20,14 @@ final class HostListener {
     private var board: AnnouncementBoard
     private let bootID: UInt64
     private var announcement: [UInt8] = []
-    /// What arrived while the node published, which is no time for handlers to run.
+    /// The messages that arrived while the node published, which is no time for handlers to run.
     private var waiting: [(ClientAddress, ServiceWire.Incoming)] = []
 
     /// Messages that may wait for one client.
     private static let highWaterMark: Int32 = 1000
-    /// How many messages are taken in while the node publishes.
+    /// The most messages that are taken in while the node publishes.
     private static let maximumWaiting = 256
-    /// How long a connection may take to prove itself, in milliseconds.
+    /// The longest handshake of a connection, in milliseconds.
     private static let handshakeMilliseconds: Int32 = 5_000
     /// Signs of life on idle connections, in milliseconds. Wide, because on a slow link they wait behind the data.
     private static let heartbeatMilliseconds: (interval: Int32, timeout: Int32) = (5_000, 20_000)

@@ -33,7 +33,7 @@ final class HostSide {
         if peers.isDirty || now >= peers.nextTick { try peers.run(now, &budget, client) }
     }
 
-    /// When ``run(_:_:_:_:)`` is needed at the latest, monotonic nanoseconds.
+    /// The moment when ``run(_:_:_:_:)`` is needed at the latest, monotonic nanoseconds.
     var nextTick: Int64 { peers.nextTick }
 
     var statistics: HostStatistics {
