@@ -26,7 +26,7 @@ struct DirectionsClient: Sendable {
     /// Sends a request once.
     ///
     /// - Parameter timeout: seconds for the answer.
-    func ask(_ question: DirectionsQuestion, timeout: Double) async throws(DirectionsError) -> DirectionsReply {
+    func ask(_ question: DirectionsRequest, timeout: Double) async throws(DirectionsError) -> DirectionsReply {
         guard let address = HTTPAddress(question.url) else {
             throw DirectionsError(.invalidInput, "the request is too long for an address: ask for fewer waypoints")
         }

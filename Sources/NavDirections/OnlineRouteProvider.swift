@@ -141,7 +141,7 @@ public struct OnlineRouteProvider: Sendable {
     public func routes(
         _ request: RouteRequest, on router: Router, deadline: Double? = nil
     ) async throws(DirectionsError) -> OnlineRoutes {
-        let question = try DirectionsQuestion(
+        let question = try DirectionsRequest(
             request, vehicle: router.metric.model.profile, core.configuration, token: core.token)
         if let resting = core.admit() { throw resting }
         let limit = min(deadline.map { $0.isFinite ? max($0, 0) : 0 } ?? .infinity, core.configuration.deadline)
@@ -162,7 +162,7 @@ public struct OnlineRouteProvider: Sendable {
 
     /// Asks until an answer comes, nothing is to be gained from asking again, or the time is up.
     private func ask(
-        _ question: DirectionsQuestion, _ request: RouteRequest, limit: Double, _ attempts: inout Int
+        _ question: DirectionsRequest, _ request: RouteRequest, limit: Double, _ attempts: inout Int
     ) async throws(DirectionsError) -> ProviderAnswer {
         let end = core.now + .seconds(limit)
         while true {

@@ -28,7 +28,7 @@ public final class NodeRunner<Runnable: Node> {
     /// The moment when a node that was told to shut down leaves, monotonic ns.
     private var leavesAt: Int64 = .max
     private var healthTimer: TimerID?
-    private var signs = SupervisorSigns()
+    private var signs = SupervisorNotifier()
 
     /// The interval of health messages, ns.
     private static var healthNanoseconds: Int64 { 1_000_000_000 }

@@ -146,7 +146,7 @@ package final class BagRecorder {
     ///
     /// - Returns: what was published and is not in it.
     package func run(until stop: StopSignal) throws(NodeError) -> Losses {
-        var signs = SupervisorSigns()
+        var signs = SupervisorNotifier()
         signs.ready()
         do throws(BusError) {
             while !stop.isStopped {

@@ -30,7 +30,7 @@ public struct HostConfiguration: Sendable {
     public var security: Security
     /// The largest message accepted from a caller on another host, in bytes: 8 MiB, twice a request's default limit.
     public var maximumRequestSize = 8 << 20
-    /// Told what happens at the door, on a thread of the bus: it returns soon and calls nothing of the node.
+    /// Receives events of connections, on a thread of the bus: it returns soon and calls nothing of the node.
     public var onEvent: (@Sendable (HostEvent) -> Void)?
 
     /// A configuration; it is checked when the node joins the bus.

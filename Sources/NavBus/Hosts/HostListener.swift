@@ -1,6 +1,6 @@
 internal import CZeroMQ
 
-/// Where other hosts reach a node: a ROUTER and an XPUB on TCP, and the thread at their door.
+/// The sockets at which other hosts reach a node: a ROUTER and an XPUB on TCP, with their authenticator.
 ///
 /// ZeroMQ applies CURVE to a socket, not to an endpoint, so these stand beside the sockets of this host.
 final class HostListener {
@@ -16,7 +16,7 @@ final class HostListener {
     var isDirty = true
     /// Readable when a subscriber came or went.
     let publisherFileDescriptor: Int32
-    private let door: DoorThread
+    private let authenticator: AuthenticatorThread
     private var board: AnnouncementBoard
     private let bootID: UInt64
     private var announcement: [UInt8] = []
@@ -54,7 +54,7 @@ final class HostListener {
         var allowed: Set<CurvePublicKey> = []
         if case .curve(_, let keys) = hosts.security { allowed = keys }
         // Nobody may come in before there is someone to ask: the thread starts before the sockets are bound.
-        door = try DoorThread(
+        authenticator = try AuthenticatorThread(
             allowed: allowed, admission: admission, monitors: monitors, onEvent: hosts.onEvent)
         do throws(BusError) {
             let port = try Self.bind(router, listen, listen.port)
@@ -62,7 +62,7 @@ final class HostListener {
             endpoint = TCPEndpoint(address: listen.address, port: port, publisherPort: publisherPort)
         } catch {
             for socket in [router, publisher] { socket.endMonitor() }
-            door.end()
+            authenticator.end()
             throw error
         }
     }
@@ -206,16 +206,16 @@ final class HostListener {
     // MARK: The end
 
     var statistics: HostStatistics {
-        var statistics = door.statistics
+        var statistics = authenticator.statistics
         statistics.watchers = board.addresses.count
         return statistics
     }
 
-    /// Closes the sockets, then the door: without it, strangers would find the sockets open.
+    /// Closes the sockets, then the authenticator: without it, strangers would find the sockets open.
     func close() {
         for socket in [router, publisher] { socket?.endMonitor() }
         (router, publisher) = (nil, nil)
-        door.end()
+        authenticator.end()
     }
 
     deinit { close() }

@@ -1,6 +1,6 @@
 /// The part of a ``BusNode`` that other hosts see, and by which it sees them.
 ///
-/// It has a ZeroMQ context of its own, and so an I/O thread of its own: encryption and strangers at the door do not
+/// It has a ZeroMQ context of its own, and so an I/O thread of its own: encryption and strangers that connect do not
 /// delay what passes between the nodes of this host.
 final class HostSide {
     let peers: PeerTable

@@ -16,7 +16,7 @@ extension ZeroMQSocket {
     func serveCurve(_ keys: CurveKeyPair) throws(ZeroMQError) {
         try set(ZMQ_CURVE_SERVER, 1)
         try set(ZMQ_CURVE_SECRETKEY, keys.secret)
-        try set(ZMQ_ZAP_DOMAIN, Array(DoorKeeper.domain.utf8))
+        try set(ZMQ_ZAP_DOMAIN, Array(Authenticator.domain.utf8))
     }
 
     /// Makes the socket's next connections clients of the CURVE server with `key`.

@@ -3,7 +3,7 @@ import Glibc
 import NavBus
 
 /// The notifications to a supervisor (`navbus launch`, systemd), where there is one: ready, alive, stopping.
-package struct SupervisorSigns {
+package struct SupervisorNotifier {
     /// The interval of signs of life, ns: the watchdog of systemd and of the launcher may be set to
     /// least twice as much.
     private static let interval: Int64 = 500_000_000

@@ -4,7 +4,7 @@ import NavMap
 package import NavRouting
 
 /// A request for a route as an HTTP request.
-package struct DirectionsQuestion: Sendable, Equatable {
+package struct DirectionsRequest: Sendable, Equatable {
     /// GET without a body, POST with one.
     package var url: String
     /// JSON; nil for none.
