@@ -56,6 +56,14 @@ import Testing
         #expect(texts(Rules.purity([file(line)])) == [])
     }
 
+    @Test func namesOfTheGlossaryThatDoNotExistAreFound() {
+        let rows = "| term | meaning | in code | on the wire |\n|---|---|---|---|\n| fix | one | `Fix` | `GnssFix` |\n"
+        let table = file(rows + "| step | two | `Step`, `Fix.none` | `RouteStep` |\n", Rules.glossary)
+        let found = Rules.glossaryNames([table, file("struct Fix {}"), file("message GnssFix {", "Proto/gnss.proto")])
+        #expect(found.map(\.message) == ["there is no Step", "there is no Fix.none", "there is no RouteStep"])
+        #expect(found.map(\.line) == [4, 4, 4])
+    }
+
     @Test func namesOfTopicsOutsideOfTheirTableAreFound() {
         let table = file("let fix = Topic<GnssFix>(\n    \"/gnss/fix\", .latest)", Rules.topicTable)
         let uses = file("/// \"/gnss/fix\"\nlet a = \"/gnss/fixes\"\nlet b = [\"/gnss/fix\"]")

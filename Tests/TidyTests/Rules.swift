@@ -79,6 +79,29 @@ enum Rules {
         }
     }
 
+    /// The table of terms.
+    static let glossary = "Sources/navbus/navbus.docc/Glossary.md"
+
+    /// Names of the glossary that the sources do not declare, or the schema and the keys do not have.
+    static func glossaryNames(_ files: [SourceFile]) -> [Finding] {
+        let code = files.filter { $0.isSwift && $0.target != nil }.map(\.text).joined()
+        let wire = files.filter { $0.path.hasPrefix("Proto/") || $0.path.hasSuffix("/ConfigurationKeys.md") }
+        let wireText = wire.map(\.text).joined() + code
+        let types = Set(code.matches(of: /(?:struct|class|enum|protocol|actor) (\w+)/).map(\.1))
+        guard let table = files.first(where: { $0.path == glossary }) else { return [] }
+        return numbered(table.lines).flatMap { number, line -> [Finding] in
+            let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+            guard cells.count == 6, !line.hasPrefix("| term") else { return [] }
+            let names = { (cell: Substring) in cell.matches(of: /`([^`]+)`/).map(\.1) }
+            let missing =
+                names(cells[3]).filter { name in
+                    let parts = name.split(separator: ".")
+                    return !types.contains(parts[0]) || !parts.dropFirst().allSatisfy { code.contains($0) }
+                } + names(cells[4]).filter { !wireText.contains($0) }
+            return missing.map { Finding(path: glossary, line: number, message: "there is no \($0)") }
+        }
+    }
+
     private static let unsafe = ["try!", "as!", "fatalError(", "@unchecked Sendable"]
 
     /// Crashes and unfinished work. `@unchecked Sendable` needs a reason in a comment on or above its line.

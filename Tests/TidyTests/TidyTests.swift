@@ -24,6 +24,10 @@ struct TidyTests {
         expectNone(Rules.topicNames(Repository.swiftSources))
     }
 
+    @Test func theGlossaryNamesWhatThereIs() {
+        expectNone(Rules.glossaryNames(Repository.files))
+    }
+
     @Test func sourcesHoldNoTraps() {
         expectNone(Rules.soundness(Repository.swiftSources))
     }
