@@ -23,6 +23,10 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
+// What --version tells besides the version: the commit, where the builder says it (launch/.prepare does). SwiftPM keeps what it read of
+// git from an earlier run, so it is not asked.
+let commit = (Context.environment["NAVBUS_COMMIT"] ?? "").filter { $0.isLetter || $0.isNumber || $0 == "-" }
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
@@ -71,8 +75,8 @@ let package = Package(
         .target(name: "CNavProto", dependencies: ["CProtobufC"]),
         // What must happen between fork and exec.
         .target(name: "CSpawn"),
-        // Crash reports, standard streams, and the signs of life that a supervisor waits for.
-        .target(name: "CProcess"),
+        // Crash reports, standard streams, the commit of the build, and the signs of life that a supervisor waits for.
+        .target(name: "CProcess", cSettings: [.define("NAVBUS_COMMIT", to: "\"\(commit)\"")]),
 
         // The bus column: bytes and messages, no geography.
         library("NavMessages", ["CNavProto", "CProtobufC"]),

@@ -142,6 +142,8 @@ void cprocess_hold_standard_streams(void) {
     }
 }
 
+const char *cprocess_commit(void) { return NAVBUS_COMMIT; }
+
 int cprocess_flush_output(void) {
     if (fflush(stdout) != 0) return errno != 0 ? errno : EIO;
     if (!ferror(stdout)) return 0;

@@ -5,7 +5,7 @@ package import NavKit
 
 /// A descriptor that bytes arrive on: a socket or a serial device. It closes with its owner.
 final class ByteStream {
-    /// What came of waiting.
+    /// The result of a wait.
     enum Reading {
         case bytes([UInt8])
         case nothing
@@ -94,7 +94,7 @@ final class ByteStream {
         }
     }
 
-    /// What has arrived, after waiting at most `milliseconds`.
+    /// Returns what has arrived, after waiting at most `milliseconds`.
     func read(milliseconds: Int32) -> Reading {
         guard wait(for: POLLIN, milliseconds: milliseconds) else { return .nothing }
         var buffer = [UInt8](repeating: 0, count: 16 << 10)

@@ -2,7 +2,7 @@ package import NavConfig
 
 /// The configuration of `gnss-node`.
 package struct GNSSConfiguration: NodeConfiguration {
-    /// Where fixes come from.
+    /// The origin of fixes.
     package enum Source: Sendable, Equatable {
         /// gpsd on a host.
         case gpsd(host: String, port: Int)
@@ -10,7 +10,7 @@ package struct GNSSConfiguration: NodeConfiguration {
         case path(String)
     }
 
-    /// Where fixes come from; nil is an error at the start.
+    /// The origin of fixes; nil is an error at the start.
     package var source: Source?
     /// Speed of a serial device.
     package var baud = 9_600
@@ -18,7 +18,7 @@ package struct GNSSConfiguration: NodeConfiguration {
     package var rate = 1.0
     /// Whether a file starts over at its end.
     package var loop = false
-    /// What the fixes say of their receiver.
+    /// The receiver's name in the fixes.
     package var receiver = ""
     /// Longest pause between two attempts to reach gpsd or a device, seconds.
     package var retryMaximum = 30.0

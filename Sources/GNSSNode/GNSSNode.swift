@@ -9,7 +9,7 @@ package import NavRecording
 package final class GNSSNode: Node {
     /// The node's name unless another one is given.
     package static let defaultName = "gnss-node"
-    /// What it is for.
+    /// The purpose of the node.
     package static let summary =
         "Publishes what a GNSS receiver says: gpsd, NMEA 0183 from a device, or a recorded file."
 
@@ -25,10 +25,10 @@ package final class GNSSNode: Node {
     private var problem: String?
     private var published: UInt64 = 0
     private var lastFix: Int64?
-    /// When the node was activated, ns.
+    /// The moment of the node's activation, ns.
     private var activatedAt: Int64 = 0
 
-    /// How long a receiver may be silent, ns: as a GNSS outage is judged.
+    /// The time that a receiver may be silent, ns: as a GNSS outage is judged.
     private static let toleratedSilence: Int64 = 2_500_000_000
 
     /// 2025-01-01: a device that tells an earlier date has lost count of the 1,024-week rollovers of GPS time, ns since 1970.
@@ -58,7 +58,7 @@ package final class GNSSNode: Node {
             }
         }
         self.isFile = isFile
-        try context.advertise(["/gnss/fix"])
+        try context.advertise([Topics.gnssFix])
     }
 
     /// Starts to read, or to play.
@@ -66,7 +66,7 @@ package final class GNSSNode: Node {
         activatedAt = Clocks.monotonic()
         if let trace {
             context.log.info("playing \(trace.fixes.count) fixes of '\(source.text)' at rate \(configuration.rate)")
-            if context.subscriberCount(of: "/gnss/fix") == 0 {
+            if context.subscriberCount(of: Topics.gnssFix) == 0 {
                 context.log.info("waiting up to 10 s for a subscriber")
             }
             playback = Playback(
@@ -116,7 +116,7 @@ package final class GNSSNode: Node {
             overrun.set(news.overrun)
             return .max
         }
-        while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: "/gnss/fix") > 0) {
+        while let step = playback?.step(now, hasSubscriber: context.subscriberCount(of: Topics.gnssFix) > 0) {
             switch step {
             case .publish(let index):
                 // At another pace than the receiver's own, when a fix comes says nothing of how late it is.
@@ -167,7 +167,7 @@ package final class GNSSNode: Node {
         if fix.frameId == nil, fix.source == nil { fix.source = context.name }
         if isReceivedNow { fix.stampReception() }
         context.publish(
-            fix, on: "/gnss/fix", stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
+            fix, on: Topics.gnssFix, stamp: fix.stampNs.map { NavGeo.Timestamp(nanoseconds: $0) } ?? context.stamp)
         published += 1
         lastFix = Clocks.monotonic()
         if published == 1 { context.log.info("first fix published") }

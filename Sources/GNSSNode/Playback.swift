@@ -1,9 +1,9 @@
 package import NavKit
 package import NavMessages
 
-/// When the fixes of a file go out: after a subscriber has come, at the pace of their stamps. It knows no clock.
+/// The schedule of a file's fixes: from the first subscriber on, at the pace of their stamps. It knows no clock.
 package struct Playback {
-    /// What to do now.
+    /// The next action.
     package enum Step: Equatable {
         /// Look again then.
         case wait(until: Int64)
@@ -21,16 +21,16 @@ package struct Playback {
         case resting(until: Int64)
     }
 
-    /// How long a subscriber is waited for, ns.
+    /// The longest wait for a subscriber, ns.
     private static let patience: Int64 = 10_000_000_000
-    /// How long the node stays after the last fix, so that it arrives, ns.
+    /// The time that the node stays after the last fix, so that it arrives, ns.
     private static let rest: Int64 = 1_000_000_000
-    /// How often it is looked for a subscriber, ns.
+    /// The interval of looking for a subscriber, ns.
     private static let look: Int64 = 20_000_000
 
     /// The longest stretch without a fix that is waited for, ns of the file: an hour, as of a bag.
     private static let longestGap: Int64 = 3_600_000_000_000
-    /// How late a fix may be that is made up for, ns; after a longer hold-up the file goes on where it stood.
+    /// The longest delay of a fix that is made up for, ns; after a longer hold-up the file goes on where it stood.
     private static let hesitation: Int64 = 50_000_000
 
     private let stamps: [Int64?]
@@ -51,7 +51,7 @@ package struct Playback {
         self.loops = loops && !stamps.isEmpty
     }
 
-    /// What to do at a moment, monotonic ns.
+    /// Returns the action for a moment, monotonic ns.
     package mutating func step(_ now: Int64, hasSubscriber: Bool) -> Step {
         switch state {
         case .waiting(let since):

@@ -7,14 +7,14 @@ import Synchronization
 
 /// Reads a receiver on a thread of its own, again and again, and leaves its fixes for the node's loop, which it wakes.
 final class SourceReader: Sendable {
-    /// What has come since it was taken.
+    /// The bytes and events that came since the last call.
     struct News {
         var fixes: [GnssFix] = []
         /// Messages that made no fix, since the start.
         var rejected = 0
         /// Fixes left out because nobody took them, since the start.
         var overrun = 0
-        /// Why the source cannot be read; nil while it can.
+        /// The reason why the source cannot be read; nil while it can.
         var problem: String?
     }
 

@@ -1,18 +1,18 @@
-/// How a node takes part in the bus; the defaults suit a vehicle's computer.
+/// The configuration of a node's part in the bus; the defaults suit a vehicle's computer.
 public struct BusConfiguration: Sendable {
     /// The largest size limit that can be configured, in bytes: what a frame's length and `Int32` both hold.
     public static let maximumMessageSizeLimit = 1 << 30
 
-    /// Where the domain's nodes meet.
+    /// The directory of the domain.
     public var directory: BusDirectory
 
-    /// How many messages may wait for one slow subscriber before further ones are dropped for it (`ZMQ_SNDHWM`): some
+    /// The most messages that wait for one slow subscriber before further ones are dropped for it (`ZMQ_SNDHWM`): some
     /// minutes of a vehicle's bus, so that a recorder that is stopped for half a minute loses nothing.
     ///
     /// Like ``receiveHighWaterMark`` it holds for the node's life: libzmq's credit depends on it.
     public var sendHighWaterMark: Int32 = 16_384
 
-    /// How many messages of a publisher may wait in this node's memory while its loop does not turn (`ZMQ_RCVHWM`).
+    /// The most messages of a publisher that wait in this node's memory while its loop does not turn (`ZMQ_RCVHWM`).
     ///
     /// Not fewer: while as many wait, libzmq stops reading, and the last messages of a publisher that closes are lost.
     public var receiveHighWaterMark: Int32 = 1000
@@ -21,17 +21,17 @@ public struct BusConfiguration: Sendable {
     /// anew after a second (`ZMQ_MAXMSGSIZE`).
     public var maximumMessageSize: Int = 64 << 20
 
-    /// How long ``BusNode/close()`` lets sent messages reach their subscribers, in milliseconds (`ZMQ_LINGER`).
+    /// The time that ``BusNode/close()`` lets sent messages reach their subscribers, in milliseconds (`ZMQ_LINGER`).
     public var lingerMilliseconds: Int32 = 500
 
-    /// How many bytes of payloads may wait on either side, beside the high-water marks, which count messages.
+    /// The most bytes of payloads that wait on either side, beside the high-water marks, which count messages.
     ///
     /// A publisher sends no further large payload while those that its slowest subscribers have not taken reach this
     /// size, and ends the connections of subscribers that take nothing for two seconds meanwhile. A subscription's queue
     /// drops its oldest messages beyond it. What is dropped is counted, and shows as gaps in the sequence.
     public var maximumQueuedBytes: Int = 64 << 20
 
-    /// How long nothing is heard of a publisher before it is asked for a sign of life, in milliseconds. One that lives
+    /// The silence of a publisher after which it is asked for a sign of life, in milliseconds. One that lives
     /// and is not heard even then is connected to anew.
     public var silenceMilliseconds: Int = 5_000
 
@@ -41,14 +41,14 @@ public struct BusConfiguration: Sendable {
     /// It needs the right to (`CAP_SYS_NICE` or `ulimit -r`); without it the node does not start.
     public var ioThreadPriority: Int32?
 
-    /// How often the registry is read where inotify does not work, in milliseconds. Where it does, changes are seen at
+    /// The interval of reading the registry where inotify does not work, in milliseconds. Where it does, changes are seen at
     /// once and everything is read thirty times less often, as a safety net.
     public var rescanMilliseconds: Int = 1000
 
-    /// When calls give up a server, and servers a client, that says nothing.
+    /// The heartbeats by which calls give up a silent server, and servers a silent client.
     public var heartbeat = HeartbeatConfiguration()
 
-    /// How other hosts are reached, and reach the node; nil when this host is all there is.
+    /// The connections with other hosts; nil when this host is all there is.
     public var hosts: HostConfiguration?
 
     /// A configuration for `directory`, with every other value at its default.

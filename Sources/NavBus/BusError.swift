@@ -1,4 +1,4 @@
-/// What went wrong on the bus, where, and what to do about it.
+/// An error of the bus: what failed, where, and what to do.
 public struct BusError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure, for code that reacts to it.
     public struct Code: Sendable, Hashable {

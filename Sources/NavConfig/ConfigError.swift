@@ -1,4 +1,4 @@
-/// What is wrong with a configuration, where, and what to do: one line for people.
+/// An error in a configuration: what is wrong, where, and what to do, in one line.
 public struct ConfigError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The line.
     public let description: String

@@ -1,4 +1,4 @@
-/// What kind of value a key takes.
+/// The kind of a key's values.
 public enum ConfigValueKind: Sendable, Hashable {
     /// A number.
     case number
@@ -14,11 +14,11 @@ public enum ConfigValueKind: Sendable, Hashable {
 public struct ConfigKey<Root: Sendable>: Sendable {
     /// The dotted name, such as `reroute.cooldown_s`.
     public let name: String
-    /// What kind of value it takes.
+    /// The kind of its values.
     public let kind: ConfigValueKind
-    /// What the value may be, for people.
+    /// The range of its values, for people.
     public let range: String
-    /// What it means, one line.
+    /// The meaning of the key, one line.
     public let documentation: String
     /// Whether it can be changed while the node runs.
     public private(set) var isLive = false

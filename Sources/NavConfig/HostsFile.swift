@@ -1,7 +1,7 @@
 import Foundation
 import Yams
 
-/// Which nodes of this host are reached from others, and which nodes of other hosts are reached from here, as a file
+/// The nodes of this host that others reach, and the nodes of other hosts that are reached from here, as a file
 /// says it that all nodes of the host read:
 ///
 /// ```yaml
@@ -19,7 +19,7 @@ import Yams
 public struct HostsFile: Sendable, Equatable {
     /// A node of another host.
     public struct Peer: Sendable, Equatable {
-        /// Where it listens.
+        /// The address that it listens on.
         public var endpoint: String
         /// Its host's public key.
         public var key: String?
@@ -33,7 +33,7 @@ public struct HostsFile: Sendable, Equatable {
     public var allowedKeys: [String] = []
     /// The path of the file that holds them.
     public var allowedKeysFile: String?
-    /// Where each node listens, by its name.
+    /// The address that each node listens on, by its name.
     public var listen: [String: String] = [:]
     /// The nodes of other hosts.
     public var peers: [Peer] = []

@@ -71,11 +71,16 @@ public struct TextLines: ~Copyable {
     ///
     /// - Parameter longest: the most bytes of a line.
     public init(standardInputWithLinesUpTo longest: Int) throws(ConfigError) {
-        self.longest = longest
-        file = try OpenFile("standard input", dup(STDIN_FILENO))
+        try self.init(STDIN_FILENO, named: "standard input", longest: longest)
     }
 
-    /// How much of the file has been returned, 0 to 1; 0 where its size is not known.
+    /// Reads an open descriptor from where it stands; the caller keeps it.
+    package init(_ descriptor: Int32, named name: String, longest: Int = TextLines.longest) throws(ConfigError) {
+        self.longest = longest
+        file = try OpenFile(name, fcntl(descriptor, F_DUPFD_CLOEXEC, 0))
+    }
+
+    /// The share of the file that has been returned, 0 to 1; 0 where its size is not known.
     public var share: Double { file.size > 0 ? Double(taken) / Double(file.size) : 0 }
 
     /// The next line; nil at the end.
@@ -131,7 +136,7 @@ private struct OpenFile: ~Copyable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// What comes next; nil at the end.
+    /// Returns the next bytes; nil at the end.
     mutating func read() throws(ConfigError) -> [UInt8]? {
         while true {
             var count = 0
@@ -140,6 +145,12 @@ private struct OpenFile: ~Copyable {
                 used = max(0, count)
             }
             if count < 0, errno == EINTR { continue }
+            // Whoever shares a terminal or a pipe with this process may have made it non-blocking.
+            if count < 0, errno == EAGAIN {
+                var input = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                _ = poll(&input, 1, -1)
+                continue
+            }
             guard count >= 0 else { throw ConfigError("'\(path)' cannot be read: \(Self.reason())") }
             return count == 0 ? nil : bytes
         }

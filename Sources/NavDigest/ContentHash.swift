@@ -1,8 +1,8 @@
 internal import CCrypto
 
-/// What content is known by: its SHA-256.
+/// The SHA-256 of some content, which identifies it.
 public struct ContentHash: Sendable, Hashable {
-    /// What it means that there is no hash, and what to do: nothing is known of the content then.
+    /// An explanation of a missing hash, with what to do.
     public static let refusal =
         "libcrypto cannot make SHA-256 hashes: look at the memory of this machine and at what OPENSSL_CONF allows"
 

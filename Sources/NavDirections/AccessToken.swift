@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a provider knows its customers by. It shows itself to nobody but the provider.
+/// An access token of a provider. Its value is shown to nobody but the provider.
 public struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     let value: String
 

@@ -14,6 +14,7 @@ struct DirectionsClient: Sendable {
         rules.limits.slowestRate = 0
         rules.limits.redirects = 0
         rules.proxy = configuration.proxy.isEmpty ? nil : configuration.proxy
+        rules.authorities = configuration.authorities.isEmpty ? nil : configuration.authorities
         do throws(HTTPError) {
             http = try HTTPClient(rules, for: address)
         } catch {
@@ -25,7 +26,7 @@ struct DirectionsClient: Sendable {
     /// Sends a request once.
     ///
     /// - Parameter timeout: seconds for the answer.
-    func ask(_ question: DirectionsQuestion, timeout: Double) async throws(DirectionsError) -> DirectionsReply {
+    func ask(_ question: DirectionsRequest, timeout: Double) async throws(DirectionsError) -> DirectionsReply {
         guard let address = HTTPAddress(question.url) else {
             throw DirectionsError(.invalidInput, "the request is too long for an address: ask for fewer waypoints")
         }

@@ -1,8 +1,8 @@
 import NavHTTP
 
-/// Who is asked for routes, how, and for how long.
+/// The configuration of an online provider: its address, its dialect and the limits of a request.
 public struct DirectionsConfiguration: Sendable, Hashable {
-    /// How a provider is spoken to.
+    /// The protocol of a provider.
     public enum Dialect: String, Sendable, CaseIterable {
         /// OSRM's HTTP API v1. It answers with OSM nodes, so its routes are looked up on the map.
         case osrm
@@ -12,17 +12,17 @@ public struct DirectionsConfiguration: Sendable, Hashable {
         case valhalla
     }
 
-    /// Where the provider is, up to what the dialect adds: `https://host`, a port and a path if need be. Empty for none.
+    /// The provider's address, up to what the dialect adds: `https://host`, a port and a path if need be. Empty for none.
     public var url = ""
-    /// How it is spoken to.
+    /// The provider's protocol.
     public var dialect = Dialect.osrm
     /// OSRM's or Mapbox's profile, Valhalla's costing; empty for the usual one of the dialect and the vehicle.
     public var profile = ""
-    /// How long an answer is waited for in all, seconds, 0.05 ... 60.
+    /// The longest wait for an answer in all, seconds, 0.05 ... 60.
     public var deadline = 3.0
-    /// How long one attempt may take, seconds, 0.05 ... 60.
+    /// The longest time of one attempt, seconds, 0.05 ... 60.
     public var attemptTimeout = 2.0
-    /// How often an attempt is repeated that failed for a reason that passes, 0 ... 10.
+    /// The number of retries after a failure that passes, 0 ... 10.
     public var retries = 2
     /// The pause before the first repetition, seconds, 0 ... 60; each further one is twice as long, and every pause is drawn
     /// from its upper half.
@@ -31,7 +31,7 @@ public struct DirectionsConfiguration: Sendable, Hashable {
     public var longestPause = 2.0
     /// The largest answer, bytes, 1 KiB ... 256 MiB; none is asked for compressed. A route of 500 km with its annotations takes about 2 MB.
     public var maximumBytes = 8 << 20
-    /// How many alternatives are asked for, 0 ... 3.
+    /// The number of alternatives that are asked for, 0 ... 3.
     public var alternatives = 0
     /// Language of names, an IETF tag; empty for the provider's.
     public var language = ""
@@ -41,11 +41,13 @@ public struct DirectionsConfiguration: Sendable, Hashable {
     public var sendsDeparture = false
     /// `HOST:PORT` of an HTTP proxy; empty for none. Variables of the environment are not looked at.
     public var proxy = ""
-    /// How many failures in a row until the provider is left alone, 1 ... 100.
+    /// A file of certificates (PEM) that alone are trusted; empty for those of the machine.
+    public var authorities = ""
+    /// The number of failures in a row that open the circuit breaker, 1 ... 100.
     public var failuresToRest = 3
-    /// How long it is left alone at first, seconds, 0.1 ... 3,600; twice as long after each try that fails.
+    /// The first time that it stays open, seconds, 0.1 ... 3,600; it doubles after each trial that fails.
     public var firstRest = 5.0
-    /// How long it is left alone at most, seconds.
+    /// The longest time that it stays open, seconds.
     public var longestRest = 300.0
 
     /// No provider.

@@ -33,7 +33,7 @@ struct DirectionsDocument: Decodable {
     var waypoints: [Waypoint?]?
 }
 
-/// What an answer says when there is no route: of OSRM, Mapbox and Valhalla, in whichever shape.
+/// The part of an answer without a route that says why, in the shapes of OSRM, Mapbox and Valhalla.
 struct FailureDocument: Decodable {
     var code: String?
     var message: String?

@@ -1,6 +1,6 @@
 public import NavMap
 
-/// Why there is no route from the provider.
+/// A failure of the provider to give a route.
 public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable, CaseIterable {
@@ -38,7 +38,7 @@ public struct DirectionsError: Error, Sendable, Equatable, CustomStringConvertib
 
     /// The kind.
     public var code: Code
-    /// What happened and what to do, for people; never holds the token.
+    /// A description of what happened and what to do; it never holds the token.
     public var message: String
     /// Seconds after which asking again makes sense; nil when nothing is known of it.
     public var retryAfter: Double?

@@ -16,7 +16,7 @@ package struct DirectionsReply: Sendable {
         self.retryAfter = retryAfter.map { min($0, 86_400) }
     }
 
-    /// Why there is no route in it; nil when there should be one.
+    /// The reason why there is no route in it; nil when there should be one.
     package var failure: DirectionsError? {
         let document = try? JSONDecoder().decode(FailureDocument.self, from: body)
         let said = document?.message ?? document?.text
@@ -55,7 +55,7 @@ package struct DirectionsReply: Sendable {
 
     // MARK: Codes
 
-    /// What a code of OSRM's interface means; nil for `Ok` and for codes that are unknown.
+    /// Returns the failure that a code of OSRM's interface stands for; nil for `Ok` and for unknown codes.
     private static func failure(_ code: String, _ message: String?) -> DirectionsError? {
         switch code {
         case "NoRoute", "NoTrips", "NoMatch":
@@ -71,7 +71,7 @@ package struct DirectionsReply: Sendable {
         }
     }
 
-    /// What Valhalla's numbers mean (its `exception.h`): 171 no road near, 44x no path, 1xx the request.
+    /// Returns the failure that a number of Valhalla stands for (its `exception.h`): 171 no road near, 44x no path, 1xx the request.
     private func failure(number: Int?, _ text: String?) -> DirectionsError? {
         guard let number else { return nil }
         switch number {

@@ -13,7 +13,7 @@ public struct OnlineRoutes: Sendable, Equatable {
     /// The answer as it came.
     public var body: [UInt8]
 
-    /// What an answer says that was kept: the same request on an equal router gives the same routes.
+    /// Reads an answer that was kept: the same request on an equal router gives the same routes.
     public init(body: [UInt8], of request: RouteRequest, on router: Router) throws(DirectionsError) {
         let answer = try ProviderAnswer(DirectionsReply(status: 200, body: Data(body)), to: request)
         try self.init(answer, request, router, attempts: 1)
@@ -57,7 +57,7 @@ private struct ProviderAnswer {
 /// routes on board. A provider that fails again and again is left alone for a while, so that nobody waits for it; then one
 /// question is let through, and the first that is answered brings it back.
 public struct OnlineRouteProvider: Sendable {
-    /// What copies share.
+    /// The state that copies share.
     private final class Core: Sendable {
         let configuration: DirectionsConfiguration
         let token: AccessToken?
@@ -141,7 +141,7 @@ public struct OnlineRouteProvider: Sendable {
     public func routes(
         _ request: RouteRequest, on router: Router, deadline: Double? = nil
     ) async throws(DirectionsError) -> OnlineRoutes {
-        let question = try DirectionsQuestion(
+        let question = try DirectionsRequest(
             request, vehicle: router.metric.model.profile, core.configuration, token: core.token)
         if let resting = core.admit() { throw resting }
         let limit = min(deadline.map { $0.isFinite ? max($0, 0) : 0 } ?? .infinity, core.configuration.deadline)
@@ -162,7 +162,7 @@ public struct OnlineRouteProvider: Sendable {
 
     /// Asks until an answer comes, nothing is to be gained from asking again, or the time is up.
     private func ask(
-        _ question: DirectionsQuestion, _ request: RouteRequest, limit: Double, _ attempts: inout Int
+        _ question: DirectionsRequest, _ request: RouteRequest, limit: Double, _ attempts: inout Int
     ) async throws(DirectionsError) -> ProviderAnswer {
         let end = core.now + .seconds(limit)
         while true {

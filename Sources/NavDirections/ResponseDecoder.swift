@@ -4,7 +4,7 @@ package import NavRouting
 
 /// Reads routes out of an answer; whatever it holds ends in routes that make sense or in an error.
 package struct ResponseDecoder {
-    /// What was asked for.
+    /// The request.
     let request: RouteRequest
 
     package init(request: RouteRequest) { self.request = request }
@@ -37,7 +37,7 @@ package struct ResponseDecoder {
         DirectionsError(.malformed, "the provider's answer is not of this dialect: \(what)")
     }
 
-    /// Where decoding failed, without what was found there.
+    /// Returns the place where decoding failed, without the value that was found there.
     private static func place(of error: any Error) -> String {
         func path(_ context: DecodingError.Context) -> String {
             let keys = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()

@@ -1,8 +1,8 @@
 package import NavRemote
 
-/// When a failed attempt is repeated.
+/// The rules for repeating a failed attempt.
 package struct RetryPolicy: Sendable {
-    /// How often.
+    /// The number of repetitions.
     package var retries: Int
     /// After which pauses.
     package var backoff: Backoff

@@ -18,11 +18,11 @@ public struct CSVTraceParser: Sendable {
         case time, latitude, longitude, speed, course, hdop, accuracy, received, ignored
     }
 
-    /// What was not used so far.
+    /// The counts of rejected input so far.
     public private(set) var rejections = RejectionCounts()
     /// Number of the first line that was rejected, from 1.
     public private(set) var firstBadLine: Int?
-    /// Why the header cannot be used, once it has been read and cannot.
+    /// The reason why the header cannot be used, once it has been read and cannot.
     public private(set) var headerProblem: String?
 
     private var framer = LineFramer(limit: Self.lineLimit)

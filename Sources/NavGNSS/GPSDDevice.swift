@@ -1,8 +1,8 @@
 internal import NavMessages
 
-/// What the reports of one device have told since its last TPV.
+/// The reports of one device since its last TPV.
 struct GPSDDevice: Sendable {
-    /// How long a SKY report serves the TPVs behind it, in ns: gpsd sends one per second, at slow receivers every five.
+    /// The time that a SKY report serves the TPVs behind it, in ns: gpsd sends one per second, at slow receivers every five.
     private static let skyLifetime: Int64 = 10 * UTC.nanosecondsPerSecond
 
     let name: String?

@@ -6,13 +6,13 @@ public import NavMessages
 /// heading of the body to the next one. A TPV of mode 1 is a fix of type NO_FIX without a position. Lines are
 /// bounded to 64 KiB; what is not used is counted. How the bytes are cut into chunks makes no difference.
 public struct GPSDParser: Sendable {
-    /// What the client sends after it has connected, to be sent JSON reports.
+    /// The bytes that a client sends after it has connected, to be sent JSON reports.
     public static let handshake: [UInt8] = Array("?WATCH={\"enable\":true,\"json\":true};\n".utf8)
 
     /// Largest line in bytes; gpsd's own limit is 10,240.
     public static let lineLimit = 64 << 10
 
-    /// What gpsd's error estimates `eph`, `epv`, `eps`, `epd` are taken for.
+    /// The meaning that is given to gpsd's error estimates `eph`, `epv`, `eps` and `epd`.
     ///
     /// gpsd's documentation says "certainty unknown" since 3.20: what the daemon computes from the dilutions is a 95 %
     /// value (before, the documentation said so of all), what a receiver tells is passed through as it is, mostly
@@ -24,7 +24,7 @@ public struct GPSDParser: Sendable {
         case ninetyFivePercent
     }
 
-    /// What the server said of itself.
+    /// The version that the server names.
     public struct Version: Sendable, Equatable {
         /// Makes a version.
         public init(release: String, protocolMajor: Int? = nil, protocolMinor: Int? = nil) {
@@ -41,7 +41,7 @@ public struct GPSDParser: Sendable {
         public var protocolMinor: Int?
     }
 
-    /// What was not used so far.
+    /// The counts of rejected input so far.
     public private(set) var rejections = RejectionCounts()
     /// Reports of a known class so far, used or not.
     public private(set) var reports = 0
@@ -49,7 +49,7 @@ public struct GPSDParser: Sendable {
     public private(set) var version: Version?
     /// Paths of the server's devices, at most 16.
     public private(set) var devices: [String] = []
-    /// What the server's last ERROR said.
+    /// The text of the server's last ERROR.
     public private(set) var lastError: String?
     /// Number of the first line that was not JSON of a known class, from 1.
     public private(set) var firstBadLine: Int?

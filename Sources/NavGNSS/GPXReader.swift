@@ -10,7 +10,7 @@ public import NavMessages
 public struct GPXReader: Sendable {
     /// The fixes of the document, in its order.
     public let fixes: [GnssFix]
-    /// What was not used.
+    /// The counts of rejected input.
     public let rejections: RejectionCounts
     /// Whether the document has a `gpx` element at all.
     public let isGPX: Bool

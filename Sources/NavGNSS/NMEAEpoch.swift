@@ -1,7 +1,7 @@
 internal import Glibc
 internal import NavMessages
 
-/// What the sentences of one measurement time have told so far.
+/// The sentences of one measurement time, as far as they have come.
 struct NMEAEpoch: Sendable {
     /// Kinds of sentences that say whether there is a solution.
     enum Solution: UInt8, Comparable {

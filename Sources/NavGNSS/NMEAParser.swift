@@ -13,20 +13,20 @@ public import NavMessages
 /// is set. Old receivers count 1024 weeks too few: `rolloverPivotNs` moves earlier dates forward by multiples of
 /// that. A leap second, 23:59:60, has the stamp of the next midnight.
 public struct NMEAParser: Sendable {
-    /// When an epoch is complete.
+    /// The rule by which an epoch is complete.
     public enum EpochEnd: Sendable {
-        /// When a sentence of another time begins the next epoch: nothing is ever missed, one epoch late.
+        /// A sentence of another time begins the next epoch: nothing is ever missed, one epoch late.
         case nextEpoch
-        /// When the sentence arrives that ended the last three epochs: no delay, for live receivers. What arrives
+        /// The sentence arrives that ended the last three epochs: no delay, for live receivers. What arrives
         /// behind it is counted as `late`, and the order is learned anew.
         case learned
     }
 
-    /// What a stream needs to be known beforehand.
+    /// The properties of a stream that must be known beforehand.
     public struct Configuration: Sendable {
         /// Whether sentences without a checksum are used; a wrong checksum never is.
         public var acceptsMissingChecksum: Bool
-        /// When an epoch is complete.
+        /// The rule by which an epoch is complete.
         public var epochEnd: EpochEnd
         /// A time near the first fix, within twelve hours, in ns since the Unix epoch, for streams without a date.
         public var initialDateNs: Int64?
@@ -48,7 +48,7 @@ public struct NMEAParser: Sendable {
         }
     }
 
-    /// What was not used so far.
+    /// The counts of rejected input so far.
     public private(set) var rejections = RejectionCounts()
     /// Sentences with a right frame so far, of a kind that is used.
     public private(set) var sentencesUsed = 0

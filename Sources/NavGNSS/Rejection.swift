@@ -1,4 +1,4 @@
-/// Why a piece of the input was not used.
+/// A reason for rejecting a piece of input.
 public enum Rejection: String, CaseIterable, Sendable {
     /// Bytes between two sentences that belong to none, per uninterrupted run.
     case garbage
@@ -42,7 +42,7 @@ public enum Rejection: String, CaseIterable, Sendable {
     case unfinishedDocument = "unfinished_document"
 }
 
-/// How often each reason for not using a piece of input occurred.
+/// The number of rejections for each reason.
 public struct RejectionCounts: Sendable, Equatable {
     private var numbers = [Int](repeating: 0, count: Rejection.allCases.count)
 

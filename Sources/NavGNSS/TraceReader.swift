@@ -1,6 +1,6 @@
 public import NavMessages
 
-/// Why a trace cannot be read at all.
+/// An error that makes a whole trace unreadable.
 public struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Kinds of failure.
     public enum Code: String, Sendable {
@@ -20,7 +20,7 @@ public struct TraceError: Error, Equatable, Sendable, CustomStringConvertible {
     public let format: TraceFormat?
     /// Number of the line that shows it, from 1, where there is one.
     public let line: Int?
-    /// What is wrong and what to do, in a sentence.
+    /// A sentence that says what is wrong and what to do.
     public let reason: String
 
     /// One line for people.
@@ -36,7 +36,7 @@ public struct Trace: Sendable {
     public let format: TraceFormat
     /// The fixes, in the order of the file.
     public let fixes: [GnssFix]
-    /// What was not used, by reason.
+    /// The counts of rejected input, by reason.
     public let rejections: RejectionCounts
 }
 

@@ -60,7 +60,7 @@ public struct SimulatedTime: Moment {
 }
 
 extension Timestamp {
-    /// What a message says that was made at a moment of `/clock`.
+    /// Returns the stamp of a message that was made at a moment of `/clock`.
     @inlinable
     public init(_ simulated: SimulatedTime) { nanoseconds = simulated.nanoseconds }
 }

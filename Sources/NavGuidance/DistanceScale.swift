@@ -1,5 +1,5 @@
 /// Systems of units for distances.
-public enum DistanceUnits: Sendable, Hashable {
+public enum DistanceUnits: Sendable, Hashable, CaseIterable {
     /// Those of the country's roads; where it is unknown, those of ``GuidanceOptions/text``.
     case ofCountry
     /// Metres and kilometres.

@@ -14,9 +14,12 @@ package struct CurlLibrary: Sendable {
         self.hasTLS = hasTLS
     }
 
+    /// Whether libcurl's global state is set up, which happens once in a process, before anything else of libcurl is called.
+    static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
     /// The library that this program runs with.
     package static let present: CurlLibrary = {
-        guard let info = navbus_curl_version()?.pointee else {
+        guard isReady, let info = navbus_curl_version()?.pointee else {
             return CurlLibrary(version: "of no version", hasTLS: false)
         }
         return CurlLibrary(

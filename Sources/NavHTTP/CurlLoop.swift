@@ -7,13 +7,10 @@ final class CurlMulti: @unchecked Sendable {
 
     fileprivate let multi: UnsafeMutableRawPointer
 
-    /// Whether libcurl is ready; it is made ready once in a process.
-    private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
-
     /// Fails with ``HTTPError/Code/system`` when this machine has no memory or no open files left for it.
     init(connections: Int) throws(HTTPError) {
         errno = 0
-        guard Self.isReady, let multi = curl_multi_init() else { throw CurlLibrary.exhausted("begin") }
+        guard CurlLibrary.isReady, let multi = curl_multi_init() else { throw CurlLibrary.exhausted("begin") }
         self.multi = multi
         // libcurl begins even without the files that wake it, and would then sleep while requests wait.
         guard curl_multi_wakeup(multi) == CURLM_OK else { throw CurlLibrary.exhausted("be woken") }
@@ -41,7 +38,7 @@ final class CurlLoop {
     private var busy: [CurlHandle] = []
     private var idle: [CurlHandle] = []
     private var whole: [Whole] = []
-    /// When to look for answers that take too long.
+    /// The moment of the next look for answers that take too long.
     private var nextCheck = Duration.zero
 
     init(_ shared: CurlMulti, _ configuration: HTTPConfiguration) {

@@ -95,6 +95,7 @@ package final class HTTPClient: Sendable {
         var limits = configuration.limits
         if let timeout = request.timeout { limits.totalTimeout = min(timeout, limits.totalTimeout) }
         var pace = TransferPace(limits, at: Monotonic.now())
+        let (origin, credential) = (request.address.origin, request.credential)
         var redirects = 0
         while true {
             if isClosed.load(ordering: .relaxed) { throw closed(request) }
@@ -102,13 +103,19 @@ package final class HTTPClient: Sendable {
             let outcome = await carryOut(exchange)
             let response = try await response(exchange, outcome).get()
             guard [301, 302, 303, 307, 308].contains(response.status) else { return response }
-            let location = response.header("Location") ?? ""
+            guard let location = response.header("Location"), !location.isEmpty else {
+                throw HTTPError(
+                    .redirected,
+                    "'\(request.label)' is redirected (HTTP \(response.status)) without a Location; configure the address "
+                        + "that answers")
+            }
             guard redirects < limits.redirects else { throw redirected(request, location) }
             redirects += 1
             pace = exchange.pace
             let next = try request.address.redirected(to: location, allowedHosts: configuration.allowedHosts)
-            if next.origin != request.address.origin { request.credential = nil }
             request.address = next
+            // Each request carries it by its own origin: to no other server, and again to its own after a detour.
+            request.credential = next.origin == origin ? credential : nil
         }
     }
 

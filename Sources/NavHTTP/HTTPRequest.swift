@@ -56,9 +56,9 @@ package struct HTTPResponse: Sendable {
     package var body: [UInt8] = []
     /// The hash of ``body``, if the request wants it.
     package var hash: ContentHash?
-    /// How ``body`` is packed; nil when it is not.
+    /// The packing of ``body``; nil when it is not packed.
     package var packing: Packing?
-    /// When the head arrived.
+    /// The arrival of the head.
     package var received: Timestamp
     /// Seconds from request to head.
     package var delay: Double
@@ -67,5 +67,7 @@ package struct HTTPResponse: Sendable {
     package func header(_ name: String) -> String? { headers.first(name) }
 
     /// Seconds that the server asks to be left alone; nil when it does not say.
-    package var retryAfter: Double? { HTTPTime.retryAfter(header("Retry-After"), date: header("Date")) }
+    package var retryAfter: Double? {
+        HTTPTime.retryAfter(header("Retry-After"), date: header("Date"), received: received)
+    }
 }

@@ -1,4 +1,5 @@
 import CCurl
+package import NavGeo
 
 /// Times in header fields of HTTP.
 package enum HTTPTime {
@@ -17,15 +18,17 @@ package enum HTTPTime {
 
     /// Returns the seconds to wait that a Retry-After says: a number, or a moment (RFC 9110, 10.2.3); nil when it says none.
     ///
-    /// A moment counts from the answer's own Date: the vehicle's clock may be years off.
+    /// A moment counts from the answer's own Date, since the vehicle's clock may be years off; without a Date, from that clock.
     ///
     /// - Parameters:
     ///   - text: the value of the field; nil where there is none.
-    ///   - date: the answer's Date; nil where there is none, and then a moment says nothing.
-    package static func retryAfter(_ text: String?, date: String?) -> Double? {
+    ///   - date: the value of the answer's Date; nil where there is none.
+    ///   - received: when the answer arrived, by the machine's clock.
+    package static func retryAfter(_ text: String?, date: String?, received: Timestamp) -> Double? {
         guard let text else { return nil }
         if let seconds = deltaSeconds(text) { return Double(seconds) }
-        guard let until = moment(text), let sent = date.flatMap(moment) else { return nil }
-        return Double(max(until - sent, 0))
+        guard let until = moment(text) else { return nil }
+        if let sent = date.flatMap(moment) { return Double(max(until - sent, 0)) }
+        return max(Double(until) - Double(received.nanoseconds) * 1e-9, 0)
     }
 }

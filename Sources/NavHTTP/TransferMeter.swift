@@ -28,7 +28,7 @@ public final class TransferMeter: Sendable {
         state = Mutex(State(rate: bytesPerSecond.map { max($0, 1) }, refilled: now()))
     }
 
-    /// How many bytes may arrive each second; nil for any number. A new value takes effect within a tenth of a second.
+    /// The bytes that may arrive each second; nil for any number. A new value takes effect within a tenth of a second.
     public var bytesPerSecond: Double? {
         get { state.withLock { $0.rate } }
         set {

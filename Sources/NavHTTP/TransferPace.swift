@@ -31,7 +31,7 @@ package struct TransferPace: Sendable {
     /// Since when it waits for its meter; that time is not the server's fault.
     private var heldSince: Duration?
     private var held = Duration.zero
-    /// When the request was sent last.
+    /// The moment when the request was last sent.
     package private(set) var sent: Duration
 
     package init(_ limits: HTTPLimits, at now: Duration) {
@@ -96,6 +96,6 @@ package struct TransferPace: Sendable {
         return heldSince == nil ? min(ends, next) : next
     }
 
-    /// When to look for a fault first.
+    /// The moment of the first look for a fault.
     var firstCheck: Duration { nextCheck(after: began) }
 }

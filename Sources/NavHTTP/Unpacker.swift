@@ -59,7 +59,7 @@ package enum Unpacker {
         return output.bytes
     }
 
-    /// What was made so far, and a chunk for more.
+    /// The output so far, and a chunk for more.
     private struct Output {
         let limit: Int
         var bytes: [UInt8] = []

@@ -68,7 +68,7 @@ extension ParsableCommand {
             ? "\(text) See '\(help)'" : "\(text.hasSuffix(".") ? String(text.dropLast()) : text); see '\(help)'"
     }
 
-    /// What is wrong when a word stands where a command should; nil when every command is known.
+    /// Returns what is wrong when a word stands where a command should; nil when every command is known.
     private static func unknownCommand() -> String? {
         var commands = configuration.subcommands
         for word in CommandLine.arguments.dropFirst() {
@@ -134,7 +134,7 @@ public struct NodeCommandOptions: ParsableArguments {
     /// Nothing given.
     public init() {}
 
-    /// How variables of the environment that set keys of a program start: `NAVIGATION_NODE_SET_` for `navigation-node`.
+    /// Returns the prefix of environment variables that set keys of a program: `NAVIGATION_NODE_SET_` for `navigation-node`.
     static func environmentPrefix(_ program: String) -> String {
         program.uppercased().replacingOccurrences(of: "-", with: "_") + "_SET_"
     }

@@ -2,7 +2,7 @@ import Foundation
 public import NavBus
 import NavConfig
 
-/// What a node's environment says of other hosts.
+/// The settings for other hosts in a node's environment.
 public enum HostOptions {
     /// The variable that names the hosts file of all nodes of a host.
     public static let variable = "NAVBUS_HOSTS"
@@ -80,7 +80,7 @@ public enum HostOptions {
         }
     }
 
-    /// What the file cannot mean; nil when all is well.
+    /// Returns a contradiction in the file; nil when there is none.
     private static func contradiction(_ file: HostsFile) -> String? {
         let hasKeys = file.secretKeyFile != nil || file.allowedKeysFile != nil || !file.allowedKeys.isEmpty
         if file.insecure, hasKeys { return "keys and insecure: true contradict each other: leave one of them out" }

@@ -1,8 +1,8 @@
 import NavMessages
 
-/// How far a node is in its life, and which steps there are from there. It does nothing by itself.
+/// The state machine of a node's life: its state, and the transitions from there. It does nothing by itself.
 public struct Lifecycle: Sendable, Equatable {
-    /// How far.
+    /// A state of a node's life.
     public enum State: Sendable, Hashable {
         /// Configuration and data are not read yet.
         case unconfigured
@@ -26,13 +26,13 @@ public struct Lifecycle: Sendable, Equatable {
         case shutdown
     }
 
-    /// How far it is.
+    /// The state.
     public private(set) var state = State.unconfigured
 
     /// A life that begins.
     public init() {}
 
-    /// Where a step leads to; nil when there is none from here.
+    /// Returns the state that a transition leads to; nil when it is not allowed from here.
     public func target(of transition: Transition) -> State? {
         switch (state, transition) {
         case (.unconfigured, .configure), (.active, .deactivate): .inactive

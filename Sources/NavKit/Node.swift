@@ -5,13 +5,13 @@ public import NavConfig
 /// Everything is called on the node's thread. A node is made by its initializer (*configure*), which reads what it needs,
 /// checks it, and tells the context what it publishes, hears and serves. From then on it is inactive until ``activate()``.
 public protocol Node: AnyObject {
-    /// What can be configured.
+    /// The node's configuration.
     associatedtype Configuration: NodeConfiguration
 
     /// The node's name unless another one is given, and the name of its program.
     static var defaultName: String { get }
 
-    /// What the node is for, one sentence for the help of its program.
+    /// The purpose of the node, one sentence for the help of its program.
     static var summary: String { get }
 
     /// Configures: the node is ready afterwards and does nothing yet.
@@ -37,7 +37,7 @@ public protocol Node: AnyObject {
     /// Live parameters have changed, between two messages.
     func reconfigure(_ configuration: Configuration)
 
-    /// Why the node is not well, apart from silent topics and losses, which the kit sees by itself; asked once a second.
+    /// Returns why the node is not well, apart from silent topics and losses, which the kit sees by itself; called once a second.
     func findings(_ now: Int64) -> [HealthFinding]
 
     /// Work under way on other threads that may still lead to publications.

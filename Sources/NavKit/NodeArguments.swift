@@ -1,6 +1,6 @@
 public import NavBus
 
-/// What the command lines of all nodes share.
+/// The parts that the command lines of all nodes share.
 public enum NodeArguments {
     /// Topics and what they are called, from `FROM:=TO` words.
     public static func remaps(_ words: [String]) throws(NodeError) -> [String: String] {

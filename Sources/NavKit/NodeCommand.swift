@@ -12,7 +12,7 @@ public struct NodeCommand<Runnable: Node>: ParsableCommand {
     /// Named and described by the node.
     public static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: Runnable.defaultName, abstract: Runnable.summary, version: NavbusVersion.text)
+            commandName: Runnable.defaultName, abstract: Runnable.summary, version: NavbusVersion.full)
     }
 
     /// Name, topics and configuration.

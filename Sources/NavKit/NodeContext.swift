@@ -31,20 +31,25 @@ public final class NodeContext {
 
     // MARK: Topics
 
-    /// The name of a catalogue topic on this bus, after remapping.
-    public func name(of topic: String) -> String { link.name(of: topic) }
-
-    /// Announces catalogue topics, so that subscribers find them before the first message.
-    public func advertise(_ topics: [String]) throws(NodeError) { try link.advertise(topics) }
+    /// Announces topics, so that subscribers find them before the first message.
+    public func advertise(_ topics: [any CatalogueTopic]) throws(NodeError) {
+        for topic in topics { try link.advertise(topic.entry) }
+    }
 
     /// Publishes a message while the node is active; else it is left out. What cannot be published is logged once.
     @inline(__always)
-    public func publish(_ message: any Message, on topic: String, stamp: NavGeo.Timestamp) {
+    public func publish<Content>(_ message: Content, on topic: Topic<Content>, stamp: NavGeo.Timestamp) {
+        publish(message, on: topic.entry, stamp: stamp)
+    }
+
+    /// Publishes a message of a topic's type while the node is active.
+    @inline(__always)
+    package func publish(_ message: any Message, on topic: TopicEntry, stamp: NavGeo.Timestamp) {
         guard isActive else { return }
         link.publish(message, on: topic, stamp: stamp)
     }
 
-    /// Hears a catalogue topic while the node is active.
+    /// Subscribes to a topic while the node is active.
     ///
     /// Messages that cannot be read are counted per publisher, told once and named in the health. Those of another
     /// version of the schema are read as protobuf reads them, and told once.
@@ -52,41 +57,37 @@ public final class NodeContext {
     /// - Parameters:
     ///   - isRequired: whether the node is of no use without it: its silence is then a LOST and no DEGRADED.
     ///   - handler: called with each message; it must not keep this context or the node alive.
-    public func subscribe<Content: Message>(
-        to topic: String, as type: Content.Type, isRequired: Bool = false,
-        handler: @escaping (Content, Delivery) -> Void
+    public func subscribe<Content>(
+        to topic: Topic<Content>, isRequired: Bool = false, handler: @escaping (Content, Delivery) -> Void
     ) throws(NodeError) {
-        guard let entry = TopicCatalogue.topic(named: topic) else {
-            throw NodeError(.usage, "there is no topic '\(topic)' in the catalogue")
-        }
-        guard entry.type == type else {
-            throw NodeError(.usage, "'\(topic)' carries \(entry.type.fullName), not \(type.fullName)")
-        }
-        let input = NodeInput(entry, name: name(of: topic), isRequired: isRequired) { delivery throws(MessageError) in
+        let limit = topic.entry.maxSize
+        try add(topic, isRequired: isRequired) { delivery throws(MessageError) in
             let content = try delivery.payload.withUnsafeBytes { bytes throws(MessageError) in
-                try Content(decoding: bytes, limit: entry.maxSize)
+                try Content(decoding: bytes, limit: limit)
             }
             handler(content, delivery)
         }
-        inputs.append(input)
-        guard isActive else { return }
-        try open(input)
     }
 
-    /// Hears a catalogue topic while the node is active, without reading the messages: for large ones, which another thread
+    /// Subscribes to a topic while the node is active, without reading the messages: for large ones, which another thread
     /// reads.
-    public func subscribe(toBytesOf topic: String, handler: @escaping (Delivery) -> Void) throws(NodeError) {
-        guard let entry = TopicCatalogue.topic(named: topic) else {
-            throw NodeError(.usage, "there is no topic '\(topic)' in the catalogue")
-        }
-        let input = NodeInput(entry, name: name(of: topic), isRequired: false) { handler($0) }
+    public func subscribe(
+        toBytesOf topic: any CatalogueTopic, handler: @escaping (Delivery) -> Void
+    ) throws(NodeError) {
+        try add(topic, isRequired: false) { handler($0) }
+    }
+
+    private func add(
+        _ topic: any CatalogueTopic, isRequired: Bool, take: @escaping (Delivery) throws(MessageError) -> Void
+    ) throws(NodeError) {
+        let input = NodeInput(topic.entry, name: link.name(of: topic), isRequired: isRequired, take: take)
         inputs.append(input)
         guard isActive else { return }
         try open(input)
     }
 
-    /// How many subscribe to a topic of this node.
-    public func subscriberCount(of topic: String) -> Int { link.subscriberCount(of: topic) }
+    /// The number of subscribers of a topic of this node.
+    public func subscriberCount(of topic: any CatalogueTopic) -> Int { link.subscriberCount(of: topic.name) }
 
     // MARK: Services
 
@@ -110,7 +111,7 @@ public final class NodeContext {
 
     // MARK: The loop
 
-    /// What another thread wakes the loop with.
+    /// Makes a waker with which another thread wakes the loop.
     public func makeWaker() -> Waker { link.bus.makeWaker() }
 
     /// The time the node lives by, and its timers: the machine's, or that of `/clock`.
@@ -119,7 +120,7 @@ public final class NodeContext {
     /// Whether a player waits for this node at each step.
     package var isInLockstep: Bool { link.participant.isInLockstep }
 
-    /// What messages are stamped with now: the machine's time, also while the first of `/clock` is waited for, or that
+    /// The stamp for messages now: the machine's time, also while the first of `/clock` is waited for, or that
     /// of `/clock`.
     public var stamp: NavGeo.Timestamp { link.clock.stamp ?? WallClock.now() }
 

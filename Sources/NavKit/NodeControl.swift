@@ -5,14 +5,14 @@ public import NavMessages
 
 /// The Node service of a node that runs.
 extension NodeRunner: NodeServiceProvider {
-    /// Who the node is, what it publishes, subscribes to and serves.
+    /// Answers with the node's identity, and the topics and services that it publishes, subscribes to and serves.
     public func getInfo(_ request: GetInfoRequest, _ call: UnaryCall<GetInfoResponse>) throws {
         var info = GetInfoResponse(
-            node: context.name, version: NavbusVersion.text, pid: Int64(getpid()), host: hostName,
+            node: context.name, version: NavbusVersion.full, pid: Int64(getpid()), host: hostName,
             bootId: context.bus.bootID, startedNs: startedAt)
         info.publishes = context.link.published.map {
             TopicInfo(
-                topic: $0.name, catalogueTopic: $0.catalogueName, type: $0.entry.type.fullName,
+                topic: $0.name, catalogueTopic: $0.entry.name, type: $0.entry.type.fullName,
                 schemaFingerprint: $0.entry.type.schemaFingerprint)
         }
         info.subscribes = context.inputs.map {

@@ -8,7 +8,7 @@ package final class NodeInput {
         let bootID: UInt64
         var heardAt: Int64
         var rejectedAt: Int64?
-        /// Why its last message was refused.
+        /// The reason why its last message was refused.
         var problem: String?
         /// Whether its schema is another than this node's.
         var isOfAnotherSchema: Bool
@@ -17,7 +17,7 @@ package final class NodeInput {
     /// The most publishers whose state is remembered.
     static let maximumSources = 16
 
-    let entry: Topic
+    let entry: TopicEntry
     /// The topic's name on this bus.
     let name: String
     /// Whether the node is of no use without it.
@@ -32,7 +32,7 @@ package final class NodeInput {
     private(set) var lastAt: Int64?
     private(set) var sources: [Source] = []
 
-    init(_ entry: Topic, name: String, isRequired: Bool, take: @escaping (Delivery) throws(MessageError) -> Void) {
+    init(_ entry: TopicEntry, name: String, isRequired: Bool, take: @escaping (Delivery) throws(MessageError) -> Void) {
         self.entry = entry
         self.name = name
         self.isRequired = isRequired
@@ -94,7 +94,7 @@ package final class NodeInput {
         return sources.count - 1
     }
 
-    /// How long it may be silent before that is worth a reason, ns: 2.5 s, as a GNSS outage is judged, and three usual
+    /// The silence that is worth no reason, ns: 2.5 s, as a GNSS outage is judged, and three usual
     /// periods; nil where messages come on events only.
     var toleratedSilence: Int64? {
         entry.nominalRateHz.map { Int64(max(2.5, 3 / max($0, 0.001)) * 1e9) }

@@ -42,16 +42,23 @@ public final class NodeLink {
         participant.publications = { [unowned self] in published.map(\.publication) }
     }
 
-    /// The name of a catalogue topic on this bus.
-    public func name(of topic: String) -> String { remaps[topic] ?? topic }
+    /// The name of a topic on this bus.
+    func name(of topic: any CatalogueTopic) -> String { remaps[topic.name] ?? topic.name }
 
-    /// Announces catalogue topics, so that subscribers find them before the first message.
-    public func advertise(_ topics: [String]) throws(NodeError) {
-        for topic in topics { _ = try outlet(topic) }
+    /// Announces topics, so that subscribers find them before the first message.
+    public func advertise(_ topics: [any CatalogueTopic]) throws(NodeError) {
+        for topic in topics { try advertise(topic.entry) }
     }
 
+    func advertise(_ topic: TopicEntry) throws(NodeError) { _ = try outlet(topic) }
+
     /// Publishes a message. What cannot be published is logged once per topic and never stops the node.
-    public func publish(_ message: any Message, on topic: String, stamp: NavGeo.Timestamp) {
+    public func publish<Content>(_ message: Content, on topic: Topic<Content>, stamp: NavGeo.Timestamp) {
+        publish(message, on: topic.entry, stamp: stamp)
+    }
+
+    /// Publishes a message of a topic's type.
+    func publish(_ message: any Message, on topic: TopicEntry, stamp: NavGeo.Timestamp) {
         do {
             let outlet = try outlet(topic)
             let bytes = message.encoded()
@@ -65,15 +72,13 @@ public final class NodeLink {
             outlet.bytes += UInt64(bytes.count)
             outlet.lastAt = clock.epochNanoseconds
         } catch {
-            if toldFailures.insert(topic).inserted { log.error("cannot publish \(topic): \(error)") }
+            if toldFailures.insert(topic.name).inserted { log.error("cannot publish \(topic.name): \(error)") }
         }
     }
 
-    /// Subscribes to a catalogue topic with its quality of service.
-    public func subscribe(to topic: String) throws(NodeError) -> SubscriptionID {
-        guard let entry = TopicCatalogue.topic(named: topic) else {
-            throw NodeError(.usage, "there is no topic '\(topic)' in the catalogue")
-        }
+    /// Subscribes to a topic with its quality of service.
+    public func subscribe(to topic: any CatalogueTopic) throws(NodeError) -> SubscriptionID {
+        let entry = topic.entry
         do throws(BusError) {
             return try bus.subscribe(to: name(of: topic), qos: QoS(entry.qos), maximumPayloadSize: entry.maxSize)
         } catch {
@@ -81,36 +86,35 @@ public final class NodeLink {
         }
     }
 
-    /// How many subscribe to a topic of this node.
-    public func subscriberCount(of topic: String) -> Int {
+    /// The number of subscribers of a topic of this node.
+    public func subscriberCount(of topic: any CatalogueTopic) -> Int { subscriberCount(of: topic.name) }
+
+    func subscriberCount(of topic: String) -> Int {
         guard let outlet = outlets[topic] else { return 0 }
         return (try? bus.subscriberCount(of: outlet.publication)) ?? 0
     }
 
     /// Takes back from late joiners what was latched, but for the health: the node does not stand by it any more.
     func forgetLatched() {
-        let health = TopicCatalogue.health(of: bus.name)
-        for outlet in published where outlet.entry.qos == .latched && outlet.catalogueName != health {
+        let health = Topics.health(of: bus.name).name
+        for outlet in published where outlet.entry.qos == .latched && outlet.entry.name != health {
             try? bus.clearLatched(outlet.publication)
         }
     }
 
-    /// What is published, in the order of the names.
+    /// The published topics, in the order of their names.
     var published: [Outlet] { outlets.values.sorted { $0.name < $1.name } }
 
-    private func outlet(_ topic: String) throws(NodeError) -> Outlet {
-        if let known = outlets[topic] { return known }
-        guard let entry = TopicCatalogue.topic(named: topic) else {
-            throw NodeError(.usage, "there is no topic '\(topic)' in the catalogue")
-        }
+    private func outlet(_ entry: TopicEntry) throws(NodeError) -> Outlet {
+        if let known = outlets[entry.name] { return known }
+        let name = remaps[entry.name] ?? entry.name
         do throws(BusError) {
             let made = try bus.advertise(
                 TopicDescription(
-                    name: name(of: topic), typeName: entry.type.fullName,
-                    schemaFingerprint: entry.type.schemaFingerprint, qos: QoS(entry.qos),
-                    maximumPayloadSize: entry.maxSize))
-            let outlet = Outlet(made, entry, catalogueName: topic, name: name(of: topic))
-            outlets[topic] = outlet
+                    name: name, typeName: entry.type.fullName, schemaFingerprint: entry.type.schemaFingerprint,
+                    qos: QoS(entry.qos), maximumPayloadSize: entry.maxSize))
+            let outlet = Outlet(made, entry, name: name)
+            outlets[entry.name] = outlet
             return outlet
         } catch {
             throw NodeError(.system, error.description)
@@ -121,22 +125,20 @@ public final class NodeLink {
 /// A topic that a node publishes, with what has gone out on it.
 final class Outlet {
     let publication: Publication
-    let entry: Topic
-    /// The topic's name in the catalogue, `<node>` replaced.
-    let catalogueName: String
+    /// The topic's row, its `<node>` replaced.
+    let entry: TopicEntry
     /// The topic's name on this bus.
     let name: String
     var count: UInt64 = 0
     var bytes: UInt64 = 0
     /// Messages that the bus refused, as too large for one.
     var refused: UInt64 = 0
-    /// When the last message went out, ns of ``NodeClock/epochNanoseconds``.
+    /// The moment when the last message went out, ns of ``NodeClock/epochNanoseconds``.
     var lastAt: Int64?
 
-    init(_ publication: Publication, _ entry: Topic, catalogueName: String, name: String) {
+    init(_ publication: Publication, _ entry: TopicEntry, name: String) {
         self.publication = publication
         self.entry = entry
-        self.catalogueName = catalogueName
         self.name = name
     }
 }

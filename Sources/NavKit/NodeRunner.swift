@@ -9,9 +9,9 @@ import NavMessages
 public final class NodeRunner<Runnable: Node> {
     /// The node.
     public let node: Runnable
-    /// What the node publishes, hears, serves, measures and logs.
+    /// The node's topics, services, measurements and log.
     public let context: NodeContext
-    /// How far the node is in its life.
+    /// The state of the node's life.
     public internal(set) var lifecycle = Lifecycle()
     /// The configuration in force.
     public internal(set) var configuration: RunConfiguration<Runnable.Configuration>
@@ -25,12 +25,12 @@ public final class NodeRunner<Runnable: Node> {
     private var monitor = HealthMonitor()
     private var nextHealth: Int64 = 0
     private var nextTurn: Int64 = 0
-    /// When a node that was told to shut down leaves, monotonic ns.
+    /// The moment when a node that was told to shut down leaves, monotonic ns.
     private var leavesAt: Int64 = .max
     private var healthTimer: TimerID?
-    private var signs = SupervisorSigns()
+    private var signs = SupervisorNotifier()
 
-    /// How often health is published, ns.
+    /// The interval of health messages, ns.
     private static var healthNanoseconds: Int64 { 1_000_000_000 }
 
     /// Configures a node on a bus, serves `navbus.v1.Node`, and activates the node unless `autostart` is off.
@@ -50,8 +50,8 @@ public final class NodeRunner<Runnable: Node> {
         let registry = PublisherRegistry(directory)
         let context = NodeContext(link: link, log: log) { registry.name(of: $0) }
         log.sink.attach(bus.makeWaker())
-        try link.advertise([TopicCatalogue.health(of: bus.name), TopicCatalogue.log])
-        clock = configuration.kit.simTime ? try link.subscribe(to: "/clock") : nil
+        try link.advertise([Topics.health(of: bus.name), Topics.log])
+        clock = configuration.kit.simTime ? try link.subscribe(to: Topics.clock) : nil
         handling = context.latency("handle")
         turning = context.latency("loop")
         node = try Runnable(configuration: configuration.node, context: context)
@@ -62,7 +62,7 @@ public final class NodeRunner<Runnable: Node> {
         self.registry = registry
         let hearsClock = clock != nil
         link.participant.subscribed = { [unowned context, unowned link] in
-            context.heardTopics.union(hearsClock ? [link.name(of: "/clock")] : [])
+            context.heardTopics.union(hearsClock ? [link.name(of: Topics.clock)] : [])
         }
         do throws(BusError) {
             try bus.serve(NodeService.served(by: self))
@@ -224,19 +224,19 @@ public final class NodeRunner<Runnable: Node> {
         let health = monitor.report(context, state: lifecycle.state, findings: findings, now: now) {
             registry.publishers(of: $0)
         }
-        context.link.publish(health, on: TopicCatalogue.health(of: context.name), stamp: context.stamp)
+        context.link.publish(health, on: Topics.health(of: context.name), stamp: context.stamp)
     }
 
     private func publishLog() {
         for var entry in log.sink.drain() {
             entry.bootId = context.bus.bootID
             context.link.publish(
-                entry, on: TopicCatalogue.log, stamp: NavGeo.Timestamp(nanoseconds: entry.stampNs ?? 0))
+                entry, on: Topics.log, stamp: NavGeo.Timestamp(nanoseconds: entry.stampNs ?? 0))
         }
     }
 }
 
-/// Who publishes what, from the registry.
+/// The publishers of topics, from the registry.
 final class PublisherRegistry {
     private var reader: RegistryReader?
 

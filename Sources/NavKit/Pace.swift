@@ -3,7 +3,7 @@ package enum Pace {
     /// The longest wait, ns: ten years, so that a moment of the monotonic clock can still be added.
     private static let longest = 315_576_000e9
 
-    /// How long after `start` a record of `stamp` is due at a rate above 0, ns; 0 for one from before.
+    /// Returns the delay of a record of `stamp` after `start` at a rate above 0, ns; 0 for one from before.
     package static func nanoseconds(from start: Int64, to stamp: Int64, rate: Double) -> Int64 {
         let (difference, overflow) = stamp.subtractingReportingOverflow(start)
         let span = overflow ? Double(stamp) - Double(start) : Double(difference)

@@ -1,7 +1,7 @@
 public import Logging
 public import NavConfig
 
-/// What every node can be told, whatever it is for.
+/// The configuration that every node has.
 public struct KitConfiguration: NodeConfiguration {
     /// Whether the node becomes active by itself; a standby node waits for `ChangeState`.
     public var autostart = true
@@ -30,7 +30,7 @@ public struct KitConfiguration: NodeConfiguration {
 public struct RunConfiguration<Own: NodeConfiguration>: NodeConfiguration {
     /// The node's own.
     public var node = Own()
-    /// What every node can be told.
+    /// The configuration that every node has.
     public var kit = KitConfiguration()
 
     /// The defaults.

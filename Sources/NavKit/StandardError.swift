@@ -2,10 +2,10 @@ import Glibc
 
 /// Standard error, whose failures never end the program.
 public enum StandardError {
-    /// What a pipe that polls writable takes without blocking, bytes.
+    /// The bytes that a pipe that polls writable takes without blocking.
     private static let piece = 4_096
 
-    /// How much of a text was written, and why no more.
+    /// The number of bytes written of a text, and the error that stopped it.
     package struct Outcome: Equatable {
         package var written = 0
         /// The errno of the write that failed; 0 when all of it was written.

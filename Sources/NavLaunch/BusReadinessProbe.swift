@@ -6,12 +6,12 @@ internal import NavBus
 /// which the `boot_id` tells, does not count.
 package struct BusReadinessProbe: ReadinessProbe {
     private static let nodeService = "navbus.v1.Node"
-    /// How long one `GetInfo` may take; then the next is made.
+    /// The longest time of one `GetInfo`; then the next is made.
     private static let callTimeout = Duration.seconds(2)
     /// Messages taken from the bus in one look, so that a flood does not keep the launcher.
     private static let maximumMessages = 4_096
 
-    /// What was seen of one node.
+    /// The state of one node, as far as it was seen.
     private struct Watch {
         var run = 0
         var bootID: UInt64?
@@ -27,7 +27,7 @@ package struct BusReadinessProbe: ReadinessProbe {
     private let nodes: [(name: String, conditions: [Readiness.Condition], domain: Int?)]
     private var domains: [DomainView] = []
     private var watches: [Watch]
-    /// Why there is no directory of the bus to look into.
+    /// The reason why there is no directory of the bus to look into.
     private var directoryProblem = ""
 
     /// - Parameter environment: what the nodes inherit; where the bus is follows from it and from each node's own.
@@ -144,7 +144,7 @@ private struct DomainView {
     private var sources: Set<Source> = []
     /// The live nodes at the last look.
     private(set) var nodes: [String: Announcement] = [:]
-    /// Why nothing can be seen.
+    /// The reason why nothing can be seen.
     private(set) var problem: String?
 
     init(_ directory: BusDirectory) {
@@ -182,7 +182,7 @@ private struct DomainView {
         }
     }
 
-    /// Why the call could not be made.
+    /// Makes the call; returns why it could not be made.
     mutating func call(
         _ service: String, _ method: String, _ options: CallOptions, onEnd: @escaping (CallStatus) -> Void
     ) -> String? {

@@ -8,7 +8,7 @@ struct ChildProcess {
         let step: String
         let error: Int32
 
-        /// What went wrong and what to do.
+        /// Returns what went wrong and what to do.
         func text(_ node: LaunchNode) -> String {
             let reason = errorText(error)
             switch (step, error) {
@@ -101,7 +101,7 @@ struct ChildProcess {
         streams = [output.readEnd, error.readEnd]
     }
 
-    /// How it ended, if it did; it stays a zombie, so its id and its group's cannot be given to another process.
+    /// Returns the end of the process, if it has ended; it stays a zombie, so its id and its group's cannot be given to another process.
     func end() -> ProcessEnd? {
         let end = cspawn_peek(pid)
         switch end.kind {

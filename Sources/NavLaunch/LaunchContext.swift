@@ -1,7 +1,7 @@
 internal import CSpawn
 internal import Glibc
 
-/// What a launch file is read against: where executables are, and which environment there is.
+/// The surroundings in which a launch file is read: folders of executables, and the environment.
 public struct LaunchContext: Sendable {
     /// Folder of the running binary: the nodes installed beside it come first.
     public var binaryDirectory: String

@@ -1,6 +1,6 @@
-/// When a process that ended is started again, and how long after.
+/// The rule by which a process that ended is started again, and the pause before.
 public struct RestartPolicy: Sendable, Equatable {
-    /// Which ends lead to a restart.
+    /// The ends that lead to a restart.
     public enum Mode: String, Sendable, CaseIterable {
         /// None.
         case never
@@ -10,7 +10,7 @@ public struct RestartPolicy: Sendable, Equatable {
         case always
     }
 
-    /// Which ends lead to a restart.
+    /// The ends that lead to a restart.
     public var mode: Mode
     /// Delay before the first restart; it doubles with each one that follows, up to `maximumDelay`.
     public var delay: Duration
@@ -51,22 +51,22 @@ public struct LaunchNode: Sendable, Equatable {
     public var name: String
     /// Absolute path of the executable.
     public var executable: String
-    /// What follows the executable on the command line.
+    /// The arguments after the executable.
     public var arguments: [String]
     /// Variables that replace or add to the launcher's own environment, in order; a later one wins.
     public var environment: [EnvironmentVariable]
     /// The end of this process ends everything.
     public var required: Bool
-    /// When to start it again.
+    /// The rule for starting it again.
     public var restart: RestartPolicy
-    /// How long it may say nothing, once it has said that its loop runs (sd_notify(3), `WATCHDOG=1`), before it counts as hung and is
+    /// The longest silence, once it has said that its loop runs (sd_notify(3), `WATCHDOG=1`), before it counts as hung and is
     /// ended; zero: for ever.
     public var watchdog: Duration
-    /// What makes it ready; nil: that it was started.
+    /// The condition that makes it ready; nil: that it was started.
     public var readiness: Readiness?
     /// Names of the nodes that must be ready before it starts, and that are stopped after it.
     public var after: [String]
-    /// What the kernel is told about it.
+    /// The process settings for the kernel.
     public var settings: ProcessSettings
 
     /// A process by its path; a launch file fills in the rest.
@@ -95,7 +95,7 @@ public struct LaunchNode: Sendable, Equatable {
         ([executable] + arguments).map(shellQuoted).joined(separator: " ")
     }
 
-    /// What else there is to know before a start, a line each: order, readiness, settings.
+    /// Further facts to know before a start, a line each: order, readiness, settings.
     public var details: [String] {
         var lines: [String] = []
         if !after.isEmpty { lines.append("after \(after.joined(separator: ", "))") }
@@ -131,7 +131,7 @@ public struct LaunchFile: Sendable, Equatable {
     public let path: String
     /// In the order of the files. They start in this order as far as `after` leaves it open.
     public let nodes: [LaunchNode]
-    /// What is probably a mistake, or right on another machine only.
+    /// The findings that are probably mistakes, or right on another machine only.
     public let warnings: [LaunchProblem]
 
     /// For processes that no file describes.

@@ -5,7 +5,7 @@ internal import Yams
 struct LaunchFileReader {
     private static let maximumDepth = 16
     private static let maximumNodes = 512
-    /// What the bus allows for a node's name, which holds the namespaces as well.
+    /// The longest name of a node that the bus allows, which holds the namespaces as well.
     private static let maximumNameLength = 64
 
     private static let fileKeys = ["arguments", "namespace", "domain", "env", "remaps", "include", "nodes"]
@@ -16,7 +16,7 @@ struct LaunchFileReader {
         "watchdog_s",
     ]
 
-    /// What a file inherits from the files that include it.
+    /// The settings that a file inherits from the files that include it.
     struct Scope {
         var namespace: [String] = []
         var environment: [EnvironmentVariable] = []
@@ -29,7 +29,7 @@ struct LaunchFileReader {
     let warnings = ProblemList()
     var nodes: [LaunchNode] = []
     private var places: [String: Place] = [:]
-    /// What `after` said, until all nodes are known.
+    /// The references of `after`, until all nodes are known.
     var references: [Reference] = []
     /// Nodes that `when` left out.
     var leftOut: Set<String> = []

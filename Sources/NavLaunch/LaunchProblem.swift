@@ -6,7 +6,7 @@ public struct LaunchProblem: Sendable, Equatable, CustomStringConvertible {
     public let line: Int?
     /// Column, from 1.
     public let column: Int?
-    /// What is wrong and what to do.
+    /// A description of what is wrong and what to do.
     public let message: String
 
     /// `file:line:column: message`, which editors turn into a link.
@@ -29,7 +29,7 @@ public struct LaunchFileError: Error, Sendable, Equatable, CustomStringConvertib
     }
 }
 
-/// Where a value stands.
+/// The place of a value.
 struct Place: Sendable {
     let file: String
     let line: Int?

@@ -1,4 +1,4 @@
-/// What became of one process, for the table at the end of a launch.
+/// A process's row of the table at the end of a launch.
 struct SummaryRow {
     let name: String
     let end: String

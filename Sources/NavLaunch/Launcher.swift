@@ -10,9 +10,9 @@ internal import NavBus
 /// process whose launcher is killed with SIGKILL is killed by the kernel, and its children by a guardian process, which knows
 /// their groups, and those that left them (`setsid`, a daemon) by a variable of their environment, `NAVBUS_LAUNCH_ID`.
 public final class Launcher: Sendable {
-    /// How to run.
+    /// The options of a launch.
     public struct Options: Sendable {
-        /// Where lines go; stdout by default.
+        /// The descriptor that lines go to; stdout by default.
         public var output: Int32 = STDOUT_FILENO
         /// Colours in front of lines; nil: on a terminal, unless `NO_COLOR` is set.
         public var colored: Bool?
@@ -88,11 +88,11 @@ public final class Launcher: Sendable {
 
 /// The shell around `SupervisorStateMachine`: one thread, one `poll`.
 private struct SupervisorLoop {
-    /// How long a reader that does not read may hold up the end.
+    /// The longest time that a reader that does not read may hold up the end.
     private static let lastFlush = Duration.seconds(2)
-    /// How often ends are looked for where the kernel has no descriptor for them.
+    /// The interval of looking for ends where the kernel has no descriptor for them.
     private static let lookInterval: Int64 = 50
-    /// How often it is looked who is ready, in milliseconds, while somebody is awaited: a start takes longer, and a look
+    /// The interval of looking for readiness, in milliseconds, while somebody is awaited: a start takes longer, and a look
     /// at 50 nodes less than a hundredth of it.
     private static let probeInterval: Int64 = 20
 
@@ -112,7 +112,7 @@ private struct SupervisorLoop {
 
     private var guardian: Int32 = -1
     private var guardianPID: pid_t = 0
-    /// Where processes say that they live, and its name; -1 without one.
+    /// The socket for signs of life, and its name; -1 without one.
     private var signs: Int32 = -1
     private var signsName: String?
     /// Signs taken in one turn, so that a process that floods does not keep the launcher.

@@ -22,7 +22,7 @@ package struct LineSplitter: Sendable {
         return lines
     }
 
-    /// What stands after the last line end, when the stream is over.
+    /// Returns the text after the last line end, when the stream is over.
     package mutating func finish() -> [UInt8]? {
         partial.isEmpty ? nil : takeLine()
     }

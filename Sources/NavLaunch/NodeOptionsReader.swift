@@ -51,7 +51,7 @@ extension LaunchFileReader {
         return restart
     }
 
-    /// How long a node may be silent; 0 turns the watchdog off.
+    /// Reads the longest silence of a node; 0 turns the watchdog off.
     func watchdog(of section: YAMLSection, _ substitution: Substitution) -> Duration {
         guard let time = section.number("watchdog_s", in: 0...86_400, substitution) else {
             return LaunchNode.defaultWatchdog

@@ -15,7 +15,7 @@ struct OutputWriter {
     private let prefixes: [[UInt8]]
     private let launchPrefix: [UInt8]
     private var pending: [UInt8] = []
-    /// Whose the bytes in `pending` are, piece by piece; nil: the launch's own.
+    /// The owners of the bytes in `pending`, piece by piece; nil: the launch's own.
     private var pieces: Deque<(node: Int?, length: Int)> = []
     /// Bytes in `pending` by node.
     private var shares: [Int]

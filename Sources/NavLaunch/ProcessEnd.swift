@@ -24,7 +24,7 @@ package struct MonotonicTime: Sendable, Comparable {
     }
 }
 
-/// How a process ended.
+/// The end of a process.
 package enum ProcessEnd: Sendable, Equatable {
     case exited(Int32)
     case signalled(Int32, dumpedCore: Bool = false)
@@ -52,7 +52,7 @@ package enum ProcessEnd: Sendable, Equatable {
     }
 }
 
-/// What a process and the children it waited for used, as the kernel counted it.
+/// The resources that a process and the children it waited for used, as the kernel counted them.
 package struct ProcessUsage: Sendable, Equatable {
     /// Largest resident size of one process of them, in bytes (`ru_maxrss`).
     package var peakMemory: Int64
@@ -74,7 +74,7 @@ package enum StopSignal: Int, Sendable, Comparable, CaseIterable {
     }
 }
 
-/// How long the processes may take after SIGINT before SIGTERM follows, and after that before SIGKILL.
+/// The time that the processes may take after SIGINT before SIGTERM follows, and after that before SIGKILL.
 ///
 /// The time after SIGINT is one budget for the whole stop: where nodes come `after` others, those that nobody comes after
 /// are signalled first, and each further row no later than its even share of the budget.

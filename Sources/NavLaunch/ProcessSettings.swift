@@ -1,9 +1,9 @@
-/// What the kernel is told about a process between its fork and its exec. What is not set stays as it is for the launcher.
+/// The settings of a process between its fork and its exec. A setting that is not given stays as it is for the launcher.
 public struct ProcessSettings: Sendable, Equatable {
     /// Processors are numbered below this.
     public static let maximumCPUs = 1024
 
-    /// How the kernel shares processor time (sched(7)).
+    /// The kernel's scheduling policy (sched(7)).
     public enum Scheduler: Sendable, Equatable {
         /// `SCHED_OTHER`: fair shares, by niceness.
         case other

@@ -1,4 +1,4 @@
-/// When a node counts as ready, so that those that come `after` it may start.
+/// The condition by which a node counts as ready, so that those that come `after` it may start.
 public struct Readiness: Sendable, Equatable {
     /// Something that can be seen from outside.
     public enum Condition: Sendable, Equatable, CustomStringConvertible {
@@ -19,7 +19,7 @@ public struct Readiness: Sendable, Equatable {
         }
     }
 
-    /// What to do when the time is over.
+    /// The action when the time is over.
     public enum Timeout: String, Sendable, CaseIterable {
         /// The launch fails and everything is stopped.
         case stop
@@ -29,9 +29,9 @@ public struct Readiness: Sendable, Equatable {
 
     /// All must hold; at least one.
     public var conditions: [Condition]
-    /// How long a start may take until then.
+    /// The longest time of a start until then.
     public var timeout: Duration
-    /// What follows when it takes longer.
+    /// The action when it takes longer.
     public var onTimeout: Timeout
 
     /// Defaults: 30 s, and the launch fails.
@@ -57,7 +57,7 @@ package struct AwaitedNode: Sendable, Hashable {
 
 /// Looks at nodes from outside. `BusReadinessProbe` looks at the bus; tests hand in their own.
 package protocol ReadinessProbe {
-    /// What each of `nodes` still lacks, in their order; nil for one that is ready. Must not wait.
+    /// Returns what each of `nodes` still lacks, in their order; nil for one that is ready. Must not wait.
     mutating func missing(_ nodes: [AwaitedNode]) -> [String?]
 
     /// Nothing is awaited now: lets go of what only looking needs.

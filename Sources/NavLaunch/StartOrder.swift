@@ -1,4 +1,4 @@
-/// Who comes after whom, from the nodes' `after`. A name that no node has is left out; the reader of the file refuses it.
+/// The order of nodes by their `after`. A name that no node has is left out; the reader of the file refuses it.
 struct StartOrder: Sendable {
     /// For each node those that must be ready before it starts.
     let predecessors: [[Int]]
@@ -49,7 +49,7 @@ struct StartOrder: Sendable {
         cycle = round.prefix(1) + round.dropFirst().reversed()
     }
 
-    /// How many rows of nodes must be stopped before each one, counting those that `isLive` only.
+    /// Returns the number of rows of nodes that must be stopped before each one, counting those that `isLive` only.
     func rows(_ isLive: (Int) -> Bool) -> [Int] {
         var rows = [Int](repeating: 0, count: successors.count)
         for node in sequence.reversed() {

@@ -52,7 +52,7 @@ struct Substitution: Sendable {
         return value
     }
 
-    /// What to tell the author of the file.
+    /// Returns an explanation for the author of the file.
     func explain(_ failure: Failure) -> String {
         switch failure {
         case .unclosed:

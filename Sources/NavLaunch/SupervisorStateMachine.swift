@@ -8,7 +8,7 @@ package struct SupervisorStateMachine: Sendable {
         case start
         case spawned(node: Int)
         case spawnFailed(node: Int, reason: String)
-        /// What was seen of an awaited node: what it lacks, or nil when it is ready.
+        /// An awaited node was looked at: what it lacks, or nil when it is ready.
         case seen(AwaitedNode, missing: String?)
         case ended(node: Int, ProcessEnd, ProcessUsage = ProcessUsage())
         /// A process of the node said that its loop runs.
@@ -31,7 +31,7 @@ package struct SupervisorStateMachine: Sendable {
 
     /// A process that ran for this long starts counting its restarts anew.
     package static let steadyAfter = Duration.seconds(30)
-    /// How long a process that hangs may take to say where, before SIGKILL.
+    /// The time that a process that hangs has to say where, before SIGKILL.
     private static let abortGrace = Duration.seconds(2)
     /// The longest time between two events that counts as time in which the launcher ran. What is over it, the launcher was stopped or
     /// the machine suspended, and a node could not be heard.
@@ -72,7 +72,7 @@ package struct SupervisorStateMachine: Sendable {
         var wasReady = false
         /// Late or failed before it was ready, and not waited for any more: those that come after it start without it.
         var isWaived = false
-        /// When it was last heard of in its present run, in time that the launcher ran; nil for one that never says that it lives.
+        /// The last sign of life in its present run, in time that the launcher ran; nil for one that never says that it lives.
         var heardAt: Duration?
         var missing: String?
         var restartsInARow = 0
@@ -104,7 +104,7 @@ package struct SupervisorStateMachine: Sendable {
         }
     }
 
-    /// When `timer` is due; nil while nothing waits.
+    /// The moment when `timer` is due; nil while nothing waits.
     package var nextDeadline: MonotonicTime? {
         processes.lazy.compactMap { process -> MonotonicTime? in
             switch process.state {

@@ -6,7 +6,7 @@ internal import Yams
 struct YAMLSection {
     private let entries: [(key: String, value: Node)]
     let place: Place
-    /// What the section is, as messages call it: `node "player"`.
+    /// The section as messages call it: `node "player"`.
     let what: String
     let problems: ProblemList
 

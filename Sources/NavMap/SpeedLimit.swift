@@ -1,7 +1,7 @@
 /// The speed limit of a road for one vehicle.
 public struct SpeedLimit: Sendable, Hashable {
     /// The origin of a speed limit.
-    public enum Source: Sendable, Hashable {
+    public enum Source: Sendable, Hashable, CaseIterable {
         /// The road is tagged with it.
         case signed
         /// The general rule of the country.

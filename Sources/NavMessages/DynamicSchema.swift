@@ -10,7 +10,7 @@ public struct SchemaPool: Sendable {
     public static let maximumDeclarations = 1 << 18
     /// The longest full name, in bytes.
     public static let maximumNameLength = 512
-    /// How deep declarations may lie in declarations, and messages in messages; protobuf's own default is 100.
+    /// The deepest nesting of declarations, and of messages; protobuf's own default is 100.
     public static let maximumDepth = 100
 
     /// All message types, in the order of the files; map entries are among them.
@@ -43,7 +43,7 @@ public struct SchemaPool: Sendable {
     /// The service of that full name.
     public func service(named fullName: String) -> ServiceDeclaration? { services.first { $0.fullName == fullName } }
 
-    /// How a field's type is written in a .proto file: `double`, `navbus.v1.Coordinate`, `map<string, int32>`.
+    /// Returns a field's type as a .proto file writes it: `double`, `navbus.v1.Coordinate`, `map<string, int32>`.
     public func typeName(of field: FieldDeclaration) -> String {
         switch field.kind {
         case .message(let index):
@@ -58,9 +58,9 @@ public struct SchemaPool: Sendable {
     }
 }
 
-/// Why a FileDescriptorSet was refused.
+/// An error in a FileDescriptorSet.
 public struct SchemaError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What is wrong, where, and what to do about it.
+    /// A description of what is wrong, where, and what to do.
     public let description: String
 
     init(_ description: String) { self.description = description }
@@ -93,7 +93,7 @@ public struct MessageDeclaration: Sendable {
         position(of: number, after: -1).map { fields[$0] }
     }
 
-    /// Where the field of a number stands; `last` is where the one before it on the wire stands.
+    /// Returns the position of the field of a number; `last` is that of the one before it on the wire.
     @inline(__always)
     func position(of number: UInt32, after last: Int) -> Int? {
         if last >= 0, last < fields.count, fields[last].number == number { return last }
@@ -109,12 +109,12 @@ public struct MessageDeclaration: Sendable {
 
 /// A field of a message type read at run time.
 public struct FieldDeclaration: Sendable {
-    /// How often a field may stand in a message.
+    /// The cardinality of a field.
     public enum Label: Sendable {
         case optional, required, repeated
     }
 
-    /// What a field holds. Messages and enums are positions in the pool.
+    /// The type of a field's value. Messages and enums are positions in the pool.
     enum Kind: Sendable, Equatable {
         case double, float, int32, int64, uint32, uint64, sint32, sint64, fixed32, fixed64, sfixed32, sfixed64
         case bool, string, bytes, group
@@ -146,7 +146,7 @@ public struct FieldDeclaration: Sendable {
     public let jsonName: String
     /// Number.
     public let number: UInt32
-    /// How often it may stand in a message.
+    /// The cardinality.
     public let label: Label
     /// The default of proto2 as the .proto file writes it.
     public let defaultText: String?

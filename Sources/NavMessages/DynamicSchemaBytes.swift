@@ -1,10 +1,10 @@
-/// Why a JSON text is no message of a type.
+/// An error in a JSON text that should be a message of a type.
 public struct MessageTextError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Where in the message, such as `legs[2].distance_m`; empty for the message itself.
+    /// The place in the message, such as `legs[2].distance_m`; empty for the message itself.
     public let field: String
     /// The byte of the text, from 1.
     public let position: Int
-    /// What is wrong, where, and what to write instead.
+    /// A description of what is wrong, where, and what to write instead.
     public let description: String
 
     init(type: String, field: String, position: Int, _ text: String) {
@@ -54,7 +54,7 @@ extension SchemaPool {
 private struct DynamicReader {
     let pool: SchemaPool
     var scanner: JSONScanner
-    /// Where in the message the reader is; what it was when an error was thrown.
+    /// The reader's place in the message; the place of the error when one was thrown.
     private var path: [PathStep] = []
 
     init(pool: SchemaPool, json: String) {

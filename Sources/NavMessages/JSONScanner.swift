@@ -1,6 +1,6 @@
 /// Reads JSON text piece by piece, without a tree; text of any origin.
 struct JSONScanner {
-    /// What is wrong with the text, at the byte where it shows.
+    /// An error in the text, at the byte where it shows.
     struct Problem: Error {
         let position: Int
         let text: String

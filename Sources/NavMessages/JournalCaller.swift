@@ -1,4 +1,4 @@
-/// Who gives commands that no call gave, as the journal names them.
+/// The callers of commands that no call gave, as the journal names them.
 package enum JournalCaller {
     /// The configuration at the node's start.
     package static let configuration = "configuration"

@@ -1,4 +1,4 @@
-/// Why bytes could not be read as a message.
+/// A reason why bytes could not be read as a message.
 public enum MessageError: Error, Sendable, Equatable {
     /// The bytes are more than the limit of the topic or of the caller.
     case tooLarge(type: String, size: Int, limit: Int)
@@ -17,7 +17,7 @@ public enum MessageError: Error, Sendable, Equatable {
 }
 
 extension MessageError: CustomStringConvertible {
-    /// What happened, where, and what to do about it.
+    /// A description of what happened, where, and what to do.
     public var description: String {
         switch self {
         case .tooLarge(let type, let size, let limit):

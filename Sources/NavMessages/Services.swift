@@ -10,7 +10,7 @@ public struct MethodDescriptor: Sendable {
     public let isServerStreaming: Bool
     /// Whether calling again does no harm (`idempotency_level` in the schema).
     public let isIdempotent: Bool
-    /// What it does, in one line.
+    /// A summary of one line.
     public let summary: String
 }
 
@@ -18,7 +18,7 @@ public struct MethodDescriptor: Sendable {
 public struct ServiceDescriptor: Sendable {
     /// Full name, for example `navbus.v1.Navigation`.
     public let name: String
-    /// What it is for, in one line.
+    /// The purpose in one line.
     public let summary: String
     /// Its methods in the order of their declaration.
     public let methods: [MethodDescriptor]
@@ -43,7 +43,7 @@ public struct UnaryMethod<Request: Message, Response: Message>: Sendable {
     public let name: String
     /// Whether calling again does no harm (`idempotency_level` in the schema), so that a lost call is tried again.
     public let isIdempotent: Bool
-    /// What it does, in one line.
+    /// A summary of one line.
     public let summary: String
 
     /// The method without its types.
@@ -62,7 +62,7 @@ public struct StreamingMethod<Request: Message, Response: Message>: Sendable {
     public let name: String
     /// Whether calling again does no harm (`idempotency_level` in the schema), so that a lost call is tried again.
     public let isIdempotent: Bool
-    /// What it does, in one line.
+    /// A summary of one line.
     public let summary: String
 
     /// The method without its types.

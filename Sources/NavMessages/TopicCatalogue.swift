@@ -1,4 +1,4 @@
-/// How a topic keeps messages for a subscriber.
+/// The rule by which a topic keeps messages for a subscriber.
 public enum TopicQoS: Sendable, Equatable {
     /// A late joiner gets the last value at once.
     case latched
@@ -19,13 +19,13 @@ extension TopicQoS: CustomStringConvertible {
     }
 }
 
-/// One topic of the bus.
-public struct Topic: Sendable {
+/// The description of a topic: a row of the catalogue.
+public struct TopicEntry: Sendable {
     /// Name; `<node>` in it stands for the name of the publishing node.
-    public let name: String
+    public fileprivate(set) var name: String
     /// Type of its messages.
     public let type: any Message.Type
-    /// How it keeps messages.
+    /// The rule by which it keeps messages.
     public let qos: TopicQoS
     /// Messages per second in a usual drive, for queues and liveness; `nil`: on events only.
     public let nominalRateHz: Double?
@@ -33,10 +33,10 @@ public struct Topic: Sendable {
     public let maxSize: Int
     /// Whether a recorder takes it unless told otherwise.
     public let isRecorded: Bool
-    /// When it is published, in one line.
+    /// The occasion of its messages, in one line.
     public let when: String
 
-    /// Name of the node in a topic name that this entry stands for; empty where the name has no `<node>`.
+    /// Returns the name of the node in a topic name that this entry stands for; empty where the name has no `<node>`.
     func node(in name: String) -> Substring? {
         guard let open = self.name.firstIndex(of: "<") else { return name == self.name ? "" : nil }
         let prefix = self.name[..<open]
@@ -45,104 +45,117 @@ public struct Topic: Sendable {
     }
 }
 
-/// The one table of the bus: recorder, liveness, command line and reference derive from it.
+/// A topic of the catalogue, whatever its messages.
+public protocol CatalogueTopic: Sendable {
+    /// The topic's row.
+    var entry: TopicEntry { get }
+}
+
+extension CatalogueTopic {
+    /// The topic's name in the catalogue.
+    public var name: String { entry.name }
+}
+
+/// A topic that carries messages of one type.
+public struct Topic<Content: Message>: CatalogueTopic {
+    public fileprivate(set) var entry: TopicEntry
+
+    fileprivate init(
+        _ name: String, _ qos: TopicQoS, rateHz: Double? = nil, maxSize: Int, isRecorded: Bool = true, when: String
+    ) {
+        entry = TopicEntry(
+            name: name, type: Content.self, qos: qos, nominalRateHz: rateHz, maxSize: maxSize, isRecorded: isRecorded,
+            when: when)
+    }
+}
+
+/// The one table of the bus, a row a topic: recorder, liveness, command line and reference derive from it.
+public struct TopicTable: Sendable {
+    public let gnssFix = Topic<GnssFix>(
+        "/gnss/fix", .keepLast(64), rateHz: 10, maxSize: 16 << 10, when: "each fix, 1 to 20 Hz")
+    public let odometry = Topic<VehicleOdometry>(
+        "/vehicle/odometry", .keepLast(256), rateHz: 50, maxSize: 4 << 10, when: "10 to 100 Hz, optional")
+    public let trafficSpeeds = Topic<TrafficSpeeds>(
+        "/traffic/speeds", .keepLast(16), maxSize: 16 << 20, when: "on update")
+    public let state = Topic<NavigationState>(
+        "/nav/state", .latched, maxSize: 16 << 10, when: "on change")
+    public let position = Topic<MatchedPosition>(
+        "/nav/position", .keepLast(64), rateHz: 10, maxSize: 64 << 10, when: "each fix")
+    public let progress = Topic<RouteProgress>(
+        "/nav/progress", .keepLast(64), rateHz: 10, maxSize: 16 << 10, when: "each fix in guidance")
+    public let route = Topic<Route>(
+        "/nav/route", .latched, maxSize: 16 << 20, when: "on change")
+    public let preview = Topic<RoutePreview>(
+        "/nav/preview", .latched, maxSize: 48 << 20, when: "on change")
+    public let reroute = Topic<RerouteEvent>(
+        "/nav/reroute", .keepLast(64), maxSize: 256 << 10, when: "on event")
+    public let alternatives = Topic<Alternatives>(
+        "/nav/alternatives", .latched, maxSize: 32 << 20, when: "on change")
+    public let alternativeSwitch = Topic<AlternativeSwitch>(
+        "/nav/alternative_switch", .keepLast(64), maxSize: 256 << 10, when: "on event")
+    public let fasterRoute = Topic<FasterRoute>(
+        "/nav/faster_route", .keepLast(16), maxSize: 16 << 20, when: "on event")
+    public let routeRefresh = Topic<RouteRefresh>(
+        "/nav/route_refresh", .keepLast(64), maxSize: 256 << 10, when: "on refresh")
+    public let visualInstruction = Topic<VisualInstruction>(
+        "/nav/instruction/visual", .latched, maxSize: 64 << 10, when: "once per instruction point")
+    public let spokenInstruction = Topic<SpokenInstruction>(
+        "/nav/instruction/spoken", .keepLast(16), maxSize: 64 << 10, when: "once per instruction point")
+    public let arrival = Topic<ArrivalEvent>(
+        "/nav/arrival", .keepLast(64), maxSize: 16 << 10, when: "on event; while approaching each fix")
+    public let fixRejected = Topic<FixRejected>(
+        "/nav/fix_rejected", .keepLast(64), maxSize: 32 << 10, when: "on event")
+    public let receiver = Topic<ReceiverSelection>(
+        "/nav/receiver", .latched, maxSize: 16 << 10, when: "on change of the receiver in use")
+    public let simulation = Topic<SimulationEvent>(
+        "/nav/simulation", .keepLast(16), maxSize: 16 << 10, when: "on event")
+    public let policyRequest = Topic<PolicyRequest>(
+        "/nav/policy/request", .keepLast(64), maxSize: 16 << 20, when: "on event")
+    public let policyDecision = Topic<PolicyDecision>(
+        "/nav/policy/decision", .keepLast(64), maxSize: 256 << 10, when: "on event")
+    public let horizon = Topic<Horizon>(
+        "/nav/horizon", .latched, rateHz: 1, maxSize: 4 << 20, when: "as the vehicle moves")
+    public let journal = Topic<JournalEntry>(
+        "/nav/journal", .keepLast(1024), rateHz: 60, maxSize: 64 << 20, when: "each event that enters the core")
+    public let tilesState = Topic<TilesState>(
+        "/tiles/state", .latched, maxSize: 256 << 10, when: "on change")
+    public let regionEvent = Topic<RegionEvent>(
+        "/tiles/region_event", .keepLast(64), maxSize: 4 << 20, when: "on change")
+    public let nodeHealth = Topic<NodeHealth>(
+        "/health/<node>", .latched, rateHz: 1, maxSize: 256 << 10, when: "1 Hz")
+    public let log = Topic<LogEntry>(
+        "/log", .keepLast(256), maxSize: 16 << 10, when: "on event")
+    public let clock = Topic<Clock>(
+        "/clock", .latest, rateHz: 100, maxSize: 1 << 10, isRecorded: false, when: "from the player")
+}
+
+/// The topics of the bus with the types of their messages: `Topics.progress` is a `Topic<RouteProgress>`.
+@dynamicMemberLookup
+public enum Topics {
+    fileprivate static let table = TopicTable()
+
+    /// Returns a row of the table.
+    public static subscript<Content>(dynamicMember path: KeyPath<TopicTable, Topic<Content>>) -> Topic<Content> {
+        table[keyPath: path]
+    }
+
+    /// Returns the health topic of a node.
+    public static func health(of node: String) -> Topic<NodeHealth> {
+        var topic = table.nodeHealth
+        topic.entry.name = "/health/\(node)"
+        return topic
+    }
+}
+
+/// The topics of the bus by their names.
 public enum TopicCatalogue {
-    /// All topics in the order of the reference.
-    public static let all: [Topic] = [
-        Topic(
-            name: "/gnss/fix", type: GnssFix.self, qos: .keepLast(64), nominalRateHz: 10, maxSize: 16 << 10,
-            isRecorded: true, when: "each fix, 1 to 20 Hz"),
-        Topic(
-            name: "/vehicle/odometry", type: VehicleOdometry.self, qos: .keepLast(256), nominalRateHz: 50,
-            maxSize: 4 << 10, isRecorded: true, when: "10 to 100 Hz, optional"),
-        Topic(
-            name: "/traffic/speeds", type: TrafficSpeeds.self, qos: .keepLast(16), nominalRateHz: nil,
-            maxSize: 16 << 20, isRecorded: true, when: "on update"),
-        Topic(
-            name: "/nav/state", type: NavigationState.self, qos: .latched, nominalRateHz: nil, maxSize: 16 << 10,
-            isRecorded: true, when: "on change"),
-        Topic(
-            name: "/nav/position", type: MatchedPosition.self, qos: .keepLast(64), nominalRateHz: 10,
-            maxSize: 64 << 10, isRecorded: true, when: "each fix"),
-        Topic(
-            name: "/nav/progress", type: RouteProgress.self, qos: .keepLast(64), nominalRateHz: 10,
-            maxSize: 16 << 10, isRecorded: true, when: "each fix in guidance"),
-        Topic(
-            name: "/nav/route", type: Route.self, qos: .latched, nominalRateHz: nil, maxSize: 16 << 20,
-            isRecorded: true, when: "on change"),
-        Topic(
-            name: "/nav/preview", type: RoutePreview.self, qos: .latched, nominalRateHz: nil, maxSize: 48 << 20,
-            isRecorded: true, when: "on change"),
-        Topic(
-            name: "/nav/reroute", type: RerouteEvent.self, qos: .keepLast(64), nominalRateHz: nil,
-            maxSize: 256 << 10, isRecorded: true, when: "on event"),
-        Topic(
-            name: "/nav/alternatives", type: Alternatives.self, qos: .latched, nominalRateHz: nil,
-            maxSize: 32 << 20, isRecorded: true, when: "on change"),
-        Topic(
-            name: "/nav/alternative_switch", type: AlternativeSwitch.self, qos: .keepLast(64), nominalRateHz: nil,
-            maxSize: 256 << 10, isRecorded: true, when: "on event"),
-        Topic(
-            name: "/nav/faster_route", type: FasterRoute.self, qos: .keepLast(16), nominalRateHz: nil,
-            maxSize: 16 << 20, isRecorded: true, when: "on event"),
-        Topic(
-            name: "/nav/route_refresh", type: RouteRefresh.self, qos: .keepLast(64), nominalRateHz: nil,
-            maxSize: 256 << 10, isRecorded: true, when: "on refresh"),
-        Topic(
-            name: "/nav/instruction/visual", type: VisualInstruction.self, qos: .latched, nominalRateHz: nil,
-            maxSize: 64 << 10, isRecorded: true, when: "once per instruction point"),
-        Topic(
-            name: "/nav/instruction/spoken", type: SpokenInstruction.self, qos: .keepLast(16), nominalRateHz: nil,
-            maxSize: 64 << 10, isRecorded: true, when: "once per instruction point"),
-        Topic(
-            name: "/nav/arrival", type: ArrivalEvent.self, qos: .keepLast(64), nominalRateHz: nil,
-            maxSize: 16 << 10, isRecorded: true, when: "on event; while approaching each fix"),
-        Topic(
-            name: "/nav/fix_rejected", type: FixRejected.self, qos: .keepLast(64), nominalRateHz: nil,
-            maxSize: 32 << 10, isRecorded: true, when: "on event"),
-        Topic(
-            name: "/nav/receiver", type: ReceiverSelection.self, qos: .latched, nominalRateHz: nil,
-            maxSize: 16 << 10, isRecorded: true, when: "on change of the receiver in use"),
-        Topic(
-            name: "/nav/simulation", type: SimulationEvent.self, qos: .keepLast(16), nominalRateHz: nil,
-            maxSize: 16 << 10, isRecorded: true, when: "on event"),
-        Topic(
-            name: "/nav/policy/request", type: PolicyRequest.self, qos: .keepLast(64), nominalRateHz: nil,
-            maxSize: 16 << 20, isRecorded: true, when: "on event"),
-        Topic(
-            name: "/nav/policy/decision", type: PolicyDecision.self, qos: .keepLast(64), nominalRateHz: nil,
-            maxSize: 256 << 10, isRecorded: true, when: "on event"),
-        Topic(
-            name: "/nav/horizon", type: Horizon.self, qos: .latched, nominalRateHz: 1, maxSize: 4 << 20,
-            isRecorded: true, when: "as the vehicle moves"),
-        Topic(
-            name: "/nav/journal", type: JournalEntry.self, qos: .keepLast(1024), nominalRateHz: 60,
-            maxSize: 64 << 20, isRecorded: true, when: "each event that enters the core"),
-        Topic(
-            name: "/tiles/state", type: TilesState.self, qos: .latched, nominalRateHz: nil, maxSize: 256 << 10,
-            isRecorded: true, when: "on change"),
-        Topic(
-            name: "/tiles/region_event", type: RegionEvent.self, qos: .keepLast(64), nominalRateHz: nil,
-            maxSize: 4 << 20, isRecorded: true, when: "on change"),
-        Topic(
-            name: "/health/<node>", type: NodeHealth.self, qos: .latched, nominalRateHz: 1, maxSize: 256 << 10,
-            isRecorded: true, when: "1 Hz"),
-        Topic(
-            name: "/log", type: LogEntry.self, qos: .keepLast(256), nominalRateHz: nil, maxSize: 16 << 10,
-            isRecorded: true, when: "on event"),
-        Topic(
-            name: "/clock", type: Clock.self, qos: .latest, nominalRateHz: 100, maxSize: 1 << 10,
-            isRecorded: false, when: "from the player"),
-    ]
+    /// All topics in the order of the table.
+    public static let all: [TopicEntry] = Mirror(reflecting: Topics.table).children.compactMap {
+        ($0.value as? any CatalogueTopic)?.entry
+    }
 
-    /// The topic of that name; `/health/gnss-node` finds `/health/<node>`.
-    public static func topic(named name: String) -> Topic? { all.first { $0.node(in: name) != nil } }
-
-    /// The topic of all nodes' log lines.
-    public static let log = "/log"
-
-    /// The health topic of a node.
-    public static func health(of node: String) -> String { "/health/\(node)" }
+    /// Returns the topic of that name; `/health/gnss-node` finds `/health/<node>`.
+    public static func topic(named name: String) -> TopicEntry? { all.first { $0.node(in: name) != nil } }
 
     /// The topics as a table in Markdown, in the order of the catalogue.
     public static func markdownTable() -> String {

@@ -17,7 +17,7 @@ protocol WireMessage: Message {
     init(reading c: UnsafePointer<CStruct>) throws(MessageError)
 }
 
-/// What generated code calls: the codec itself and the conversions between Swift values and protobuf-c's.
+/// The functions that generated code calls: the codec itself and the conversions between Swift values and protobuf-c's.
 ///
 /// Both directions run in an arena that starts with 1 KiB of stack, so that a small message needs no heap besides the
 /// Swift values themselves.

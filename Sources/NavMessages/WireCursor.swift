@@ -1,6 +1,6 @@
 /// Steps through protobuf's wire format, field by field, without copying; every length is checked before it is used.
 struct WireCursor {
-    /// How a field's value lies on the wire.
+    /// The encoding of a field's value on the wire.
     enum Shape: UInt8 {
         case varint = 0
         case fixed64 = 1
@@ -58,7 +58,7 @@ struct WireCursor {
         return UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))
     }
 
-    /// Where the bytes of a length-delimited value lie.
+    /// Returns the range of the bytes of a length-delimited value.
     @inline(__always)
     mutating func range() -> Range<Int>? {
         guard let count = varint(), count <= UInt64(end - position) else { return nil }
@@ -66,7 +66,7 @@ struct WireCursor {
         return position..<(position + Int(count))
     }
 
-    /// Where the value of a field lies; for a length-delimited one without its length.
+    /// Returns the range of a field's value; for a length-delimited one without its length.
     @inline(__always)
     mutating func value(_ shape: Shape) -> Range<Int>? {
         let start = position

@@ -136,7 +136,7 @@ package final class BagPlayer {
             throw NodeError(.usage, "no topic of '\(path)' is to be played; it holds: \(topics)")
         }
         if options.clock || options.lockstep {
-            clockPublication = try advertise("/clock", "navbus.v1.Clock", fallback: .latest)
+            clockPublication = try advertise(Topics.clock.name, "navbus.v1.Clock", fallback: .latest)
         }
     }
 

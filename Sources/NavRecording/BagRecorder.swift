@@ -127,7 +127,7 @@ package final class BagRecorder {
             } else {
                 health = try bus.advertise(
                     TopicDescription(
-                        name: TopicCatalogue.health(of: bus.name), typeName: NodeHealth.fullName,
+                        name: Topics.health(of: bus.name).name, typeName: NodeHealth.fullName,
                         schemaFingerprint: Schema.type(named: NodeHealth.fullName)?.schemaFingerprint ?? 0,
                         qos: .latched, maximumPayloadSize: 256 << 10))
             }
@@ -138,15 +138,15 @@ package final class BagRecorder {
 
     private static func filter(_ options: Options) -> TopicFilter {
         let isSimulated = options.simTime || options.lockstep
-        let machine = options.lockstep && options.topics == ["*"] ? ["/health/*", "/log"] : []
-        return TopicFilter(include: options.topics + (isSimulated ? ["/clock"] : []), exclude: machine)
+        let machine = options.lockstep && options.topics == ["*"] ? ["/health/*", Topics.log.name] : []
+        return TopicFilter(include: options.topics + (isSimulated ? [Topics.clock.name] : []), exclude: machine)
     }
 
     /// Records until `stop` is set, then takes what has already arrived and completes the bag.
     ///
     /// - Returns: what was published and is not in it.
     package func run(until stop: StopSignal) throws(NodeError) -> Losses {
-        var signs = SupervisorSigns()
+        var signs = SupervisorNotifier()
         signs.ready()
         do throws(BusError) {
             while !stop.isStopped {
@@ -202,7 +202,7 @@ package final class BagRecorder {
 
     private func record(_ delivery: Delivery, isOfWave: Bool) {
         heard &+= 1
-        if delivery.topic == "/clock", clock.isSimulated {
+        if delivery.topic == Topics.clock.name, clock.isSimulated {
             if let message = try? Clock(decoding: delivery.payload.bytes) {
                 _ = clock.receive(message, from: delivery.header.bootID)
                 if !held.isEmpty, let start = clock.stamp?.nanoseconds { release { at(start, $0) } }

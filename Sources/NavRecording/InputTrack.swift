@@ -9,7 +9,7 @@ package import NavMessages
 package struct InputTrack: Sendable {
     /// The topics of a track with their types.
     package static let types: [String: String] = [
-        "/traffic/speeds": TrafficSpeeds.fullName, "/vehicle/odometry": VehicleOdometry.fullName,
+        Topics.trafficSpeeds.name: TrafficSpeeds.fullName, Topics.odometry.name: VehicleOdometry.fullName,
     ]
 
     private let path: String
@@ -50,7 +50,7 @@ package struct InputTrack: Sendable {
     package mutating func add(_ topic: String) {
         counts[counts.count - 1] &+= 1
         count += 1
-        if topic == "/vehicle/odometry" { odometryCount += 1 }
+        if topic == Topics.odometry.name { odometryCount += 1 }
     }
 
     /// Takes note of the next entry of the journal. What cannot be read is no entry.
@@ -108,7 +108,7 @@ extension TraceInput {
             var track = try others.map { track throws(BagError) in try InputTrack.Reader(track) }
             for index in 0...fixes.count {
                 while let (topic, message) = try track?.message(before: index) {
-                    guard topic == "/vehicle/odometry", let odometry = InputTrack.odometry(message) else { continue }
+                    guard topic == Topics.odometry.name, let odometry = InputTrack.odometry(message) else { continue }
                     body(.odometry(odometry))
                 }
                 if fixes.indices.contains(index) { body(.fix(fixes[index])) }

@@ -3,7 +3,7 @@ package import NavMessages
 
 extension JournalEntry {
     /// The topic of the journal.
-    package static let topic = "/nav/journal"
+    package static let topic = Topics.journal.name
 
     /// Reads an entry of a bag.
     package init(_ message: BagMessage) throws(BagError) {

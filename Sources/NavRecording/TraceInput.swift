@@ -50,7 +50,7 @@ package struct TraceInput: Sendable {
             let reader = try BagReader(path: path)
             var fixes: [GnssFix] = []
             var unreadable = 0
-            let channels = reader.index.channels(topic: "/gnss/fix")
+            let channels = reader.index.channels(topic: Topics.gnssFix.name)
             guard !channels.isEmpty else {
                 let topics = reader.index.channels.map(\.topic).sorted().joined(separator: ", ")
                 let content = topics.isEmpty ? "it holds no message that can be read" : "it holds: \(topics)"
@@ -66,7 +66,7 @@ package struct TraceInput: Sendable {
             var track = InputTrack(path: path, reader)
             let journal = reader.index.channels(topic: JournalEntry.topic).map(\.id)
             var cursor = reader.messages(
-                BagQuery(topics: ["/gnss/fix", JournalEntry.topic] + InputTrack.types.keys.sorted()))
+                BagQuery(topics: [Topics.gnssFix.name, JournalEntry.topic] + InputTrack.types.keys.sorted()))
             while let message = try cursor.next() {
                 if let topic = track.channels[message.channelID] {
                     track.add(topic)

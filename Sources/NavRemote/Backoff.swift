@@ -1,4 +1,4 @@
-/// How long to wait before a failed attempt is repeated.
+/// The pauses before a failed attempt is repeated.
 ///
 /// Pauses double, and each is drawn from its upper half, so that vehicles that lost one server at one moment do not return
 /// to it at one moment.

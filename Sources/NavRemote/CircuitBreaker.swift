@@ -14,7 +14,7 @@ public struct CircuitBreaker: Sendable {
     private let longestRest: Duration
     private let longestRetryAfter: Duration
     private var state = State.closed(failures: 0)
-    /// Why the server failed last; nil since it was last answered.
+    /// The reason of the last failure; nil since the last answer.
     public private(set) var reason: String?
 
     /// A breaker that is closed.
@@ -48,7 +48,7 @@ public struct CircuitBreaker: Sendable {
         if case .open(let until, let rest) = state, now >= until { state = .trial(rest: rest) }
     }
 
-    /// When the next question may be asked; nil for now, or when a trial must end first.
+    /// The moment of the next request; nil for now, or when a trial must end first.
     public var opens: Duration? {
         if case .open(let until, _) = state { until } else { nil }
     }

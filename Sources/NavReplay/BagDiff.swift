@@ -42,9 +42,11 @@ package struct BagDiff: Sendable {
 
     /// The topics whose messages are events.
     static let topics = [
-        "/nav/state", "/nav/route", "/nav/reroute", "/nav/instruction/spoken", "/nav/arrival", "/nav/simulation",
-        "/nav/receiver", "/nav/alternatives", "/nav/alternative_switch", "/nav/faster_route", "/nav/route_refresh",
-        "/nav/policy/decision",
+        Topics.state.name, Topics.route.name, Topics.reroute.name, Topics.spokenInstruction.name, Topics.arrival.name,
+        Topics.simulation.name,
+        Topics.receiver.name, Topics.alternatives.name, Topics.alternativeSwitch.name, Topics.fasterRoute.name,
+        Topics.routeRefresh.name,
+        Topics.policyDecision.name,
     ]
 
     /// What differs, in the order of the events.

@@ -74,7 +74,7 @@ package struct Replay {
             if index == 0 { run.logTime = max(run.logTime, fix?.stampNs ?? run.logTime) }
             var changes: [MapChange] = []
             while let (topic, message) = try track?.message(before: index) {
-                if topic == "/traffic/speeds" {
+                if topic == Topics.trafficSpeeds.name {
                     if let change = try run.takeTraffic(message, &log) { changes.append(change) }
                 } else {
                     try run.takeOdometry(message, &log)
@@ -109,7 +109,7 @@ package struct Replay {
 
         mutating func take<Sink: ByteSink>(_ fix: GnssFix, _ log: inout MessageLog<Sink>) throws(BagError) {
             logTime = max(logTime, fix.stampNs ?? logTime)
-            try log.write(fix, topic: "/gnss/fix", logTime: logTime, publishTime: fix.stampNs ?? logTime)
+            try log.write(fix, topic: Topics.gnssFix.name, logTime: logTime, publishTime: fix.stampNs ?? logTime)
             summary.fixes += 1
             summary.messages += 1
             try carryOut(session.handle(fix, sequence: UInt64(summary.fixes)), &log)
@@ -136,7 +136,7 @@ package struct Replay {
                 logTime = max(logTime, stamp)
                 summary.odometry += 1
             }
-            try write(message, "/vehicle/odometry", VehicleOdometry.fullName, &log)
+            try write(message, Topics.odometry.name, VehicleOdometry.fullName, &log)
             if let outcome { try carryOut(outcome, &log) }
         }
 
@@ -144,7 +144,7 @@ package struct Replay {
         mutating func takeTraffic<Sink: ByteSink>(
             _ message: BagMessage, _ log: inout MessageLog<Sink>
         ) throws(BagError) -> MapChange? {
-            try write(message, "/traffic/speeds", TrafficSpeeds.fullName, &log)
+            try write(message, Topics.trafficSpeeds.name, TrafficSpeeds.fullName, &log)
             return Replay.change(message, store, at: NavGeo.Timestamp(nanoseconds: logTime))
         }
 

@@ -6,7 +6,7 @@ extension Drive {
     private static let backwardSpeed = 1.5
     /// Acceleration of a car that backs up, m/s².
     private static let backwardAcceleration = 0.7
-    /// How long it stands at least between backing up and setting out, seconds.
+    /// The least time that it stands between backing up and setting out, seconds.
     private static let pause = 2.0
 
     /// The vehicle at `rate` moments a second: it first backs up for some metres to the line's start, stands, and sets out.
@@ -51,7 +51,7 @@ extension Drive {
             }
     }
 
-    /// When the vehicle is in tunnels of the map, seconds of the states' time.
+    /// The times at which the vehicle is in tunnels of the map, seconds of the states' time.
     ///
     /// - Parameter length: metres from which a passage counts; satellites are seen through the ends of shorter ones.
     public func tunnels(_ states: [DriveState], on graph: RoadGraph, from length: Double = 30) -> [ClosedRange<Double>]

@@ -3,13 +3,13 @@ public import NavMap
 public import NavRouting
 import Glibc
 
-/// Where a simulated vehicle truly is at a moment.
+/// The true state of a simulated vehicle at a moment.
 public struct DriveState: Sendable, Equatable {
     /// Seconds since the drive's start.
     public var time: Double
     /// Metres from the drive's start.
     public var offset: Double
-    /// Where it is.
+    /// The place.
     public var coordinate: Coordinate
     /// Direction of travel, radians clockwise from north.
     public var course: Double

@@ -7,7 +7,7 @@ public struct DriverModel: Sendable, Hashable {
     public var pace: Double
     /// Standard deviation of that share.
     public var deviation: Double
-    /// How long a deviation lasts, seconds (a first-order Gauss-Markov process).
+    /// The correlation time of a deviation, seconds (a first-order Gauss-Markov process).
     public var correlationTime: Double
 
     /// A driver.

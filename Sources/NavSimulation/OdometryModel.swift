@@ -1,13 +1,13 @@
 public import NavGeo
 public import NavMatching
 
-/// How a simulated vehicle's own sensors err.
+/// The errors of a simulated vehicle's own sensors.
 public struct OdometryModel: Sendable, Hashable {
-    /// What the wheels' speed is too great by, as a share: tyres make up to 2 %.
+    /// The share by which the wheels' speed is too great: tyres make up to 2 %.
     public var scaleError: Double
     /// Standard deviation of the speed, m/s.
     public var speedNoise: Double
-    /// What the rate of turn is too great by, rad/s: 0.1 to 0.5 °/s for a gyroscope in a car.
+    /// The bias of the rate of turn, rad/s: 0.1 to 0.5 °/s for a gyroscope in a car.
     public var turnBias: Double
     /// Standard deviation of the rate of turn, rad/s.
     public var turnNoise: Double
@@ -38,7 +38,7 @@ public struct OdometryModel: Sendable, Hashable {
     /// Fastest turn of a car, rad/s; a drawn road bends at once.
     private static let fastestTurn = 0.8
 
-    /// What the sensors report of a drive that starts at `start`: one report per state.
+    /// Returns the odometry of a drive that starts at `start`: one report per state.
     public func reports(_ states: [DriveState], start: Timestamp, seed: UInt64) -> [Odometry] {
         var random = SeededRandom(seed: seed)
         var heading = states.first?.heading ?? 0

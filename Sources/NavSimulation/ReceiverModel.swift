@@ -2,7 +2,7 @@ public import NavGeo
 public import NavMatching
 import Glibc
 
-/// How a simulated receiver errs.
+/// The errors of a simulated receiver.
 public struct ReceiverModel: Sendable, Hashable {
     /// The surroundings of the drive.
     public enum Environment: String, Sendable, CaseIterable {
@@ -16,7 +16,7 @@ public struct ReceiverModel: Sendable, Hashable {
 
     /// Standard deviation of the wandering error on each axis, metres.
     public var wander: Double
-    /// How long the wandering error stays alike, seconds (a first-order Gauss-Markov process).
+    /// The correlation time of the wandering error, seconds (a first-order Gauss-Markov process).
     public var correlationTime: Double
     /// Standard deviation of the noise on each axis, metres.
     public var noise: Double
@@ -37,7 +37,7 @@ public struct ReceiverModel: Sendable, Hashable {
         self.outages = outages
     }
 
-    /// What the receiver reports of a drive that starts at `start`: one fix per state, none during outages.
+    /// Returns the fixes of a drive that starts at `start`: one per state, none during outages.
     public func fixes(_ states: [DriveState], start: Timestamp, seed: UInt64) -> [Fix] {
         var random = SeededRandom(seed: seed)
         var error = LocalPoint(east: wander * random.gaussian(), north: wander * random.gaussian())

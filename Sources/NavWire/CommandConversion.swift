@@ -27,7 +27,7 @@ extension RouteWishes {
         if wanted != vehicle { self.vehicle = wanted }
         allowsOnline = options.allowOnline ?? true
         usesTraffic = options.useTraffic ?? true
-        units = DistanceUnits(options.units)
+        units = options.units.flatMap { DistanceUnits($0) } ?? .ofCountry
         self.options.initialManeuverAvoidance = options.initialManeuverAvoidanceM ?? 0
         for (number, polygon) in options.excludeAreas.enumerated() {
             guard let ring = polygon.rings.first, let corners = ring.corners else {
@@ -55,29 +55,8 @@ extension NavMessages.RouteOptions {
             initialManeuverAvoidanceM: wishes.options.initialManeuverAvoidance > 0
                 ? wishes.options.initialManeuverAvoidance : nil,
             language: guidance?.options.text.phrases.language,
-            units: UnitSystem(guidance == nil ? wishes.units : guidance?.units), allowOnline: wishes.allowsOnline)
-    }
-}
-
-extension DistanceUnits {
-    /// The core's form of a message's units; those of the country where it names none.
-    package init(_ units: UnitSystem?) {
-        switch units {
-        case .metric: self = .metric
-        case .imperial: self = .imperial
-        default: self = .ofCountry
-        }
-    }
-}
-
-extension UnitSystem {
-    /// The message's form; nil for units that change with the country.
-    fileprivate init?(_ units: DistanceUnits?) {
-        switch units {
-        case .metric: self = .metric
-        case .imperial: self = .imperial
-        case .ofCountry, nil: return nil
-        }
+            units: (guidance.map(\.units) ?? wishes.units).flatMap { UnitSystem(known: $0) },
+            allowOnline: wishes.allowsOnline)
     }
 }
 
@@ -136,7 +115,7 @@ extension Avoidance {
         (.tolls, .tolls), (.motorways, .motorways), (.ferries, .ferries), (.unpaved, .unpaved), (.tunnels, .tunnels),
     ]
 
-    /// What a message wants avoided.
+    /// The core's form of the features to avoid.
     package init(_ features: [AvoidFeature]) {
         self = []
         for (feature, value) in Avoidance.pairs where features.contains(feature) { insert(value) }

@@ -33,18 +33,6 @@ extension NavMessages.NavigationState {
     }
 }
 
-extension NavMessages.DeviationState {
-    package init(_ state: NavNavigator.DeviationState) {
-        switch state {
-        case .onRoute: self = .onRoute
-        case .uncertain: self = .uncertain
-        case .offStep: self = .offStep
-        case .offRoute: self = .offRoute
-        case .wrongWay: self = .wrongWay
-        }
-    }
-}
-
 extension NavMessages.RouteProgress {
     /// The message of progress.
     ///
@@ -111,27 +99,7 @@ extension NavMessages.RerouteEvent {
             nextAttemptNs = next?.nanoseconds
         case .rejected(let why):
             phase = .rejected
-            rejection =
-                switch why {
-                case .backOnRoute: .backOnRoute
-                case .superseded: .superseded
-                case .stale: .stale
-                case .policy: .policy
-                case .tooNear: .tooNear
-                }
-        }
-    }
-}
-
-extension NavMessages.RerouteReason {
-    package init(_ reason: NavNavigator.RerouteEvent.Reason) {
-        switch reason {
-        case .offRoute: self = .offRoute
-        case .wrongWay: self = .wrongWay
-        case .manual: self = .manual
-        case .routeInvalidated: self = .routeInvalidated
-        case .fasterRoute: self = .fasterRoute
-        case .waypoint: self = .waypoint
+            rejection = RerouteRejection(why)
         }
     }
 }
@@ -157,25 +125,6 @@ extension RoadTileID {
 extension TileKey {
     package init(_ id: RoadTileID) {
         self.init(domain: .navigation, zoom: UInt32(id.tile.zoom), x: id.tile.x, y: id.tile.y)
-    }
-}
-
-extension ErrorCode {
-    package init(_ code: RouteFailure.Code) {
-        switch code {
-        case .noRoute: self = .noRoute
-        case .noRoadNearby: self = .noRoadNearby
-        case .tilesNeeded: self = .missingTiles
-        case .invalidRequest: self = .invalidRequest
-        case .deadlineExceeded: self = .deadlineExceeded
-        case .cancelled: self = .cancelled
-        case .providerUnavailable: self = .providerUnavailable
-        case .internal: self = .`internal`
-        case .noPosition: self = .noPosition
-        case .wrongState: self = .wrongState
-        case .notFound: self = .notFound
-        case .deniedByPolicy: self = .deniedByPolicy
-        }
     }
 }
 
@@ -207,26 +156,5 @@ extension NavMessages.FixRejected {
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
             causeSequence: context.cause, eventSequence: context.eventSequence,
             reason: FixRejectionReason(rejection.reason), value: rejection.value, limit: rejection.limit, fix: message)
-    }
-}
-
-extension FixRejectionReason {
-    package init(_ reason: FixRejection.Reason) {
-        switch reason {
-        case .invalid: self = .invalid
-        case .fixType: self = .fixType
-        case .accuracy: self = .accuracy
-        case .startAccuracy: self = .startAccuracy
-        case .duplicate: self = .duplicate
-        case .outOfOrder: self = .outOfOrder
-        case .stale: self = .stale
-        case .future: self = .future
-        case .frozen: self = .frozen
-        case .speed: self = .speed
-        case .jump: self = .jump
-        case .integrity: self = .integrity
-        case .spoofing: self = .spoofing
-        case .jamming: self = .jamming
-        }
     }
 }

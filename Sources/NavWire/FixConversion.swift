@@ -67,7 +67,7 @@ extension NavMessages.GnssFix {
         self.init(
             latitude: position?.latitude, longitude: position?.longitude, altitude: fix.altitude,
             timestamp: NavMessages.Timestamp(nanoseconds: fix.stamp.nanoseconds),
-            heading: fix.heading, speed: fix.speed, course: fix.course, fixType: NavMessages.FixType(fix.type),
+            heading: fix.heading, speed: fix.speed, course: fix.course, fixType: NavMessages.FixType(known: fix.type),
             hdop: fix.hdop, horizontalAccuracyM: fix.horizontalSigma)
     }
 }
@@ -84,22 +84,6 @@ extension NavMatching.FixType {
         case .deadReckoning, .gnssDeadReckoning: self = .deadReckoning
         case .simulated: self = .simulated
         default: self = .unknown
-        }
-    }
-}
-
-extension NavMessages.FixType {
-    package init?(_ type: NavMatching.FixType) {
-        switch type {
-        case .unknown: return nil
-        case .noFix: self = .noFix
-        case .fix2D: self = .twoD
-        case .fix3D: self = .threeD
-        case .differential: self = .differential
-        case .rtkFloat: self = .rtkFloat
-        case .rtkFixed: self = .rtkFixed
-        case .deadReckoning: self = .deadReckoning
-        case .simulated: self = .simulated
         }
     }
 }

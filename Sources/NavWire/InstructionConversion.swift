@@ -133,21 +133,6 @@ extension NavGuidance.LaneIndication {
     }
 }
 
-extension NavMessages.LaneIndication {
-    package init(_ indication: NavGuidance.LaneIndication) {
-        switch indication {
-        case .uTurn: self = .uturn
-        case .sharpRight: self = .sharpRight
-        case .right: self = .right
-        case .slightRight: self = .slightRight
-        case .straight: self = .straight
-        case .slightLeft: self = .slightLeft
-        case .left: self = .left
-        case .sharpLeft: self = .sharpLeft
-        }
-    }
-}
-
 extension NavMessages.SpokenInstruction {
     package init(
         _ instruction: NavGuidance.SpokenInstruction, distance: Double, duration: Double, context: EventContext,

@@ -54,25 +54,7 @@ extension SignalAlarm {
     }
 }
 
-extension ReceiverSelectionReason {
-    package init(_ reason: ReceiverChange.Reason) {
-        switch reason {
-        case .failed: self = .failed
-        case .preferred: self = .preferred
-        case .better: self = .better
-        }
-    }
-}
-
 extension PositionSource {
-    package init(_ kind: NavigatorState.PositionKind) {
-        switch kind {
-        case .measured: self = .measured
-        case .predicted: self = .predicted
-        case .simulated: self = .simulated
-        }
-    }
-
     package init(_ sighting: Sighting) {
         if sighting.prediction != nil {
             self = .predicted
@@ -82,29 +64,11 @@ extension PositionSource {
     }
 }
 
-extension NavMessages.PredictionMethod {
-    package init(_ method: NavMatching.PredictionMethod) {
-        switch method {
-        case .odometry: self = .odometry
-        case .alongRoute: self = .alongRoute
-        case .alongRoad: self = .alongRoad
-        case .straightOn: self = .unspecified
-        }
-    }
-}
-
 extension NavMessages.SimulationEvent {
     package init(_ event: NavNavigator.SimulationEvent, context: EventContext) {
-        let phase: SimulationPhase =
-            switch event.phase {
-            case .willBegin: .willBegin
-            case .began: .began
-            case .willEnd: .willEnd
-            case .ended: .ended
-            }
         self.init(
             stampNs: context.stamp.nanoseconds, sessionId: context.session, routeId: context.route,
-            causeSequence: context.cause, eventSequence: context.eventSequence, phase: phase,
+            causeSequence: context.cause, eventSequence: context.eventSequence, phase: SimulationPhase(event.phase),
             reason: NavMessages.SimulationReason(event.reason),
             pose: event.position.map { position in
                 position.road.map { Pose($0, position) } ?? Pose(raw: position)
@@ -112,43 +76,15 @@ extension NavMessages.SimulationEvent {
     }
 }
 
-extension SimulationEndReason {
-    package init(_ end: NavNavigator.SimulationEvent.End) {
-        switch end {
-        case .fixes: self = .fixes
-        case .gaveUp: self = .gaveUp
-        case .startedOver: self = .startedOver
-        case .arrived: self = .arrived
-        case .stopped: self = .stopped
-        }
-    }
-}
-
 extension GnssHealth {
     package init(_ health: PositionHealth) {
-        let quality: GnssQuality =
-            switch health.level {
-            case .full: .full
-            case .reduced: .reduced
-            case .lost: .lost
-            }
         let names: [(PositionHealth.Reasons, GnssQualityReason)] = [
             (.noFix, .noFix), (.accuracy, .accuracy), (.fixType, .fixType), (.spoofing, .spoofing),
             (.jamming, .jamming), (.integrity, .integrity), (.latency, .latency), (.tunnel, .tunnel),
             (.contradiction, .contradiction),
         ]
         self.init(
-            quality: quality, reasons: names.filter { health.reasons.contains($0.0) }.map(\.1),
+            quality: GnssQuality(health.level), reasons: names.filter { health.reasons.contains($0.0) }.map(\.1),
             sinceStampNs: health.since.nanoseconds)
-    }
-}
-
-extension NavMessages.SimulationReason {
-    package init(_ reason: NavNavigator.SimulationReason) {
-        switch reason {
-        case .manual: self = .manual
-        case .poorGNSS: self = .poorGnss
-        case .tunnel: self = .tunnel
-        }
     }
 }

@@ -5,41 +5,16 @@ package import NavMessages
 package import NavNavigator
 package import NavRouting
 
-extension NavMessages.PolicyKind {
-    package init(_ kind: NavNavigator.PolicyKind) {
-        switch kind {
-        case .shouldReroute: self = .shouldReroute
-        case .rerouteOptions: self = .rerouteOptions
-        case .acceptReroute: self = .acceptReroute
-        case .shouldTakeAlternative: self = .shouldTakeAlternative
-        case .acceptFasterRoute: self = .acceptFasterRoute
-        case .shouldDiscardFix: self = .shouldDiscardFix
-        case .shouldPreventReroutesWhenArriving: self = .shouldPreventReroutesWhenArriving
-        case .shouldAdvanceLeg: self = .shouldAdvanceLeg
-        case .reviseInstruction: self = .reviseInstruction
-        }
-    }
-}
-
-extension NavNavigator.PolicyKind {
-    package init?(_ kind: NavMessages.PolicyKind) {
-        guard let known = NavNavigator.PolicyKind.allCases.first(where: { NavMessages.PolicyKind($0) == kind }) else {
-            return nil
-        }
-        self = known
-    }
-}
-
-/// What the answers to policy questions have in common.
+/// The context that all policy requests carry.
 package struct PolicySurroundings {
     var context: EventContext
-    /// What was last told of the position and of the progress.
+    /// The last published position and progress.
     var position: NavMessages.MatchedPosition?
     var progress: NavMessages.RouteProgress?
     var guidance: RouteGuidance?
     var rejected: NavMessages.GnssFix?
 
-    /// What surrounds a question.
+    /// Makes the context of a request.
     package init(
         context: EventContext, position: NavMessages.MatchedPosition?, progress: NavMessages.RouteProgress?,
         guidance: RouteGuidance?, rejected: NavMessages.GnssFix?
@@ -181,31 +156,6 @@ extension NavMessages.PolicyDecision.Content {
             case nil: break
             }
             self = .revisedInstruction(answer)
-        }
-    }
-}
-
-extension NavMessages.PolicyDecider {
-    package init(_ decider: NavNavigator.PolicyDecider) {
-        switch decider {
-        case .standard: self = .default
-        case .client: self = .client
-        case .timeout: self = .timeout
-        case .unavailable: self = .unavailable
-        case .recorded: self = .recorded
-        }
-    }
-}
-
-extension NavNavigator.PolicyDecider {
-    package init?(_ decider: NavMessages.PolicyDecider) {
-        switch decider {
-        case .default: self = .standard
-        case .client: self = .client
-        case .timeout: self = .timeout
-        case .unavailable: self = .unavailable
-        case .recorded: self = .recorded
-        default: return nil
         }
     }
 }

@@ -44,7 +44,7 @@ extension EventContext {
 }
 
 extension Pose {
-    /// What the receiver said, or where the filter has the vehicle without it.
+    /// The receiver's pose, or that of the filter where there is none.
     package init(raw sighting: Sighting) {
         let fix = sighting.fix
         self.init(
@@ -77,33 +77,5 @@ extension MatchCandidate {
                 edgeId: graph.key(of: candidate.edge).rawValue, wayId: graph.wayID(of: candidate.edge),
                 edgeOffsetM: candidate.offset, edgeLengthM: Double(graph.edgeLengths[candidate.edge.index])),
             probability: candidate.probability, distanceM: candidate.distance)
-    }
-}
-
-extension LimitSource {
-    package init(_ source: SpeedLimit.Source) {
-        switch source {
-        case .signed: self = .signed
-        case .implied: self = .implied
-        case .unknown: self = .unknown
-        }
-    }
-}
-
-extension NavMessages.RoadClass {
-    package init(_ roadClass: NavMap.RoadClass) {
-        switch roadClass {
-        case .motorway: self = .motorway
-        case .trunk: self = .trunk
-        case .primary: self = .primary
-        case .secondary: self = .secondary
-        case .tertiary: self = .tertiary
-        case .unclassified: self = .unclassified
-        case .residential: self = .residential
-        case .livingStreet: self = .livingStreet
-        case .service: self = .service
-        case .track: self = .track
-        case .ferry: self = .ferry
-        }
     }
 }

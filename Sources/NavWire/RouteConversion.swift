@@ -149,43 +149,6 @@ extension NavMessages.Maneuver {
     }
 }
 
-extension NavMessages.ManeuverType {
-    package init(_ type: NavGuidance.ManeuverType) {
-        switch type {
-        case .depart: self = .depart
-        case .turn: self = .turn
-        case .newName: self = .newName
-        case .continue: self = .`continue`
-        case .merge: self = .merge
-        case .onRamp: self = .onRamp
-        case .offRamp: self = .offRamp
-        case .fork: self = .fork
-        case .endOfRoad: self = .endOfRoad
-        case .roundabout: self = .roundabout
-        case .rotary: self = .rotary
-        case .roundaboutTurn: self = .roundaboutTurn
-        case .exitRoundabout: self = .exitRoundabout
-        case .notification: self = .notification
-        case .arrive: self = .arrive
-        }
-    }
-}
-
-extension NavMessages.ManeuverModifier {
-    package init(_ modifier: NavGuidance.ManeuverModifier) {
-        switch modifier {
-        case .uTurn: self = .uturn
-        case .sharpRight: self = .sharpRight
-        case .right: self = .right
-        case .slightRight: self = .slightRight
-        case .straight: self = .straight
-        case .slightLeft: self = .slightLeft
-        case .left: self = .left
-        case .sharpLeft: self = .sharpLeft
-        }
-    }
-}
-
 extension NavMessages.RoadSide {
     package init(_ side: NavGuidance.RoadSide) { self = side == .left ? .left : .right }
 
@@ -217,7 +180,7 @@ extension Intersection {
 }
 
 extension NavMessages.Annotation {
-    /// What holds for each segment between two of the route's points.
+    /// The annotation of the segments between two of the route's points.
     package init(_ route: NavRouting.Route, points: ClosedRange<Int>) {
         let segments = points.lowerBound..<points.upperBound
         var nodes: [Int64] = []
@@ -238,7 +201,7 @@ extension NavMessages.Annotation {
             distances.append(Float(length))
             durations.append(Float(duration))
             speeds.append(duration > 0 ? Float(length / duration) : edge.attributes.freeFlowSpeed)
-            if let level = NavMessages.CongestionLevel(edge.congestion) {
+            if let level = NavMessages.CongestionLevel(known: edge.congestion) {
                 if let last = congestion.last, last.level == level,
                     (last.firstSegment ?? 0) + (last.segmentCount ?? 0) == UInt32(position)
                 {
@@ -263,19 +226,6 @@ extension NavMessages.Annotation {
         self.init(
             nodeIds: nodes, wayIds: ways, distancesM: distances, durationsS: durations, speedsMps: speeds,
             speedLimits: limits.filter { $0.limitMps != nil || $0.unlimited == true }, congestion: congestion)
-    }
-}
-
-extension NavMessages.CongestionLevel {
-    /// Nil where no speed is known.
-    package init?(_ congestion: NavRouting.Congestion) {
-        switch congestion {
-        case .unknown: return nil
-        case .low: self = .low
-        case .moderate: self = .moderate
-        case .heavy: self = .heavy
-        case .severe: self = .severe
-        }
     }
 }
 
@@ -353,15 +303,5 @@ extension NavMessages.RouteRestriction {
             lastPoint: UInt32(clamping: edges.last?.coordinates.upperBound ?? 0),
             limit: restriction.limit.map { Double($0) * scale },
             violated: false, wayId: restriction.wayID, own: restriction.own.map { Double($0) * scale })
-    }
-}
-
-extension NavMessages.RouteProvider {
-    package init(_ provider: NavNavigator.RouteProvider) {
-        switch provider {
-        case .onBoard: self = .onBoard
-        case .online: self = .online
-        case .external: self = .external
-        }
     }
 }

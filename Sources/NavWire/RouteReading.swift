@@ -25,7 +25,7 @@ extension RoutePlan {
         do throws(RouteMappingError) {
             let mapped = try RouteMapping(map.router).map(provided, for: RouteRequest(waypoints: waypoints))
             var options = GuidanceOptions()
-            options.units = DistanceUnits(message.options?.units)
+            options.units = (message.options?.units).flatMap { DistanceUnits($0) } ?? .ofCountry
             self.init(
                 route: mapped.route,
                 guidance: RouteGuidance(route: mapped.route, graph: map.graph, options: options), provider: .external)

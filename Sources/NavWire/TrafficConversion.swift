@@ -6,7 +6,7 @@ package import NavRouting
 package struct TrafficUpdate: Sendable {
     /// The message without its speeds.
     package var header: TrafficSpeeds
-    /// What it says of segments.
+    /// The speeds of segments.
     package var speeds: ContiguousArray<NavRouting.TrafficSpeed> = []
     /// Speeds without two nodes, or neither closed nor above 0.
     package var unusableCount = 0
@@ -14,7 +14,7 @@ package struct TrafficUpdate: Sendable {
     /// Whether it forgets everything that was known before.
     package var replacesAll: Bool { header.replacesAll ?? false }
 
-    /// When the speeds were measured; of a message that does not say, when it was taken in. Nil for a file, which has no age.
+    /// The moment when the speeds were measured; without one in the message, that of its arrival. Nil for a file, which has no age.
     package func stamp(at now: NavGeo.Timestamp) -> NavGeo.Timestamp? {
         if let stamp = header.stampNs { return NavGeo.Timestamp(nanoseconds: stamp) }
         return header.provider == Self.fileProvider || speeds.isEmpty ? nil : now

@@ -62,20 +62,6 @@ extension NavMessages.Coordinate {
     }
 }
 
-extension AlternativeRemovalReason {
-    package init(_ reason: AlternativesUpdate.Removal) {
-        switch reason {
-        case .forkPassed: self = .forkPassed
-        case .taken: self = .taken
-        case .routeChanged: self = .routeChanged
-        case .replaced: self = .replaced
-        case .notAccepted: self = .notAccepted
-        case .invalidated: self = .invalidated
-        case .stopped: self = .stopped
-        }
-    }
-}
-
 extension NavMessages.AlternativeSwitch {
     /// The message of a step of going on along an alternative.
     package init(_ event: NavNavigator.AlternativeSwitch, context: EventContext) {

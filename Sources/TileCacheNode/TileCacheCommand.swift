@@ -10,7 +10,7 @@ package struct TileCacheCommand: ParsableCommand {
     /// Named and described by the node.
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: TileCacheNode.defaultName, abstract: TileCacheNode.summary, version: NavbusVersion.text)
+            commandName: TileCacheNode.defaultName, abstract: TileCacheNode.summary, version: NavbusVersion.full)
     }
 
     /// Name, topics and configuration.

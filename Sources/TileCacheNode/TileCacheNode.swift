@@ -38,7 +38,7 @@ package final class TileCacheNode: Node {
     }
 
     /// Topics that the node publishes.
-    static let topics = ["/tiles/state", "/tiles/region_event"]
+    static let topics: [any CatalogueTopic] = [Topics.tilesState, Topics.regionEvent]
 
     /// Opens the store and its sources; asks nothing of them yet.
     package init(configuration: TileCacheConfiguration, context: NodeContext) throws(NodeError) {
@@ -71,7 +71,7 @@ package final class TileCacheNode: Node {
     }
 
     private func subscribe() throws(NodeError) {
-        try context.subscribe(to: "/nav/position", as: MatchedPosition.self) { [unowned self] message, _ in
+        try context.subscribe(to: Topics.position) { [unowned self] message, _ in
             guard let pose = message.matched ?? message.raw, let latitude = pose.latitude,
                 let longitude = pose.longitude
             else { return }
@@ -79,25 +79,25 @@ package final class TileCacheNode: Node {
             engine.tell { $0.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
         }
         // A navigation node without any tile cannot start, and so cannot tell where the vehicle is: the receiver can.
-        try context.subscribe(to: "/gnss/fix", as: GnssFix.self) { [unowned self] fix, _ in
+        try context.subscribe(to: Topics.gnssFix) { [unowned self] fix, _ in
             guard Clocks.monotonic() - positionAt > TileCacheNode.patience, fix.fixType != .noFix,
                 let latitude = fix.latitude, let longitude = fix.longitude
             else { return }
             engine.tell { $0.position = NavGeo.Coordinate(latitude: latitude, longitude: longitude) }
         }
-        try context.subscribe(to: "/nav/progress", as: RouteProgress.self) { [unowned self] message, _ in
+        try context.subscribe(to: Topics.progress) { [unowned self] message, _ in
             guard let metres = message.distanceTraveledM else { return }
             engine.tell { $0.progress = (message.routeId, metres) }
         }
-        try context.subscribe(to: "/nav/state", as: NavigationState.self) { [unowned self] message, _ in
+        try context.subscribe(to: Topics.state) { [unowned self] message, _ in
             guard let phase = message.phase else { return }
             engine.tell { $0.isGuided = phase == .guidance }
         }
         // Routes of a continent are read on the cache's thread.
-        try context.subscribe(toBytesOf: "/nav/route") { [unowned self] delivery in
+        try context.subscribe(toBytesOf: Topics.route) { [unowned self] delivery in
             engine.tell { $0.route = delivery.payload }
         }
-        try context.subscribe(toBytesOf: "/nav/alternatives") { [unowned self] delivery in
+        try context.subscribe(toBytesOf: Topics.alternatives) { [unowned self] delivery in
             engine.tell { $0.alternatives = delivery.payload }
         }
     }
@@ -115,7 +115,7 @@ package final class TileCacheNode: Node {
         if var state {
             events += 1
             (state.stampNs, state.eventSequence) = (context.stamp.nanoseconds, events)
-            context.publish(state, on: "/tiles/state", stamp: context.stamp)
+            context.publish(state, on: Topics.tilesState, stamp: context.stamp)
         }
         return .max
     }
@@ -124,7 +124,7 @@ package final class TileCacheNode: Node {
         var event = event
         events += 1
         (event.stampNs, event.eventSequence) = (context.stamp.nanoseconds, events)
-        context.publish(event, on: "/tiles/region_event", stamp: context.stamp)
+        context.publish(event, on: Topics.regionEvent, stamp: context.stamp)
         show(event)
     }
 

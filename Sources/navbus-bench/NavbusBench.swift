@@ -7,7 +7,7 @@ struct NavbusBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "navbus-bench",
         abstract: "Measure navbus beside its peers, in alternating rounds.",
-        version: NavbusVersion.text,
+        version: NavbusVersion.full,
         subcommands: [
             BusCommand.self, RouteCommand.self, MatchCommand.self, NavCommand.self, TilesCommand.self, BusWorker.self,
             RouteWorker.self, StoreWorker.self,

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import NavKit
 
-/// What is said to people: colours on a terminal, aligned columns, notes on standard error.
+/// The output for people: colours on a terminal, aligned columns, notes on standard error.
 enum Console {
     /// Whether standard output is a terminal.
     static let isTerminal = isatty(STDOUT_FILENO) == 1
@@ -114,7 +114,7 @@ struct Table {
 
     mutating func row(_ cells: [Cell]) { rows.append(cells) }
 
-    /// What stands between two columns, and before those that go on below.
+    /// The spaces between two columns, and before those that go on below.
     private static let gap = 2
     private static let indentation = 4
     /// The lines; columns that a row of `width` characters has no room for go on below it, and long words are broken there.
@@ -151,7 +151,7 @@ struct Table {
         }
     }
 
-    /// Which columns stand on each line of a row.
+    /// Returns the columns of each line of a row.
     private static func groups(_ widths: [Int], in width: Int) -> [(columns: Range<Int>, end: Int)] {
         var groups: [(columns: Range<Int>, end: Int)] = []
         for (column, own) in widths.enumerated() {

@@ -73,7 +73,7 @@ enum RegistryChecks {
         return Finding("space", .ok, text)
     }
 
-    /// What dead nodes left: harmless, and swept away by the next node that starts.
+    /// Looks for remains of dead nodes: harmless, and swept away by the next node that starts.
     private static func leftovers(_ directory: BusDirectory) -> Finding {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.domainPath)) ?? []
         let dead = names.sorted().filter { name in
@@ -130,7 +130,7 @@ enum BusChecks {
         var findings: [Finding] = []
         for node in snapshot.nodes {
             guard let health = survey.health[node.node] else {
-                if node.topics.contains(where: { $0.name == TopicCatalogue.health(of: node.node) }) {
+                if node.topics.contains(where: { $0.name == Topics.health(of: node.node).name }) {
                     findings.append(Finding("node \(node.node)", .warn, "announces its health and does not tell it"))
                 }
                 continue
@@ -149,7 +149,7 @@ enum BusChecks {
         let byTopic = Dictionary(grouping: snapshot.topics, by: \.topic.name)
         let twice = byTopic.filter { $0.value.count > 1 && TopicCatalogue.topic(named: $0.key)?.name == $0.key }
         // Every node logs.
-        let findings = twice.filter { $0.key != "/log" }.sorted { $0.key < $1.key }.map { topic, publishers in
+        let findings = twice.filter { $0.key != Topics.log.name }.sorted { $0.key < $1.key }.map { topic, publishers in
             Finding(
                 "topic \(topic)", .warn,
                 "published by \(publishers.map(\.publisher).joined(separator: " and ")): stop one, or remap its topic")

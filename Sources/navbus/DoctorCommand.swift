@@ -73,7 +73,7 @@ struct DoctorCommand: ParsableCommand {
     }
 }
 
-/// What one check found.
+/// The finding of one check.
 struct Finding: Encodable {
     enum State: String, Encodable {
         case ok, warn, fail

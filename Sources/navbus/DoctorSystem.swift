@@ -10,7 +10,7 @@ enum SystemChecks {
     static func libraries() -> [Finding] {
         let zeroMQ = "libzmq \(ZeroMQLibrary.version)"
         return [
-            Finding("navbus", .ok, "version \(NavbusVersion.text), \(SchemaPool.builtIn.messages.count) message types"),
+            Finding("navbus", .ok, "version \(NavbusVersion.full), \(SchemaPool.builtIn.messages.count) message types"),
             ZeroMQLibrary.hasCurve
                 ? Finding("libzmq", .ok, "\(zeroMQ) with CURVE")
                 : Finding(

@@ -7,7 +7,7 @@ import NavLaunch
 import NavigationNode
 import TileCacheNode
 
-/// What our own programs would refuse of their command lines, found without starting them.
+/// A check of our own programs' command lines, without starting them.
 enum LaunchCheck {
     /// One line for each thing that is wrong.
     ///
@@ -58,7 +58,7 @@ enum LaunchCheck {
         return (refused.map { [$0] } ?? []) + missing.map { "\($0.key): there is no '\($0.path)'" }
     }
 
-    /// Why a program does not take its command line; nil when it does.
+    /// Returns why a program does not take its command line; nil when it does.
     private static func refusal<Command: ParsableCommand>(
         _ type: Command.Type, _ arguments: [String], _ use: (Command) throws -> Void = { _ in }
     ) -> String? {

@@ -7,7 +7,7 @@ struct Navbus: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "navbus",
         abstract: "Turn-by-turn navigation as nodes on a message bus.",
-        version: NavbusVersion.text,
+        version: NavbusVersion.full,
         subcommands: [
             MapCommand.self, RouteCommand.self, MatchCommand.self, IntegrityCommand.self, SimulateCommand.self,
             ReplayCommand.self, BagCommand.self, LaunchCommand.self, TopicCommand.self, ServiceCommand.self,

@@ -13,7 +13,7 @@ struct NodeCommand: ParsableCommand {
         subcommands: [NodeList.self, NodeInfo.self, NodeParams.self])
 }
 
-/// What nodes say of themselves on `/health/<node>`, which is latched.
+/// A survey of the nodes' latched `/health/<node>`.
 struct HealthSurvey {
     /// Health by node.
     var health: [String: NodeHealth] = [:]
@@ -22,12 +22,12 @@ struct HealthSurvey {
     static func take(_ snapshot: RegistrySnapshot, _ tool: ToolBus, seconds: Double = 1) throws -> HealthSurvey {
         var survey = HealthSurvey()
         let expected = snapshot.nodes.filter { node in
-            node.topics.contains { $0.name == TopicCatalogue.health(of: node.node) }
+            node.topics.contains { $0.name == Topics.health(of: node.node).name }
         }
         guard !expected.isEmpty else { return survey }
         try tool.meetPeers(of: Set(expected.map(\.node)))
         let byTopic = Dictionary(
-            expected.map { (TopicCatalogue.health(of: $0.node), $0) }, uniquingKeysWith: { first, _ in first })
+            expected.map { (Topics.health(of: $0.node).name, $0) }, uniquingKeysWith: { first, _ in first })
         try tool.subscribe(byTopic.keys.sorted(), depth: 8)
         let deadline = MonotonicClock.now() + .seconds(seconds)
         while survey.health.count < expected.count, MonotonicClock.now() < deadline, !tool.stop.isStopped {
@@ -62,7 +62,7 @@ extension NodeHealth {
         }
     }
 
-    /// Why the node is not well, on one line.
+    /// The reasons why the node is not well, on one line.
     var reasonText: String {
         reasons.map { [$0.code, $0.message].compactMap { $0 }.joined(separator: ": ") }.joined(separator: "; ")
     }

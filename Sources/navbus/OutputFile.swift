@@ -4,7 +4,7 @@ import NavKit
 
 /// A bag that a command writes: it takes its name when it is whole, and takes the place only of a bag that the same command has made.
 final class OutputFile {
-    /// Where to write until then.
+    /// The file that is written until then.
     let partial: String
     private let path: String
 

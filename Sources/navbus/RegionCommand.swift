@@ -19,7 +19,7 @@ struct RegionCommand: ParsableCommand {
         ])
 }
 
-/// Which cache is asked.
+/// The options that choose a cache.
 struct RegionBusOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The tile cache to ask; else the first by name.", valueName: "NAME")) var node: String?
     @Option(help: ArgumentHelp("How long the cache may take, seconds.", valueName: "SECONDS")) var timeout: Double?
@@ -270,7 +270,7 @@ extension KeyValue {
 }
 
 extension RegionProgress {
-    /// How much of it is on board, 0 ... 1.
+    /// The share of it that is on board, 0 ... 1.
     var share: Double {
         let required = Double(requiredCount ?? 0)
         return required > 0 ? Double(completedCount ?? 0) / required : 1

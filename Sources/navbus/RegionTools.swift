@@ -108,7 +108,7 @@ struct RegionList: ParsableCommand {
 }
 
 extension Region {
-    /// How it stands, in one word.
+    /// The state in one word.
     var stateWord: String {
         switch state {
         case .loading: "loading"

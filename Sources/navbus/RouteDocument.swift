@@ -243,7 +243,7 @@ struct RouteDocument {
         ]
     }
 
-    /// What tells a leg from that of another route: the route's names, as far as the leg leads over them.
+    /// Returns a summary that tells a leg from that of another route: the route's names, as far as the leg leads over them.
     private static func summary(_ route: Route, _ leg: Int, _ via: [String]) -> String {
         if route.legs.count == 1 { return via.joined(separator: ", ") }
         let names = Set(route.edges[route.legs[leg].edges].map(\.roadName))

@@ -77,7 +77,7 @@ struct ServiceTarget {
     }
 }
 
-/// How a service's schema is found: descriptors that were given, the compiled-in ones, or a server's own.
+/// A look-up of a service's schema: descriptors that were given, the compiled-in ones, or a server's own.
 struct ServiceLookup {
     let pool: SchemaPool
     let service: ServiceDeclaration

@@ -3,7 +3,7 @@ import NavConfig
 import NavKit
 import NavMessages
 
-/// Why nothing came.
+/// An explanation of why no message came.
 enum Silence {
     /// One line: nobody publishes it, or those who do are silent.
     static func reason(_ topics: [String], _ snapshot: RegistrySnapshot, waited: Double) -> NodeError {

@@ -78,7 +78,7 @@ final class ToolBus {
         }
     }
 
-    /// When this tool stops waiting for peers, so that one that is absent is waited for once.
+    /// The moment when this tool stops waiting for peers, so that one that is absent is waited for once.
     private lazy var peerDeadline = MonotonicClock.now() + .seconds(2)
 
     /// Waits until peers have told who they are, up to two seconds from the first wait: calls of their nodes fail before that.

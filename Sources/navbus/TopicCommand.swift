@@ -65,13 +65,13 @@ struct TopicList: ParsableCommand {
     }
 }
 
-/// Who subscribes to what, as far as the nodes tell: those that serve `navbus.v1.Node`.
+/// A survey of subscriptions, as far as the nodes tell: those that serve `navbus.v1.Node`.
 struct SubscriberSurvey {
     /// Subscribing nodes by topic.
     var subscribers: [String: [String]] = [:]
     /// Nodes that did not tell, with the reason.
     var silent: [(node: String, reason: String)] = []
-    /// What the nodes said of themselves.
+    /// The nodes' descriptions of themselves.
     var infos: [String: GetInfoResponse] = [:]
 
     var counts: [String: Int] { subscribers.mapValues(\.count) }

@@ -5,7 +5,7 @@ import NavGeo
 import NavKit
 import NavMessages
 
-/// When a tool that listens ends by itself.
+/// The limits by which a tool that listens ends by itself.
 struct ListenLimits: ParsableArguments {
     @Option(help: ArgumentHelp("End after so many messages.", valueName: "COUNT")) var count: Int?
     @Option(

@@ -111,14 +111,14 @@ struct TopicInfo: ParsableCommand {
     }
 
     /// Whether a publisher's schema is the one that is compiled in here.
-    static func verdict(_ topic: TopicDescription, _ entry: Topic?) -> String {
+    static func verdict(_ topic: TopicDescription, _ entry: TopicEntry?) -> String {
         if let entry, entry.type.fullName != topic.typeName { return "not the catalogue's \(entry.type.fullName)" }
         guard let known = Schema.type(named: topic.typeName) else { return "not compiled in here" }
         if topic.schemaFingerprint == 0 { return "not told" }
         return topic.schemaFingerprint == known.schemaFingerprint ? "same" : "another version"
     }
 
-    private func write(_ document: Document, _ entry: Topic?) {
+    private func write(_ document: Document, _ entry: TopicEntry?) {
         var table = Table()
         table.row([Table.Cell("topic", .dim), Table.Cell(document.topic, .bold)])
         table.row([Table.Cell("type", .dim), Table.Cell(document.type ?? "unknown")])

@@ -3,7 +3,7 @@ import Foundation
 import NavBus
 import NavMessages
 
-/// What the measuring commands share.
+/// The options that the measuring commands share.
 struct MeasureOptions: ParsableArguments {
     @Argument(help: "Topics, * stands for any text.") var topics: [String]
     @OptionGroup var limits: ListenLimits
@@ -78,7 +78,7 @@ struct TopicMeter {
     }
 }
 
-/// How numbers spread.
+/// The spread of numbers.
 struct Spread {
     let sorted: [Double]
     let mean: Double

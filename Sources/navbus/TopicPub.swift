@@ -46,7 +46,7 @@ struct TopicPub: ParsableCommand {
         guard (0...1e6).contains(wait) else { throw ValidationError("--wait must be seconds, at least 0") }
     }
 
-    /// What is published: the type, its schema, and how the topic is described.
+    /// The published type, its schema, and the description of the topic.
     private struct Kind {
         var description: TopicDescription
         var pool: SchemaPool

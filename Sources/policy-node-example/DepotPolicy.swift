@@ -56,7 +56,7 @@ final class DepotPolicy: Node {
     init(configuration: DepotPolicyConfiguration, context: NodeContext) throws(NodeError) {
         self.configuration = configuration
         log = context.log
-        try context.subscribe(to: "/vehicle/odometry", as: VehicleOdometry.self) { [unowned self] wheels, _ in
+        try context.subscribe(to: Topics.odometry) { [unowned self] wheels, _ in
             isReversing = wheels.reverse ?? false
         }
         try context.serve(PolicyService.served(by: self))
@@ -71,7 +71,7 @@ final class DepotPolicy: Node {
         call.finish(PolicyAnswer(verdict: verdict, reason: reason, holdS: hold))
     }
 
-    /// What is not for this node to decide: as is usual.
+    /// Leaves a decision to the default.
     private func asUsual(_ call: UnaryCall<PolicyAnswer>) { call.finish(PolicyAnswer()) }
 }
 

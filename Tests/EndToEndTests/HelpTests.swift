@@ -1,3 +1,4 @@
+import Foundation
 import NavTestSystem
 import Testing
 
@@ -18,7 +19,12 @@ struct HelpTests {
             #expect(seen >= 40, "commands are missing: \(seen)")
             for tool in ["navbus", "navigation-node", "gnss-node", "tile-cache-node"] {
                 let version = try await box.succeed(tool, ["--version"])
-                #expect(try #/\d+\.\d+\.\d+\n/#.wholeMatch(in: version.output) != nil, "\(version.output)")
+                let match = try #/\d+\.\d+\.\d+(?:\+([0-9a-f]{12}(?:-dirty)?))?\n/#.wholeMatch(in: version.output)
+                #expect(match != nil, "\(version.output)")
+                // The commit that the programs were built with, where this was told it as they were.
+                if let commit = ProcessInfo.processInfo.environment["NAVBUS_COMMIT"] {
+                    #expect(match?.1.map(String.init) == commit)
+                }
             }
         }
     }

@@ -163,7 +163,7 @@ import Testing
         let hosts = try TwoHosts()
         let publication = try hosts.server.advertise(topic("/t", .latched))
         _ = try hosts.client.subscribe(to: "/t")
-        // The server's thread does not look; its door answers all the same.
+        // The server's thread does not look; its authenticator answers all the same.
         try until("the admission") {
             try hosts.client.runServices(timeout: .milliseconds(5))
             return hosts.server.hostStatistics.connections == 1

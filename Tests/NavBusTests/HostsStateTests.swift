@@ -4,7 +4,7 @@ import Testing
 
 /// Decisions between hosts, without sockets and with time by hand.
 @Suite struct HostsStateTests {
-    // MARK: The door
+    // MARK: The authenticator
 
     private func request(_ key: [UInt8], mechanism: String = "CURVE", version: String = "1.0") -> [[UInt8]] {
         ["\(version)", "17", "navbus", "10.0.0.9", "", mechanism].map { Array($0.utf8) } + [key]
@@ -12,21 +12,21 @@ import Testing
 
     @Test func theDoorLetsInAllowedKeysAloneAndNamesTheOthersOnceInTenSeconds() throws {
         let (friend, stranger) = (try CurveKeyPair.generate().publicKey, try CurveKeyPair.generate().publicKey)
-        var door = DoorKeeper(allowed: [friend])
-        let yes = door.judge(request(friend.bytes), now: 0)
+        var authenticator = Authenticator(allowed: [friend])
+        let yes = authenticator.judge(request(friend.bytes), now: 0)
         #expect(yes.reply.prefix(3) == [Array("1.0".utf8), Array("17".utf8), Array("200".utf8)] && yes.event == nil)
         #expect(yes.reply.count == 6)
-        let no = door.judge(request(stranger.bytes), now: 0)
+        let no = authenticator.judge(request(stranger.bytes), now: 0)
         #expect(no.reply[2] == Array("400".utf8))
         #expect(no.event == .denied(key: stranger, address: "10.0.0.9"))
-        #expect(door.judge(request(stranger.bytes), now: 9_000_000_000).event == nil)
-        #expect(door.judge(request(stranger.bytes), now: 10_000_000_000).event != nil)
-        #expect(door.statistics.denied == 3)
+        #expect(authenticator.judge(request(stranger.bytes), now: 9_000_000_000).event == nil)
+        #expect(authenticator.judge(request(stranger.bytes), now: 10_000_000_000).event != nil)
+        #expect(authenticator.statistics.denied == 3)
     }
 
     @Test func theDoorTurnsAwayEveryMalformedRequestWithAnAnswer() throws {
         let friend = try CurveKeyPair.generate().publicKey
-        var door = DoorKeeper(allowed: [friend])
+        var authenticator = Authenticator(allowed: [friend])
         var random = SystemRandomNumberGenerator()
         var requests = [
             request(friend.bytes, mechanism: "NULL"), request(friend.bytes, mechanism: "PLAIN"),
@@ -41,35 +41,35 @@ import Testing
                 })
         }
         for request in requests {
-            let verdict = door.judge(request, now: 0)
+            let verdict = authenticator.judge(request, now: 0)
             #expect(verdict.reply.count == 6 && verdict.reply[2] == Array("400".utf8) && verdict.event == nil)
         }
-        #expect(door.statistics.denied == UInt64(requests.count))
+        #expect(authenticator.statistics.denied == UInt64(requests.count))
     }
 
     @Test func aFloodOfNewKeysFillsNeitherTheLogNorTheMemory() {
-        var door = DoorKeeper(allowed: [])
+        var authenticator = Authenticator(allowed: [])
         var told = 0
         for number in 0..<100_000 as Range<UInt32> {
             let key = (0..<8).flatMap { _ in withUnsafeBytes(of: number) { Array($0) } }
-            if door.judge(request(key), now: Int64(number)).event != nil { told += 1 }
+            if authenticator.judge(request(key), now: Int64(number)).event != nil { told += 1 }
         }
         #expect(told == 64)
-        #expect(door.statistics.denied == 100_000)
+        #expect(authenticator.statistics.denied == 100_000)
     }
 
     @Test func connectionsThatWereNeverAdmittedCountAsRefusedAlsoWhenOthersComeAndGo() {
-        var door = DoorKeeper(allowed: [])
-        for _ in 0..<3 { door.accepted() }
-        door.admitted()
-        #expect(door.disconnected(from: "tcp://0.0.0.0:1", now: 0) == .refused(endpoint: "tcp://0.0.0.0:1"))
-        #expect(door.disconnected(from: "tcp://0.0.0.0:1", now: 1) == nil)
-        #expect(door.statistics.refused == 2)
+        var authenticator = Authenticator(allowed: [])
+        for _ in 0..<3 { authenticator.accepted() }
+        authenticator.admitted()
+        #expect(authenticator.disconnected(from: "tcp://0.0.0.0:1", now: 0) == .refused(endpoint: "tcp://0.0.0.0:1"))
+        #expect(authenticator.disconnected(from: "tcp://0.0.0.0:1", now: 1) == nil)
+        #expect(authenticator.statistics.refused == 2)
         // The last of the three was admitted after all, and it was another that had ended.
-        door.admitted()
-        #expect(door.statistics.refused == 1)
-        _ = door.disconnected(from: "", now: 2)
-        #expect(door.statistics.refused == 1 && door.statistics.connections == 3)
+        authenticator.admitted()
+        #expect(authenticator.statistics.refused == 1)
+        _ = authenticator.disconnected(from: "", now: 2)
+        #expect(authenticator.statistics.refused == 1 && authenticator.statistics.connections == 3)
     }
 
     // MARK: Who follows

@@ -6,7 +6,7 @@ import NavTestSystem
 import Synchronization
 import Testing
 
-/// Events of a node's door and peers, collected from whatever thread tells them.
+/// Events of a node's authenticator and peers, collected from whatever thread tells them.
 final class EventLog: Sendable {
     private let events = Mutex<[HostEvent]>([])
 

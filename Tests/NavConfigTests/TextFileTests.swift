@@ -46,6 +46,24 @@ import Testing
         #expect(lines.number == seen.count && lines.share == 1)
     }
 
+    @Test func aNonBlockingPipeIsWaitedForUntilItsEnd() throws {
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe2(&ends, O_NONBLOCK | O_CLOEXEC) == 0)
+        let (input, output) = (ends[0], ends[1])
+        var lines = try TextLines(input, named: "a pipe")
+        Thread.detachNewThread {
+            for line in ["a\n", "b\n"] {
+                usleep(50_000)
+                _ = write(output, line, line.utf8.count)
+            }
+            close(output)
+        }
+        var seen: [String] = []
+        while let line = try lines.next() { seen.append(line) }
+        #expect(seen == ["a", "b"])
+        close(input)
+    }
+
     @Test func aLineWithoutEndIsRefusedBeforeItIsRead() throws {
         #expect(
             error {

@@ -122,6 +122,20 @@ struct MisbehaviourTests {
         #expect(code(result) == .redirected && other.requests.isEmpty && server.requests.count == 1)
     }
 
+    @Test(.enabled(if: Nginx.program != nil && SelfSignedCertificate.isPossible, "needs nginx and openssl"))
+    func aProviderOfAPrivateAuthorityAnswersWhenItsCertificatesAreNamed() async throws {
+        let certificate = try SelfSignedCertificate()
+        let folder = "\(TestData.project)/Tests/Fixtures/directions"
+        let server = try Nginx(
+            serving: folder, "location / { try_files /osrm-alternatives.json =404; }", certificate: certificate.files)
+        var configuration = configuration(server.url)
+        #expect(code(try await ask(configuration)) == .unreachable)
+        configuration.authorities = certificate.certificate
+        #expect(try await askPatiently { try await ask(configuration) }.get().routes.count == 2)
+        configuration.authorities = folder + "/none.pem"
+        #expect(code(try await ask(configuration)) == .configuration)
+    }
+
     @Test func aRefusedConnectionIsNotATimeout() async throws {
         let code = code(try await askPatiently { try await ask(configuration("http://127.0.0.1:1")) })
         #expect(code == .unreachable)

@@ -18,14 +18,14 @@ struct QuestionTests {
     }
 
     /// The path, and the query as key and value.
-    private func parts(_ question: DirectionsQuestion) throws -> (path: String, query: [String: String]) {
+    private func parts(_ question: DirectionsRequest) throws -> (path: String, query: [String: String]) {
         let parts = try #require(URLComponents(string: question.url))
         let items = (parts.queryItems ?? []).map { ($0.name, $0.value ?? "") }
         return (parts.path, Dictionary(items, uniquingKeysWith: { first, _ in first }))
     }
 
     @Test func osrmIsAskedInItsOwnWordsAlone() throws {
-        let question = try DirectionsQuestion(
+        let question = try DirectionsRequest(
             RouteRequest(waypoints: [Waypoint(from), Waypoint(to)]), vehicle: VehicleProfile(), configuration(.osrm),
             token: nil)
         #expect(
@@ -45,7 +45,7 @@ struct QuestionTests {
         request.options.waypointTurns = .never
         var options = configuration(.osrm)
         options.alternatives = 2
-        let question = try DirectionsQuestion(
+        let question = try DirectionsRequest(
             request, vehicle: VehicleProfile(avoid: [.tolls, .unpaved]), options, token: AccessToken("secret"))
         let (path, query) = try parts(question)
         #expect(path.split(separator: ";").count == 3)
@@ -66,7 +66,7 @@ struct QuestionTests {
         options.alternatives = 1
         options.language = "de"
         options.sendsDeparture = true
-        let question = try DirectionsQuestion(
+        let question = try DirectionsRequest(
             request, vehicle: VehicleProfile(avoid: [.ferries, .unpaved], height: 3.5), options,
             token: AccessToken("pk.a+b&c"))
         let (path, query) = try parts(question)
@@ -93,7 +93,7 @@ struct QuestionTests {
         options.alternatives = 1
         options.sendsDeparture = true
         let vehicle = VehicleProfile(kind: .truck, avoid: [.tolls, .motorways], carriesDangerousGoods: true)
-        let question = try DirectionsQuestion(request, vehicle: vehicle, options, token: nil)
+        let question = try DirectionsRequest(request, vehicle: vehicle, options, token: nil)
         #expect(question.url == "https://directions.example/route")
         let body = try #require(question.body)
         let document = try #require(try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any])
@@ -124,7 +124,7 @@ struct QuestionTests {
             Waypoint(from, bearing: -1e9, bearingTolerance: .infinity), Waypoint(to),
         ])
         request.options.departure = LocalTime(localSeconds: .max)
-        let question = try DirectionsQuestion(request, vehicle: vehicle, options, token: nil)
+        let question = try DirectionsRequest(request, vehicle: vehicle, options, token: nil)
         for text in [question.url, question.body ?? ""] {
             #expect(!text.contains("nan") && !text.contains("inf,") && !text.contains("depart_at"))
         }
@@ -135,7 +135,7 @@ struct QuestionTests {
             RouteRequest(waypoints: [Waypoint(from), Waypoint(to)], snapRadius: .infinity),
         ] {
             let error = #expect(throws: DirectionsError.self) {
-                try DirectionsQuestion(broken, vehicle: VehicleProfile(), options, token: nil)
+                try DirectionsRequest(broken, vehicle: VehicleProfile(), options, token: nil)
             }
             #expect(error?.code == .invalidInput)
         }

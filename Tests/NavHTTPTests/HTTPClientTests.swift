@@ -183,6 +183,19 @@ struct HTTPClientTests {
         #expect(other.requests.isEmpty)
     }
 
+    @Test("A redirect without a Location is a failure that says so, and is not asked again")
+    func nowhere() async throws {
+        for headers in [[], ["Location: "]] {
+            let server = try LoopbackServer(.answer(status: 302, headers: headers))
+            guard case .failure(let error) = try await ask(server) else {
+                Issue.record("a redirect to nowhere was answered")
+                return
+            }
+            #expect(error.code == .redirected && error.message.contains("Location"), "\(error)")
+            #expect(server.requests.count == 1)
+        }
+    }
+
     // MARK: Ends
 
     @Test("A request that is cancelled ends soon, and closing a client ends all")

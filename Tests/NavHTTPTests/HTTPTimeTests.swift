@@ -1,3 +1,4 @@
+import NavGeo
 import NavHTTP
 import Testing
 
@@ -5,15 +6,25 @@ import Testing
 struct HTTPTimeTests {
     @Test func retryAfterIsANumberOrAMomentOfTheServersClock() {
         let moment = "Sun, 06 Nov 1994 08:49:47 GMT"
-        #expect(HTTPTime.retryAfter("120", date: nil) == 120)
-        #expect(HTTPTime.retryAfter("0", date: nil) == 0)
-        #expect(HTTPTime.retryAfter(moment, date: "Sun, 06 Nov 1994 08:49:37 GMT") == 10)
-        #expect(HTTPTime.retryAfter(moment, date: "Sun, 06 Nov 1994 09:49:37 GMT") == 0)
-        #expect(HTTPTime.retryAfter(moment, date: nil) == nil)
-        #expect(HTTPTime.retryAfter(moment, date: "yesterday") == nil)
+        #expect(retryAfter("120", date: nil) == 120)
+        #expect(retryAfter("0", date: nil) == 0)
+        #expect(retryAfter(moment, date: "Sun, 06 Nov 1994 08:49:37 GMT") == 10)
+        #expect(retryAfter(moment, date: "Sun, 06 Nov 1994 09:49:37 GMT") == 0)
         for text in [nil, "", "later", "-1", "1.5", "nan", "inf"] {
-            #expect(HTTPTime.retryAfter(text, date: moment) == nil)
+            #expect(retryAfter(text, date: moment) == nil)
         }
+    }
+
+    @Test func withoutADateAMomentCountsFromTheMachinesClock() {
+        for date in [nil, "yesterday"] {
+            #expect(retryAfter("Sun, 06 Nov 1994 08:49:47 GMT", date: date) == 30)
+            #expect(retryAfter("Sun, 06 Nov 1994 08:48:47 GMT", date: date) == 0)
+        }
+    }
+
+    /// The pause of an answer that arrived at 08:49:17 by the machine's clock.
+    private func retryAfter(_ text: String?, date: String?) -> Double? {
+        HTTPTime.retryAfter(text, date: date, received: Timestamp(nanoseconds: 784_111_757_000_000_000))
     }
 
     @Test func numbersBeyondAnyAreBounded() {

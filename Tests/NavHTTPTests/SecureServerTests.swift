@@ -48,6 +48,34 @@ struct SecureServerTests {
         #expect(error?.code == .unreachable)
     }
 
+    /// What the servers of redirects answer: the credential that came, and ways to another server and back.
+    private static let ways = """
+        location /key { return 200 "key=$http_x_key"; }
+        location /away { return 302 https://127.0.0.1:$arg_to/key; }
+        location /detour { return 302 https://127.0.0.1:$arg_to/back?to=$server_port; }
+        location /back { if ($http_x_key) { return 403; } return 302 https://127.0.0.1:$arg_to/key; }
+        """
+
+    @Test(
+        "A credential goes to its own origin only, and again to it after a detour",
+        arguments: [("away", "key="), ("detour", "key=hidden")])
+    func credentials(path: String, answer: String) async throws {
+        let certificate = try SelfSignedCertificate()
+        let folder = NSTemporaryDirectory()
+        let server = try Nginx(serving: folder, Self.ways, certificate: certificate.files)
+        let other = try Nginx(serving: folder, Self.ways, certificate: certificate.files)
+        var rules = HTTPConfiguration()
+        rules.authorities = certificate.certificate
+        rules.allowedHosts = ["127.0.0.1"]
+        let address = try #require(HTTPAddress("\(server.url)/\(path)?to=\(other.port)"))
+        let client = try HTTPClient(rules, for: address)
+        var request = HTTPRequest(address, limit: 1_000)
+        request.credential = ("X-Key", "hidden")
+        let response = try await client.ask(request)
+        #expect(response.status == 200 && String(decoding: response.body, as: UTF8.self) == answer)
+        await client.close()
+    }
+
     @Test("Without the file of authorities nobody is asked")
     func noFile() async throws {
         let nginx = try server(try SelfSignedCertificate())

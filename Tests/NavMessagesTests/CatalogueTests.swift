@@ -17,11 +17,12 @@ struct CatalogueTests {
     @Test("a health topic is found by the name of any node, and no other topic by a prefix")
     func lookup() throws {
         #expect(TopicCatalogue.topic(named: "/health/gnss-node")?.type.fullName == "navbus.v1.NodeHealth")
-        #expect(TopicCatalogue.topic(named: TopicCatalogue.health(of: "x"))?.name == "/health/<node>")
+        #expect(TopicCatalogue.topic(named: Topics.health(of: "x").name)?.name == "/health/<node>")
         for name in ["/health/", "/health/a/b", "/nav", "/nav/route/x", "/nav/rout", ""] {
             #expect(TopicCatalogue.topic(named: name) == nil, "\(name)")
         }
         #expect(TopicCatalogue.topic(named: "/nav/route")?.type.fullName == "navbus.v1.Route")
+        #expect(Topics.route.name == "/nav/route" && Topics.health(of: "x").name == "/health/x")
     }
 
     @Test("fingerprints are distinct and not zero")

@@ -34,7 +34,7 @@ struct LiveMapTests {
             run.kit.simTime = true
             node = try NodeRunner<NavigationNode>(
                 try InProcessBus(name: "navigation-node", network: network), configuration: run, log: quiet)
-            try out.advertise(["/clock", "/gnss/fix", "/traffic/speeds"])
+            try out.advertise([Topics.clock, Topics.gnssFix, Topics.trafficSpeeds])
             _ = try ear.subscribe(
                 matching: TopicFilter(include: ["/nav/*"]), qos: .keepLast(100_000), maximumPayloadSize: 1 << 24)
         }
@@ -54,13 +54,13 @@ struct LiveMapTests {
 
         func send(_ fix: GnssFix) async throws {
             let stamp = NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0)
-            out.publish(Clock(stampNs: fix.stampNs), on: "/clock", stamp: stamp)
-            out.publish(fix, on: "/gnss/fix", stamp: stamp)
+            out.publish(Clock(stampNs: fix.stampNs), on: Topics.clock, stamp: stamp)
+            out.publish(fix, on: Topics.gnssFix, stamp: stamp)
             try await settle()
         }
 
         func send(_ traffic: TrafficSpeeds) async throws {
-            out.publish(traffic, on: "/traffic/speeds", stamp: NavGeo.Timestamp(nanoseconds: traffic.stampNs ?? 0))
+            out.publish(traffic, on: Topics.trafficSpeeds, stamp: NavGeo.Timestamp(nanoseconds: traffic.stampNs ?? 0))
             try await settle()
         }
 

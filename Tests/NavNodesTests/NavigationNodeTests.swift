@@ -30,11 +30,11 @@ struct NavigationNodeTests {
         defer { node.finish() }
 
         let out = NodeLink(source, remaps: ["/gnss/fix": "/front/fix"], log: quiet)
-        try out.advertise(["/clock", "/gnss/fix"])
+        try out.advertise([Topics.clock, Topics.gnssFix])
         _ = try ear.subscribe(
             matching: TopicFilter(include: ["/nav/*", "/guide/*", "/health/*"]), qos: .keepLast(100_000),
             maximumPayloadSize: 1 << 22)
-        #expect(out.subscriberCount(of: "/gnss/fix") == 1)
+        #expect(out.subscriberCount(of: Topics.gnssFix) == 1)
 
         var heard: [Delivery] = []
         func listen() throws { while let delivery = try ear.poll(timeout: .zero) { heard.append(delivery) } }
@@ -42,7 +42,7 @@ struct NavigationNodeTests {
 
         func tell(_ fix: GnssFix) {
             out.publish(
-                Clock(stampNs: fix.stampNs), on: "/clock", stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
+                Clock(stampNs: fix.stampNs), on: Topics.clock, stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
         }
         tell(drive[0])
 
@@ -58,7 +58,7 @@ struct NavigationNodeTests {
 
         for fix in drive {
             tell(fix)
-            out.publish(fix, on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
+            out.publish(fix, on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
             // A step ends where the time has moved.
             for _ in 0..<3 { try node.step(waiting: .zero) }
             try listen()
@@ -109,7 +109,7 @@ struct NavigationNodeTests {
         let node = try NodeRunner<NavigationNode>(
             try InProcessBus(name: "navigation-node", network: network), configuration: run, log: quiet)
         defer { node.finish() }
-        try player.advertise(["/gnss/fix", "/clock"])
+        try player.advertise([Topics.gnssFix, Topics.clock])
         _ = try ear.subscribe(
             matching: TopicFilter(include: ["/nav/*", "/health/*"]), qos: .keepLast(100_000),
             maximumPayloadSize: 1 << 22)
@@ -133,8 +133,8 @@ struct NavigationNodeTests {
         for epoch in 0..<2 as Range<UInt32> {
             for fix in drive.prefix(60) {
                 let stamp = NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0)
-                player.publish(Clock(stampNs: fix.stampNs, epoch: epoch), on: "/clock", stamp: stamp)
-                player.publish(fix, on: "/gnss/fix", stamp: stamp)
+                player.publish(Clock(stampNs: fix.stampNs, epoch: epoch), on: Topics.clock, stamp: stamp)
+                player.publish(fix, on: Topics.gnssFix, stamp: stamp)
                 try await turn()
             }
         }
@@ -178,26 +178,4 @@ struct NavigationNodeTests {
         configuration.tiles = "/nowhere"
         #expect(failure(configuration)?.code == .missing)
     }
-
-    @Test func aTopicOutsideTheCatalogueCannotBeSubscribed() throws {
-        let link = NodeLink(
-            try InProcessBus(name: "node", network: InProcessNetwork()), log: NodeLog(node: "test", level: .critical))
-        #expect(throws: NodeError.self) { try link.subscribe(to: "/no/such/topic") }
-        #expect(throws: NodeError.self) { try link.advertise(["/no/such/topic"]) }
-        #expect(link.subscriberCount(of: "/gnss/fix") == 0)
-    }
-}
-
-/// Tiles of Helsinki on disk, for as long as this lives.
-final class Tiles {
-    let path: String
-    private let folder: String
-
-    init() throws {
-        folder = FileManager.default.temporaryDirectory.path + "/navnodes-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        path = try Helsinki.buildTiles(in: folder)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
 }

@@ -50,6 +50,7 @@ struct OnlineRoutingTests {
               alternatives: 2
               language: de
               proxy: gateway:3128
+              ca_file: /etc/fleet/ca.pem
               rest_after: 2
               rest_first_s: 10
               rest_max_s: 60
@@ -70,6 +71,7 @@ struct OnlineRoutingTests {
         wanted.alternatives = 2
         wanted.language = "de"
         wanted.proxy = "gateway:3128"
+        wanted.authorities = "/etc/fleet/ca.pem"
         wanted.failuresToRest = 2
         wanted.firstRest = 10
         wanted.longestRest = 60

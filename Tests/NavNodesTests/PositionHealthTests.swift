@@ -35,15 +35,15 @@ struct PositionHealthTests {
                 matching: TopicFilter(include: ["/nav/state", "/health/*"]), qos: .keepLast(10_000),
                 maximumPayloadSize: 1 << 20)
             player = NodeLink(try InProcessBus(name: "player", network: network), log: quiet)
-            try player.advertise(["/clock", "/gnss/fix", "/vehicle/odometry"])
+            try player.advertise([Topics.clock, Topics.gnssFix, Topics.odometry])
         }
 
         /// The time goes on to that of a fix, which comes unless it is missing.
         func take(_ fix: GnssFix, isMissing: Bool = false, _ odometry: VehicleOdometry? = nil) async throws {
             let stamp = NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0)
-            player.publish(Clock(stampNs: fix.stampNs), on: "/clock", stamp: stamp)
-            if !isMissing { player.publish(fix, on: "/gnss/fix", stamp: stamp) }
-            if let odometry { player.publish(odometry, on: "/vehicle/odometry", stamp: stamp) }
+            player.publish(Clock(stampNs: fix.stampNs), on: Topics.clock, stamp: stamp)
+            if !isMissing { player.publish(fix, on: Topics.gnssFix, stamp: stamp) }
+            if let odometry { player.publish(odometry, on: Topics.odometry, stamp: stamp) }
             for _ in 0..<3 { try node.step(waiting: .zero) }
             while node.node.pendingCount > 0 {
                 try await Task.sleep(for: .milliseconds(5))

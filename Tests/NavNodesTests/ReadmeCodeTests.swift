@@ -41,12 +41,12 @@ struct ReadmeCodeTests {
             try InProcessBus(name: "speed-watch", network: network),
             configuration: RunConfiguration(SpeedWatchConfiguration()),
             log: NodeLog(node: "speed-watch", level: .warning, isWrittenToStandardError: false))
-        try vehicle.advertise(["/gnss/fix", "/nav/progress"])
+        try vehicle.advertise([Topics.gnssFix, Topics.progress])
         for (speed, limit) in [(13.0, 13.9), (15.8, 13.9), (20.0, 13.9)] {
             try runner.step(waiting: .zero)
-            vehicle.publish(GnssFix(speed: speed), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+            vehicle.publish(GnssFix(speed: speed), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 1))
             vehicle.publish(
-                RouteProgress(roadName: "Quay", speedLimitMps: limit), on: "/nav/progress",
+                RouteProgress(roadName: "Quay", speedLimitMps: limit), on: Topics.progress,
                 stamp: NavGeo.Timestamp(nanoseconds: 1))
             for _ in 0..<4 { try runner.step(waiting: .zero) }
         }

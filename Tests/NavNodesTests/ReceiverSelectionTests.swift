@@ -127,18 +127,18 @@ struct ReceiverSelectionTests {
         let player = NodeLink(try InProcessBus(name: "player", network: network), log: quiet)
         let front = NodeLink(try InProcessBus(name: "front", network: network), log: quiet)
         let rear = NodeLink(try InProcessBus(name: "rear", network: network), log: quiet)
-        try player.advertise(["/clock"])
-        for link in [front, rear] { try link.advertise(["/gnss/fix"]) }
+        try player.advertise([Topics.clock])
+        for link in [front, rear] { try link.advertise([Topics.gnssFix]) }
         var healths: [NodeHealth] = []
         var selections: [ReceiverSelection] = []
         for (index, fix) in try fixes("front", accuracy: 3, 0..<60).enumerated() {
             let stamp = NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0)
-            player.publish(Clock(stampNs: fix.stampNs), on: "/clock", stamp: stamp)
-            if index < 30 { front.publish(fix, on: "/gnss/fix", stamp: stamp) }
+            player.publish(Clock(stampNs: fix.stampNs), on: Topics.clock, stamp: stamp)
+            if index < 30 { front.publish(fix, on: Topics.gnssFix, stamp: stamp) }
             var other = fix
             other.source = "rear"
             other.stampNs = fix.stampNs.map { $0 + 1_000 }
-            rear.publish(other, on: "/gnss/fix", stamp: stamp)
+            rear.publish(other, on: Topics.gnssFix, stamp: stamp)
             for _ in 0..<3 { try node.step(waiting: .zero) }
             while let delivery = try ear.poll(timeout: .zero) {
                 if delivery.topic == "/nav/receiver" {

@@ -43,14 +43,14 @@ final class ServiceTable {
         run.kit.simTime = true
         node = try NodeRunner<NavigationNode>(
             try InProcessBus(name: "navigation-node", network: network), configuration: run, log: quiet)
-        try out.advertise(["/clock", "/gnss/fix"])
+        try out.advertise([Topics.clock, Topics.gnssFix])
         _ = try caller.subscribe(
             matching: TopicFilter(include: ["/nav/*"]), qos: .keepLast(100_000), maximumPayloadSize: 1 << 22)
         tell(try Helsinki.drive.get().first?.stampNs ?? 0)
     }
 
     private func tell(_ time: Int64) {
-        out.publish(Clock(stampNs: time), on: "/clock", stamp: NavGeo.Timestamp(nanoseconds: time))
+        out.publish(Clock(stampNs: time), on: Topics.clock, stamp: NavGeo.Timestamp(nanoseconds: time))
     }
 
     deinit { node.finish() }
@@ -76,7 +76,7 @@ final class ServiceTable {
     func drive(_ fixes: some Sequence<GnssFix>) async throws {
         for fix in fixes {
             tell(fix.stampNs ?? 0)
-            out.publish(fix, on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
+            out.publish(fix, on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: fix.stampNs ?? 0))
             try await settle()
         }
     }

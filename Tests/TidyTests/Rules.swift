@@ -13,83 +13,15 @@ enum Rules {
         "NavRemote": [],
     ]
 
-    private static let pureColumn: Set<String> = [
-        "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
-        "NavSimulation",
-    ]
-    private static let busColumn: Set<String> = ["NavMessages", "NavBus", "NavBag", "NavGNSS"]
-
-    /// Project modules that the other targets may import: the two columns meet in NavWire and above it.
-    static let projectImports: [String: Set<String>] = [
-        "NavMessages": ["CNavProto", "CProtobufC"],
-        "NavBus": ["CZeroMQ"],
-        "NavBag": ["CZlib", "CZstd", "CLZ4"],
-        "NavGNSS": ["NavMessages"],
-        "NavDigest": ["CCrypto"],
-        "NavMapBuild": ["NavGeo", "NavMap", "NavDigest", "CZlib"],
-        "NavStorage": ["NavDigest"],
-        "NavTileStore": ["NavStorage", "NavGeo", "NavMap", "NavTileCache", "NavDigest", "NavRemote", "NavHTTP"],
-        "NavHTTP": ["NavGeo", "NavDigest", "CCurl", "CZlib", "CZstd"],
-        "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavRemote", "NavHTTP"],
-        "NavKit": ["CProcess", "NavConfig", "NavBus", "NavMessages", "NavGeo"],
-        "NavWire": [
-            "NavKit", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
-        ],
-        "NavRecording": ["NavKit", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavGeo"],
-        "NavReplay": pureColumn.union([
-            "NavigationNode", "NavRecording", "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavBag",
-        ]),
-        "GNSSNode": ["NavKit", "NavRecording", "NavConfig", "NavBus", "NavMessages", "NavGNSS", "NavGeo"],
-        "NavigationNode": pureColumn.union([
-            "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavDirections", "NavStorage", "NavDigest",
-            "NavTileCache",
-        ]),
-        "TileCacheNode": [
-            "NavKit", "NavWire", "NavConfig", "NavBus", "NavMessages", "NavGeo", "NavTileCache", "NavTileStore",
-            "NavStorage", "NavHTTP", "NavDigest",
-        ],
-        "NavConfig": [],
-        "NavLaunch": ["CProcess", "CSpawn", "NavConfig", "NavBus"],
-        "NavBench": ["CSpawn"],
-        "navigation-node": ["NavigationNode", "NavKit"],
-        "gnss-node": ["GNSSNode", "NavKit"],
-        "policy-node-example": ["NavKit", "NavConfig", "NavMessages", "NavGeo"],
-        "tile-cache-node": ["TileCacheNode", "NavKit"],
-        "navbus-bench": [
-            "NavBench", "NavKit", "NavWire", "NavigationNode", "TileCacheNode", "NavReplay", "NavRecording",
-            "NavStorage", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
-            "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
-        ],
-        "navbus": pureColumn.union(busColumn).union([
-            "NavKit", "NavWire", "NavRecording", "NavReplay", "NavigationNode", "GNSSNode", "TileCacheNode",
-            "NavConfig",
-            "NavLaunch", "NavMapBuild", "NavTileCache",
-        ]),
-    ]
-
+    /// Imports of pure targets. Those of the others stand in Package.swift, which the build holds to.
     static func imports(_ files: [SourceFile]) -> [Finding] {
-        let targets = Set(files.compactMap(\.target)).union(pureImports.keys).union(projectImports.keys)
-        return files.filter(\.isSwift).flatMap { file -> [Finding] in
-            guard let target = file.target else { return [] }
-            let pure = pureImports[target]
-            guard let allowed = pure ?? projectImports[target] else {
-                return [
-                    Finding(
-                        path: file.path, line: nil,
-                        message: "the target \(target) is in neither table of imports: add it")
-                ]
-            }
+        files.filter(\.isSwift).flatMap { file -> [Finding] in
+            guard let target = file.target, let allowed = pureImports[target] else { return [] }
             return numbered(file.codeLines).compactMap { number, line in
                 guard let module = SwiftCode.importedModule(line), !allowed.contains(module) else { return nil }
-                let isProject = targets.contains(module) || module.hasPrefix("Nav") || isCModule(module)
-                guard pure != nil || isProject else { return nil }
                 return Finding(path: file.path, line: number, message: "\(target) must not import \(module)")
             }
         }
-    }
-
-    private static func isCModule(_ name: String) -> Bool {
-        name.count > 1 && name.first == "C" && name.dropFirst().first?.isUppercase == true
     }
 
     /// What runs without sockets and processes: the tests of targets without IO, and what draws their maps.
@@ -125,6 +57,48 @@ enum Rules {
                         path: file.path, line: number, message: "\"\(word)\" in a target without IO, clock and chance")
                 }
             }
+        }
+    }
+
+    /// The file that holds the table of topics.
+    static let topicTable = "Sources/NavMessages/TopicCatalogue.swift"
+
+    /// Names of topics outside of their table: a literal can name a topic that does not exist, or carry another type.
+    static func topicNames(_ files: [SourceFile]) -> [Finding] {
+        let table = files.first { $0.path == topicTable }?.text ?? ""
+        let names = table.matches(of: /Topic<\w+>\(\s*("[^"]+")/).map(\.1)
+        guard !names.isEmpty else { return [Finding(path: topicTable, line: nil, message: "no table of topics")] }
+        return files.filter { $0.target != nil && $0.isSwift && !$0.isGenerated && $0.path != topicTable }.flatMap {
+            file in
+            numbered(file.lines).flatMap { number, line in
+                guard !line.drop(while: { $0 == " " }).hasPrefix("//") else { return [Finding]() }
+                return names.filter { line.contains($0) }.map {
+                    Finding(path: file.path, line: number, message: "\($0): take it from Topics")
+                }
+            }
+        }
+    }
+
+    /// The table of terms.
+    static let glossary = "Sources/navbus/navbus.docc/Glossary.md"
+
+    /// Names of the glossary that the sources do not declare, or the schema and the keys do not have.
+    static func glossaryNames(_ files: [SourceFile]) -> [Finding] {
+        let code = files.filter { $0.isSwift && $0.target != nil }.map(\.text).joined()
+        let wire = files.filter { $0.path.hasPrefix("Proto/") || $0.path.hasSuffix("/ConfigurationKeys.md") }
+        let wireText = wire.map(\.text).joined() + code
+        let types = Set(code.matches(of: /(?:struct|class|enum|protocol|actor) (\w+)/).map(\.1))
+        guard let table = files.first(where: { $0.path == glossary }) else { return [] }
+        return numbered(table.lines).flatMap { number, line -> [Finding] in
+            let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+            guard cells.count == 6, !line.hasPrefix("| term") else { return [] }
+            let names = { (cell: Substring) in cell.matches(of: /`([^`]+)`/).map(\.1) }
+            let missing =
+                names(cells[3]).filter { name in
+                    let parts = name.split(separator: ".")
+                    return !types.contains(parts[0]) || !parts.dropFirst().allSatisfy { code.contains($0) }
+                } + names(cells[4]).filter { !wireText.contains($0) }
+            return missing.map { Finding(path: glossary, line: number, message: "there is no \($0)") }
         }
     }
 

@@ -20,6 +20,14 @@ struct TidyTests {
         expectNone(Rules.purity(Repository.swiftSources))
     }
 
+    @Test func topicsAreNamedInTheirTableAlone() {
+        expectNone(Rules.topicNames(Repository.swiftSources))
+    }
+
+    @Test func theGlossaryNamesWhatThereIs() {
+        expectNone(Rules.glossaryNames(Repository.files))
+    }
+
     @Test func sourcesHoldNoTraps() {
         expectNone(Rules.soundness(Repository.swiftSources))
     }

@@ -20,6 +20,9 @@ void cprocess_hold_standard_streams(void);
 /// Writes out what C's stdout still holds. Returns 0, or the errno of a write that has failed since the start.
 int cprocess_flush_output(void);
 
+/// Returns the commit that this was built from, with `-dirty` for one with changes; "" where the builder did not say.
+const char *cprocess_commit(void);
+
 /// Tells the supervisor whose socket `NOTIFY_SOCKET` names, as sd_notify(3) does; nothing without one. Never waits.
 void cprocess_notify(const char *state);
 

@@ -5,7 +5,7 @@ internal import DequeModule
 /// A transport gives it frames and takes deliveries; neither call waits, and nothing here reads a clock. Deliveries
 /// come in the order of arrival over all subscriptions.
 package struct Inbox {
-    /// How many topics filters may add: a registry gone wild cannot grow a node without bound.
+    /// The most topics that filters may add: a registry gone wild cannot grow a node without bound.
     package static let maximumDiscoveredTopics = 4096
 
     private struct Topic {
@@ -19,7 +19,7 @@ package struct Inbox {
         let subscription: SubscriptionID
         let depth: Int
         let maximumPayloadSize: Int
-        /// What waits, oldest first, each with its number in the order of arrival over all queues.
+        /// The waiting messages, oldest first, each with its number in the order of arrival over all queues.
         var waiting: Deque<(arrival: UInt64, delivery: Delivery)> = []
         /// The payload bytes of `waiting`.
         var bytes = 0

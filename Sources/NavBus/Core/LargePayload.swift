@@ -13,7 +13,7 @@ final class QueuedBytes: Sendable {
     /// The bytes that wait now; a payload that waits for several subscribers counts once.
     var count: Int { bytes.load(ordering: .relaxed) }
 
-    /// How many payloads were let go since the start. It stands still while the slowest connection takes nothing.
+    /// The number of payloads that were released since the start. It stands still while the slowest connection takes nothing.
     var releaseCount: UInt64 { releases.load(ordering: .relaxed) }
 
     fileprivate func add(_ size: Int) { bytes.wrappingAdd(size, ordering: .relaxed) }

@@ -4,7 +4,7 @@
 /// loss nor repetition. The first message seen of a publisher sets its base line, so what was published before the
 /// subscription is not loss.
 package struct LossTracker {
-    /// What a sequence says about its message.
+    /// The meaning of a sequence number for its message.
     package enum Verdict: Hashable {
         /// New, after `lost` that never came.
         case new(lost: UInt64)
@@ -12,7 +12,7 @@ package struct LossTracker {
         case duplicate
     }
 
-    /// How many publishers of a topic are remembered; beyond it the one heard of longest ago is forgotten.
+    /// The most publishers of a topic that are remembered; beyond it the one heard of longest ago is forgotten.
     package static let capacity = 64
 
     private struct Publisher {
@@ -25,7 +25,7 @@ package struct LossTracker {
 
     package init() {}
 
-    /// How many publishers are remembered.
+    /// The number of remembered publishers.
     package var publisherCount: Int { publishers.count }
 
     /// The last sequence of a publisher, nil when it is not remembered.

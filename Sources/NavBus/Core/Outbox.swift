@@ -1,6 +1,6 @@
 /// The publisher's side without a transport: topics, sequences, last values, and who listens.
 package struct Outbox {
-    /// How many different subscriptions of others are counted; a peer that makes up more is served but not counted.
+    /// The most different subscriptions of others that are counted; a peer that makes up more is served but not counted.
     package static let maximumSubscriptionKeys = 65_536
 
     /// The last message of a latched topic.
@@ -191,7 +191,7 @@ package struct Outbox {
         return topics.indices.filter { topics[$0].latched != nil && topics[$0].key.starts(with: key) }
     }
 
-    /// How many subscriptions match a publication's topic now.
+    /// Returns the number of subscriptions that match a publication's topic now.
     package func subscriberCount(_ index: Int) -> Int {
         let key = topics[index].key
         // A sum: the dictionary's order does not show.

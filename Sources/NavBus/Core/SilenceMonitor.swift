@@ -5,14 +5,14 @@
 /// neither answers nor publishes anything else within ``answerNanoseconds`` is connected to anew, again after pauses that
 /// double up to ``longestPauseNanoseconds``: it may be stopped, or busy.
 package struct SilenceMonitor {
-    /// How long a publisher has to answer: two seconds.
+    /// The time that a publisher has to answer: two seconds.
     package static let answerNanoseconds: Int64 = 2_000_000_000
     /// The longest pause between two attempts to hear a publisher: a minute.
     package static let longestPauseNanoseconds: Int64 = 60_000_000_000
     /// A step that is later than this finds its own process stalled and judges nobody: one second.
     static let tolerance: Int64 = 1_000_000_000
 
-    /// What the subscriber does next.
+    /// The next action of the subscriber.
     package enum Step: Equatable {
         /// Nothing before ``next``.
         case wait
@@ -25,7 +25,7 @@ package struct SilenceMonitor {
     private struct Publisher {
         var progress: UInt64
         var pause: Int64
-        /// When it may be connected to anew again.
+        /// The earliest moment of the next reconnection.
         var notBefore: Int64 = .min
     }
 
@@ -33,7 +33,7 @@ package struct SilenceMonitor {
     private var publishers: [UInt64: Publisher] = [:]
     private var suspects: [UInt64] = []
 
-    /// When ``step(_:publishers:answered:)`` is due, monotonic nanoseconds; `.max` without publishers.
+    /// The moment when ``step(_:publishers:answered:)`` is due, monotonic nanoseconds; `.max` without publishers.
     package private(set) var next: Int64 = .max
 
     /// A monitor that looks each `interval` nanoseconds.

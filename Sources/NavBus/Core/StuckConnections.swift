@@ -4,7 +4,7 @@
 /// merely slow. When none is released for ``patienceNanoseconds``, the connections with unread bytes in every sample of
 /// that time are stuck: their processes are stopped or hang.
 package struct StuckConnections {
-    /// How long nothing may move before a connection is given up: two seconds, beyond a pause of the scheduler.
+    /// The time without progress after which a connection is given up: two seconds, beyond a pause of the scheduler.
     package static let patienceNanoseconds: Int64 = 2_000_000_000
     /// The time between samples: 100 ms.
     package static let sampleNanoseconds: Int64 = 100_000_000

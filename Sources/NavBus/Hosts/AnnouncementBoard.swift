@@ -1,13 +1,13 @@
-/// Who of other hosts follows this node's announcement, and what each is to be sent. No socket is in here.
+/// The nodes of other hosts that follow this node's announcement, and what each is to be sent. No socket is in here.
 package struct AnnouncementBoard {
     /// The most that follow at once.
     package static let maximumWatchers = 256
-    /// How long one may be silent before it is forgotten (it asks every 400 ms): three seconds.
+    /// The silence after which a follower is forgotten (it asks every 400 ms): three seconds.
     package static let silenceNanoseconds: Int64 = 3_000_000_000
-    /// How often one gets the announcement without its having changed, at most: ten times a second.
+    /// The shortest interval of sending an unchanged announcement: a tenth of a second.
     package static let repetitionNanoseconds: Int64 = 100_000_000
 
-    /// What one who asks is to be sent.
+    /// The answer to a follower.
     package enum Answer: Hashable {
         case nothing, signOfLife, announcement
     }

@@ -61,7 +61,7 @@ public struct CurvePublicKey: Sendable, Hashable, CustomStringConvertible {
 
 /// A secret key of CURVE and the public one that belongs to it. The secret never shows in a text of this type.
 public struct CurveKeyPair: Sendable, CustomStringConvertible, CustomReflectable {
-    /// What others know this host by.
+    /// The key by which others know this host.
     public let publicKey: CurvePublicKey
     let secret: [UInt8]
 

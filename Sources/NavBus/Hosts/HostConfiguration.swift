@@ -1,8 +1,8 @@
-/// How a node reaches other hosts and is reached from them, see <doc:Hosts>.
+/// The configuration of a node's connections with other hosts, see <doc:Hosts>.
 public struct HostConfiguration: Sendable {
     /// A node of another host.
     public struct Peer: Sendable, Hashable {
-        /// Where it listens.
+        /// The address that it listens on.
         public var endpoint: TCPEndpoint
         /// Its host's public key; nil only on an insecure network.
         public var key: CurvePublicKey?
@@ -22,7 +22,7 @@ public struct HostConfiguration: Sendable {
     /// The most peers of a node.
     public static let maximumPeers = 64
 
-    /// Where others reach this node; nil when they do not.
+    /// The address at which others reach this node; nil when they do not.
     public var listen: TCPEndpoint?
     /// The nodes of other hosts that this one reaches.
     public var peers: [Peer]
@@ -30,7 +30,7 @@ public struct HostConfiguration: Sendable {
     public var security: Security
     /// The largest message accepted from a caller on another host, in bytes: 8 MiB, twice a request's default limit.
     public var maximumRequestSize = 8 << 20
-    /// Told what happens at the door, on a thread of the bus: it returns soon and calls nothing of the node.
+    /// Receives events of connections, on a thread of the bus: it returns soon and calls nothing of the node.
     public var onEvent: (@Sendable (HostEvent) -> Void)?
 
     /// A configuration; it is checked when the node joins the bus.

@@ -31,7 +31,7 @@ public enum HostEvent: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What a node has seen of other hosts since it started.
+/// A node's counts of its dealings with other hosts since it started.
 public struct HostStatistics: Sendable, Hashable {
     /// Connections that came, of all kinds.
     public var connections: UInt64 = 0
@@ -54,9 +54,9 @@ public struct HostStatistics: Sendable, Hashable {
 
 /// Lets each subject be told once in ten seconds, and few subjects at all.
 struct ReportLimiter<Subject: Hashable> {
-    /// How long a subject is not told again: ten seconds.
+    /// The time that a subject is not logged again: ten seconds.
     static var pauseNanoseconds: Int64 { 10_000_000_000 }
-    /// How many subjects are remembered; while all are fresh, others go untold.
+    /// The most subjects that are remembered; while all are fresh, others are not logged.
     static var capacity: Int { 64 }
 
     private var told: [(subject: Subject, at: Int64)] = []

@@ -1,12 +1,12 @@
 internal import CZeroMQ
 
-/// Where other hosts reach a node: a ROUTER and an XPUB on TCP, and the thread at their door.
+/// The sockets at which other hosts reach a node: a ROUTER and an XPUB on TCP, with their authenticator.
 ///
 /// ZeroMQ applies CURVE to a socket, not to an endpoint, so these stand beside the sockets of this host.
 final class HostListener {
     /// Topics; the publishing half of the node sends on it and serves its subscribers. Nil once closed.
     private(set) var publisher: ZeroMQSocket?
-    /// Where the sockets are, with the ports that were chosen.
+    /// The endpoint of the sockets, with the ports that were chosen.
     let endpoint: TCPEndpoint
 
     /// Calls and announcements. Nil once closed.
@@ -16,18 +16,18 @@ final class HostListener {
     var isDirty = true
     /// Readable when a subscriber came or went.
     let publisherFileDescriptor: Int32
-    private let door: DoorThread
+    private let authenticator: AuthenticatorThread
     private var board: AnnouncementBoard
     private let bootID: UInt64
     private var announcement: [UInt8] = []
-    /// What arrived while the node published, which is no time for handlers to run.
+    /// The messages that arrived while the node published, which is no time for handlers to run.
     private var waiting: [(ClientAddress, ServiceWire.Incoming)] = []
 
     /// Messages that may wait for one client.
     private static let highWaterMark: Int32 = 1000
-    /// How many messages are taken in while the node publishes.
+    /// The most messages that are taken in while the node publishes.
     private static let maximumWaiting = 256
-    /// How long a connection may take to prove itself, in milliseconds.
+    /// The longest handshake of a connection, in milliseconds.
     private static let handshakeMilliseconds: Int32 = 5_000
     /// Signs of life on idle connections, in milliseconds. Wide, because on a slow link they wait behind the data.
     private static let heartbeatMilliseconds: (interval: Int32, timeout: Int32) = (5_000, 20_000)
@@ -54,7 +54,7 @@ final class HostListener {
         var allowed: Set<CurvePublicKey> = []
         if case .curve(_, let keys) = hosts.security { allowed = keys }
         // Nobody may come in before there is someone to ask: the thread starts before the sockets are bound.
-        door = try DoorThread(
+        authenticator = try AuthenticatorThread(
             allowed: allowed, admission: admission, monitors: monitors, onEvent: hosts.onEvent)
         do throws(BusError) {
             let port = try Self.bind(router, listen, listen.port)
@@ -62,7 +62,7 @@ final class HostListener {
             endpoint = TCPEndpoint(address: listen.address, port: port, publisherPort: publisherPort)
         } catch {
             for socket in [router, publisher] { socket.endMonitor() }
-            door.end()
+            authenticator.end()
             throw error
         }
     }
@@ -206,16 +206,16 @@ final class HostListener {
     // MARK: The end
 
     var statistics: HostStatistics {
-        var statistics = door.statistics
+        var statistics = authenticator.statistics
         statistics.watchers = board.addresses.count
         return statistics
     }
 
-    /// Closes the sockets, then the door: without it, strangers would find the sockets open.
+    /// Closes the sockets, then the authenticator: without it, strangers would find the sockets open.
     func close() {
         for socket in [router, publisher] { socket?.endMonitor() }
         (router, publisher) = (nil, nil)
-        door.end()
+        authenticator.end()
     }
 
     deinit { close() }

@@ -1,6 +1,6 @@
 /// The part of a ``BusNode`` that other hosts see, and by which it sees them.
 ///
-/// It has a ZeroMQ context of its own, and so an I/O thread of its own: encryption and strangers at the door do not
+/// It has a ZeroMQ context of its own, and so an I/O thread of its own: encryption and strangers that connect do not
 /// delay what passes between the nodes of this host.
 final class HostSide {
     let peers: PeerTable
@@ -33,7 +33,7 @@ final class HostSide {
         if peers.isDirty || now >= peers.nextTick { try peers.run(now, &budget, client) }
     }
 
-    /// When ``run(_:_:_:_:)`` is needed at the latest, monotonic nanoseconds.
+    /// The moment when ``run(_:_:_:_:)`` is needed at the latest, monotonic nanoseconds.
     var nextTick: Int64 { peers.nextTick }
 
     var statistics: HostStatistics {

@@ -3,22 +3,22 @@
 /// It asks until the node answers, then asks on as a sign of life; a node silent for ``silenceNanoseconds`` is gone
 /// until it answers again. Its announcements are read here, by the rules for hostile input.
 package struct PeerStateMachine {
-    /// How often a node that is there is asked for a sign of life: 400 ms.
+    /// The interval of heartbeats to a node that is present: 400 ms.
     package static let heartbeatNanoseconds: Int64 = 400_000_000
-    /// How long it may owe the answer: 1.25 s, three questions.
+    /// The longest time that it may owe the answer: 1.25 s, three heartbeats.
     package static let silenceNanoseconds: Int64 = 1_250_000_000
-    /// How often a node that is not there is asked, when nothing happens on its connection: one second.
+    /// The interval of requests to a node that is absent, when nothing happens on its connection: one second.
     package static let searchNanoseconds: Int64 = 1_000_000_000
     /// The shortest pause between two questions to a node that is not there: 5 ms.
     package static let attemptNanoseconds: Int64 = 5_000_000
     /// The shortest pause between two announcements that are read: 20 ms, for reading costs time.
     package static let readingNanoseconds: Int64 = 20_000_000
 
-    /// When an announcement is asked for again that came too soon to be read: after 110 ms, the pause after which a
+    /// The pause before an announcement is asked for again that came too soon to be read: 110 ms, the pause after which a
     /// node repeats itself.
     package static let secondLookNanoseconds = AnnouncementBoard.repetitionNanoseconds + 10_000_000
 
-    /// What the shell is to do.
+    /// An action for the shell.
     package enum Effect: Hashable {
         /// Ask, saying which announcement is known.
         case ask(bootID: UInt64, revision: UInt64)
@@ -36,14 +36,14 @@ package struct PeerStateMachine {
     private var state = State.absent(askedAt: .min / 2)
     private var readAt: Int64 = .min / 2
     private var reports = ReportLimiter<String>()
-    /// When ``tick(now:)`` is needed at the latest.
+    /// The moment when ``tick(now:)`` is needed at the latest.
     package private(set) var nextTick: Int64 = 0
     /// Announcements that could not be read.
     package private(set) var malformed: UInt64 = 0
 
     package init(endpoint: TCPEndpoint) { self.endpoint = endpoint }
 
-    /// What the node announces, nil while it is not there.
+    /// The node's announcement, nil while it is absent.
     package var announcement: Announcement? {
         if case .present(let announcement, _, _, _) = state { return announcement }
         return nil

@@ -9,10 +9,10 @@ final class PeerTable {
         var machine: PeerStateMachine
         var socket: ZeroMQSocket?
         var monitor: ZeroMQSocket?
-        /// Where SUB is connected. It stays so while the peer is away: ZeroMQ meets the next life of the node by
+        /// The endpoint that SUB is connected to. It stays so while the peer is away: ZeroMQ meets the next life of the node by
         /// itself, and a peer that is only busy loses nothing.
         var subscribed: String?
-        /// When to connect anew unless the peer is there by then, monotonic nanoseconds: ZeroMQ gives an endpoint up
+        /// The moment to connect anew unless the peer is there by then, monotonic nanoseconds: ZeroMQ gives an endpoint up
         /// for good when it was denied or misunderstood, and the peer's configuration may change.
         var reopenAt: Int64?
 
@@ -21,7 +21,7 @@ final class PeerTable {
             machine = PeerStateMachine(endpoint: peer.endpoint)
         }
 
-        /// What tells the node apart from others, those of this host included: none of their names has an `@`.
+        /// A name that no other node has, those of this host included: none of their names has an `@`.
         private(set) var node = ""
 
         mutating func rename() {
@@ -58,7 +58,7 @@ final class PeerTable {
     /// Messages that may wait for one peer.
     private static let highWaterMark: Int32 = 8192
 
-    /// How long after a connection ended without use it is made anew: two seconds.
+    /// The pause before a connection that ended without use is made anew: two seconds.
     private static let reopeningNanoseconds: Int64 = 2_000_000_000
 
     private static let watchedEvents =
@@ -238,7 +238,7 @@ final class PeerTable {
 
     // MARK: What the peers have
 
-    /// What the peers that are there announce, in the order they are configured; without this node itself and those
+    /// The announcements of the peers that are present, in the order they are configured; without this node itself and those
     /// of this host, which a list that several hosts share may name.
     func announcements(excluding local: Set<UInt64>) -> [Announcement] {
         entries.compactMap(\.machine.announcement).filter { $0.bootID != bootID && !local.contains($0.bootID) }

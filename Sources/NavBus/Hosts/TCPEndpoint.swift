@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where a node is reached from other hosts: `tcp://ADDRESS:PORT` or `tcp://ADDRESS:PORT,PUBPORT`.
+/// An address at which other hosts reach a node: `tcp://ADDRESS:PORT` or `tcp://ADDRESS:PORT,PUBPORT`.
 ///
 /// `PORT` carries calls and announcements. `PUBPORT` carries topics and is the port after it unless given, so that a
 /// firewall needs two fixed numbers. The address is numeric, IPv6 in brackets: a name would be looked up by the thread

@@ -1,8 +1,8 @@
 internal import CZeroMQ
 
-/// What sockets between hosts need.
+/// Options and endpoints of sockets between hosts.
 extension ZeroMQSocket {
-    /// Where the last `bind` put the socket, with the port that the system chose.
+    /// Returns the endpoint of the last `bind`, with the port that the system chose.
     package func lastEndpoint() throws(ZeroMQError) -> String {
         var buffer = [UInt8](repeating: 0, count: 256)
         var size = buffer.count
@@ -16,7 +16,7 @@ extension ZeroMQSocket {
     func serveCurve(_ keys: CurveKeyPair) throws(ZeroMQError) {
         try set(ZMQ_CURVE_SERVER, 1)
         try set(ZMQ_CURVE_SECRETKEY, keys.secret)
-        try set(ZMQ_ZAP_DOMAIN, Array(DoorKeeper.domain.utf8))
+        try set(ZMQ_ZAP_DOMAIN, Array(Authenticator.domain.utf8))
     }
 
     /// Makes the socket's next connections clients of the CURVE server with `key`.

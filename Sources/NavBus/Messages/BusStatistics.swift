@@ -1,4 +1,4 @@
-/// What a node has seen of one topic since it started.
+/// A node's counts for one topic since it started.
 public struct TopicStatistics: Sendable, Hashable {
     /// The topic's name.
     public let topic: String
@@ -17,13 +17,13 @@ public struct TopicStatistics: Sendable, Hashable {
     public var publishedBytes: UInt64 = 0
     /// The payload bytes of ``received``.
     public var receivedBytes: UInt64 = 0
-    /// When the last message was published, `CLOCK_MONOTONIC` nanoseconds; 0 before the first.
+    /// The publication of the last message, `CLOCK_MONOTONIC` nanoseconds; 0 before the first.
     public var lastPublishedNanoseconds: Int64 = 0
-    /// When the last new message arrived, `CLOCK_MONOTONIC` nanoseconds; 0 before the first.
+    /// The arrival of the last new message, `CLOCK_MONOTONIC` nanoseconds; 0 before the first.
     public var lastReceivedNanoseconds: Int64 = 0
-    /// How many subscriptions there are to the topic when this node publishes it.
+    /// The number of subscriptions to the topic when this node publishes it.
     public var subscribers = 0
-    /// How many publishers' messages were seen since the start, restarts included, up to 64.
+    /// The number of publishers seen since the start, restarts included, up to 64.
     public var publishers = 0
     /// Messages refused: a bad header or frame count, or a payload over its limit (also at the publisher).
     public var rejected: UInt64 = 0
@@ -31,7 +31,7 @@ public struct TopicStatistics: Sendable, Hashable {
     init(topic: String) { self.topic = topic }
 }
 
-/// What a node has seen since it started.
+/// A node's counts since it started.
 public struct BusStatistics: Sendable, Hashable {
     /// Each topic that is published or subscribed to, by name.
     public var topics: [TopicStatistics]

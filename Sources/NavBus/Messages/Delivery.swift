@@ -1,4 +1,4 @@
-/// When a message reached this node, on both clocks.
+/// The arrival of a message at this node, on both clocks.
 public struct ReceiveTimes: Sendable, Hashable {
     /// `CLOCK_MONOTONIC`, nanoseconds.
     public var monotonicNanoseconds: Int64
@@ -37,6 +37,6 @@ public struct Delivery: Sendable {
     public let header: MessageHeader
     /// The message's bytes.
     public let payload: Payload
-    /// When it arrived here.
+    /// Its arrival here.
     public let received: ReceiveTimes
 }

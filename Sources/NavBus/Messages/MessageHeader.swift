@@ -11,7 +11,7 @@
 public struct MessageHeader: Sendable, Hashable {
     /// Counts the publisher's messages of this topic, from 1.
     public var sequence: UInt64
-    /// When the content was true, nanoseconds UTC.
+    /// The moment when the content was true, nanoseconds UTC.
     public var stampNanoseconds: Int64
     /// Random for each start of the publisher.
     public var bootID: UInt64

@@ -1,4 +1,4 @@
-/// How a topic's messages are kept for readers that are late or slow.
+/// The rule by which a topic's messages are kept for readers that are late or slow.
 ///
 /// On a publication, `latched` makes the publisher give its last value to every new subscriber. On a subscription it
 /// bounds the queue between the socket and the reader; when that is full the oldest message is dropped and counted.
@@ -16,7 +16,7 @@ public enum QoS: Sendable, Hashable {
     /// The greatest depth of a queue.
     public static let maximumDepth = 1_000_000
 
-    /// How many messages a subscription's queue holds.
+    /// The most messages in a subscription's queue.
     public var depth: Int {
         switch self {
         case .latched: Self.latchedDepth
@@ -34,7 +34,7 @@ public struct TopicDescription: Sendable, Hashable {
     public var typeName: String
     /// Fingerprint of the payload's schema, 0 when unknown.
     public var schemaFingerprint: UInt64
-    /// How messages are kept.
+    /// The rule by which messages are kept.
     public var qos: QoS
     /// The largest payload the topic carries, in bytes; larger ones are refused at the publisher.
     public var maximumPayloadSize: Int

@@ -6,7 +6,7 @@ internal import Glibc
 /// libzmq names neither its peers nor what waits for each. The kernel knows both: an accepted connection has the local
 /// address of the socket it came in by, and counts the bytes its peer has not read.
 enum AcceptedConnections {
-    /// Where the socket is bound.
+    /// The address that the socket is bound to.
     enum Address {
         case unix(path: String)
         case tcp(port: UInt16)

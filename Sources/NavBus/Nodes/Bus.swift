@@ -11,7 +11,7 @@ public protocol Bus: AnyObject {
     /// Random for each start of the node, the `boot_id` of every header it sends.
     var bootID: UInt64 { get }
 
-    /// What the node has seen since it started.
+    /// The node's counts since it started.
     var statistics: BusStatistics { get }
 
     /// Starts publishing a topic and tells everybody.
@@ -29,7 +29,7 @@ public protocol Bus: AnyObject {
     /// Forgets the last value of a latched topic: who subscribes later gets nothing before the next message.
     func clearLatched(_ publication: Publication) throws(BusError)
 
-    /// How many subscriptions there are to a publication's topic now.
+    /// Returns the number of subscriptions to a publication's topic now.
     func subscriberCount(of publication: Publication) throws(BusError) -> Int
 
     /// Subscribes to one topic, whoever publishes it, now or later.
@@ -51,7 +51,7 @@ public protocol Bus: AnyObject {
     ///   can look at its stop flag.
     func poll(timeout: Duration?) throws(BusError) -> Delivery?
 
-    /// What services have seen on this node.
+    /// The counts of services on this node.
     var serviceStatistics: ServiceStatistics { get }
 
     /// Serves a service and announces it; `handler` is called for each call while the node polls, and answers then or

@@ -21,7 +21,7 @@ public final class BusNode: Bus {
     private let waitList: WaitList
     private var lastUpkeep: Int64 = 0
 
-    /// How long a node with queued messages may go without looking at its sockets, in nanoseconds.
+    /// The longest time that a node with queued messages goes without looking at its sockets, in nanoseconds.
     private static let upkeepInterval: Int64 = 1_000_000
 
     /// Joins the bus under `name`.
@@ -92,7 +92,7 @@ public final class BusNode: Bus {
         )
     }
 
-    /// What the node has seen since it started; empty once closed.
+    /// The node's counts since it started; empty once closed.
     public var statistics: BusStatistics {
         guard let publisher, let subscriber else { return BusStatistics(topics: [], unattributedRejections: 0) }
         var statistics = BusStatistics(inbox: subscriber.inbox, outbox: publisher.outbox)
@@ -102,13 +102,13 @@ public final class BusNode: Bus {
         return statistics
     }
 
-    /// What the node has seen of other hosts, all zero without ``BusConfiguration/hosts``.
+    /// The node's counts of other hosts, all zero without ``BusConfiguration/hosts``.
     public var hostStatistics: HostStatistics { hosts?.statistics ?? HostStatistics() }
 
-    /// Where other hosts reach the node, with the ports that were chosen; nil when they do not.
+    /// The address at which other hosts reach the node, with the ports that were chosen; nil when they do not.
     public var listeningEndpoint: TCPEndpoint? { hosts?.listener?.endpoint }
 
-    /// What the peers that are there announce. They are looked for from the first subscription or call on.
+    /// The announcements of the peers that are present. They are looked for from the first subscription or call on.
     public var peerAnnouncements: [Announcement] { hosts?.peers.announcements(excluding: []) ?? [] }
 
     // MARK: Publishing
@@ -140,7 +140,7 @@ public final class BusNode: Bus {
         try publisher.clearLatched(publication)
     }
 
-    /// How many subscriptions there are to a publication's topic now.
+    /// Returns the number of subscriptions to a publication's topic now.
     public func subscriberCount(of publication: Publication) throws(BusError) -> Int {
         guard let publisher else { throw .closed(name) }
         try publisher.outbox.check(publication)
@@ -275,20 +275,20 @@ public final class BusNode: Bus {
         if ready.contains(.services) { try run(services, now, isSignalled: true) }
     }
 
-    /// When the node wakes next if nothing happens, monotonic nanoseconds.
+    /// Returns the moment when the node wakes next if nothing happens, monotonic nanoseconds.
     package func nextWakeup() throws(BusError) -> Int64 {
         guard let publisher, let subscriber, let services else { throw .closed(name) }
         return try beforeWaiting(publisher, subscriber, services, Clocks.monotonic())
     }
 
-    /// How many times the node looked at a lock or an announcement in the registry.
+    /// The number of locks and announcements that the node has looked at in the registry.
     package var registryLooks: Int { registry.value?.looks ?? 0 }
 
     private var isClosed: Bool { publisher == nil }
 
     // MARK: Services
 
-    /// What services have seen here, see ``Bus/serviceStatistics``.
+    /// The counts of services here, see ``Bus/serviceStatistics``.
     public var serviceStatistics: ServiceStatistics { services?.statistics ?? ServiceStatistics() }
 
     /// Serves and announces a service, see ``Bus/serve(_:handler:)``.

@@ -6,7 +6,7 @@ internal import CZeroMQ
 /// `ZMQ_MAXMSGSIZE`: its other topics would be silent for ever. So a connection that ended, and is not tried again
 /// within ``patienceNanoseconds``, is reported, to be made anew.
 struct CutConnections {
-    /// How long ZeroMQ has for the next attempt of its own: a second, five times its longest pause.
+    /// The time that ZeroMQ has for the next attempt of its own: a second, five times its longest pause.
     static let patienceNanoseconds: Int64 = 1_000_000_000
 
     private static let watchedEvents =
@@ -18,7 +18,7 @@ struct CutConnections {
     /// Readable when a connection was made or ended, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
 
-    /// When ``take(_:)`` has something, monotonic nanoseconds; `.max` when nothing is expected.
+    /// The moment when ``take(_:)`` has something, monotonic nanoseconds; `.max` when nothing is expected.
     private(set) var next: Int64 = .max
 
     /// Watches `socket` from now on; `name` is unique in `context`.

@@ -6,10 +6,10 @@ internal import DequeModule
 /// bounded as a socket's is, and a latched value goes again to every subscriber when a new one comes, as it does
 /// through ZeroMQ. Used by one thread.
 public final class InProcessNetwork {
-    /// What every node's clock says; the test moves it.
+    /// The time of every node's clock; the test moves it.
     public var now = ReceiveTimes(monotonicNanoseconds: 0, utcNanoseconds: 0)
 
-    /// How many messages may wait for a node that does not poll; further ones are lost for it.
+    /// The most messages that wait for a node that does not poll; further ones are lost for it.
     public let pipeDepth: Int
 
     fileprivate var nodes: [InProcessBus] = []
@@ -100,7 +100,7 @@ public final class InProcessBus: Bus {
         network.servicesChanged()
     }
 
-    /// What the node has seen since it started.
+    /// The node's counts since it started.
     public var statistics: BusStatistics { BusStatistics(inbox: inbox, outbox: outbox) }
 
     // MARK: Publishing
@@ -129,7 +129,7 @@ public final class InProcessBus: Bus {
         try outbox.clearLatched(publication)
     }
 
-    /// How many subscriptions there are to a publication's topic now.
+    /// Returns the number of subscriptions to a publication's topic now.
     public func subscriberCount(of publication: Publication) throws(BusError) -> Int {
         try checkOpen()
         try outbox.check(publication)
@@ -200,7 +200,7 @@ public final class InProcessBus: Bus {
 
     // MARK: Services
 
-    /// What services have seen here, see ``Bus/serviceStatistics``.
+    /// The counts of services here, see ``Bus/serviceStatistics``.
     public var serviceStatistics: ServiceStatistics { services.statistics }
 
     /// Serves and announces a service, see ``Bus/serve(_:handler:)``.

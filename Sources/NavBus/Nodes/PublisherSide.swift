@@ -9,7 +9,7 @@ internal import CZeroMQ
 final class PublisherSide {
     private(set) var outbox: Outbox
     private let socket: ZeroMQSocket
-    /// Where subscribers of other hosts are, when the node listens.
+    /// The listener for subscribers of other hosts, when the node has one.
     private let listener: HostListener?
     private let remote: ZeroMQSocket?
     private let addresses: [AcceptedConnections.Address]
@@ -28,18 +28,18 @@ final class PublisherSide {
     private var late: [UInt64]?
     /// Whether a queue was found full since ``late`` was listed.
     private var isLateStale = false
-    /// When the queues are looked at, monotonic nanoseconds; `.max` while there is room in all of them.
+    /// The moment of the next look at the queues, monotonic nanoseconds; `.max` while there is room in all of them.
     private var nextSample: Int64 = .max
-    /// How many subscribers' connections were ended because they took nothing.
+    /// The number of subscribers' connections that were ended because they took nothing.
     private(set) var stuckSubscribers: UInt64 = 0
 
     /// Readable when a subscriber came or went, see ``ZeroMQSocket/fileDescriptor()``.
     let fileDescriptor: Int32
 
-    /// How long a busy publisher may go without looking for new subscribers, in nanoseconds.
+    /// The longest time that a busy publisher goes without looking for new subscribers, in nanoseconds.
     private static let serviceInterval: Int64 = 1_000_000
 
-    /// How long a subscriber may wait to be seen whose subscription came just before the node slept: 50 ms. Less would
+    /// The longest wait of a subscriber whose subscription came just before the node slept: 50 ms. Less would
     /// arm a timer in each wait that is sooner than the kernel's own, which costs more than the wait.
     private static let patience: Int64 = 50_000_000
 

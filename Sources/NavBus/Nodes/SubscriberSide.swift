@@ -5,7 +5,7 @@ final class SubscriberSide {
     private struct Connection {
         let node: String
         let endpoint: String
-        /// When to let go of a publisher that left or dropped the topic, monotonic nanoseconds; nil while it is wanted.
+        /// The moment to let go of a publisher that left or dropped the topic, monotonic nanoseconds; nil while it is wanted.
         var retireAt: Int64?
     }
 
@@ -29,10 +29,10 @@ final class SubscriberSide {
     /// Readable when a connection was made or ended.
     var connectionsFileDescriptor: Int32 { cut.fileDescriptor }
 
-    /// How many connections ended because a publisher broke the rules, and were made anew.
+    /// The number of connections that ended because a publisher broke the rules, and were made anew.
     private(set) var cutConnections: UInt64 = 0
 
-    /// How many connections to publishers that lived and were not heard were made anew.
+    /// The number of connections to live but silent publishers that were made anew.
     private(set) var silentConnections: UInt64 = 0
 
     private var nextRetirement: Int64 = .max
@@ -40,14 +40,14 @@ final class SubscriberSide {
     private var silence: SilenceMonitor
     private var probes: UInt64 = 0
 
-    /// When a connection is let go, made anew or looked after, monotonic nanoseconds; `.max` when none is.
+    /// The moment of the next upkeep of a connection, monotonic nanoseconds; `.max` when none is due.
     var nextUpkeep: Int64 { min(nextRetirement, cut.next, silence.next) }
 
-    /// How many messages are taken from the socket at once: enough to amortise, and an end under a flood. They are
+    /// The most messages that are taken from the socket at once: enough to amortise, and an end under a flood. They are
     /// there already, so they share one receive time.
     private static let batch = 256
 
-    /// How long a publisher that left keeps its connection, so that its last messages arrive and a quick restart is
+    /// The time that a publisher that left keeps its connection, so that its last messages arrive and a quick restart is
     /// met by ZeroMQ's own reconnection: one second.
     private static let retirementNanoseconds: Int64 = 1_000_000_000
 

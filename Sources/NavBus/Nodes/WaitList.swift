@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The descriptors of one node's wait, in storage that is kept from one wait to the next.
 final class WaitList {
-    /// What ended a wait; empty when its time was over.
+    /// The causes of a wait's end; empty when its time was over.
     struct Ready: OptionSet {
         let rawValue: UInt16
 

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// What a node tells the others about itself, the content of `announcement.json`.
+/// A node's description of itself for the others, the content of `announcement.json`.
 ///
 /// UTF-8 JSON, at most ``maximumSize`` bytes, replaced whole on every change:
 ///
@@ -52,15 +52,15 @@ public struct Announcement: Sendable, Hashable {
     public var processID: Int32
     /// Random for each start of the node.
     public var bootID: UInt64
-    /// Where it publishes, an `ipc://` endpoint.
+    /// The endpoint of its publications, an `ipc://` endpoint.
     public var publisherEndpoint: String
-    /// Where it serves, nil when it serves nothing.
+    /// The endpoint of its services, nil when it serves nothing.
     public var serviceEndpoint: String?
     /// Whether it answers probes, so that a subscriber can tell a publisher with nothing to say from one it cannot hear.
     public var answersProbes = false
-    /// What it publishes, in the order it was advertised.
+    /// The published topics, in the order they were advertised.
     public var topics: [TopicDescription]
-    /// What it serves, by name; limits are the server's own and stand at their defaults here.
+    /// The services, by name; limits are the server's own and stand at their defaults here.
     public var services: [ServiceDescription] = []
 
     /// The file's content.

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where the nodes of one domain meet: `<path>/<domain>/<node>/`.
+/// The directory of a domain, in which its nodes find each other: `<path>/<domain>/<node>/`.
 ///
 /// Every live node owns one directory:
 ///

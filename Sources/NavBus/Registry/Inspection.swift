@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What a look at a domain's registry found.
+/// A snapshot of a domain's registry.
 public struct RegistrySnapshot: Sendable, Hashable {
     /// The live nodes, by name.
     public var nodes: [Announcement]
@@ -56,7 +56,7 @@ package struct RegistryReader {
         return Array(names.lazy.filter(Names.isDirectoryName).prefix(BusDirectory.maximumNodes))
     }
 
-    /// How many nodes were looked at: a lock probed, and an announcement read when it changed.
+    /// The number of nodes that were looked at: a lock probed, and an announcement read when it changed.
     package private(set) var looks = 0
 
     /// The registry now; nil when the domain has no directory.

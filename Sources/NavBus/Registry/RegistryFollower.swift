@@ -14,7 +14,7 @@ final class RegistryFollower {
     /// Counts the changes of ``nodes``; 0 before the first look.
     private(set) var generation = 0
 
-    /// How much less often everything is read while inotify hears of each change.
+    /// The factor by which everything is read less often while inotify hears of each change.
     private static let healthyFactor: Int64 = 30
 
     init(_ directory: BusDirectory, rescanMilliseconds: Int) {
@@ -31,10 +31,10 @@ final class RegistryFollower {
     /// Readable when the registry changed; nil without inotify.
     var fileDescriptor: Int32? { watcher.fileDescriptor }
 
-    /// When ``follow(_:)`` must be called even if nothing was heard, monotonic nanoseconds.
+    /// The moment when ``follow(_:)`` must be called even if nothing was heard, monotonic nanoseconds.
     var next: Int64 { schedule.next }
 
-    /// How many announcements and locks were looked at since the start.
+    /// The number of announcements and locks that were looked at since the start.
     var looks: Int { reader.looks }
 
     /// Takes the waiting events and reads what they and the time say.

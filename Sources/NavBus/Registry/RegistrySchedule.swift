@@ -1,11 +1,11 @@
-/// When to look at which nodes of the registry: events and the time in, what to read out. Reads no clock.
+/// A schedule of looks at nodes of the registry: events and the time in, what to read out. Reads no clock.
 ///
 /// Events come in bursts (a node that starts announces each of its topics), so a look waits until
 /// ``coalescingNanoseconds`` after the one before. A lock that was closed is looked at once more a moment later: the
 /// kernel reports the close of a killed process before it frees the lock. Everything is read only at the beginning,
 /// when events were lost, and at the intervals of a safety net.
 package struct RegistrySchedule {
-    /// What to read now.
+    /// The part of the registry to read now.
     package enum Look: Hashable {
         case nothing
         case nodes([String])
@@ -14,7 +14,7 @@ package struct RegistrySchedule {
 
     /// The least time between looks that events cause: 20 ms.
     package static let coalescingNanoseconds: Int64 = 20_000_000
-    /// How long after a lock's close the second look comes: 10 ms.
+    /// The pause between a lock's close and the second look: 10 ms.
     package static let secondLookNanoseconds: Int64 = 10_000_000
 
     private let interval: Int64
@@ -23,7 +23,7 @@ package struct RegistrySchedule {
     private var first: [String: Int64] = [:]
     private var second: [String: Int64] = [:]
 
-    /// When ``take(_:)`` has something at the latest, monotonic nanoseconds.
+    /// The moment when ``take(_:)`` has something at the latest, monotonic nanoseconds.
     package private(set) var next: Int64 = .min / 2
 
     /// A schedule whose safety net reads everything each `interval` nanoseconds.
@@ -54,7 +54,7 @@ package struct RegistrySchedule {
         next = min(next, nextFull)
     }
 
-    /// What to read at `now`; the caller reads it.
+    /// Returns what to read at `now`; the caller reads it.
     package mutating func take(_ now: Int64) -> Look {
         guard now >= next else { return .nothing }
         lastLook = now

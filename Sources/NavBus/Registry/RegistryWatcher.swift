@@ -52,7 +52,7 @@ final class RegistryWatcher {
         nodes[watch] = name
     }
 
-    /// What an event says.
+    /// The change that an event reports.
     enum Change {
         case node(String, lockClosed: Bool)
         case lost

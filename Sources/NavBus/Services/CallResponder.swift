@@ -28,14 +28,14 @@ public struct CallResponder: Sendable {
     public func finish(_ status: CallStatus) { channel.finish(.status(status)) }
 }
 
-/// What another thread answers.
+/// An answer of another thread.
 enum ResponderAnswer: Sendable {
     case message([UInt8])
     case response([UInt8])
     case status(CallStatus)
 }
 
-/// What a call's worker and its node both know of it.
+/// The state that a call's worker and its node share.
 ///
 /// Unchecked: the state is touched only under the mutex, which the condition needs to be a POSIX one.
 final class ResponderChannel: @unchecked Sendable {
@@ -43,7 +43,7 @@ final class ResponderChannel: @unchecked Sendable {
     private let mailbox: ResponderMailbox?
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
-    /// What the node may still send, and how much of it is already on its way to the node.
+    /// The messages that the node may still send, and the number of those on their way to the node.
     private var credit: Int
     private var queued = 0
     private var hasEnded = false

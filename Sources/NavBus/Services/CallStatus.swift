@@ -1,4 +1,4 @@
-/// How a call ended, in gRPC's codes.
+/// The outcome of a call, in gRPC's codes.
 public struct StatusCode: RawRepresentable, Sendable, Hashable {
     /// 0 to 16 as gRPC numbers them; other numbers are read as ``unknown``.
     public let rawValue: UInt8
@@ -16,9 +16,9 @@ public struct StatusCode: RawRepresentable, Sendable, Hashable {
     public static let invalidArgument = StatusCode(rawValue: 3)
     /// The deadline passed first.
     public static let deadlineExceeded = StatusCode(rawValue: 4)
-    /// What was asked for is not there.
+    /// A thing that the request names is not there.
     public static let notFound = StatusCode(rawValue: 5)
-    /// What should be made is there already.
+    /// A thing that should be made is there already.
     public static let alreadyExists = StatusCode(rawValue: 6)
     /// The caller may not do this.
     public static let permissionDenied = StatusCode(rawValue: 7)
@@ -59,11 +59,11 @@ public struct MetadataEntry: Sendable, Hashable {
     }
 }
 
-/// How a call ended: a code, a sentence for people, and bytes for programs.
+/// The outcome of a call: a code, a sentence for people, and bytes for programs.
 public struct CallStatus: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of end.
     public var code: StatusCode
-    /// What happened and what to do, empty for ok.
+    /// A description of what happened and what to do, empty for ok.
     public var message: String
     /// An encoded message with more, of a type the service defines.
     public var details: [UInt8]

@@ -40,7 +40,7 @@ package struct ClientAddress: Hashable, Sendable, Comparable {
     }
 }
 
-/// What became of a message that was to be sent.
+/// The outcome of sending a message.
 package enum Transmission: Sendable {
     /// The transport has it.
     case sent

@@ -2,7 +2,7 @@
 ///
 /// It holds no payload, clock or socket: events come with the monotonic time in nanoseconds, effects go out.
 package struct ClientCallStateMachine {
-    /// What the shell does, in order.
+    /// An action for the shell; they are done in order.
     package enum Effect: Equatable {
         case sendRequest(timeoutNanoseconds: Int64, credit: Int)
         case sendCancel
@@ -18,7 +18,7 @@ package struct ClientCallStateMachine {
         case ended
     }
 
-    /// How long an absent server is waited for: time for a registry event that is on its way. 200 ms.
+    /// The longest wait for an absent server: time for a registry event that is on its way. 200 ms.
     package static let absenceNanoseconds: Int64 = 200_000_000
     /// The first pause before another attempt; each doubles it, to 32 times as much. 50 ms.
     package static let backOffNanoseconds: Int64 = 50_000_000
@@ -28,7 +28,7 @@ package struct ClientCallStateMachine {
     private let isIdempotent: Bool
     private let waitsForReady: Bool
     private let window: UInt64
-    /// How often the request was sent.
+    /// The number of times that the request was sent.
     package private(set) var attempts = 0
     private var state: State
 
@@ -49,7 +49,7 @@ package struct ClientCallStateMachine {
     package var isInFlight: Bool { if case .inFlight = state { true } else { false } }
     package var hasEnded: Bool { if case .ended = state { true } else { false } }
 
-    /// When ``tick(now:)`` is next needed.
+    /// The moment when ``tick(now:)`` is next needed.
     package var nextTick: Int64 {
         switch state {
         case .waiting(let until), .backingOff(let until): min(until, deadline)

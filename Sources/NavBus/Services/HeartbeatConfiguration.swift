@@ -1,17 +1,17 @@
-/// When a peer that says nothing is given up.
+/// The heartbeats by which a silent peer is given up.
 ///
 /// A local process that dies frees its lock, which the kernel reports at once, and a process that leaves says so: for
 /// those no heartbeat is needed. A server whose thread is busy in a handler is not dead, so silence ends its calls only
 /// after a limit that is well over the longest handler. Between hosts nothing reports a dead machine or a cut cable but
 /// silence itself, so there the limit is short and a server must return to its loop within it.
 public struct HeartbeatConfiguration: Sendable, Hashable {
-    /// How often a server with calls in flight is asked for a sign of life, in milliseconds, 10 to 60 000.
+    /// The interval of heartbeats to a server with calls in flight, in milliseconds, 10 to 60 000.
     public var intervalMilliseconds = 250
-    /// How long a server on this host may owe the answer before its calls end as unavailable, in milliseconds.
+    /// The longest silence of a server on this host before its calls end as unavailable, in milliseconds.
     public var localSilenceMilliseconds = 10_000
-    /// How long a server on another host may owe the answer before its calls end as unavailable, in milliseconds.
+    /// The longest silence of a server on another host before its calls end as unavailable, in milliseconds.
     public var remoteSilenceMilliseconds = 1_000
-    /// How long a client with calls may send nothing before the server drops them, in milliseconds.
+    /// The longest silence of a client with calls before the server drops them, in milliseconds.
     public var clientSilenceMilliseconds = 10_000
 
     /// The defaults: asked every 250 ms, 10 s on this host, 1 s between hosts.

@@ -35,13 +35,13 @@ final class InProcessServices {
         (self.name, self.bootID, self.waker, self.find) = (name, bootID, waker, find)
     }
 
-    /// What the registry would say of this node; nil while it serves nothing.
+    /// The node's entry in the registry; nil while it serves nothing.
     var info: ServerInfo? {
         let services = server.descriptions
         return services.isEmpty ? nil : ServerInfo(node: name, bootID: bootID, services: services)
     }
 
-    /// Who serves, until the client was told.
+    /// The servers, until the client was told.
     var announced: [ServerInfo]?
 
     var statistics: ServiceStatistics { ServiceStatistics(client, server) }

@@ -11,11 +11,11 @@ public final class ServerCall: TimerEntry {
     public let method: String
     /// The request's bytes as they arrived.
     public let request: Payload
-    /// What the client sent beside the request.
+    /// The metadata that the client sent beside the request.
     public let metadata: [MetadataEntry]
     /// True when the client may send the same request again.
     public let isIdempotent: Bool
-    /// When the client stops waiting, nanoseconds of the node's monotonic clock.
+    /// The deadline of the client, nanoseconds of the node's monotonic clock.
     public let deadlineNanoseconds: Int64
     /// Called once when the call ends without the handler's doing: cancelled, past its deadline, or its client gone.
     public var onCancel: (() -> Void)?
@@ -28,7 +28,7 @@ public final class ServerCall: TimerEntry {
     let provider: ServiceServer.Service
     let maximumResponseSize: Int
     var machine: ServerCallStateMachine
-    /// What other threads have answered and lacks credit.
+    /// The answers of other threads that lack credit.
     var backlog: Deque<ResponderAnswer> = []
     private(set) var channel: ResponderChannel?
     var dueAt: Int64 = .max
@@ -49,7 +49,7 @@ public final class ServerCall: TimerEntry {
     /// True once nobody waits for the answer any more.
     public var isCancelled: Bool { server == nil || machine.hasEnded }
 
-    /// How many messages of a stream may be sent now.
+    /// The number of messages of a stream that may be sent now.
     public var credit: Int { machine.hasEnded ? 0 : Int(machine.credit) }
 
     /// Sends one message of a stream.
@@ -79,7 +79,7 @@ public final class ServerCall: TimerEntry {
     @discardableResult
     public func finish(_ status: CallStatus) -> Bool { server?.finish(self, status) ?? false }
 
-    /// What another thread answers the call through; every responder of a call is the same one.
+    /// Makes a responder with which another thread answers the call; every responder of a call is the same one.
     public func makeResponder() -> CallResponder {
         if let channel { return CallResponder(channel) }
         let channel = ResponderChannel(serial, server?.mailbox, credit: credit)

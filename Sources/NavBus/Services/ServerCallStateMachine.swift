@@ -2,7 +2,7 @@
 ///
 /// It holds no payload, clock or socket: events come with the monotonic time in nanoseconds, effects go out.
 package struct ServerCallStateMachine {
-    /// What the shell does, in order.
+    /// An action for the shell; they are done in order.
     package enum Effect: Equatable {
         case sendResponse(sequence: UInt64)
         case sendLastResponse(sequence: UInt64)
@@ -11,10 +11,10 @@ package struct ServerCallStateMachine {
         case notifyCancelled
     }
 
-    /// When the client stops waiting, monotonic nanoseconds here.
+    /// The deadline of the client, monotonic nanoseconds here.
     package let deadline: Int64
     package let isStreaming: Bool
-    /// How many responses may be sent now.
+    /// The number of responses that may be sent now.
     package private(set) var credit: UInt64
     /// True once the call is over, for whatever reason.
     package private(set) var hasEnded = false

@@ -29,7 +29,7 @@ package final class ServiceClient {
         /// The transport's own.
         var link: AnyObject?
         fileprivate var callCount = 0
-        /// When the first ping went out that nothing has followed.
+        /// The moment of the first ping that nothing has followed.
         fileprivate var askedAt: Int64?
         fileprivate var lastPing: UInt64 = 0
         /// The last call that began before the last ping.
@@ -102,7 +102,7 @@ package final class ServiceClient {
     package var busyPeers: [Peer] { peers.values.filter { $0.callCount > 0 }.sorted { $0.info.node < $1.info.node } }
     /// The server of a name, while the registry knows it.
     package func peer(_ node: String) -> Peer? { peers[node] }
-    /// When ``advance(_:)`` is needed at the latest, monotonic nanoseconds.
+    /// The moment when ``advance(_:)`` is needed at the latest, monotonic nanoseconds.
     package var nextTick: Int64 { min(callTimers.next, peerTimers.next) }
 
     package func call(
@@ -164,7 +164,7 @@ package final class ServiceClient {
 
     // MARK: Servers
 
-    /// What the registry says: calls to nodes that are gone end, waiting ones find their server.
+    /// Takes a snapshot of the registry: calls to nodes that are gone end, waiting ones find their server.
     ///
     /// - Returns: the lives that are over.
     @discardableResult

@@ -12,7 +12,7 @@ public struct MethodDescription: Sendable, Hashable {
     }
 }
 
-/// What a node serves: a full name and its methods.
+/// A description of a service: a full name and its methods.
 public struct ServiceDescription: Sendable, Hashable {
     /// The most methods of one service.
     public static let maximumMethods = 256
@@ -25,7 +25,7 @@ public struct ServiceDescription: Sendable, Hashable {
     public var methods: [MethodDescription]
     /// The largest request accepted, in bytes; a larger one ends with ``StatusCode/resourceExhausted``. 4 MiB as in gRPC.
     public var maximumRequestSize = 4 << 20
-    /// How many calls may run at once; further ones end with ``StatusCode/resourceExhausted``.
+    /// The most calls that run at once; further ones end with ``StatusCode/resourceExhausted``.
     public var maximumConcurrentCalls = 4096
 
     /// A service of `methods`, with its limits at their defaults.
@@ -60,12 +60,12 @@ public struct ServiceDescription: Sendable, Hashable {
     }
 }
 
-/// How a call is made. There is no default deadline: nothing on the bus waits for ever.
+/// The options of a call. There is no default deadline: nothing on the bus waits for ever.
 public struct CallOptions: Sendable, Hashable {
     /// The longest window of a stream, in messages.
     public static let maximumWindow = 4096
 
-    /// How long the call may take, whatever happens, retries included.
+    /// The longest time of the call, whatever happens, retries included.
     public var timeout: Duration
     /// Sent beside the request.
     public var metadata: [MetadataEntry] = []
@@ -75,11 +75,11 @@ public struct CallOptions: Sendable, Hashable {
     public var waitForReady = false
     /// The one node to call; nil for whichever serves it (the first by name).
     public var node: String?
-    /// How many messages of a stream may be on their way, 1 to ``maximumWindow``.
+    /// The most messages of a stream that are on their way, 1 to ``maximumWindow``.
     public var window = 64
     /// Grants the server a message for each one handled. False: the caller grants with ``Bus/grant(_:messages:)``.
     public var grantsAutomatically = true
-    /// What the caller takes the method for: true for a stream, false for one answer, nil when either will do. A method
+    /// The kind of method that the caller expects: true for a stream, false for one answer, nil when either will do. A method
     /// of the other kind ends the call with ``StatusCode/unimplemented``.
     public var expectsStream: Bool?
     /// The largest response accepted, in bytes; the call ends with ``StatusCode/resourceExhausted`` at a larger one.
@@ -94,7 +94,7 @@ public struct CallID: Sendable, Hashable {
     let rawValue: UInt64
 }
 
-/// What becomes of a call: any number of responses (one when unary), then one end.
+/// An event of a call: any number of responses (one when unary), then one end.
 public enum CallEvent: Sendable {
     /// A message of the server.
     case response(Payload)
@@ -102,7 +102,7 @@ public enum CallEvent: Sendable {
     case end(CallStatus)
 }
 
-/// What services on this node have seen since it started.
+/// The counts of services on this node since it started.
 public struct ServiceStatistics: Sendable, Hashable {
     /// Calls this node made.
     public var callsMade: UInt64 = 0

@@ -1,7 +1,7 @@
 /// The header of every message between a service's client and server: `navbus.v1.ServiceFrame` in protobuf wire
 /// format, see <doc:Services> for the fields and who sends what.
 package struct ServiceFrame: Sendable, Hashable {
-    /// What a message is for.
+    /// The purpose of a message.
     package enum Kind: UInt8, Sendable {
         case request = 1
         case response, end, cancel, credit, ping, pong, goodbye
@@ -26,7 +26,7 @@ package struct ServiceFrame: Sendable, Hashable {
     package var details: [UInt8] = []
     package var serverBootID: UInt64 = 0
     package var hasResponse = false
-    /// What the client takes the method for; nil when it does not care.
+    /// The kind of method that the client expects; nil when it does not care.
     package var isStreamExpected: Bool?
     /// The largest response the client accepts, in bytes; 0 when it does not say.
     package var maximumResponseSize: UInt64 = 0

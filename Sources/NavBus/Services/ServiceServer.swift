@@ -2,9 +2,9 @@ internal import DequeModule
 
 /// The services of one node, without a transport: frames of clients in, frames out through `transmit`.
 package final class ServiceServer {
-    /// How deep handlers that wait for calls of their own may nest; a further request is refused.
+    /// The deepest nesting of handlers that wait for calls of their own; a further request is refused.
     package static let maximumNesting = 16
-    /// How many answers may wait for a client that reads slowly, and how many of their bytes: beyond the second, only
+    /// The most answers that wait for a client that reads slowly, and the most of their bytes: beyond the second, only
     /// their statuses wait.
     package static let maximumWaitingAnswers = 8192
     package static let maximumWaitingBytes = 16 << 20
@@ -56,7 +56,7 @@ package final class ServiceServer {
 
     /// Clients that are remembered although they have no call: as many as usually come back at once.
     private static let maximumIdleClients = 64
-    /// How long a full transport is left alone: 2 ms.
+    /// The time that a full transport is left alone: 2 ms.
     private static let retryNanoseconds: Int64 = 2_000_000
 
     init(
@@ -70,10 +70,10 @@ package final class ServiceServer {
         mailbox = ResponderMailbox(waker)
     }
 
-    /// What is served, by name.
+    /// The services, by name.
     package var descriptions: [ServiceDescription] { services.values.map(\.description).sorted { $0.name < $1.name } }
     package var callCount: Int { callTimers.count }
-    /// When ``advance(_:)`` is needed at the latest, monotonic nanoseconds.
+    /// The moment when ``advance(_:)`` is needed at the latest, monotonic nanoseconds.
     package var nextTick: Int64 { min(callTimers.next, clientTimers.next) }
 
     func serve(_ description: ServiceDescription, _ handler: @escaping (ServerCall) -> Void) throws(BusError) {

@@ -74,7 +74,7 @@ final class ServiceTransport {
 
     /// Messages that may wait in one socket: the longest window of a stream and answers beside it.
     private static let highWaterMark: Int32 = 4096
-    /// How long after a node's end what it sent may take to be here, and between looks at one that leaves: 5 ms.
+    /// The time that the last messages of a node that ended may take, and between looks at one that leaves: 5 ms.
     private static let lastWordNanoseconds: Int64 = 5_000_000
     /// Messages taken in one turn.
     private static let batch = 4096
@@ -95,7 +95,7 @@ final class ServiceTransport {
         hosts?.peers.attach(poller, tag: Tag.peers)
     }
 
-    /// Where this node serves, nil while it serves nothing.
+    /// The endpoint of this node's services, nil while it serves nothing.
     var serviceEndpoint: String? { router == nil ? nil : endpoint }
 
     /// Readable when ``run(_:isSignalled:)`` has something to do.

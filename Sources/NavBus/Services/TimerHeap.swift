@@ -1,6 +1,6 @@
-/// What a ``TimerHeap`` holds; the heap alone writes both values.
+/// An entry of a ``TimerHeap``; the heap alone writes both values.
 protocol TimerEntry: AnyObject {
-    /// When it is due, monotonic nanoseconds.
+    /// The moment when it is due, monotonic nanoseconds.
     var dueAt: Int64 { get set }
     /// Its place in the heap, -1 when it is in none.
     var heapIndex: Int { get set }
@@ -13,7 +13,7 @@ struct TimerHeap<Entry: TimerEntry> {
 
     var count: Int { entries.count }
 
-    /// When the earliest is due, `Int64.max` when there is none.
+    /// The moment when the earliest is due, `Int64.max` when there is none.
     var next: Int64 { entries.isEmpty ? .max : entries[0].dueAt }
 
     /// The earliest entry when it is due.

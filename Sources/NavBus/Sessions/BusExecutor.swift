@@ -27,7 +27,7 @@ public final class BusExecutor: SerialExecutor, @unchecked Sendable {
     // Unchecked: `node` and `routes` are used on the executor's thread alone, which each access checks; the rest is
     // behind a lock.
 
-    /// What becomes of one subscription's messages.
+    /// The destination of one subscription's messages.
     struct Route {
         let deliver: (Delivery) -> Void
         let end: () -> Void
@@ -75,7 +75,7 @@ public final class BusExecutor: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Why the node left the bus by itself; nil while it is there or after ``stop()``.
+    /// The reason why the node left the bus by itself; nil while it is there or after ``stop()``.
     public var failure: BusError? { state.withLock { $0.failure } }
 
     /// Uses the node, from an actor pinned to this executor.

@@ -21,10 +21,10 @@ public actor BusSession {
     /// The node's name.
     public nonisolated var name: String { executor.name }
 
-    /// What the node has seen since it started; empty once closed.
+    /// The node's counts since it started; empty once closed.
     public var statistics: BusStatistics { executor.withNode { $0.statistics } }
 
-    /// What services have seen on the node.
+    /// The counts of services on the node.
     public var serviceStatistics: ServiceStatistics { executor.withNode { $0.serviceStatistics } }
 
     /// Leaves the bus and returns when the thread is done: sequences end, calls fail as cancelled, handlers are
@@ -45,7 +45,7 @@ public actor BusSession {
         }
     }
 
-    /// How many subscriptions there are to a publication's topic now.
+    /// Returns the number of subscriptions to a publication's topic now.
     public func subscriberCount(of publication: Publication) throws(BusError) -> Int {
         try executor.withNode { node throws(BusError) in try node.subscriberCount(of: publication) }
     }

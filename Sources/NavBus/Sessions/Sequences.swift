@@ -8,7 +8,7 @@ public struct DeliverySequence: AsyncSequence, Sendable {
     let stream: AsyncStream<Delivery>
     let counter: DropCounter
 
-    /// How many messages were dropped because the reader was slow.
+    /// The number of messages that were dropped because the reader was slow.
     public var dropped: UInt64 { counter.value }
 
     /// Starts reading.
@@ -70,9 +70,9 @@ public struct IncomingCall: Sendable {
     public let method: String
     /// The request's bytes as they arrived.
     public let request: Payload
-    /// What the client sent beside the request.
+    /// The metadata that the client sent beside the request.
     public let metadata: [MetadataEntry]
-    /// When the client stops waiting, `CLOCK_MONOTONIC` nanoseconds.
+    /// The deadline of the client, `CLOCK_MONOTONIC` nanoseconds.
     public let deadlineNanoseconds: Int64
     /// True when the method streams.
     public let isStreaming: Bool

@@ -153,7 +153,7 @@ package struct HealthMonitor {
             topic.byteCount = outlet.bytes
             topic.droppedCount = statistics[topic: outlet.name]?.dropped ?? 0
             topic.rejectedCount = outlet.refused
-            topic.peerCount = UInt32(clamping: context.subscriberCount(of: outlet.catalogueName))
+            topic.peerCount = UInt32(clamping: context.link.subscriberCount(of: outlet.entry.name))
             topic.nominalRateHz = outlet.entry.nominalRateHz
             topics.append(topic)
         }

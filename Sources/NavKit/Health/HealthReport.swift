@@ -1,6 +1,6 @@
-/// Why a node is not well, by a stable name.
+/// A reason why a node is not well, by a stable name.
 public struct HealthFinding: Sendable, Hashable {
-    /// How bad it is.
+    /// The severity of a finding.
     public enum Severity: Sendable, Hashable, Comparable {
         /// The node does less than it should.
         case degraded
@@ -10,11 +10,11 @@ public struct HealthFinding: Sendable, Hashable {
 
     /// Machine-readable, lower case with underscores, `source_unreachable` for one.
     public var code: String
-    /// What is wrong and what to do.
+    /// A description of what is wrong and what to do.
     public var message: String
-    /// How bad it is.
+    /// The severity.
     public var severity: Severity
-    /// What it is about, a topic for one: findings of one code about different things are different.
+    /// The subject, a topic for one: findings of one code about different subjects are different.
     public var subject: String
 
     /// A finding.
@@ -28,7 +28,7 @@ public struct HealthFinding: Sendable, Hashable {
 
 /// Remembers for how long each finding has been there, and what has lately gone wrong with topics. It knows no clock.
 package struct HealthMemory {
-    /// How long a loss counts, ns: ten seconds.
+    /// The time that a loss counts, ns: ten seconds.
     static let lossNanoseconds: Int64 = 10_000_000_000
 
     package init() {}
@@ -48,7 +48,7 @@ package struct HealthMemory {
     private var losses: [String: Loss] = [:]
     private var counts: [String: Count] = [:]
 
-    /// When a finding was first there without a break, by the given stamp of now.
+    /// Returns the first moment of a finding that has been there without a break, by the given stamp of now.
     package mutating func since(of findings: [HealthFinding], at stamp: Int64) -> [Int64] {
         let keys = findings.map { $0.code + " " + $0.subject }
         since = since.filter { keys.contains($0.key) }
@@ -59,7 +59,7 @@ package struct HealthMemory {
         }
     }
 
-    /// How much a counter of losses has grown within the last ten seconds.
+    /// Returns the growth of a counter of losses within the last ten seconds.
     package mutating func recentLoss(_ key: String, total: UInt64, at now: Int64) -> UInt64 {
         var loss = losses[key] ?? Loss()
         if now - loss.since >= HealthMemory.lossNanoseconds { loss.lately = 0 }
@@ -72,7 +72,7 @@ package struct HealthMemory {
         return loss.lately
     }
 
-    /// How fast a counter has grown since this was asked before, per second; nil the first time.
+    /// Returns the rate of a counter since the last call, per second; nil the first time.
     package mutating func rate(_ key: String, count: UInt64, at now: Int64) -> Double? {
         defer { counts[key] = Count(count: count, at: now) }
         guard let before = counts[key], now > before.at, count >= before.count else { return nil }

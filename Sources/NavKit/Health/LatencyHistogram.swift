@@ -61,7 +61,7 @@ package struct LatencyHistogram {
 
 /// The latencies of one kind over the last half to one minute. It belongs to the node's thread.
 public final class LatencyRecorder {
-    /// How long a stretch is, ns: two are remembered.
+    /// The length of a stretch, ns: two are remembered.
     private static let stretch: Int64 = 30_000_000_000
 
     let name: String

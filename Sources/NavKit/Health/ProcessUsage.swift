@@ -1,7 +1,7 @@
 import NavBus
 import Glibc
 
-/// What this process takes of the machine.
+/// The processor time and memory that this process uses.
 package struct ProcessUsage {
     private var lastTime = Clocks.monotonic()
     private var lastProcessor = Clocks.processor()

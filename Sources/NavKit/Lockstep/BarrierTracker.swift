@@ -1,6 +1,6 @@
 package import NavGeo
 
-/// How far one topic of one run of a publisher has come.
+/// The last message of one topic of one run of a publisher.
 package struct LockstepPoint: Sendable, Hashable {
     package var topic: String
     package var bootID: UInt64
@@ -13,9 +13,9 @@ package struct LockstepPoint: Sendable, Hashable {
     }
 }
 
-/// What a player asks of a node.
+/// A barrier request of a player.
 package struct LockstepRequest: Sendable, Hashable {
-    /// What kind of barrier it is, as in `navbus.v1.BarrierPhase`.
+    /// The kind of barrier, as in `navbus.v1.BarrierPhase`.
     package enum Phase: Sendable, Hashable {
         case plain, begin, wave, end
     }
@@ -41,7 +41,7 @@ package struct LockstepRequest: Sendable, Hashable {
 /// arrival over different sockets does not matter. It knows no socket, clock or message type, and answers nothing by
 /// itself: the shell asks ``next(isIdle:now:isSubscribed:)`` what to do until that says to wait.
 package struct BarrierTracker<Content> {
-    /// What the shell is to do now.
+    /// An action for the shell.
     package enum Action {
         /// Let the node's time reach this, timers included.
         case setTime(SimulatedTime, epoch: UInt32)
@@ -53,7 +53,7 @@ package struct BarrierTracker<Content> {
         case wait
     }
 
-    /// Why a request is refused.
+    /// A reason for refusing a request.
     package enum Refusal: Error, Hashable {
         /// Another barrier of this node waits.
         case busy
@@ -63,7 +63,7 @@ package struct BarrierTracker<Content> {
         case noSession
     }
 
-    /// How many messages are held at most; a publisher that goes on beyond it is counted as lost.
+    /// The most messages that are held; a publisher that goes on beyond it is counted as lost.
     package static var capacity: Int { 65_536 }
 
     private struct Key: Hashable {

@@ -6,7 +6,7 @@ package import NavGeo
 /// what those published meanwhile is the next wave, for those who subscribe to it, until nobody has published anything
 /// that a participant waits for.
 package struct LockstepCoordinator {
-    /// Who takes part.
+    /// A node that takes part.
     package struct Participant: Sendable, Hashable {
         package var name: String
         /// The topics it subscribes to.
@@ -15,7 +15,7 @@ package struct LockstepCoordinator {
         package init(name: String, topics: Set<String>) { (self.name, self.topics) = (name, topics) }
     }
 
-    /// What a participant says when it is done.
+    /// The answer of a participant that is done.
     package struct Answer: Sendable, Hashable {
         package var published: [LockstepPoint]
         package var nextTimer: SimulatedTime?
@@ -35,7 +35,7 @@ package struct LockstepCoordinator {
         case failed(Failure)
     }
 
-    /// Why a playback cannot be repeated.
+    /// A reason why a playback cannot be repeated.
     package enum Failure: Error, Sendable, Hashable {
         /// A participant died, refused, or did not answer in time.
         case participant(String, String)
@@ -50,7 +50,7 @@ package struct LockstepCoordinator {
         let bootID: UInt64
     }
 
-    /// How many waves a step may take: a cycle of nodes that answer each other at once would never end.
+    /// The most waves of a step: a cycle of nodes that answer each other at once would never end.
     package static let maximumWaves = 1_000
 
     private let session: UInt64
@@ -70,7 +70,7 @@ package struct LockstepCoordinator {
         for point in points { reached[Key(topic: point.topic, bootID: point.bootID)] = point.sequence }
     }
 
-    /// Who takes part, by name.
+    /// The participants' names.
     package var names: [String] { participants.map(\.name) }
 
     /// Begins a step; the one before is done.

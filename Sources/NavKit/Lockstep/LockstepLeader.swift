@@ -5,13 +5,13 @@ import NavMessages
 /// The player's part in lockstep playback: finds who takes part, makes sure that they hear each other, and leads them from
 /// step to step.
 package final class LockstepLeader {
-    /// How a playback is led.
+    /// The options of a playback.
     package struct Options {
-        /// Who takes part; empty takes every node of the bus that lives by `/clock`.
+        /// The names of the participants; empty takes every node of the bus that lives by `/clock`.
         package var names: [String] = []
-        /// How long participants are waited for before the first step.
+        /// The longest wait for participants before the first step.
         package var joining = Duration.seconds(10)
-        /// How long a participant may take for a wave.
+        /// The longest time of a participant for a wave.
         package var patience = Duration.seconds(30)
         /// Goes on without a participant that fails, instead of ending.
         package var leavesOut = false
@@ -35,7 +35,7 @@ package final class LockstepLeader {
         (self.isStopped, self.warn) = (isStopped, warn)
     }
 
-    /// Who takes part, by name.
+    /// The participants' names.
     package var participants: [String] { coordinator?.names ?? [] }
 
     // MARK: Begin
@@ -123,7 +123,7 @@ package final class LockstepLeader {
         return heard
     }
 
-    /// Who does not hear whom yet, or has said something since it was asked; nil when the playback can begin.
+    /// Returns who does not hear whom yet, or has said something since it was asked; nil when the playback can begin.
     private func deafness(
         _ heard: [String: BarrierResponse], _ publications: [Publication], told: [BarrierPoint], names: [String]
     ) throws(NodeError) -> String? {

@@ -20,7 +20,7 @@ package final class LockstepParticipant {
     package var subscribed: () -> Set<String> = { [] }
     /// Whether the node will hear a topic as soon as it finds its publisher: what a playback must not begin without.
     package var wants: (String) -> Bool = { _ in false }
-    /// What the node publishes.
+    /// Returns the node's publications.
     package var publications: () -> [Publication] = { [] }
     /// The live nodes of the bus, name by boot id; nil when that cannot be known.
     package var nodes: () -> [UInt64: String]? = { nil }
@@ -96,7 +96,7 @@ package final class LockstepParticipant {
         run(isIdle: isIdle, handle: { handle($0, true) }, event: event)
     }
 
-    /// How many messages one turn takes, so that a flood does not keep the node from its other work.
+    /// The most messages that one turn takes, so that a flood does not keep the node from its other work.
     private static let batch = 1_024
 
     /// Does what can be done now: timers and messages that a barrier lets through, and its answer.

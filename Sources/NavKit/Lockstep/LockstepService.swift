@@ -16,7 +16,7 @@ package final class LockstepService: NodeServiceProvider {
     package func getInfo(_ request: GetInfoRequest, _ call: UnaryCall<GetInfoResponse>) throws {
         call.finish(
             GetInfoResponse(
-                node: bus.name, version: NavbusVersion.text, bootId: bus.bootID, services: [NodeService.name],
+                node: bus.name, version: NavbusVersion.full, bootId: bus.bootID, services: [NodeService.name],
                 simTime: isSimulated))
     }
 

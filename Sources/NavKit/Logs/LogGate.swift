@@ -56,7 +56,7 @@ package struct LogGate {
         package init(line: LogLine, count: UInt64) { (self.line, self.count) = (line, count) }
     }
 
-    /// How long a repeated line is held.
+    /// The time that a repeated line is held.
     static let holdNanoseconds: Int64 = 1_000_000_000
     /// Lines at once.
     static let burst = 200.0
@@ -104,7 +104,7 @@ package struct LogGate {
         return passed
     }
 
-    /// What is due without a new line: counts of held lines, and how many were left out.
+    /// Returns the lines that are due without a new one: counts of held lines, and the number of those that were left out.
     package mutating func flush(at now: Int64) -> [Passed] {
         var passed: [Passed] = []
         for index in recent.indices where now - recent[index].since >= LogGate.holdNanoseconds {

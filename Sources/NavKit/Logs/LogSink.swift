@@ -5,7 +5,7 @@ import NavBus
 import NavMessages
 import Synchronization
 
-/// Where a node's lines go, from any thread: to standard error at once, and to `/log` when the node's loop takes them.
+/// The sink of a node's lines, from any thread: standard error at once, and `/log` when the node's loop takes them.
 final class LogSink: Sendable {
     /// Lines that wait for the loop; the oldest goes when there are more.
     static let maximumWaiting = 256

@@ -16,9 +16,9 @@ public final class UnaryCall<Response: Message> {
         if !isTakenCareOf { call.finish(.forgotten(call.method)) }
     }
 
-    /// What the client sent beside the request.
+    /// The metadata that the client sent beside the request.
     public var metadata: [MetadataEntry] { call.metadata }
-    /// When the client stops waiting, nanoseconds of the monotonic clock.
+    /// The deadline of the client, nanoseconds of the monotonic clock.
     public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
     /// True once nobody waits for the answer any more.
     public var isCancelled: Bool { call.isCancelled }
@@ -44,7 +44,7 @@ public final class UnaryCall<Response: Message> {
         return call.finish(CallStatus(of: error))
     }
 
-    /// What another thread answers the call through.
+    /// Makes a responder with which another thread answers the call.
     public func makeResponder() -> UnaryResponder<Response> {
         isTakenCareOf = true
         return UnaryResponder(call.makeResponder(), call.method)
@@ -92,13 +92,13 @@ public final class StreamCall<Response: Message> {
         if !isTakenCareOf { call.finish(.forgotten(call.method)) }
     }
 
-    /// What the client sent beside the request.
+    /// The metadata that the client sent beside the request.
     public var metadata: [MetadataEntry] { call.metadata }
-    /// When the client stops waiting, nanoseconds of the monotonic clock.
+    /// The deadline of the client, nanoseconds of the monotonic clock.
     public var deadlineNanoseconds: Int64 { call.deadlineNanoseconds }
     /// True once nobody waits for the stream any more.
     public var isCancelled: Bool { call.isCancelled }
-    /// How many messages may be sent now.
+    /// The number of messages that may be sent now.
     public var credit: Int { call.credit }
     /// Called once when the stream ends without the handler's doing: cancelled, past its deadline, or its client gone.
     public var onCancel: (() -> Void)? {
@@ -161,7 +161,7 @@ extension Bus {
     }
 }
 
-/// What generated code serves methods with.
+/// The functions with which generated code serves methods.
 enum ServiceDispatch {
     /// Runs a unary method: a request that cannot be read and what the method throws end the call.
     static func run<Request, Response>(

@@ -1,7 +1,7 @@
 public import NavBus
 public import NavMessages
 
-/// What becomes of a call that is answered with a stream.
+/// An event of a call that is answered with a stream.
 public enum StreamEvent<Response: Message>: Sendable {
     /// A message of the server.
     case response(Response)

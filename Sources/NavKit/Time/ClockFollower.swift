@@ -17,7 +17,7 @@ public struct ClockMoment: Sendable, Hashable {
     public let time: SimulatedTime
 }
 
-/// What a message of `/clock` means to a node.
+/// The meaning of a message of `/clock` for a node.
 public enum ClockEvent: Sendable, Hashable {
     /// The first one: time begins.
     case started(ClockMoment)
@@ -34,7 +34,7 @@ public enum ClockEvent: Sendable, Hashable {
 ///
 /// It knows no clock and no socket.
 package struct ClockFollower {
-    /// What a message says.
+    /// The content of a message.
     package struct Sample {
         package var time: SimulatedTime
         package var epoch: UInt32
@@ -46,7 +46,7 @@ package struct ClockFollower {
         }
     }
 
-    /// Why a message is ignored.
+    /// A reason for ignoring a message.
     package enum Reason: Hashable {
         /// Its time is before the present one of the same epoch.
         case backwards
@@ -68,7 +68,7 @@ package struct ClockFollower {
     package private(set) var moment: ClockMoment?
     /// Whether the time stands still by the player's will.
     package private(set) var isPaused = false
-    /// How many messages were ignored since the start, and why.
+    /// The number of messages that were ignored since the start, by reason.
     package private(set) var ignored: [Reason: UInt64] = [:]
     private var told: Set<Reason> = []
 

@@ -20,16 +20,16 @@ public final class NodeClock {
         package static let real = Machine(monotonic: MonotonicClock.now, wall: WallClock.now)
     }
 
-    /// How long a followed player is believed to live without a word when nobody can be asked, and how long a second
+    /// The time that a silent player counts as alive when nobody can be asked, and after which a second
     /// one is reported.
     private static let silence = Duration.seconds(2)
 
-    /// How far time may step so that every period of a timer is made up for; in a longer step a timer is due once.
+    /// The longest step of time in which every period of a timer is made up for; in a longer one a timer is due once.
     package static let longestStep = Duration.seconds(60)
 
     /// Whether the node lives by `/clock`.
     public let isSimulated: Bool
-    /// Who publishes `/clock` now, name by boot id; nil when that cannot be known.
+    /// Returns the publishers of `/clock` now, name by boot id; nil when that cannot be known.
     package var players: () -> [UInt64: String]? = { nil }
 
     private let machine: Machine
@@ -140,7 +140,7 @@ public final class NodeClock {
         return players[bootID] != nil
     }
 
-    /// Who publishes `/clock`, asked at most five times a second.
+    /// Returns the publishers of `/clock`, asked at most five times a second.
     private func playersNow(_ machineNow: MonotonicInstant) -> [UInt64: String]? {
         if let asked, machineNow - asked.at < .milliseconds(200) { return asked.players }
         let found = players()
@@ -169,7 +169,7 @@ public final class NodeClock {
 
     // MARK: Health
 
-    /// What is wrong with the node's time; empty when nothing is.
+    /// The faults of the node's time; empty when there are none.
     public var healthReasons: [HealthReason] {
         guard isSimulated else { return [] }
         var reasons: [HealthReason] = []
@@ -185,7 +185,7 @@ public final class NodeClock {
         return reasons
     }
 
-    /// How many messages of `/clock` were ignored, and why.
+    /// The numbers of messages of `/clock` that were ignored, by reason.
     public var counters: [Counter] {
         guard isSimulated else { return [] }
         let count = follower.ignored
@@ -238,7 +238,7 @@ public final class NodeClock {
         waiting = []
     }
 
-    /// When the next timer is due; nil without one, and before the first message of `/clock`.
+    /// The moment of the next timer; nil without one, and before the first message of `/clock`.
     public var nextTimer: NodeTime? { timers.next }
 
     /// Runs the first timer that is due.
@@ -258,7 +258,7 @@ public final class NodeClock {
         for _ in 0..<1_000 where !runDueTimer() { return }
     }
 
-    /// How long the node's loop may wait for messages, at most `longest`: until the next timer of a live node. What
+    /// Returns the longest wait of the node's loop for messages, at most `longest`: until the next timer of a live node. What
     /// `/clock` drives is woken by its messages.
     public func wait(atMost longest: Duration) -> Duration {
         guard !isSimulated, let now, let next = timers.next else { return longest }

@@ -1,3 +1,4 @@
+import NavMessages
 import NavBus
 
 extension BusDirectory {
@@ -6,9 +7,9 @@ extension BusDirectory {
         (try? inspect())?.nodes.reduce(into: [:]) { $0[$1.bootID] = $1.node }
     }
 
-    /// Who publishes `/clock`, name by boot id; nil when the registry cannot be read.
+    /// The publishers of `/clock`, name by boot id; nil when the registry cannot be read.
     package var players: [UInt64: String]? {
-        (try? inspect())?.nodes.filter { node in node.topics.contains { $0.name == "/clock" } }
+        (try? inspect())?.nodes.filter { node in node.topics.contains { $0.name == Topics.clock.name } }
             .reduce(into: [:]) { $0[$1.bootID] = $1.node }
     }
 }

@@ -20,7 +20,7 @@ public struct TimerID: Sendable, Hashable {
     let number: UInt64
 }
 
-/// Which timers are due and in what order: by moment, equal ones in the order of their making. It knows no clock.
+/// A queue of timers, ordered by moment, equal ones in the order of their making. It knows no clock.
 package struct TimerQueue {
     private struct Entry {
         let id: TimerID
@@ -34,7 +34,7 @@ package struct TimerQueue {
 
     package init() {}
 
-    /// When the next one is due.
+    /// The moment of the next timer.
     package var next: NodeTime? { entries.first?.due }
 
     /// Adds a timer that is due at `due` and, with a period, so long after each time it was.

@@ -1,7 +1,7 @@
 /// Another of several receivers is used from now on.
 public struct ReceiverChange: Sendable, Hashable {
     /// Why.
-    public enum Reason: Sendable, Hashable {
+    public enum Reason: Sendable, Hashable, CaseIterable {
         /// None of the old one's fixes counted any more.
         case failed
         /// The new one is preferred, and has positions.

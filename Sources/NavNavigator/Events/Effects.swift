@@ -79,7 +79,7 @@ public enum Publication: Sendable {
 }
 
 /// Why a route came into force.
-public enum RouteChange: Sendable, Hashable {
+public enum RouteChange: Sendable, Hashable, CaseIterable {
     case started, set, rerouted, stopped
     /// A trip of the process before goes on.
     case resumed
@@ -134,7 +134,7 @@ public struct NavigatorState: Sendable, Hashable {
     public var missingTiles = 0
 
     /// What positions rest on.
-    public enum PositionKind: Sendable, Hashable {
+    public enum PositionKind: Sendable, Hashable, CaseIterable {
         case measured, predicted, simulated
     }
 }
@@ -214,7 +214,7 @@ public struct SimulationEvent: Sendable, Hashable {
 }
 
 /// How the vehicle stands to its route: a fact, not a decision.
-public enum DeviationState: Sendable, Hashable {
+public enum DeviationState: Sendable, Hashable, CaseIterable {
     case onRoute
     /// The position speaks against the route, not for long enough to be sure.
     case uncertain

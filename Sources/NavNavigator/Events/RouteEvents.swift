@@ -15,7 +15,7 @@ public struct RerouteEvent: Sendable, Equatable {
     }
 
     /// Why a found route was not taken.
-    public enum Rejection: Sendable, Hashable {
+    public enum Rejection: Sendable, Hashable, CaseIterable {
         /// The vehicle is back on its route.
         case backOnRoute
         /// Another route or command came first.
@@ -29,7 +29,7 @@ public struct RerouteEvent: Sendable, Equatable {
     }
 
     /// Why a route is looked for.
-    public enum Reason: Sendable, Hashable {
+    public enum Reason: Sendable, Hashable, CaseIterable {
         case offRoute, wrongWay, manual
         /// Part of the route ahead is closed or no longer exists.
         case routeInvalidated
@@ -84,7 +84,7 @@ public struct OfferedAlternative: Sendable, Equatable {
 /// The alternatives to the route in force, all of them, with what changed.
 public struct AlternativesUpdate: Sendable, Equatable {
     /// Why an alternative is none any more.
-    public enum Removal: Sendable, Hashable {
+    public enum Removal: Sendable, Hashable, CaseIterable {
         case forkPassed, taken, routeChanged, replaced, notAccepted, invalidated, stopped
     }
 

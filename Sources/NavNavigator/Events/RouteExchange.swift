@@ -37,7 +37,7 @@ public struct RoutePlan: Sendable, Equatable {
 }
 
 /// Who finds routes.
-public enum RouteProvider: Sendable, Hashable {
+public enum RouteProvider: Sendable, Hashable, CaseIterable {
     case onBoard
     /// A server on the network.
     case online
@@ -133,7 +133,7 @@ public enum RouteAnswer: Sendable, Equatable {
 /// Why there is no route, or why a command was not carried out.
 public struct RouteFailure: Sendable, Equatable, Error {
     /// The kind of failure.
-    public enum Code: Sendable, Equatable {
+    public enum Code: Sendable, Hashable, CaseIterable {
         case noRoute, noRoadNearby, tilesNeeded, invalidRequest, deadlineExceeded, cancelled, providerUnavailable,
             `internal`
         /// Where the vehicle is is not known.

@@ -81,7 +81,7 @@ public struct PolicyRequest: Sendable, Equatable {
 }
 
 /// Who decided.
-public enum PolicyDecider: Sendable, Hashable {
+public enum PolicyDecider: Sendable, Hashable, CaseIterable {
     /// Nobody is to be asked.
     case standard
     /// The owner's node.

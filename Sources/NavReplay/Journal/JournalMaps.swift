@@ -129,7 +129,7 @@ struct TrafficTrack {
     private var passed: [(sequence: UInt32, update: TrafficUpdate)] = []
 
     init(_ reader: BagReader) {
-        var cursor = reader.messages(BagQuery(topics: ["/traffic/speeds"]))
+        var cursor = reader.messages(BagQuery(topics: [Topics.trafficSpeeds.name]))
         next = { () throws(BagError) in try cursor.next() }
     }
 

@@ -112,7 +112,7 @@ package struct DriveSimulator {
                 while next < reports.count, reports[next].stamp.nanoseconds <= time {
                     let stamp = reports[next].stamp.nanoseconds
                     try log.write(
-                        VehicleOdometry(reports[next]), topic: "/vehicle/odometry", logTime: stamp, publishTime: stamp)
+                        VehicleOdometry(reports[next]), topic: Topics.odometry.name, logTime: stamp, publishTime: stamp)
                     next += 1
                 }
             }
@@ -128,7 +128,7 @@ package struct DriveSimulator {
                 arrival = max(arrival, message.receiveStampNs ?? fix.stamp.nanoseconds)
                 if plan.latency > 0 { message.receiveStampNs = arrival }
                 try writeReports(before: arrival)
-                try log.write(message, topic: "/gnss/fix", logTime: arrival, publishTime: fix.stamp.nanoseconds)
+                try log.write(message, topic: Topics.gnssFix.name, logTime: arrival, publishTime: fix.stamp.nanoseconds)
             }
             try writeReports(before: .max)
             try log.addMetadata(

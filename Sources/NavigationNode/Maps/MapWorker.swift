@@ -68,7 +68,7 @@ final class MapWorker: Sendable {
         self.waker = waker
         self.interval = interval
         self.initial = initial
-        limit = TopicCatalogue.topic(named: "/traffic/speeds")?.maxSize ?? 16 << 20
+        limit = Topics.trafficSpeeds.entry.maxSize
         let thread = Thread { [self] in
             Thread.current.name = "map"
             work(tiles)

@@ -33,11 +33,11 @@ package final class NavigationNode: Node {
     private var held: [(trip: UInt64, call: UInt64, reply: CommandReply)] = []
 
     /// Topics that the node publishes.
-    package static let topics = [
-        "/nav/state", "/nav/position", "/nav/progress", "/nav/route", "/nav/reroute", "/nav/instruction/visual",
-        "/nav/instruction/spoken", "/nav/arrival", "/nav/fix_rejected", "/nav/simulation", "/nav/receiver",
-        "/nav/preview", "/nav/alternatives", "/nav/alternative_switch", "/nav/faster_route", "/nav/route_refresh",
-        "/nav/policy/request", "/nav/policy/decision", "/nav/journal",
+    package static let topics: [any CatalogueTopic] = [
+        Topics.state, Topics.position, Topics.progress, Topics.route, Topics.reroute, Topics.visualInstruction,
+        Topics.spokenInstruction, Topics.arrival, Topics.fixRejected, Topics.simulation, Topics.receiver,
+        Topics.preview, Topics.alternatives, Topics.alternativeSwitch, Topics.fasterRoute, Topics.routeRefresh,
+        Topics.policyRequest, Topics.policyDecision, Topics.journal,
     ]
 
     /// Loads the map.
@@ -92,20 +92,20 @@ package final class NavigationNode: Node {
         }
         if !configuration.navigator.policy.asked.isEmpty { try policy?.waitUntilServed(configuration.policyWait) }
         self.tiles = TileRequester(context, keys: configuration.tileCache) { [unowned self] in maps.look() }
-        try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, delivery in
+        try context.subscribe(to: Topics.gnssFix, isRequired: true) { [unowned self] fix, delivery in
             maps.expire(at: context.stamp)
             let outcome = session.handle(fix, sequence: delivery.header.sequence, arrival: arrival)
             // What does not count may be of any time.
             if let stamp = outcome.counted { fixClock.note(stamp, at: context.clock.epochNanoseconds) }
             carryOut(outcome)
-            guard outcome.messages.contains(where: { $0.topic == "/nav/progress" }) else { return }
+            guard outcome.messages.contains(where: { $0.topic == Topics.progress.name }) else { return }
             fixToProgress.record(nanoseconds: Clocks.monotonic() - delivery.received.monotonicNanoseconds)
         }
         // A city's traffic is read on the thread that makes the map.
-        try context.subscribe(toBytesOf: "/traffic/speeds") { [unowned self] delivery in
+        try context.subscribe(toBytesOf: Topics.trafficSpeeds) { [unowned self] delivery in
             maps.take(delivery.payload, sequence: delivery.header.sequence, at: context.stamp)
         }
-        try context.subscribe(to: "/vehicle/odometry", as: VehicleOdometry.self) {
+        try context.subscribe(to: Topics.odometry) {
             [unowned self] odometry, delivery in
             carryOut(session.handle(odometry, sequence: delivery.header.sequence, arrival: arrival))
         }
@@ -231,7 +231,7 @@ package final class NavigationNode: Node {
     /// Does what a step of the core asks for.
     func carryOut(_ outcome: NavigationSession.Outcome) {
         for message in outcome.messages {
-            context.publish(message.message, on: message.topic, stamp: message.stamp)
+            context.publish(message.message, on: message.entry, stamp: message.stamp)
             if let line = EventLine.text(message.message) { context.log.info(line) }
         }
         let trip = outcome.trip.flatMap { tripFile?.keep($0) }

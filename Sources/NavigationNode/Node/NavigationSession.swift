@@ -11,15 +11,18 @@ package import NavRouting
 
 /// A message to be published.
 package struct OutgoingMessage: Sendable {
-    /// The topic's name in the catalogue.
-    package var topic: String
+    /// The topic's row of the catalogue.
+    package let entry: TopicEntry
     /// When its content was true.
     package var stamp: NavGeo.Timestamp
     /// The message.
     package var message: any Message
 
-    init(_ topic: String, _ stamp: NavGeo.Timestamp, _ message: any Message) {
-        self.topic = topic
+    /// The topic's name in the catalogue.
+    package var topic: String { entry.name }
+
+    init<Content>(_ topic: Topic<Content>, _ stamp: NavGeo.Timestamp, _ message: Content) {
+        entry = topic.entry
         self.stamp = stamp
         self.message = message
     }
@@ -401,7 +404,7 @@ package final class NavigationSession {
             case .cancelRoute(let id): outcome.cancelled.append(id)
             case .needTiles(let tiles): outcome.neededTiles += tiles
             case .askPolicy(let request):
-                let asked = outcome.messages.last { $0.topic == "/nav/policy/request" }?.message
+                let asked = outcome.messages.last { $0.topic == Topics.policyRequest.name }?.message
                 guard let message = asked as? NavMessages.PolicyRequest else { continue }
                 outcome.questions.append((request, message))
             case .withdrawPolicy(let id): outcome.withdrawn.append(id)
@@ -421,7 +424,7 @@ package final class NavigationSession {
         let number: UInt64? = if case .start = event { map.number } else { change?.number }
         outcome.messages.append(
             OutgoingMessage(
-                "/nav/journal", stamp,
+                Topics.journal, stamp,
                 JournalEntry(
                     stampNs: stamp.nanoseconds, sessionId: encoder.state?.sessionId, entrySequence: journalSequence,
                     causeSequence: cause == 0 ? nil : cause,
@@ -434,11 +437,11 @@ package final class NavigationSession {
         if case .receiver(let change) = publication {
             var selection = receivers.note(change)
             selection.place(in: context)
-            outcome.messages.append(OutgoingMessage("/nav/receiver", context.stamp, selection))
+            outcome.messages.append(OutgoingMessage(Topics.receiver, context.stamp, selection))
             return
         }
-        guard let (topic, message) = encoder.encode(publication, context) else { return }
-        outcome.messages.append(OutgoingMessage(topic, context.stamp, message))
+        guard let message = encoder.encode(publication, context) else { return }
+        outcome.messages.append(message)
     }
 
     private func noteCounted(at stamp: NavGeo.Timestamp) {
@@ -461,7 +464,7 @@ package final class NavigationSession {
             guard var selection = receivers.begin(with: fixAtHand.receiver) else { return }
             selection.place(in: context)
             selection.eventSequence = nil
-            outcome.messages.append(OutgoingMessage("/nav/receiver", context.stamp, selection))
+            outcome.messages.append(OutgoingMessage(Topics.receiver, context.stamp, selection))
         case .fixRejected(_, let rejection):
             isStandby = false
             positioning.count(rejection.reason)

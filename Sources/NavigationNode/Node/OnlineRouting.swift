@@ -65,6 +65,10 @@ package struct OnlineRoutingKeys: NodeConfiguration, Equatable {
                 "directions.depart_at", \.directions.sendsDeparture,
                 "Whether the time of departure is sent; without it the provider takes now."),
             .string("directions.proxy", \.directions.proxy, "HTTP proxy, HOST:PORT; empty for none."),
+            .string(
+                "directions.ca_file", \.directions.authorities,
+                "File of certificates (PEM) of a private authority, which alone then vouch for the provider; empty trusts "
+                    + "those of the machine."),
             .integer(
                 "directions.rest_after", \.directions.failuresToRest, in: 1...100,
                 "Failures in a row after which the provider is left alone."),

@@ -53,49 +53,52 @@ struct PublicationEncoder {
         return UInt32(legs[leg].destination)
     }
 
-    /// The topic and the message of a publication; nil for a receiver's, which the register of receivers tells.
-    mutating func encode(_ publication: Publication, _ context: EventContext) -> (String, any Message)? {
+    /// Returns the message of a publication on its topic; nil for a receiver's, which the register of receivers tells.
+    mutating func encode(_ publication: Publication, _ context: EventContext) -> OutgoingMessage? {
         switch publication {
         case .state(let state):
             var message = NavigationState(state, context: context, mapVersion: map.graph.mapVersion)
             message.gnss?.lastQualifiedAgeS = lastUsed.map { max(context.stamp.seconds(since: $0), 0) }
             self.state = message
-            return ("/nav/state", message)
+            return OutgoingMessage(Topics.state, context.stamp, message)
         case .position(let sighting):
             let message = NavMessages.MatchedPosition(
                 sighting, context: context, graph: map.graph,
                 limit: limit(sighting.match.road?.edgeKey, at: context.stamp))
             position = message
-            return ("/nav/position", message)
+            return OutgoingMessage(Topics.position, context.stamp, message)
         case .progress(let progress):
             let message = message(progress, context)
             self.progress = message
-            return ("/nav/progress", message)
+            return OutgoingMessage(Topics.progress, context.stamp, message)
         case .refresh(let event):
             let message = NavMessages.RouteRefresh(
                 event, context: context, progress: event.progress.map { self.message($0, context) })
-            return ("/nav/route_refresh", message)
-        case .route(let plan, let change): return ("/nav/route", encode(plan, change, context))
+            return OutgoingMessage(Topics.routeRefresh, context.stamp, message)
+        case .route(let plan, let change):
+            return OutgoingMessage(Topics.route, context.stamp, encode(plan, change, context))
         case .visual(let instruction, let distance, let duration):
             guard let instruction, let plan else {
-                return ("/nav/instruction/visual", NavMessages.VisualInstruction(clearedAt: context))
+                return OutgoingMessage(
+                    Topics.visualInstruction, context.stamp, NavMessages.VisualInstruction(clearedAt: context))
             }
-            return (
-                "/nav/instruction/visual",
+            return OutgoingMessage(
+                Topics.visualInstruction, context.stamp,
                 NavMessages.VisualInstruction(
                     instruction, distance: distance, duration: duration, context: context, guidance: plan.guidance)
             )
         case .spoken(let instruction, let distance, let duration):
-            return (
-                "/nav/instruction/spoken",
+            return OutgoingMessage(
+                Topics.spokenInstruction, context.stamp,
                 NavMessages.SpokenInstruction(
                     instruction, distance: distance, duration: duration, context: context, guidance: plan?.guidance)
             )
         case .receiver: return nil
         case .fixRejected(_, let rejection):
-            return ("/nav/fix_rejected", FixRejected(rejection, fix, context: context))
+            return OutgoingMessage(Topics.fixRejected, context.stamp, FixRejected(rejection, fix, context: context))
         case .policyRequest(let request):
-            return ("/nav/policy/request", NavMessages.PolicyRequest(request, surroundings(context)))
+            return OutgoingMessage(
+                Topics.policyRequest, context.stamp, NavMessages.PolicyRequest(request, surroundings(context)))
         default: return event(publication, context)
         }
     }
@@ -105,19 +108,27 @@ struct PublicationEncoder {
         NavMessages.RouteProgress(progress, context: context, limit: limit(progress, at: context.stamp))
     }
 
-    private func event(_ publication: Publication, _ context: EventContext) -> (String, any Message)? {
+    private func event(_ publication: Publication, _ context: EventContext) -> OutgoingMessage? {
         switch publication {
-        case .reroute(let event): ("/nav/reroute", NavMessages.RerouteEvent(event, context: context))
+        case .reroute(let event):
+            OutgoingMessage(Topics.reroute, context.stamp, NavMessages.RerouteEvent(event, context: context))
         case .arrival(let event):
-            ("/nav/arrival", NavMessages.ArrivalEvent(event, context: context, route: plan?.route))
-        case .simulation(let event): ("/nav/simulation", NavMessages.SimulationEvent(event, context: context))
-        case .preview(let preview): ("/nav/preview", NavMessages.RoutePreview(preview, context: context))
-        case .alternatives(let update): ("/nav/alternatives", NavMessages.Alternatives(update, context: context))
+            OutgoingMessage(
+                Topics.arrival, context.stamp, NavMessages.ArrivalEvent(event, context: context, route: plan?.route))
+        case .simulation(let event):
+            OutgoingMessage(Topics.simulation, context.stamp, NavMessages.SimulationEvent(event, context: context))
+        case .preview(let preview):
+            OutgoingMessage(Topics.preview, context.stamp, NavMessages.RoutePreview(preview, context: context))
+        case .alternatives(let update):
+            OutgoingMessage(Topics.alternatives, context.stamp, NavMessages.Alternatives(update, context: context))
         case .alternativeSwitch(let event):
-            ("/nav/alternative_switch", NavMessages.AlternativeSwitch(event, context: context))
-        case .fasterRoute(let event): ("/nav/faster_route", NavMessages.FasterRoute(event, context: context))
+            OutgoingMessage(
+                Topics.alternativeSwitch, context.stamp, NavMessages.AlternativeSwitch(event, context: context))
+        case .fasterRoute(let event):
+            OutgoingMessage(Topics.fasterRoute, context.stamp, NavMessages.FasterRoute(event, context: context))
         case .policyDecision(let decision):
-            ("/nav/policy/decision", NavMessages.PolicyDecision(decision, context: context))
+            OutgoingMessage(
+                Topics.policyDecision, context.stamp, NavMessages.PolicyDecision(decision, context: context))
         default: nil
         }
     }
@@ -151,21 +162,6 @@ extension ReceiverSelection {
     }
 }
 
-extension RouteReason {
-    init(_ change: RouteChange) {
-        switch change {
-        case .started: self = .started
-        case .set, .stopped: self = .set
-        case .rerouted: self = .rerouted
-        case .alternativeTaken: self = .alternativeTaken
-        case .fasterRoute: self = .fasterRoute
-        case .waypointSkipped: self = .waypointSkipped
-        case .refreshed: self = .refreshed
-        case .resumed: self = .resumed
-        }
-    }
-}
-
 extension NavMessages.RouteAnswer {
     /// The journal's form of an answer.
     init(_ answer: FoundAnswer, to query: RouteQuery) {
@@ -177,17 +173,6 @@ extension NavMessages.RouteAnswer {
             provider = NavMessages.RouteProvider(found.main.provider)
             routes = [NavMessages.Route(found.main)] + found.alternatives.map { NavMessages.Route($0.plan) }
         case .failed(let failure): error = ErrorInfo(failure)
-        }
-    }
-}
-
-extension RouteRequestPurpose {
-    init(_ purpose: RoutePurpose) {
-        switch purpose {
-        case .calculate, .start: self = .calculate
-        case .reroute: self = .reroute
-        case .fasterRoute: self = .fasterRoute
-        case .alternatives: self = .alternatives
         }
     }
 }

@@ -96,11 +96,11 @@ struct VehicleState {
     /// - Parameter problem: is told of messages that cannot be read.
     mutating func take(_ news: VehicleNews, problem: (String) -> Void) -> Change {
         var change = Change()
-        if let payload = news.route, let message = Self.read(payload, "/nav/route", NavMessages.Route.self, problem) {
+        if let payload = news.route, let message = Self.read(payload, Topics.route, problem) {
             change.isRoute = take(message)
         }
         if let payload = news.alternatives,
-            let message = Self.read(payload, "/nav/alternatives", Alternatives.self, problem)
+            let message = Self.read(payload, Topics.alternatives, problem)
         {
             take(message)
             change.isRoute = change.isRoute || alternativesRoute == routeID
@@ -151,15 +151,14 @@ struct VehicleState {
     }
 
     private static func read<Content: Message>(
-        _ payload: Payload, _ topic: String, _ type: Content.Type, _ problem: (String) -> Void
+        _ payload: Payload, _ topic: Topic<Content>, _ problem: (String) -> Void
     ) -> Content? {
-        let limit = TopicCatalogue.topic(named: topic)?.maxSize ?? 16 << 20
         do throws(MessageError) {
             return try payload.withUnsafeBytes { bytes throws(MessageError) in
-                try Content(decoding: bytes, limit: limit)
+                try Content(decoding: bytes, limit: topic.entry.maxSize)
             }
         } catch {
-            problem("a message on \(topic) cannot be read: \(error)")
+            problem("a message on \(topic.name) cannot be read: \(error)")
             return nil
         }
     }

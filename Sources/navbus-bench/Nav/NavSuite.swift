@@ -80,8 +80,8 @@ final class NavSuite {
         let bus = try BusNode(name: "driver", configuration: BusConfiguration(directory: directory))
         defer { bus.close() }
         let link = NodeLink(bus, directory: directory, log: NodeLog(node: "driver"))
-        try link.advertise(["/gnss/fix"])
-        _ = try link.subscribe(to: "/nav/progress")
+        try link.advertise([Topics.gnssFix])
+        _ = try link.subscribe(to: Topics.progress)
         try waitForGuidance(link, bus, tour.fixes)
 
         var nanoseconds: [Int64] = []
@@ -124,7 +124,7 @@ final class NavSuite {
         fix.timestamp = NavMessages.Timestamp(nanoseconds: wall)
         fix.receiveStampNs = nil
         let start = Clocks.monotonic()
-        link.publish(fix, on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: wall))
+        link.publish(fix, on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: wall))
         return (wall, start)
     }
 

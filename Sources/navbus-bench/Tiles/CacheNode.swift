@@ -17,7 +17,7 @@ final class CacheNode {
     private var lastRoute: UInt64 = 0
 
     /// What it is told.
-    private static let topics = ["/nav/position", "/nav/progress", "/nav/route"]
+    private static let topics: [any CatalogueTopic] = [Topics.position, Topics.progress, Topics.route]
 
     /// Starts it with keys of its configuration; its store is empty, and it keeps tiles ahead.
     init(_ keys: [String: String]) throws {
@@ -40,7 +40,7 @@ final class CacheNode {
         bus = try BusNode(name: "driver", configuration: BusConfiguration(directory: directory))
         link = NodeLink(bus, directory: directory, log: NodeLog(node: "driver"))
         try link.advertise(Self.topics)
-        _ = try link.subscribe(to: "/tiles/state")
+        _ = try link.subscribe(to: Topics.tilesState)
     }
 
     private static let name = "tile-cache-node"
@@ -79,7 +79,7 @@ final class CacheNode {
         link.publish(
             NavMessages.Route(
                 stampNs: Clocks.wall(), routeId: lastRoute, geometry: NavMessages.Polyline(Array(coordinates))),
-            on: "/nav/route", stamp: stamp)
+            on: Topics.route, stamp: stamp)
     }
 
     /// The vehicle is here.
@@ -88,11 +88,11 @@ final class CacheNode {
     func move(to place: NavGeo.Coordinate, offset: Double) {
         link.publish(
             NavMessages.RouteProgress(stampNs: Clocks.wall(), routeId: lastRoute, distanceTraveledM: offset),
-            on: "/nav/progress", stamp: stamp)
+            on: Topics.progress, stamp: stamp)
         link.publish(
             MatchedPosition(
                 stampNs: Clocks.wall(), matched: Pose(latitude: place.latitude, longitude: place.longitude)),
-            on: "/nav/position", stamp: stamp)
+            on: Topics.position, stamp: stamp)
     }
 
     /// Takes what the node says, so that it does not wait for its reader.

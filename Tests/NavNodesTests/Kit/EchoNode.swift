@@ -36,15 +36,15 @@ final class EchoNode: Node {
     init(configuration: EchoConfiguration, context: NodeContext) throws(NodeError) {
         self.context = context
         self.configuration = configuration
-        try context.advertise(["/nav/position"])
-        try context.subscribe(to: "/gnss/fix", as: GnssFix.self, isRequired: true) { [unowned self] fix, _ in
+        try context.advertise([Topics.position])
+        try context.subscribe(to: Topics.gnssFix, isRequired: true) { [unowned self] fix, _ in
             events.append("fix \(configuration.title) \(self.configuration.gain)")
-            context.publish(MatchedPosition(), on: "/nav/position", stamp: NavGeo.Timestamp(nanoseconds: 7))
+            context.publish(MatchedPosition(), on: Topics.position, stamp: NavGeo.Timestamp(nanoseconds: 7))
         }
-        try context.subscribe(to: "/vehicle/odometry", as: VehicleOdometry.self) { [unowned self] _, _ in
+        try context.subscribe(to: Topics.odometry) { [unowned self] _, _ in
             events.append("odometry")
         }
-        try context.subscribe(to: "/nav/route", as: Route.self) { [unowned self] _, _ in events.append("route") }
+        try context.subscribe(to: Topics.route) { [unowned self] _, _ in events.append("route") }
     }
 
     func activate() throws(NodeError) {

@@ -23,8 +23,8 @@ struct HealthTests {
         #expect(never.state == .lost && never.reasons.map(\.code) == ["topic_silent"])
         #expect(never.reasons.first?.message == "/gnss/fix: nothing yet (usually 10 Hz)")
 
-        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
-        stage.fixes.publish(VehicleOdometry(), on: "/vehicle/odometry", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 1))
+        stage.fixes.publish(VehicleOdometry(), on: Topics.odometry, stamp: NavGeo.Timestamp(nanoseconds: 1))
         for _ in 0..<3 { try stage.turn() }
         #expect(health(of: stage, after: 1).state == .ok)
         let reasons = health(of: stage, after: 10).reasons.compactMap(\.message)
@@ -49,7 +49,7 @@ struct HealthTests {
     @Test func topicsHaveTheirFigures() throws {
         let stage = try EchoStage()
         for stamp in 1...5 {
-            stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: Int64(stamp)))
+            stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: Int64(stamp)))
         }
         for _ in 0..<6 { try stage.turn() }
         let topics = health(of: stage, after: 0).topics
@@ -183,7 +183,7 @@ struct HealthTests {
         configuration.isLoud = true
         let stage = try EchoStage(configuration)
         stage.runner.context.counter("echoes").add(3)
-        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 1))
         for _ in 0..<3 { try stage.turn() }
         let first = try #require(try stage.all(NodeHealth.self, on: "/health/echo").first)
         #expect(first.state == .degraded && first.reasons.map(\.message) == ["It is loud: turn it down."])

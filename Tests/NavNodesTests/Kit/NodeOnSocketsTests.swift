@@ -38,7 +38,7 @@ struct NodeOnSocketsTests {
             defer { peer.close() }
             _ = try peer.subscribe(to: "/nav/position", qos: .latched, maximumPayloadSize: 1 << 20)
             let out = NodeLink(peer, log: NodeLog(node: "peer", level: .critical))
-            try out.advertise(["/gnss/fix"])
+            try out.advertise([Topics.gnssFix])
 
             let state = try peer.callBlocking(
                 NodeService.changeState, ChangeStateRequest(transition: .activate), options: options)
@@ -47,8 +47,8 @@ struct NodeOnSocketsTests {
             let parameters = try peer.callBlocking(
                 NodeService.setParameters, SetParametersRequest(parameters: [gain]), options: options)
             #expect(parameters.error == nil)
-            while out.subscriberCount(of: "/gnss/fix") == 0 { try peer.runServices(timeout: .milliseconds(5)) }
-            out.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+            while out.subscriberCount(of: Topics.gnssFix) == 0 { try peer.runServices(timeout: .milliseconds(5)) }
+            out.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 1))
             while try peer.poll(timeout: .seconds(1)) == nil {}
             let info = try peer.callBlocking(NodeService.getInfo, GetInfoRequest(), options: options)
             #expect(info.lifecycleState == .active && info.node == "echo")
@@ -85,7 +85,7 @@ struct NodeOnSocketsTests {
     @Test func aMessageThatCannotBePublishedIsNamedInTheHealth() throws {
         let stage = try EchoStage()
         stage.runner.context.publish(
-            MatchedPosition(roadName: String(repeating: "x", count: 100_000)), on: "/nav/position",
+            MatchedPosition(roadName: String(repeating: "x", count: 100_000)), on: Topics.position,
             stamp: NavGeo.Timestamp(nanoseconds: 1))
         try stage.turn()
         let health = try #require(try stage.all(NodeHealth.self, on: "/health/echo").first)

@@ -26,7 +26,7 @@ struct ParameterTests {
 
     @Test func liveParametersChangeBetweenTwoMessages() throws {
         let stage = try EchoStage()
-        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 1))
+        stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 1))
         try stage.turn()
         let answer = try stage.call(
             NodeService.setParameters,
@@ -36,7 +36,7 @@ struct ParameterTests {
             ]))
         #expect(answer.error == nil)
         #expect(answer.parameters.map(\.value) == [.doubleValue(3), .intValue(7), .stringValue("error")])
-        stage.fixes.publish(GnssFix(), on: "/gnss/fix", stamp: NavGeo.Timestamp(nanoseconds: 2))
+        stage.fixes.publish(GnssFix(), on: Topics.gnssFix, stamp: NavGeo.Timestamp(nanoseconds: 2))
         try stage.turn()
         #expect(stage.events == ["activate", "fix echo 1.0", "reconfigure", "fix echo 3.0"])
         #expect(stage.runner.configuration.node.limit == 7 && stage.runner.context.log.level == .error)
@@ -76,7 +76,7 @@ struct ParameterTests {
 
     @Test func aNodeSaysWhoItIs() throws {
         let info = try EchoStage().call(NodeService.getInfo, GetInfoRequest())
-        #expect(info.node == "echo" && info.version == NavbusVersion.text && info.lifecycleState == .active)
+        #expect(info.node == "echo" && info.version == NavbusVersion.full && info.lifecycleState == .active)
         #expect(info.publishes.compactMap(\.topic) == ["/health/echo", "/log", "/nav/position"])
         #expect(info.subscribes.compactMap(\.topic) == ["/gnss/fix", "/vehicle/odometry", "/nav/route"])
         #expect(info.subscribes.first?.schemaFingerprint == GnssFix.schemaFingerprint)

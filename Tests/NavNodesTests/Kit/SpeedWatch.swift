@@ -19,8 +19,8 @@ final class SpeedWatch: Node {
 
     init(configuration: SpeedWatchConfiguration, context: NodeContext) throws(NodeError) {
         self.configuration = configuration
-        try context.subscribe(to: "/gnss/fix", as: GnssFix.self) { [unowned self] fix, _ in speed = fix.speed ?? 0 }
-        try context.subscribe(to: "/nav/progress", as: RouteProgress.self) { [unowned self] progress, _ in
+        try context.subscribe(to: Topics.gnssFix) { [unowned self] fix, _ in speed = fix.speed ?? 0 }
+        try context.subscribe(to: Topics.progress) { [unowned self] progress, _ in
             guard let limit = progress.speedLimitMps, speed > limit + self.configuration.tolerance else { return }
             context.log.warning("\(Int(speed * 3.6)) km/h on \(progress.roadName ?? "a road") for \(Int(limit * 3.6))")
         }

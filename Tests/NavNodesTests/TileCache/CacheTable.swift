@@ -40,7 +40,9 @@ final class CacheTable {
         caller = try InProcessBus(name: "caller", network: network)
         out = NodeLink(
             try InProcessBus(name: "navigation-node", network: network), log: NodeLog(node: "test", level: .critical))
-        try out.advertise(["/clock", "/nav/position", "/nav/progress", "/nav/state", "/nav/route", "/nav/alternatives"])
+        try out.advertise([
+            Topics.clock, Topics.position, Topics.progress, Topics.state, Topics.route, Topics.alternatives,
+        ])
         self.isPlayed = isPlayed
         self.hearsLog = hearsLog
         self.settings = settings.map { $0.replacingOccurrences(of: "FOLDER", with: folder) }
@@ -156,18 +158,18 @@ final class CacheTable {
 
     // MARK: What the vehicle does
 
-    private func publish(_ message: any Message, on topic: String) {
+    private func publish<Content>(_ message: Content, on topic: Topic<Content>) {
         stamp += 1_000_000
         out.publish(message, on: topic, stamp: NavGeo.Timestamp(nanoseconds: stamp))
     }
 
     func position(_ place: NavGeo.Coordinate) {
         let pose = Pose(latitude: place.latitude, longitude: place.longitude)
-        publish(MatchedPosition(raw: pose, matched: pose), on: "/nav/position")
+        publish(MatchedPosition(raw: pose, matched: pose), on: Topics.position)
     }
 
     func route(_ line: [NavGeo.Coordinate], id: UInt64 = 1) {
-        publish(Self.route(line, id), on: "/nav/route")
+        publish(Self.route(line, id), on: Topics.route)
     }
 
     static func route(_ line: [NavGeo.Coordinate], _ id: UInt64) -> Route {
@@ -178,21 +180,21 @@ final class CacheTable {
         let other = Alternative(
             route: Self.route(line, 7), forkOffsetM: forkOffset, forkPointMain: UInt32(forkPoint),
             forkPoint: UInt32(forkPoint))
-        publish(Alternatives(routeId: route, alternatives: [other], added: [7]), on: "/nav/alternatives")
+        publish(Alternatives(routeId: route, alternatives: [other], added: [7]), on: Topics.alternatives)
     }
 
     func progress(_ metres: Double, route: UInt64 = 1) {
-        publish(RouteProgress(routeId: route, distanceTraveledM: metres), on: "/nav/progress")
+        publish(RouteProgress(routeId: route, distanceTraveledM: metres), on: Topics.progress)
     }
 
     /// The time of a drive that is played; `epoch` counts its jumps.
     func clock(_ seconds: Int64, epoch: UInt32) {
         publish(
             Clock(stampNs: seconds * 1_000_000_000, monotonicNs: seconds * 1_000_000_000, rate: 1, epoch: epoch),
-            on: "/clock")
+            on: Topics.clock)
     }
 
-    func state(_ phase: NavigationPhase) { publish(NavigationState(phase: phase), on: "/nav/state") }
+    func state(_ phase: NavigationPhase) { publish(NavigationState(phase: phase), on: Topics.state) }
 
     // MARK: What it says
 

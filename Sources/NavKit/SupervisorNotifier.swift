@@ -2,13 +2,13 @@ import CProcess
 import Glibc
 import NavBus
 
-/// What a process tells its supervisor (`navbus launch`, systemd), where there is one: that it is ready, that its loop runs, that it stops.
-package struct SupervisorSigns {
-    /// How often the supervisor is told that the loop runs, ns: what systemd's watchdog and the launcher's may be set to is at
+/// The notifications to a supervisor (`navbus launch`, systemd), where there is one: ready, alive, stopping.
+package struct SupervisorNotifier {
+    /// The interval of signs of life, ns: the watchdog of systemd and of the launcher may be set to
     /// least twice as much.
     private static let interval: Int64 = 500_000_000
 
-    /// When the next sign is due, monotonic ns; `.max` without a supervisor.
+    /// The moment of the next sign of life, monotonic ns; `.max` without a supervisor.
     package private(set) var next: Int64 = getenv("NOTIFY_SOCKET") == nil ? .max : 0
 
     /// Knows of the supervisor from the environment.

@@ -2,24 +2,24 @@ internal import CZeroMQ
 internal import Glibc
 internal import Synchronization
 
-/// The thread that answers ZeroMQ's questions about who may connect, and counts connections.
+/// The thread that answers ZeroMQ's authentication requests and counts connections.
 ///
 /// A thread of its own, so that others connect at once while the node computes, and the sockets' reports never pile
-/// up however fast strangers knock.
-final class DoorThread: Sendable {
-    private let door: Mutex<DoorKeeper>
+/// up however fast strangers connect.
+final class AuthenticatorThread: Sendable {
+    private let authenticator: Mutex<Authenticator>
     private let stop: Waker
     private let onEvent: (@Sendable (HostEvent) -> Void)?
     private let thread = Mutex<pthread_t?>(nil)
 
     /// Sockets on their way from the node's thread to this one.
-    private final class Luggage: @unchecked Sendable {
+    private final class Handover: @unchecked Sendable {
         // Unchecked: the creating thread lets go of it when the new one starts, which orders their memory.
-        let owner: DoorThread
+        let owner: AuthenticatorThread
         let admission: ZeroMQSocket?
         let monitors: [ZeroMQSocket]
 
-        init(_ owner: DoorThread, _ admission: ZeroMQSocket?, _ monitors: [ZeroMQSocket]) {
+        init(_ owner: AuthenticatorThread, _ admission: ZeroMQSocket?, _ monitors: [ZeroMQSocket]) {
             (self.owner, self.admission, self.monitors) = (owner, admission, monitors)
         }
     }
@@ -31,10 +31,10 @@ final class DoorThread: Sendable {
         allowed: Set<CurvePublicKey>, admission: ZeroMQSocket?, monitors: [ZeroMQSocket],
         onEvent: (@Sendable (HostEvent) -> Void)?
     ) throws(BusError) {
-        door = Mutex(DoorKeeper(allowed: allowed))
+        authenticator = Mutex(Authenticator(allowed: allowed))
         stop = try Waker()
         self.onEvent = onEvent
-        let luggage = Unmanaged.passRetained(Luggage(self, admission, monitors))
+        let handover = Unmanaged.passRetained(Handover(self, admission, monitors))
         // Signals are for the threads of the program.
         var (all, before) = (sigset_t(), sigset_t())
         sigfillset(&all)
@@ -44,20 +44,20 @@ final class DoorThread: Sendable {
             &made, nil,
             { pointer in
                 guard let pointer else { return nil }
-                let luggage = Unmanaged<Luggage>.fromOpaque(pointer).takeRetainedValue()
-                luggage.owner.run(luggage)
+                let handover = Unmanaged<Handover>.fromOpaque(pointer).takeRetainedValue()
+                handover.owner.run(handover)
                 return nil
-            }, luggage.toOpaque())
+            }, handover.toOpaque())
         pthread_sigmask(SIG_SETMASK, &before, nil)
         guard code == 0 else {
-            luggage.release()
+            handover.release()
             throw BusError(.transport, "cannot start a thread: \(FileSystem.reason(code))")
         }
         let started = made
         thread.withLock { $0 = started }
     }
 
-    var statistics: HostStatistics { door.withLock { $0.statistics } }
+    var statistics: HostStatistics { authenticator.withLock { $0.statistics } }
 
     /// Ends the thread and waits for it; the sockets it answers for must be closed before.
     func end() {
@@ -66,8 +66,8 @@ final class DoorThread: Sendable {
         pthread_join(running, nil)
     }
 
-    private func run(_ luggage: Luggage) {
-        let sockets = [luggage.admission].compactMap { $0 } + luggage.monitors
+    private func run(_ handover: Handover) {
+        let sockets = [handover.admission].compactMap { $0 } + handover.monitors
         var items = sockets.map { zmq_pollitem_t(socket: $0.handle, fd: 0, events: Int16(ZMQ_POLLIN), revents: 0) }
         items.append(zmq_pollitem_t(socket: nil, fd: stop.fileDescriptor, events: Int16(ZMQ_POLLIN), revents: 0))
         while items[items.count - 1].revents == 0 {
@@ -75,8 +75,8 @@ final class DoorThread: Sendable {
             guard zmq_poll(&items, Int32(items.count), -1) >= 0 else { return }
             do throws(ZeroMQError) {
                 // Reports first: a connection is counted before its key is judged.
-                for monitor in luggage.monitors { try take(monitor) }
-                if let admission = luggage.admission { try answer(admission) }
+                for monitor in handover.monitors { try take(monitor) }
+                if let admission = handover.admission { try answer(admission) }
             } catch {
                 return
             }
@@ -88,10 +88,10 @@ final class DoorThread: Sendable {
             guard let report = MonitorEvent(frames) else { continue }
             var event: HostEvent?
             switch report.event {
-            case ZMQ_EVENT_ACCEPTED: door.withLock { $0.accepted() }
-            case ZMQ_EVENT_HANDSHAKE_SUCCEEDED: door.withLock { $0.admitted() }
+            case ZMQ_EVENT_ACCEPTED: authenticator.withLock { $0.accepted() }
+            case ZMQ_EVENT_HANDSHAKE_SUCCEEDED: authenticator.withLock { $0.admitted() }
             case ZMQ_EVENT_DISCONNECTED:
-                event = door.withLock { $0.disconnected(from: report.endpoint, now: Clocks.monotonic()) }
+                event = authenticator.withLock { $0.disconnected(from: report.endpoint, now: Clocks.monotonic()) }
             default: break
             }
             if let event { onEvent?(event) }
@@ -99,8 +99,8 @@ final class DoorThread: Sendable {
     }
 
     private func answer(_ admission: ZeroMQSocket) throws(ZeroMQError) {
-        while let request = try admission.receiveFrames(limit: DoorKeeper.maximumFrames) {
-            let verdict = door.withLock { $0.judge(request, now: Clocks.monotonic()) }
+        while let request = try admission.receiveFrames(limit: Authenticator.maximumFrames) {
+            let verdict = authenticator.withLock { $0.judge(request, now: Clocks.monotonic()) }
             admission.sendFrames(verdict.reply)
             if let event = verdict.event { onEvent?(event) }
         }

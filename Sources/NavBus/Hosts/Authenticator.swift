@@ -1,14 +1,14 @@
-/// Decides who may connect, as ZeroMQ's authentication protocol asks (RFC 27/ZAP), and counts. No socket is in here.
-package struct DoorKeeper {
-    /// What to answer, and what to tell.
+/// An authenticator of ZeroMQ's authentication protocol (RFC 27/ZAP): it admits the hosts that may connect, and counts. It has no socket.
+package struct Authenticator {
+    /// The answer to a request, and an event to report.
     package struct Verdict {
         package var reply: [[UInt8]]
         package var event: HostEvent?
     }
 
-    /// The name by which sockets ask.
+    /// The ZAP domain of the sockets.
     static let domain = "navbus"
-    /// How many frames of a request are read.
+    /// The most frames of a request that are read.
     static let maximumFrames = 16
 
     private let allowed: Set<CurvePublicKey>
@@ -44,16 +44,16 @@ package struct DoorKeeper {
 
     // MARK: Connections
 
-    /// A connection came.
+    /// Notes a new connection.
     package mutating func accepted() { statistics.connections += 1 }
 
-    /// A handshake went well.
+    /// Notes a handshake that succeeded.
     package mutating func admitted() {
         succeeded += 1
         settle()
     }
 
-    /// A connection ended. Which one is not said, so it counts as refused while any is neither admitted nor refused;
+    /// Notes the end of a connection. ZeroMQ does not say which one, so it counts as refused while any is neither admitted nor refused;
     /// ``settle()`` takes that back when the other turns out to be admitted.
     package mutating func disconnected(from endpoint: String, now: Int64) -> HostEvent? {
         statistics.refused += 1

@@ -4,7 +4,7 @@ import NavMap
 package import NavRouting
 
 /// A request for a route as an HTTP request.
-package struct DirectionsQuestion: Sendable, Equatable {
+package struct DirectionsRequest: Sendable, Equatable {
     /// GET without a body, POST with one.
     package var url: String
     /// JSON; nil for none.
@@ -144,7 +144,7 @@ private struct QuestionBuilder {
         return items
     }
 
-    /// What the dialect can exclude of what is to be avoided; the rest is up to the provider.
+    /// The road classes to avoid that the dialect can exclude; the rest is up to the provider.
     private var excluded: [String] {
         var names: [(Avoidance, String)] = [(.tolls, "toll"), (.motorways, "motorway"), (.ferries, "ferry")]
         if configuration.dialect == .mapbox { names.append((.unpaved, "unpaved")) }

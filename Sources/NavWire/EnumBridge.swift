@@ -1,0 +1,159 @@
+package import NavGuidance
+package import NavMap
+package import NavMatching
+package import NavMessages
+package import NavNavigator
+package import NavRouting
+
+/// The cases of an enum of the core and the values of an enum of the wire, paired by their names: `poorGNSS` is
+/// `SIMULATION_REASON_POOR_GNSS`.
+package struct EnumBridge<Core: CaseIterable & Hashable & Sendable, Wire: ProtoEnum>: Sendable {
+    fileprivate let pairs: [(core: Core, wire: Wire)]
+
+    /// Pairs all cases.
+    ///
+    /// - Parameter others: values for cases that are named differently on the wire; a case without a value is unspecified.
+    fileprivate init(_ others: [Core: Wire] = [:]) {
+        let prefix = Self.letters(Wire.names.first?.name ?? "").dropLast("unspecified".count)
+        pairs = Core.allCases.map { core in
+            let name = prefix + Self.letters("\(core)")
+            let value = Wire.names.first { Self.letters($0.name) == name }?.value ?? 0
+            return (core, others[core] ?? Wire(rawValue: value))
+        }
+    }
+
+    private static func letters(_ name: String) -> String { name.lowercased().filter { $0 != "_" } }
+}
+
+/// An enum of the core that the wire has as well.
+package protocol WireEnum: CaseIterable, Hashable, Sendable {
+    associatedtype Wire: ProtoEnum
+    static var bridge: EnumBridge<Self, Wire> { get }
+}
+
+extension ProtoEnum {
+    /// The wire's form of a case; unspecified where the wire has none.
+    package init<Core: WireEnum>(_ core: Core) where Core.Wire == Self {
+        self = Core.bridge.pairs.first { $0.core == core }?.wire ?? Self(rawValue: 0)
+    }
+
+    /// The wire's form of a case; nil where the wire has none.
+    package init?<Core: WireEnum>(known core: Core) where Core.Wire == Self {
+        self.init(core)
+        if rawValue == 0 { return nil }
+    }
+}
+
+extension WireEnum {
+    /// The core's form of a value of the wire; nil for one that it does not know.
+    package init?(_ wire: Wire) {
+        guard wire.rawValue != 0, let pair = Self.bridge.pairs.first(where: { $0.wire == wire }) else { return nil }
+        self = pair.core
+    }
+}
+
+// MARK: The pairs
+
+extension NavNavigator.DeviationState: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.DeviationState>()
+}
+
+extension NavNavigator.RerouteEvent.Reason: WireEnum {
+    package static let bridge = EnumBridge<Self, RerouteReason>()
+}
+
+extension NavNavigator.RerouteEvent.Rejection: WireEnum {
+    package static let bridge = EnumBridge<Self, RerouteRejection>()
+}
+
+extension RouteFailure.Code: WireEnum {
+    package static let bridge = EnumBridge<Self, ErrorCode>([.tilesNeeded: .missingTiles])
+}
+
+extension AlternativesUpdate.Removal: WireEnum {
+    package static let bridge = EnumBridge<Self, AlternativeRemovalReason>()
+}
+
+extension NavNavigator.RouteProvider: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.RouteProvider>()
+}
+
+extension RoutePurpose: WireEnum {
+    package static let bridge = EnumBridge<Self, RouteRequestPurpose>([.start: .calculate])
+}
+
+extension RouteChange: WireEnum {
+    package static let bridge = EnumBridge<Self, RouteReason>([.stopped: .set])
+}
+
+extension NavNavigator.PolicyKind: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.PolicyKind>()
+}
+
+extension NavNavigator.PolicyDecider: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.PolicyDecider>([.standard: .default])
+}
+
+extension NavigatorState.PositionKind: WireEnum {
+    package static let bridge = EnumBridge<Self, PositionSource>()
+}
+
+extension NavNavigator.SimulationReason: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.SimulationReason>()
+}
+
+extension NavNavigator.SimulationEvent.Phase: WireEnum {
+    package static let bridge = EnumBridge<Self, SimulationPhase>()
+}
+
+extension NavNavigator.SimulationEvent.End: WireEnum {
+    package static let bridge = EnumBridge<Self, SimulationEndReason>()
+}
+
+extension FixRejection.Reason: WireEnum {
+    package static let bridge = EnumBridge<Self, FixRejectionReason>()
+}
+
+extension PositionHealth.Level: WireEnum {
+    package static let bridge = EnumBridge<Self, GnssQuality>()
+}
+
+extension ReceiverChange.Reason: WireEnum {
+    package static let bridge = EnumBridge<Self, ReceiverSelectionReason>()
+}
+
+extension NavMatching.PredictionMethod: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.PredictionMethod>()
+}
+
+extension NavMatching.FixType: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.FixType>([.fix2D: .twoD, .fix3D: .threeD])
+}
+
+extension SpeedLimit.Source: WireEnum {
+    package static let bridge = EnumBridge<Self, LimitSource>()
+}
+
+extension NavMap.RoadClass: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.RoadClass>()
+}
+
+extension NavRouting.Congestion: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.CongestionLevel>()
+}
+
+extension DistanceUnits: WireEnum {
+    package static let bridge = EnumBridge<Self, UnitSystem>()
+}
+
+extension NavGuidance.ManeuverType: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.ManeuverType>()
+}
+
+extension NavGuidance.ManeuverModifier: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.ManeuverModifier>()
+}
+
+extension NavGuidance.LaneIndication: WireEnum {
+    package static let bridge = EnumBridge<Self, NavMessages.LaneIndication>()
+}

@@ -1,0 +1,50 @@
+import NavGuidance
+import NavMap
+import NavMatching
+import NavMessages
+import NavNavigator
+import NavRouting
+import NavWire
+import Testing
+
+/// Enums that the core and the wire both have.
+struct EnumBridgeTests {
+    /// All pairs, each with the cases that the wire does not have.
+    private static let pairs: [(any WireEnum.Type, Set<String>)] = [
+        (NavNavigator.DeviationState.self, []), (NavNavigator.RerouteEvent.Reason.self, []),
+        (NavNavigator.RerouteEvent.Rejection.self, []), (RouteFailure.Code.self, []),
+        (AlternativesUpdate.Removal.self, []), (NavNavigator.RouteProvider.self, []), (RoutePurpose.self, []),
+        (RouteChange.self, []), (NavNavigator.PolicyKind.self, []), (NavNavigator.PolicyDecider.self, []),
+        (NavigatorState.PositionKind.self, []), (NavNavigator.SimulationReason.self, []),
+        (NavNavigator.SimulationEvent.Phase.self, []), (NavNavigator.SimulationEvent.End.self, []),
+        (FixRejection.Reason.self, []), (PositionHealth.Level.self, []), (ReceiverChange.Reason.self, []),
+        (NavMatching.PredictionMethod.self, ["straightOn"]), (NavMatching.FixType.self, ["unknown"]),
+        (SpeedLimit.Source.self, []), (NavMap.RoadClass.self, []), (NavRouting.Congestion.self, ["unknown"]),
+        (DistanceUnits.self, ["ofCountry"]), (NavGuidance.ManeuverType.self, []),
+        (NavGuidance.ManeuverModifier.self, []), (NavGuidance.LaneIndication.self, []),
+    ]
+
+    @Test func everyCaseHasItsValueOnTheWire() {
+        for (type, missing) in Self.pairs { check(type, missing) }
+    }
+
+    private func check<Core: WireEnum>(_ type: Core.Type, _ missing: Set<String>) {
+        for core in Core.allCases {
+            let wire = Core.Wire(core)
+            #expect(wire.isKnown && (wire.rawValue == 0) == missing.contains("\(core)"), "\(type).\(core)")
+            #expect((Core.Wire(known: core) == nil) == missing.contains("\(core)"))
+            // Of several cases with one value the first comes back.
+            if let back = Core(wire) { #expect(Core.Wire(back) == wire, "\(type).\(core)") }
+        }
+        #expect(Core(Core.Wire(rawValue: 0)) == nil && Core(Core.Wire(rawValue: 9_999)) == nil)
+    }
+
+    @Test func namesThatDifferAreThese() {
+        #expect(ErrorCode(RouteFailure.Code.tilesNeeded) == .missingTiles)
+        #expect(RouteRequestPurpose(RoutePurpose.start) == .calculate && RouteReason(RouteChange.stopped) == .set)
+        #expect(NavMessages.PolicyDecider(NavNavigator.PolicyDecider.standard) == .default)
+        #expect(NavNavigator.PolicyDecider(NavMessages.PolicyDecider.default) == .standard)
+        #expect(RoutePurpose(RouteRequestPurpose.calculate) == .calculate)
+        #expect(RouteChange(RouteReason.set) == .set)
+    }
+}
