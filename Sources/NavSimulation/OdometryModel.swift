@@ -1,5 +1,6 @@
 public import NavGeo
 public import NavMatching
+public import NavPositioning
 
 /// How a simulated vehicle's own sensors err.
 public struct OdometryModel: Sendable, Hashable {

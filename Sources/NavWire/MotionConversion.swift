@@ -2,6 +2,7 @@ package import NavGeo
 package import NavMatching
 package import NavMessages
 package import NavNavigator
+package import NavPositioning
 
 extension Odometry {
     /// The core's odometry from a message; nil when the message has no time.
@@ -83,7 +84,7 @@ extension PositionSource {
 }
 
 extension NavMessages.PredictionMethod {
-    package init(_ method: NavMatching.PredictionMethod) {
+    package init(_ method: NavPositioning.PredictionMethod) {
         switch method {
         case .odometry: self = .odometry
         case .alongRoute: self = .alongRoute

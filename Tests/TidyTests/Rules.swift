@@ -7,14 +7,15 @@ enum Rules {
         "NavRouting": ["Glibc", "NavGeo", "NavMap", "HeapModule", "Synchronization"],
         "NavMatching": ["Glibc", "NavGeo", "NavMap", "NavRouting", "HeapModule"],
         "NavGuidance": ["Glibc", "NavGeo", "NavMap", "NavRouting"],
-        "NavNavigator": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance"],
-        "NavSimulation": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching"],
+        "NavPositioning": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching"],
+        "NavNavigator": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance"],
+        "NavSimulation": ["Glibc", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning"],
         "NavTileCache": ["Glibc", "NavGeo"],
         "NavRemote": [],
     ]
 
     private static let pureColumn: Set<String> = [
-        "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+        "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance", "NavNavigator",
         "NavSimulation",
     ]
     private static let busColumn: Set<String> = ["NavMessages", "NavBus", "NavBag", "NavGNSS"]
@@ -33,7 +34,8 @@ enum Rules {
         "NavDirections": ["NavGeo", "NavMap", "NavRouting", "NavMatching", "NavRemote", "NavHTTP"],
         "NavKit": ["CProcess", "NavConfig", "NavBus", "NavMessages", "NavGeo"],
         "NavWire": [
-            "NavKit", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavGuidance", "NavNavigator",
+            "NavKit", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning", "NavGuidance",
+            "NavNavigator",
         ],
         "NavRecording": ["NavKit", "NavConfig", "NavBus", "NavMessages", "NavBag", "NavGNSS", "NavGeo"],
         "NavReplay": pureColumn.union([
@@ -57,7 +59,7 @@ enum Rules {
         "tile-cache-node": ["TileCacheNode", "NavKit"],
         "navbus-bench": [
             "NavBench", "NavKit", "NavWire", "NavigationNode", "TileCacheNode", "NavReplay", "NavRecording",
-            "NavStorage", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching",
+            "NavStorage", "NavBus", "NavMessages", "NavGeo", "NavMap", "NavRouting", "NavMatching", "NavPositioning",
             "NavGuidance", "NavMapBuild", "NavSimulation", "NavTileCache", "NavTileStore", "NavDigest",
         ],
         "navbus": pureColumn.union(busColumn).union([
